@@ -1,0 +1,17 @@
+"""The one exception tree. Each class knows the exit code that the command line answers with."""
+
+
+class Weights2CodeError(Exception):
+    """Base of every error that this package raises on purpose; its text is one sentence for the user."""
+
+    exit_code = 2
+
+
+class InputError(Weights2CodeError):
+    """What the user gave (a name, an option, a file, a folder) cannot be used; the text names the fix."""
+
+
+class NotExtracted(Weights2CodeError):
+    """A live part of the trained model has no explanation; the text names the node."""
+
+    exit_code = 3

@@ -1,0 +1,63 @@
+"""The language that reference machines and extracted programs share: expressions, recurrences, domains."""
+
+from weights2code.language.domain import BITS, Domain, infer, integers, reals
+from weights2code.language.expression import (
+    OPERATORS,
+    Const,
+    Expr,
+    Number,
+    Op,
+    Var,
+    as_expr,
+    compile_numpy,
+    evaluate,
+    evaluate_exact,
+    from_dict,
+    maximum,
+    minimum,
+    op,
+    to_dict,
+    where,
+)
+from weights2code.language.recurrence import (
+    Definition,
+    Recurrence,
+    Retrieval,
+    Start,
+    Step,
+    definition_variables,
+)
+from weights2code.language.text import formula, number_text, python_text
+
+__all__ = [
+    "BITS",
+    "OPERATORS",
+    "Const",
+    "Definition",
+    "Domain",
+    "Expr",
+    "Number",
+    "Op",
+    "Recurrence",
+    "Retrieval",
+    "Start",
+    "Step",
+    "Var",
+    "as_expr",
+    "compile_numpy",
+    "definition_variables",
+    "evaluate",
+    "evaluate_exact",
+    "formula",
+    "from_dict",
+    "infer",
+    "integers",
+    "maximum",
+    "minimum",
+    "number_text",
+    "op",
+    "python_text",
+    "reals",
+    "to_dict",
+    "where",
+]

@@ -1,0 +1,53 @@
+"""Value domains: what a column may hold. Proofs hold for the whole domain, searches choose operators by it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """Bits, integers low..high (both included), or reals between low and high."""
+
+    kind: Literal["bits", "integers", "reals"]
+    low: float
+    high: float
+
+    @property
+    def discrete(self) -> bool:
+        return self.kind != "reals"
+
+    def values(self) -> np.ndarray:
+        """Every value of a discrete domain."""
+        if not self.discrete:
+            raise ValueError("a domain of reals has no list of values")
+        return np.arange(self.low, self.high + 1)
+
+    def __str__(self) -> str:
+        if self.kind == "bits":
+            return "bits"
+        if self.kind == "integers":
+            return f"integers {int(self.low)}..{int(self.high)}"
+        return f"reals {self.low:g}..{self.high:g}"
+
+
+BITS = Domain("bits", 0, 1)
+
+
+def integers(low: int, high: int) -> Domain:
+    return Domain("integers", low, high)
+
+
+def reals(low: float, high: float) -> Domain:
+    return Domain("reals", low, high)
+
+
+def infer(values: np.ndarray) -> Domain:
+    """The narrowest domain that holds `values`."""
+    low, high = float(np.min(values)), float(np.max(values))
+    if np.all(values == np.round(values)):
+        return BITS if low >= 0 and high <= 1 else integers(int(low), int(high))
+    return reals(low, high)

@@ -1,0 +1,206 @@
+"""Recurrences: the one form of every reference machine and every extracted program.
+
+A recurrence computes, at each position t, a list of named steps in order. A step may read the inputs at
+t, earlier steps at t, and anything (inputs, outputs, locals) at t-1, t-2, ...; what lies before the start
+has a start value, zero unless said. It therefore runs at any length, and two recurrences can be proved
+equal by induction over t.
+
+`Retrieval` is the one step that is not a formula: the value at the last earlier position whose key equals
+the query (paper, appendix "Attention Patterns").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from weights2code.language.expression import Expr, Var, compile_numpy, from_dict, to_dict
+
+#: A number, or "first": the value at the first position is repeated before the start (inputs only).
+Start = float | Literal["first"]
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """The `value` at the last position s <= t - `gap` where `key` equals the present `query`, else `default`."""
+
+    key: str
+    value: str
+    query: Expr
+    gap: int = 1
+    default: float = 0.0
+
+
+Definition = Expr | Retrieval
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """`name[t] = definition`."""
+
+    name: str
+    definition: Definition
+
+
+@dataclass(frozen=True, slots=True)
+class Recurrence:
+    """Named inputs, ordered steps, the steps that are outputs, and start values."""
+
+    inputs: tuple[str, ...]
+    steps: tuple[Step, ...]
+    outputs: tuple[str, ...]
+    start: Mapping[str, Start] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        known = set(self.inputs)
+        everything = known | {step.name for step in self.steps}
+        if len(everything) != len(self.inputs) + len(self.steps):
+            raise ValueError("the names of inputs and steps must differ from each other")
+        for step in self.steps:
+            for variable in definition_variables(step.definition):
+                if variable.name not in everything:
+                    raise ValueError(f"{step.name} reads {variable.name}, which nothing defines")
+                if variable.lag < 0 or (variable.lag == 0 and variable.name not in known):
+                    raise ValueError(f"{step.name} reads {variable.name} before it is computed")
+            known.add(step.name)
+        for name in self.outputs:
+            if name not in everything:
+                raise ValueError(f"the output {name} is not defined")
+        for name, value in self.start.items():
+            if name not in everything:
+                raise ValueError(f"a start value is given for {name}, which nothing defines")
+            if value == "first" and name not in self.inputs:
+                raise ValueError(f'only inputs can start with "first", not {name}')
+
+    def __hash__(self) -> int:
+        return hash((self.inputs, self.steps, self.outputs, tuple(sorted(self.start.items(), key=str))))
+
+    def depths(self) -> dict[str, int]:
+        """How far back each name is read (names that are only read at t are left out)."""
+        depth: dict[str, int] = {}
+        for step in self.steps:
+            for variable in definition_variables(step.definition):
+                if variable.lag:
+                    depth[variable.name] = max(depth.get(variable.name, 0), variable.lag)
+        return depth
+
+    def state(self) -> tuple[Var, ...]:
+        """The variables that carry the past: after position t, `Var(n, k)` holds n at t + 1 - k."""
+        return tuple(
+            Var(name, lag) for name, depth in sorted(self.depths().items()) for lag in range(1, depth + 1)
+        )
+
+    def start_of(self, name: str) -> Start:
+        return self.start.get(name, 0.0)
+
+    def retrieves(self) -> bool:
+        return any(isinstance(step.definition, Retrieval) for step in self.steps)
+
+    def run(self, x: Any) -> np.ndarray:
+        """All outputs, shape (n, T, outputs), for inputs of shape (n, T, inputs)."""
+        trace = self.trace(x)
+        return np.stack([trace[name] for name in self.outputs], axis=-1)
+
+    def trace(self, x: Any) -> dict[str, np.ndarray]:
+        """Every variable, each of shape (n, T), for inputs of shape (n, T, inputs)."""
+        x = np.asarray(x, dtype=float)
+        if x.ndim != 3 or x.shape[2] != len(self.inputs):
+            raise ValueError(f"inputs must have shape (n, T, {len(self.inputs)}), got {x.shape}")
+        count, length, _ = x.shape
+        values = {name: x[:, :, i] for i, name in enumerate(self.inputs)}
+        values |= {step.name: np.zeros((count, length)) for step in self.steps}
+        compiled = [
+            (step, variables, compile_numpy(step.definition, variables))
+            if isinstance(step.definition, Expr)
+            else (step, variables, compile_numpy(step.definition.query, variables))
+            for step in self.steps
+            for variables in [_expression_of(step.definition).variables()]
+        ]
+        for t in range(length):
+            for step, variables, function in compiled:
+                arrays = [self._read(values, variable, t) for variable in variables]
+                result = function(*arrays)
+                if isinstance(step.definition, Retrieval):
+                    result = _retrieve(step.definition, values, np.broadcast_to(result, count), t)
+                values[step.name][:, t] = result
+        return values
+
+    def _read(self, values: Mapping[str, np.ndarray], variable: Var, t: int) -> Any:
+        if t >= variable.lag:
+            return values[variable.name][:, t - variable.lag]
+        start = self.start_of(variable.name)
+        return values[variable.name][:, 0] if start == "first" else start
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON form."""
+        return {
+            "inputs": list(self.inputs),
+            "steps": [
+                {"name": step.name, "definition": _definition_to_dict(step.definition)} for step in self.steps
+            ],
+            "outputs": list(self.outputs),
+            "start": {name: value if value == "first" else repr(value) for name, value in self.start.items()},
+        }
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Recurrence:
+        """Inverse of `to_dict`."""
+        return Recurrence(
+            tuple(data["inputs"]),
+            tuple(Step(item["name"], _definition_from_dict(item["definition"])) for item in data["steps"]),
+            tuple(data["outputs"]),
+            {name: "first" if value == "first" else float(value) for name, value in data["start"].items()},
+        )
+
+
+def definition_variables(definition: Definition) -> tuple[Var, ...]:
+    """What a step reads; a retrieval reads its key and value sequences from `gap` steps back."""
+    if isinstance(definition, Retrieval):
+        table = (Var(definition.key, definition.gap), Var(definition.value, definition.gap))
+        return (*definition.query.variables(), *table)
+    return definition.variables()
+
+
+def _expression_of(definition: Definition) -> Expr:
+    return definition.query if isinstance(definition, Retrieval) else definition
+
+
+def _retrieve(
+    definition: Retrieval, values: Mapping[str, np.ndarray], query: np.ndarray, t: int
+) -> np.ndarray:
+    last = t - definition.gap + 1
+    found = np.full(query.shape, definition.default)
+    if last <= 0:
+        return found
+    matches = values[definition.key][:, :last] == query[:, None]
+    newest = last - 1 - np.argmax(matches[:, ::-1], axis=1)
+    hit = matches.any(axis=1)
+    found[hit] = values[definition.value][hit, newest[hit]]
+    return found
+
+
+def _definition_to_dict(definition: Definition) -> Any:
+    if isinstance(definition, Retrieval):
+        return {
+            "retrieve": definition.value,
+            "key": definition.key,
+            "query": to_dict(definition.query),
+            "gap": definition.gap,
+            "default": definition.default,
+        }
+    return to_dict(definition)
+
+
+def _definition_from_dict(data: Any) -> Definition:
+    if isinstance(data, dict) and "retrieve" in data:
+        return Retrieval(
+            str(data["key"]),
+            str(data["retrieve"]),
+            from_dict(data["query"]),
+            int(data["gap"]),
+            float(data["default"]),
+        )
+    return from_dict(data)
