@@ -1,0 +1,26 @@
+"""The built-in tasks: the paper's 29, its appendix's, and the 62 of MIPS.
+
+>>> from weights2code import tasks
+>>> tasks.get("Sum_Last2").reference([[1, 2, 3]])
+array([[1., 3., 5.]])
+"""
+
+from weights2code.tasks.registry import SUITES, all_tasks, get
+from weights2code.tasks.table import TaskRow, plain_text, render, rows
+from weights2code.tasks.task import Category, PaperSettings, Sampler, Suite, Task, WindowClass
+
+__all__ = [
+    "SUITES",
+    "Category",
+    "PaperSettings",
+    "Sampler",
+    "Suite",
+    "Task",
+    "TaskRow",
+    "WindowClass",
+    "all_tasks",
+    "get",
+    "plain_text",
+    "render",
+    "rows",
+]

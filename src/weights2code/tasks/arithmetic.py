@@ -1,0 +1,65 @@
+"""Arithmetic digit by digit: additions with a carry, long division with a remainder, sums modulo n."""
+
+from __future__ import annotations
+
+from weights2code.language import BITS, Var, integers
+from weights2code.tasks.declare import declare
+from weights2code.tasks.paper import LINEAR
+from weights2code.tasks.task import Task
+
+a, b, x, y = Var("a"), Var("b"), Var("x"), Var("y")
+s, r1 = Var("s"), Var("r", 1)
+
+
+def _addition(base: int) -> Task:
+    """Least significant digit first; the last carry is dropped."""
+    digit = BITS if base == 2 else integers(0, base - 1)
+    return declare(
+        "binary addition, least significant bit first"
+        if base == 2
+        else f"addition in base {base}, least significant digit first",
+        {"a": digit, "b": digit},
+        {"s": a + b + Var("carry", 1), "y": s % base, "carry": s >= base},
+        name="bit_addition" if base == 2 else None,
+        mips="Binary_Addition" if base == 2 else f"Base_{base}_Addition",
+        window_class="b",
+    )
+
+
+def _division(divisor: int) -> Task:
+    """Long division: bits of the dividend come in, most significant first, bits of the quotient go out."""
+    return declare(
+        f"binary division by {divisor}, most significant bit first",
+        {"x": BITS},
+        {"s": 2 * r1 + x, "y": s >= divisor, "r": s - divisor * y},
+        name="div_3" if divisor == 3 else None,
+        mips=f"Div_{divisor}",
+        category=LINEAR,
+        window_class="b",
+    )
+
+
+def _sum_modulo(modulus: int) -> Task:
+    return declare(
+        f"sum of the inputs so far modulo {modulus}",
+        {"x": integers(0, modulus - 1)},
+        {"y": (Var("y", 1) + x) % modulus},
+        name="add_mod_3" if modulus == 3 else None,
+        mips=f"Add_Mod_{modulus}",
+        window_class="b",
+    )
+
+
+TASKS = (
+    *(_addition(base) for base in range(2, 8)),
+    *(_division(divisor) for divisor in (3, 5, 7)),
+    *(_sum_modulo(modulus) for modulus in range(3, 9)),
+    # The error that rounding has left so far is the remainder r = (x_1 + ... + x_t) mod 15.
+    declare(
+        "dithering of brightness 0..15 to bits: the sum so far passes a multiple of 15",
+        {"x": integers(0, 15)},
+        {"s": r1 + x, "y": s >= 15, "r": s - 15 * y},
+        mips="Dithering",
+        window_class="c",
+    ),
+)

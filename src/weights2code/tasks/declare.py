@@ -1,0 +1,67 @@
+"""How a task is declared: names, one line of text, columns, steps. The rest follows from the suite."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from weights2code.language import Definition, Domain, Recurrence, Start, Step
+from weights2code.tasks.paper import NON_LINEAR, PAPER
+from weights2code.tasks.task import Category, Sampler, Suite, Task, WindowClass
+
+
+def declare(
+    description: str,
+    inputs: Mapping[str, Domain],
+    steps: Mapping[str, Definition],
+    *,
+    window_class: WindowClass,
+    name: str | None = None,
+    mips: str | None = None,
+    appendix: bool = False,
+    category: Category = NON_LINEAR,
+    outputs: tuple[str, ...] = ("y",),
+    start: Mapping[str, Start] | None = None,
+    length: int = 10,
+    tagged: bool | None = None,
+    sampler: Sampler | None = None,
+    exact_length: int | None = None,
+) -> Task:
+    """Build a `Task`.
+
+    `name` is the paper's name and `mips` the MIPS name; a task has at least one of them, and the paper's
+    comes first. Tasks of the paper take their category from it. Values before the start are 0 unless
+    `start` says otherwise. Tasks whose output is a function of a window of inputs are tagged unless
+    `tagged` says otherwise.
+    """
+    canonical = name or mips
+    if canonical is None:
+        raise ValueError("a task needs a name")
+    reported = PAPER.get(canonical)
+    suites: list[Suite] = []
+    if reported:
+        suites.append("paper")
+    if mips:
+        suites.append("mips")
+    if appendix:
+        suites.append("appendix")
+    machine = Recurrence(
+        tuple(inputs),
+        tuple(Step(step, definition) for step, definition in steps.items()),
+        outputs,
+        dict(start or {}),
+    )
+    return Task(
+        name=canonical,
+        aliases=(mips,) if mips and mips != canonical else (),
+        description=description,
+        machine=machine,
+        domains=tuple(inputs.values()),
+        category=reported[0] if reported else category,
+        window_class=window_class,
+        suites=tuple(suites),
+        state_tracking=window_class != "a" if tagged is None else not tagged,
+        length=length,
+        sampler=sampler,
+        paper=reported[1] if reported else None,
+        exact_length=exact_length,
+    )

@@ -1,0 +1,131 @@
+"""Tasks on a short window of numbers: copies, sums, differences, extrema, tests of the present value."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import add
+
+from weights2code.language import Const, Expr, Var, integers, maximum, minimum, op
+from weights2code.tasks.declare import declare
+from weights2code.tasks.paper import LINEAR
+from weights2code.tasks.task import Task
+
+_NUMBERS = integers(0, 99)
+_SIGNED = integers(-100, 99)
+_SQUARES = (0, 1, 4, 9, 16)
+
+x, x1 = Var("x"), Var("x", 1)
+
+
+def _sum_last(count: int) -> Task:
+    total = reduce(add, (Var("x", lag) for lag in range(1, count)), x)
+    return declare(
+        f"sum of the last {count} inputs",
+        {"x": _NUMBERS},
+        {"y": total},
+        name="sum_last2" if count == 2 else None,
+        mips=f"Sum_Last{count}",
+        category=LINEAR,
+        window_class="a",
+        length=10 if count < 5 else 20,
+    )
+
+
+def _previous(lag: int) -> Task:
+    return declare(
+        f"the input {lag} step{'s' if lag > 1 else ''} ago",
+        {"x": _NUMBERS},
+        {"y": Var("x", lag)},
+        mips=f"Prev{lag}",
+        category=LINEAR,
+        window_class="a",
+        length=10 if lag < 5 else 20,
+    )
+
+
+def _one_of(values: tuple[int, ...]) -> Expr:
+    return reduce(lambda left, right: op("or", left, right), (x.equals(Const(value)) for value in values))
+
+
+TASKS = (
+    *(_sum_last(count) for count in range(2, 8)),
+    declare(
+        "the input itself",
+        {"x": _NUMBERS},
+        {"y": x},
+        mips="Current_Number",
+        category=LINEAR,
+        window_class="a",
+    ),
+    *(_previous(lag) for lag in range(1, 6)),
+    declare(
+        "1 if the input equals the previous one, which is 0 before the start",
+        {"x": integers(0, 7)},
+        {"y": x.equals(x1)},
+        name="unique_prev2",
+        mips="Previous_Equals_Current",
+        window_class="a",
+    ),
+    declare(
+        "difference of the last two inputs",
+        {"x": _SIGNED},
+        {"y": x - x1},
+        name="diff_last2",
+        mips="Diff_Last2",
+        window_class="a",
+    ),
+    declare(
+        "absolute difference of the last two inputs",
+        {"x": _SIGNED},
+        {"y": abs(x - x1)},
+        name="abs_of_diff",
+        mips="Abs_Diff",
+        window_class="a",
+    ),
+    declare(
+        "absolute value of the input",
+        {"x": _SIGNED},
+        {"y": abs(x)},
+        name="abs",
+        mips="Abs_Current",
+        window_class="a",
+    ),
+    declare(
+        "difference of the absolute values of the last two inputs",
+        {"x": _SIGNED},
+        {"y": abs(x) - abs(x1)},
+        mips="Diff_Abs_Values",
+        window_class="a",
+    ),
+    # The first output is the first input: a zero start does that for a maximum of numbers that are never
+    # negative, a minimum needs the first input repeated.
+    declare(
+        "larger one of the last two inputs",
+        {"x": _NUMBERS},
+        {"y": maximum(x1, x)},
+        name="maximum_prev2",
+        window_class="a",
+    ),
+    declare(
+        "smaller one of the last two inputs; at the start the input itself",
+        {"x": _NUMBERS},
+        {"y": minimum(x1, x)},
+        name="minimum_prev2",
+        window_class="a",
+        start={"x": "first"},
+    ),
+    declare(
+        "1 if the input is even",
+        {"x": integers(0, 9)},
+        {"y": 1 - x % 2},
+        mips="Evens_Detector",
+        window_class="a",
+    ),
+    declare(
+        "1 if the input is a perfect square",
+        {"x": integers(0, 19)},
+        {"y": _one_of(_SQUARES)},
+        mips="Perfect_Square_Detector",
+        window_class="a",
+    ),
+)
