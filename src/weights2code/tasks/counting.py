@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from math import inf
 
-from weights2code.language import Const, Definition, Expr, Var, integers, maximum, minimum, where
+from weights2code.language import BITS, Const, Definition, Expr, Var, integers, maximum, minimum, where
 from weights2code.tasks.declare import declare
 from weights2code.tasks.task import Task
 
@@ -27,7 +27,7 @@ def _majority(highest: int) -> Task:
         winner = where(leads[value] >= reduce(maximum, leads[value + 1 :]), value, winner)
     return declare(
         f"most frequent value so far among 0..{highest}, the lower one on a tie",
-        {"x": integers(0, highest)},
+        {"x": BITS if highest == 1 else integers(0, highest)},
         {**steps, "y": winner},
         mips=f"Majority_0_{highest}",
         window_class="c",

@@ -19,6 +19,7 @@ def run_exact(machine: Recurrence, x: np.ndarray) -> np.ndarray:
 
     Machines with a `Retrieval` step do not grow and are not supported here.
     """
+    x = np.asarray(x, dtype=float)
     y = np.empty((*x.shape[:2], len(machine.outputs)))
     for row, sequence in enumerate(x):
         y[row] = _run_one(machine, sequence)

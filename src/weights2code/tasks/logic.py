@@ -51,7 +51,7 @@ def planted_palindromes(rng: np.random.Generator, n: int, length: int) -> np.nda
     position = np.arange(length)
     mirror = prefix - 1 - position
     copied = (mirror >= 0) & (mirror < position)
-    return np.where(copied, np.take_along_axis(bits, np.clip(mirror, 0, None), axis=1), bits)[:, :, None]
+    return np.where(copied, np.take_along_axis(bits, np.clip(mirror, 0, position), axis=1), bits)[:, :, None]
 
 
 TASKS = (

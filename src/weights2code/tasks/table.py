@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
-from weights2code.tasks.task import Task
+from weights2code.tasks.task import Category, Task
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 HEADINGS = ("name", "also called", "inputs", "T", "category", "class", "suites", "description")
+
+_CLASSES = (
+    "class a: a window of inputs; b: windows of inputs and outputs; "
+    "c: a hidden state or an aggregate; d: the whole prefix"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +28,7 @@ class TaskRow:
     alias: str
     inputs: str
     length: int
-    category: str
+    category: Category
     window_class: str
     suites: str
     description: str
@@ -57,7 +62,7 @@ def plain_text(tasks: Iterable[Task]) -> str:
 
 
 def render(tasks: Iterable[Task], console: Console | None = None) -> None:
-    """Write the table: drawn on a terminal, as `plain_text` elsewhere."""
+    """Write the table: drawn on a terminal, a section a category, as `plain_text` elsewhere."""
     from rich.console import Console
     from rich.table import Table
 
@@ -65,9 +70,18 @@ def render(tasks: Iterable[Task], console: Console | None = None) -> None:
     if not target.is_terminal:
         target.file.write(plain_text(tasks))
         return
-    table = Table(*HEADINGS, row_styles=("", "dim"))
-    for row in rows(tasks):
-        table.add_row(*(str(cell) for cell in astuple(row)))
+    lines = sorted(rows(tasks), key=lambda row: get_args(Category).index(row.category))
+    table = Table(box=None, pad_edge=False, header_style="bold", caption=_CLASSES, caption_justify="left")
+    for heading in ("name", "inputs", "T", "class", "description"):
+        table.add_column(heading, no_wrap=heading != "description", overflow="fold")
+    for category, group in groupby(lines, key=lambda row: row.category):
+        table.add_row(f"[bold cyan]{category}[/]")
+        for row in group:
+            # names are found whatever their case, so only an alias in other words is worth the space
+            other = row.alias if row.alias.casefold() != row.name.casefold() else ""
+            also = f" [dim]({other})[/]" if other else ""
+            inputs = row.inputs.replace("; ", "\n")
+            table.add_row(row.name, inputs, str(row.length), row.window_class, row.description + also)
     target.print(table)
 
 
@@ -75,6 +89,6 @@ def _inputs(task: Task) -> str:
     """`a, b: bits`: neighbouring columns of the same domain share it."""
     pairs = zip(task.columns, task.domains, strict=True)
     return "; ".join(
-        f"{', '.join(column for column, _ in group)}: {domain}"
+        f"{', '.join(column for column, _ in group)}: {str(domain).removeprefix('integers ')}"
         for domain, group in groupby(pairs, key=lambda pair: pair[1])
     )
