@@ -1,0 +1,145 @@
+"""What the values of a recurrence can be: sets of values where they are few, else integer or not.
+
+Program text and simplification both ask: a name that only ever holds 0 and 1 can be written as logic, and
+sums of integers may be regrouped. The answer is an over-approximation: names are varied independently, so
+whatever is said holds for every reachable state.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from weights2code.language import OPERATORS, Const, Domain, Expr, Op, Recurrence, Retrieval, Var, evaluate
+
+MOST_VALUES = 256
+MOST_ROWS = 2**16
+
+_KEEP_INTEGERS = {"add", "sub", "mul", "neg", "abs", "relu", "max", "min", "clip", "mod", "where"}
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """`values`: every value a name can take, where they are few; `integers`: the names that stay whole."""
+
+    values: Mapping[str, tuple[float, ...]]
+    integers: frozenset[str]
+
+    def is_bit(self, expr: Expr) -> bool:
+        """Whether the expression can only be 0 or 1 (may say no where the answer is yes)."""
+        if isinstance(expr, Const):
+            return expr.value in (0, 1)
+        if isinstance(expr, Var):
+            return set(self.values.get(expr.name, (math.nan,))) <= {0, 1}
+        assert isinstance(expr, Op)
+        if expr.name in ("mul", "min", "max"):
+            return all(self.is_bit(argument) for argument in expr.args)
+        if expr.name == "where":
+            return self.is_bit(expr.args[1]) and self.is_bit(expr.args[2])
+        if expr.name == "mod":
+            return expr.args[1] == Const(2) and self.is_integer(expr.args[0])
+        return OPERATORS[expr.name].boolean
+
+    def is_integer(self, expr: Expr) -> bool:
+        """Whether the expression is always a whole number (may say no where the answer is yes)."""
+        return _is_integer(expr, self.integers)
+
+
+def kinds_of(recurrence: Recurrence, domains: Sequence[Domain]) -> Kinds:
+    """Analyse every input and step of a recurrence over the domains of its inputs."""
+    return Kinds(_value_sets(recurrence, domains), _integer_names(recurrence, domains))
+
+
+def _is_integer(expr: Expr, names: frozenset[str]) -> bool:
+    if isinstance(expr, Const):
+        return isinstance(expr.value, int)
+    if isinstance(expr, Var):
+        return expr.name in names
+    assert isinstance(expr, Op)
+    if expr.name == "floor" or OPERATORS[expr.name].boolean:
+        return True
+    if expr.name == "pow":
+        exponent = expr.args[1]
+        whole = isinstance(exponent, Const) and isinstance(exponent.value, int) and exponent.value >= 0
+        return whole and _is_integer(expr.args[0], names)
+    parts = expr.args[1:] if expr.name == "where" else expr.args
+    return expr.name in _KEEP_INTEGERS and all(_is_integer(part, names) for part in parts)
+
+
+def _integer_names(recurrence: Recurrence, domains: Sequence[Domain]) -> frozenset[str]:
+    """Assume that every name is whole, then strike out what contradicts itself until nothing changes."""
+    whole = {name for name, domain in zip(recurrence.inputs, domains, strict=True) if domain.discrete}
+    whole |= {step.name for step in recurrence.steps}
+    for name, start in recurrence.start.items():
+        if start != "first" and not float(start).is_integer():
+            whole.discard(name)
+    while True:
+        names = frozenset(whole)
+        for step in recurrence.steps:
+            definition = step.definition
+            if isinstance(definition, Retrieval):
+                stays = definition.value in names and float(definition.default).is_integer()
+            else:
+                stays = _is_integer(definition, names)
+            if not stays:
+                whole.discard(step.name)
+        if len(whole) == len(names):
+            return names
+
+
+def _value_sets(recurrence: Recurrence, domains: Sequence[Domain]) -> dict[str, tuple[float, ...]]:
+    """Grow the set of values of every name until nothing is new; a set that grows too large is given up."""
+    few: dict[str, set[float]] = {step.name: set() for step in recurrence.steps}
+    for name, domain in zip(recurrence.inputs, domains, strict=True):
+        if domain.discrete and domain.high - domain.low < MOST_VALUES:
+            few[name] = {float(value) for value in domain.values()}
+    for name, depth in recurrence.depths().items():
+        start = recurrence.start_of(name)
+        if depth and start != "first" and name in few:
+            few[name].add(float(start))
+    changed = True
+    while changed:
+        changed = False
+        for step in recurrence.steps:
+            if step.name not in few:
+                continue
+            values = _step_values(step.definition, few)
+            if values is None or len(values | few[step.name]) > MOST_VALUES:
+                del few[step.name]
+                changed = True
+            elif not values <= few[step.name]:
+                few[step.name] |= values
+                changed = True
+    return {name: tuple(sorted(values)) for name, values in few.items()}
+
+
+def _step_values(definition: Expr | Retrieval, few: Mapping[str, set[float]]) -> set[float] | None:
+    if isinstance(definition, Retrieval):
+        found = few.get(definition.value)
+        return None if found is None else found | {float(definition.default)}
+    variables = definition.variables()
+    if any(variable.name not in few for variable in variables):
+        return None
+    choices = [sorted(few[variable.name]) for variable in variables]
+    if math.prod(len(choice) for choice in choices) > MOST_ROWS:
+        return None
+    rows = np.array(list(itertools.product(*choices)), dtype=float).reshape(-1, len(variables))
+    if not len(rows):
+        return set()
+    with np.errstate(all="ignore"):
+        result = evaluate(definition, {v: rows[:, i] for i, v in enumerate(variables)})
+    values = {float(value) for value in np.unique(result)}
+    return None if any(math.isnan(value) for value in values) else values
+
+
+def exact(value: float | Fraction) -> float | int | Fraction:
+    """A whole float as int, any other finite float as the fraction that it is."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return value
+    fraction = Fraction(value)
+    return int(fraction) if fraction.denominator == 1 else fraction

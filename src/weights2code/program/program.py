@@ -1,0 +1,150 @@
+"""`Program`: what extraction hands to people, with the formula first.
+
+Paper, section "Global Program Assembly".
+The recurrence is the program; its texts are views of it. Verification adds one sentence, the verdict,
+which every text repeats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from weights2code.language import Domain, Recurrence, Retrieval
+from weights2code.program.latex import latex_source
+from weights2code.program.length import body_lines, total_lines
+from weights2code.program.python_source import formula_lines, identifier, python_source
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A recurrence with its name, the domains of its inputs, where it came from and how far it is trusted.
+
+    Parameters
+    ----------
+    name
+        The name of the function in `program.py`; any text is turned into a valid identifier.
+    recurrence
+        What is computed.
+    domains
+        One domain an input, in order.
+    integer_outputs
+        Whether every output is a whole number on the domain.
+    origin
+        Which route produced it, in a few words.
+    verdict
+        The certificate's verdict, as a sentence.
+
+    Examples
+    --------
+    >>> from weights2code.language import BITS, Recurrence, Step, Var
+    >>> x, y = Var("x"), Var("y", 1)
+    >>> rule = Recurrence(("x",), (Step("y", x + y - 2 * x * y),), ("y",))
+    >>> program = Program("parity", rule, (BITS,), True)
+    >>> program.formula()
+    'y[t] = x[t] + y[t-1] - 2*x[t]*y[t-1]'
+    >>> program.run([1, 0, 1, 1])
+    array([1., 1., 0., 1.])
+    """
+
+    name: str
+    recurrence: Recurrence
+    domains: tuple[Domain, ...]
+    integer_outputs: bool = False
+    origin: str = ""
+    verdict: str = "not verified"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", identifier(self.name))
+        object.__setattr__(self, "domains", tuple(self.domains))
+        if len(self.domains) != len(self.recurrence.inputs):
+            raise ValueError(
+                f"one domain an input: got {len(self.domains)} for {len(self.recurrence.inputs)} inputs"
+            )
+
+    def run(self, x: Any) -> np.ndarray:
+        """The outputs for one sequence, (T,) or (T, columns), or for a batch, (n, T, columns).
+
+        One sequence gives (T,), or (T, outputs) if there are several outputs; a batch gives (n, T, outputs).
+        """
+        values, columns = np.asarray(x, dtype=float), len(self.recurrence.inputs)
+        if values.ndim == 3:
+            return self.recurrence.run(values)
+        flat = values.ndim == 1 and (columns == 1 or not values.size)
+        if not flat and values.shape[1:] != (columns,):
+            wanted = "(T,), (T, 1) or (n, T, 1)" if columns == 1 else f"(T, {columns}) or (n, T, {columns})"
+            raise ValueError(f"expected shape {wanted}, got {values.shape}")
+        result = self.recurrence.run(values.reshape(1, -1, columns))[0]
+        return result[:, 0] if len(self.recurrence.outputs) == 1 else result
+
+    def formula(self) -> str:
+        """One line a step, then the start values that are not zero."""
+        return "\n".join(formula_lines(self.recurrence))
+
+    def source(self) -> str:
+        """The text of `program.py`."""
+        return python_source(
+            self.recurrence,
+            self.domains,
+            self.name,
+            integer_outputs=self.integer_outputs,
+            origin=self.origin,
+            verdict=self.verdict,
+        )
+
+    def latex(self) -> str:
+        """The text of `program.tex`."""
+        return latex_source(self.recurrence, self.domains, self.name, verdict=self.verdict)
+
+    @property
+    def lines(self) -> int:
+        """Total lines of `program.py`: program length as in the paper's tables."""
+        return total_lines(self.source())
+
+    @property
+    def body(self) -> int:
+        """Lines of the function's body, its docstring not counted."""
+        return body_lines(self.source())
+
+    @property
+    def operations(self) -> int:
+        """Operators in all steps; a lookup counts as one."""
+        return sum(
+            step.definition.query.operations() + 1
+            if isinstance(step.definition, Retrieval)
+            else step.definition.operations()
+            for step in self.recurrence.steps
+        )
+
+    def with_verdict(self, verdict: str) -> Program:
+        """The same program with another verdict."""
+        return replace(self, verdict=verdict)
+
+    def __str__(self) -> str:
+        return f"{self.formula()}\n\n{self.source()}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON form."""
+        return {
+            "name": self.name,
+            "recurrence": self.recurrence.to_dict(),
+            "domains": [{"kind": d.kind, "low": d.low, "high": d.high} for d in self.domains],
+            "integer_outputs": self.integer_outputs,
+            "origin": self.origin,
+            "verdict": self.verdict,
+        }
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Program:
+        """Inverse of `to_dict`."""
+        return Program(
+            str(data["name"]),
+            Recurrence.from_dict(data["recurrence"]),
+            tuple(Domain(d["kind"], d["low"], d["high"]) for d in data["domains"]),
+            bool(data["integer_outputs"]),
+            str(data["origin"]),
+            str(data["verdict"]),
+        )

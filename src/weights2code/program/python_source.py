@@ -1,0 +1,348 @@
+"""`program.py`: a recurrence as a short Python file that stands alone.
+
+The loop repeats the formula letter for letter. What makes that possible is one idiom: every array that is
+read back in time has its start values appended at the END, so that at t = 0 Python's own negative indices
+`y[t-1]`, `y[t-2]` find them. The operations keep the order of the tree, hence the text and
+`Recurrence.run` agree bit for bit.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+
+from weights2code.language import (
+    Domain,
+    Expr,
+    Recurrence,
+    Retrieval,
+    Start,
+    Step,
+    Var,
+    definition_variables,
+    formula,
+    number_text,
+    python_text,
+)
+from weights2code.program.kinds import Kinds, kinds_of
+
+WIDTH = 100
+
+_TAKEN = {"np", "t", "T", "data", "range", "int", "bool", "abs", "max", "min", "float", "ArrayLike"}
+
+
+def identifier(text: str) -> str:
+    """A valid Python name that is as close to `text` as possible."""
+    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_") or "program"
+    if name[0].isdigit():
+        name = f"_{name}"
+    return f"{name}_" if keyword.iskeyword(name) or keyword.issoftkeyword(name) else name
+
+
+def readable_names(recurrence: Recurrence, function: str) -> dict[str, str]:
+    """Each name of the recurrence as a distinct identifier that the generated text can use."""
+    names: dict[str, str] = {}
+    for name in (*recurrence.inputs, *(step.name for step in recurrence.steps)):
+        candidate = identifier(name)
+        while candidate in _TAKEN or candidate == function or candidate in names.values():
+            candidate += "_"
+        names[name] = candidate
+    return names
+
+
+def formula_lines(recurrence: Recurrence, names: Mapping[str, str] | None = None) -> list[str]:
+    """One line a step, `y[t] = x[t] + y[t-1]`, then a line for start values that are not zero."""
+    label = names or {}
+
+    def write(variable: Var) -> str:
+        return f"{label.get(variable.name, variable.name)}[t{f'-{variable.lag}' if variable.lag else ''}]"
+
+    lines = []
+    for step in recurrence.steps:
+        definition = step.definition
+        if isinstance(definition, Retrieval):
+            text = _retrieval_words(definition, write)
+        else:
+            text = formula(definition, write)
+        lines.append(f"{write(Var(step.name))} = {text}")
+    starts = start_words(recurrence, label)
+    return [*lines, *([starts] if starts else [])]
+
+
+def start_words(recurrence: Recurrence, names: Mapping[str, str]) -> str:
+    """What lies before the start, where it matters and is not zero."""
+    words = []
+    for name in recurrence.depths():
+        start, label = recurrence.start_of(name), names.get(name, name)
+        if start == "first":
+            words.append(f"{label} = {label}[0]")
+        elif start != 0 and _lag_of(recurrence, name):
+            words.append(f"{label} = {_start_text(start)}")
+    return f"before the start {', '.join(words)}" if words else ""
+
+
+def python_source(
+    recurrence: Recurrence,
+    domains: Sequence[Domain],
+    name: str,
+    *,
+    integer_outputs: bool = False,
+    origin: str = "",
+    verdict: str = "not verified",
+) -> str:
+    """The text of `program.py`: one public function, documented, at any length."""
+    function = identifier(name)
+    names = readable_names(recurrence, function)
+    writer = _Body(recurrence, names, kinds_of(recurrence, domains))
+    argument = names[recurrence.inputs[0]] if len(recurrence.inputs) == 1 else "data"
+    documentation = _documentation(recurrence, domains, names, integer_outputs, origin, verdict)
+    return "\n".join(
+        [
+            "import numpy as np",
+            "from numpy.typing import ArrayLike",
+            "",
+            f'__all__ = ["{function}"]',
+            "",
+            "",
+            f"def {function}({argument}: ArrayLike) -> np.ndarray:",
+            *textwrap.indent(documentation, "    ").splitlines(),
+            *(f"    {line}" for line in writer.lines(argument)),
+            "",
+        ]
+    )
+
+
+def _documentation(
+    recurrence: Recurrence,
+    domains: Sequence[Domain],
+    names: Mapping[str, str],
+    integer_outputs: bool,
+    origin: str,
+    verdict: str,
+) -> str:
+    rule = formula_lines(recurrence, names)
+    columns = len(recurrence.inputs)
+    shape = "(T,) or (T, 1)" if columns == 1 else f"(T, {columns})"
+    inputs = "; ".join(
+        f"{names[name]}: {domain}" + (f" (column {name!r})" if names[name] != name else "")
+        for name, domain in zip(recurrence.inputs, domains, strict=True)
+    )
+    outputs = ", ".join(names[name] for name in recurrence.outputs)
+    result = "(T,)" if len(recurrence.outputs) == 1 else f"(T, {len(recurrence.outputs)})"
+    facts = [
+        f"Input: one sequence, shape {shape}, any length T; {inputs}.",
+        f"Output: {outputs}, shape {result}{', whole numbers' if integer_outputs else ''}.",
+        *([f"Origin: {_sentence(origin)}"] if origin else []),
+        f"Verdict: {_sentence(verdict)}",
+    ]
+    wrapped = [line for fact in facts for line in textwrap.wrap(fact, WIDTH - 4, subsequent_indent="    ")]
+    if len(recurrence.steps) == 1:
+        head = ["; ".join(rule)]
+    else:
+        head = ["The rule, for t = 0, 1, 2, ...:", "", *(f"    {line}" for line in rule)]
+    if not start_words(recurrence, names) and any(_lag_of(recurrence, n) for n in names):
+        wrapped = ["Every value before the start is 0.", *wrapped]
+    # nothing that a file or a column is called may end the docstring early
+    text = "\n".join([*head, "", *wrapped]).replace("\\", "/").replace('"""', "'''")
+    return f'"""{text}\n"""' if not text.endswith('"') else f'"""{text} \n"""'
+
+
+def _sentence(text: str) -> str:
+    words = " ".join(text.split())
+    return words if words.endswith(".") else f"{words}."
+
+
+def _retrieval_words(definition: Retrieval, write: Callable[[Var], str]) -> str:
+    value, key = (write(Var(n)).replace("[t]", "[s]") for n in (definition.value, definition.key))
+    gap = {0: "s <= t", 1: "s < t"}.get(definition.gap, f"s <= t-{definition.gap}")
+    query = formula(definition.query, write)
+    default = number_text(definition.default).removesuffix(".0")
+    return f"{value} at the last {gap} with {key} == {query}, else {default}"
+
+
+def _start_text(start: Start, *, python: bool = False) -> str:
+    assert not isinstance(start, str)
+    text = number_text(start).removesuffix(".0")
+    return text.replace("inf", "np.inf") if python else text
+
+
+def _lag_of(recurrence: Recurrence, name: str) -> int:
+    """How far back formulas read `name`; a retrieval only looks at what is there, never before the start."""
+    lags = [0]
+    for step in recurrence.steps:
+        definition = step.definition
+        expr = definition.query if isinstance(definition, Retrieval) else definition
+        lags += [variable.lag for variable in expr.variables() if variable.name == name]
+    return max(lags)
+
+
+class _Body:
+    """Writes the function's body for one recurrence."""
+
+    def __init__(self, recurrence: Recurrence, names: Mapping[str, str], kinds: Kinds) -> None:
+        self.recurrence = recurrence
+        self.names = names
+        self.kinds = kinds
+        read_back = {
+            variable.name
+            for step in recurrence.steps
+            for variable in definition_variables(step.definition)
+            if variable.lag and (not isinstance(step.definition, Retrieval) or variable.lag > 1)
+        }
+        read_back |= {name for name in recurrence.depths() if _lag_of(recurrence, name)}
+        steps = [step.name for step in recurrence.steps]
+        # a local that is read only in its own turn of the loop needs no history: a plain variable will do
+        self.arrays = [name for name in steps if name in read_back or name in recurrence.outputs]
+        self.scalars = {name for name in steps if name not in self.arrays}
+        self.padded = {name for name in names if _lag_of(recurrence, name)}
+
+    def lines(self, argument: str) -> list[str]:
+        recurrence = self.recurrence
+        return [
+            *self._inputs(argument),
+            *(self._array(name) for name in self.arrays),
+            *(f"{self._table(i)} = {{}}  # the last value of each key" for i in range(self._tables())),
+            "for t in range(T):",
+            *(f"    {line}" for step in recurrence.steps for line in self._step(step)),
+            *(f"    {line}" for line in self._remember()),
+            self._return(),
+        ]
+
+    def _inputs(self, argument: str) -> list[str]:
+        columns = len(self.recurrence.inputs)
+        if columns == 1:
+            test = f"{argument}.shape not in (({argument}.size,), ({argument}.size, 1))"
+            expected = "(T,) or (T, 1)"
+        else:
+            test = f"{argument}.shape[1:] != ({columns},) and {argument}.shape != (0,)"
+            expected = f"(T, {columns})"
+        return [
+            f"{argument} = np.asarray({argument}, dtype=float)",
+            f"if {test}:",
+            f'    raise ValueError(f"expected shape {expected}, got {{{argument}.shape}}")',
+            f"T = len({argument})",
+            *self._columns(argument, columns),
+        ]
+
+    def _columns(self, argument: str, columns: int) -> list[str]:
+        """One array a column, with its start values at the end (`np.append` flattens)."""
+        recurrence = self.recurrence
+        depth = max(_lag_of(recurrence, name) for name in recurrence.inputs)
+        starts = [recurrence.start_of(name) for name in recurrence.inputs]
+        labels = [self.names[name] for name in recurrence.inputs]
+        split = f".reshape(-1, {columns}).T" if columns > 1 else ""
+        if not depth:
+            return [f"{', '.join(labels)} = {argument}{split or '.ravel()'}"]
+        read = [name for name in recurrence.inputs if name in self.padded]
+        if any(recurrence.start_of(name) == "first" for name in read):
+            plain = [f"{', '.join(labels)} = {argument}{split}"] if split else []
+            return [*plain, *(self._input_history(name) for name in read)]
+        self.padded |= set(recurrence.inputs)
+        values = ["0" if isinstance(start, str) else _start_text(start, python=True) for start in starts]
+        row = values[0] if columns == depth == 1 else f"[{', '.join(values)}]"
+        rows = row if depth == 1 else f"{row} * {depth}"
+        before = "; ".join(self._before(name) for name in read)
+        return [f"{', '.join(labels)} = np.append({argument}, {rows}){split}  # {before}"]
+
+    def _input_history(self, name: str) -> str:
+        label, depth = self.names[name], _lag_of(self.recurrence, name)
+        if self.recurrence.start_of(name) == "first":
+            rows = f"{label}[:1]" if depth == 1 else f"np.repeat({label}[:1], {depth})"
+        else:
+            value = _start_text(self.recurrence.start_of(name), python=True)
+            rows = value if depth == 1 else f"[{value}] * {depth}"
+        return f"{label} = np.append({label}, {rows})  # {self._before(name)}"
+
+    def _before(self, name: str) -> str:
+        """The comment that names what lies before the start."""
+        label, depth, start = self.names[name], _lag_of(self.recurrence, name), self.recurrence.start_of(name)
+        indices = ", ".join(f"{label}[-{lag}]" for lag in range(1, min(depth, 2) + 1))
+        value = f"{label}[0]" if start == "first" else _start_text(start)
+        return f"{indices}{', ...' if depth > 2 else ''} = {value}"
+
+    def _array(self, name: str) -> str:
+        label, depth = self.names[name], _lag_of(self.recurrence, name)
+        start = self.recurrence.start_of(name)
+        length = f"T + {depth}" if depth else "T"
+        if not depth or start == 0:
+            text = f"{label} = np.zeros({length})"
+        else:
+            value = _start_text(start, python=True)
+            text = f"{label} = np.full({length}, {value if '.' in value else f'{value}.0'})"
+        return f"{text}  # {self._before(name)}" if depth else text
+
+    def _read(self, variable: Var) -> str:
+        label = self.names[variable.name]
+        if variable.name in self.scalars:
+            return label
+        return f"{label}[t-{variable.lag}]" if variable.lag else f"{label}[t]"
+
+    def _write(self, expr: Expr) -> str:
+        return python_text(expr, self._read, is_bit=self.kinds.is_bit, is_integer=self.kinds.is_integer)
+
+    def _tables(self) -> int:
+        return sum(isinstance(step.definition, Retrieval) for step in self.recurrence.steps)
+
+    def _table(self, index: int) -> str:
+        label = "table" if self._tables() == 1 else f"table{index + 1}"
+        while label in self.names.values():
+            label += "_"
+        return label
+
+    def _retrievals(self) -> list[tuple[str, Step, Retrieval]]:
+        found = [step for step in self.recurrence.steps if isinstance(step.definition, Retrieval)]
+        return [
+            (self._table(i), step, step.definition)
+            for i, step in enumerate(found)
+            if isinstance(step.definition, Retrieval)
+        ]
+
+    def _step(self, step: Step) -> list[str]:
+        target, definition = self._read(Var(step.name)), step.definition
+        if isinstance(definition, Retrieval):
+            table = next(table for table, owner, _ in self._retrievals() if owner is step)
+            default = _start_text(definition.default, python=True)
+            lookup = f"{target} = {table}.get({self._write(definition.query)}, {default})"
+            return [*self._store(table, definition, 0), lookup] if definition.gap == 0 else [lookup]
+        return _fold(f"{target} = {self._write(definition)}")
+
+    def _remember(self) -> list[str]:
+        return [
+            line
+            for table, _, definition in self._retrievals()
+            if definition.gap
+            for line in self._store(table, definition, definition.gap - 1)
+        ]
+
+    def _store(self, table: str, definition: Retrieval, lag: int) -> list[str]:
+        key, value = self._read(Var(definition.key, lag)), self._read(Var(definition.value, lag))
+        line = f"{table}[{key}] = {value}"
+        return [f"if t >= {lag}:", f"    {line}"] if lag else [line]
+
+    def _return(self) -> str:
+        outputs = [
+            f"{self.names[name]}[:T]" if name in self.padded else self.names[name]
+            for name in self.recurrence.outputs
+        ]
+        if len(outputs) == 1:
+            return f"return {outputs[0]}"
+        return f"return np.stack([{', '.join(outputs)}], axis=1)"
+
+
+def _fold(line: str) -> list[str]:
+    """Break a long assignment before its outermost plus and minus signs."""
+    if len(line) + 8 <= WIDTH:
+        return [line]
+    target, _, text = line.partition(" = ")
+    pieces, depth, start = [], 0, 0
+    for i, character in enumerate(text):
+        depth += (character in "([") - (character in ")]")
+        if depth == 0 and text[i : i + 3] in (" + ", " - "):
+            pieces.append(text[start:i])
+            start = i + 1
+    pieces.append(text[start:])
+    if len(pieces) == 1 or " if " in text:
+        return [line]
+    return [f"{target} = (", *(f"    {piece}" for piece in pieces), ")"]

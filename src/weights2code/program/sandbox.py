@@ -1,0 +1,253 @@
+"""Generated programs are read before they are run, and run where they can do no harm.
+
+Two walls. `check_source` walks the syntax tree against an allow-list (what is not named is refused), so a
+program file from somebody else's run folder can contain arithmetic and nothing more. `run_program` then
+runs it in a separate, isolated Python with limited time, memory and files; numbers go in and come out as
+JSON. (Design: "Trust".)
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from weights2code.errors import InputError
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_NUMPY = _words(
+    "abs append arange array asarray clip column_stack concatenate cos cumsum exp float64 floor full inf "
+    "isclose log max maximum mean min minimum mod nan ndarray pi repeat round sin sqrt stack sum where "
+    "zeros"
+)
+_BUILTINS = _words(
+    "abs all any bool dict enumerate float int len list max min range reversed round set sorted sum tuple "
+    "zip ValueError"
+)
+_METHODS = _words("T append astype copy get item items mean ndim ravel reshape shape size sum tolist")
+_MODULES = {
+    "math": frozenset(name for name in dir(math) if not name.startswith("_")),
+    "numpy": _NUMPY,
+    "numpy.typing": _words("ArrayLike NDArray"),
+    "typing": _words("Any Final"),
+    "collections.abc": _words("Iterable Mapping Sequence"),
+}
+_ATTRIBUTES = _METHODS.union(_MODULES["math"], _MODULES["numpy"], _MODULES["numpy.typing"])
+_NODES: tuple[type[ast.AST], ...] = (
+    *(ast.Module, ast.FunctionDef, ast.arguments, ast.arg, ast.Return, ast.Assign, ast.AugAssign),
+    *(ast.AnnAssign, ast.For, ast.If, ast.IfExp, ast.Expr, ast.Raise, ast.Pass, ast.Call, ast.keyword),
+    *(ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Subscript, ast.Slice),
+    *(ast.Tuple, ast.List, ast.Dict, ast.Attribute, ast.JoinedStr, ast.FormattedValue, ast.Starred),
+    *(ast.Import, ast.ImportFrom, ast.alias, ast.ListComp, ast.GeneratorExp, ast.comprehension),
+    *(ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop),
+)
+
+# What the isolated interpreter executes. NumPy is imported before the limits are set, because it needs
+# files; builtins and imports are cut down once more, in case the check above is ever wrong.
+_RUNNER = """
+import builtins, json, sys
+import numpy as np
+import numpy.typing
+job = json.load(sys.stdin)
+try:
+    import resource
+    for name, amount in job["limits"].items():
+        kind = getattr(resource, name, None)
+        if kind is not None:
+            hard = resource.getrlimit(kind)[1]
+            amount = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
+            try:
+                resource.setrlimit(kind, (amount, amount))
+            except (ValueError, OSError):
+                pass
+except ImportError:
+    pass
+def limited_import(name, *rest, load=builtins.__import__):
+    if name not in job["modules"]:
+        raise ImportError(name)
+    return load(name, *rest)
+allowed = {name: getattr(builtins, name) for name in job["builtins"]}
+space = {"__builtins__": {**allowed, "__import__": limited_import}, "__name__": "program"}
+try:
+    exec(compile(job["source"], "program.py", "exec"), space)
+    function = space[space["__all__"][0]]
+    results = []
+    for shape, values in job["sequences"]:
+        result = np.asarray(function(np.array(values, dtype=float).reshape(shape)), dtype=float)
+        results.append([result.shape, result.ravel().tolist()])
+    answer = {"results": results}
+except BaseException as error:
+    answer = {"error": f"{type(error).__name__}: {error}"}
+json.dump(answer, sys.stdout)
+"""
+
+
+def check_source(text: str) -> list[str]:
+    """Everything in a program text that is not on the allow-list, one sentence each; empty if it may run."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return [f"it is not Python: {error}"]
+    problems = [*_shape_problems(tree)]
+    bound = _bound_names(tree)
+    for node in ast.walk(tree):
+        problems += [f"line {getattr(node, 'lineno', 1)}: {text}" for text in _node_problems(node, bound)]
+    return list(dict.fromkeys(problems))
+
+
+def public_function(text: str) -> str:
+    """The one name in `__all__` of a program text that passes the check."""
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.List):
+            return ast.literal_eval(node.value)[0]
+    raise InputError("the program names no public function in __all__")
+
+
+def run_program(
+    program: str | Path,
+    sequences: Sequence[np.ndarray],
+    *,
+    timeout: float = 60.0,
+    memory: int = 4 * 2**30,
+) -> list[np.ndarray]:
+    """Run a program file (or its text) on many sequences, in one limited subprocess.
+
+    Parameters
+    ----------
+    program
+        A `Path` to a file, or the text itself.
+    sequences
+        One array a sequence, each of shape (T,) or (T, columns).
+    timeout, memory
+        Seconds of time and bytes of memory that the subprocess may use.
+
+    Raises
+    ------
+    InputError
+        If the text fails `check_source`, or fails while it runs.
+    """
+    text = program.read_text(encoding="utf-8") if isinstance(program, Path) else program
+    problems = check_source(text)
+    if problems:
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise InputError(f"the program is refused: {problems[0]}{more}")
+    arrays = [np.asarray(sequence, dtype=float) for sequence in sequences]
+    job = {
+        "source": text,
+        "sequences": [[array.shape, array.ravel().tolist()] for array in arrays],
+        "modules": sorted(_MODULES),
+        "builtins": sorted(_BUILTINS),
+        "limits": {
+            "RLIMIT_CPU": math.ceil(timeout) + 1,
+            "RLIMIT_AS": memory,
+            "RLIMIT_FSIZE": 0,
+            "RLIMIT_CORE": 0,
+        },
+    }
+    answer = _answer(job, timeout)
+    if "error" in answer:
+        raise InputError(f"the program fails: {answer['error']}")
+    return [np.array(values, dtype=float).reshape(shape) for shape, values in answer["results"]]
+
+
+def _answer(job: dict, timeout: float) -> dict:
+    # one thread is plenty and keeps the memory limit meaningful; nothing else of the environment is passed
+    environment = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    environment |= {k: v for k, v in os.environ.items() if k in ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT")}
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            finished = subprocess.run(
+                [sys.executable, "-I", "-c", _RUNNER],
+                input=json.dumps(job),
+                capture_output=True,
+                text=True,
+                timeout=timeout,
+                cwd=folder,
+                env=environment,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return {"error": f"it did not finish within {timeout:g} s"}
+    try:
+        return json.loads(finished.stdout)
+    except json.JSONDecodeError:
+        last = (finished.stderr.strip().splitlines() or [f"exit code {finished.returncode}"])[-1]
+        return {"error": f"it was stopped: {last}"}
+
+
+def _shape_problems(tree: ast.Module) -> Iterator[str]:
+    """The file is a docstring, imports, `__all__` and functions, and `__all__` names one of them."""
+    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    public: list[object] = []
+    for node in tree.body:
+        target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+        if isinstance(node, ast.Assign) and isinstance(target, ast.Name) and target.id == "__all__":
+            items = node.value.elts if isinstance(node.value, ast.List) else []
+            public += [item.value if isinstance(item, ast.Constant) else None for item in items]
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue
+        elif not isinstance(node, (ast.Import, ast.ImportFrom, ast.FunctionDef)):
+            yield f"line {node.lineno}: only imports, __all__ and functions may stand at the top"
+    if len(public) != 1 or public[0] not in functions:
+        yield "__all__ must name exactly one function of the file"
+
+
+def _bound_names(tree: ast.Module) -> set[str]:
+    """Every name that the file itself binds."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.arg):
+            names.add(node.arg)
+        elif isinstance(node, ast.FunctionDef):
+            names.add(node.name)
+        elif isinstance(node, ast.alias):
+            names.add(node.asname or node.name.partition(".")[0])
+    return names
+
+
+def _node_problems(node: ast.AST, bound: set[str]) -> Iterator[str]:
+    if not isinstance(node, _NODES):
+        yield f"{type(node).__name__} is not allowed"
+    elif isinstance(node, ast.Import):
+        for item in node.names:
+            if item.name not in _MODULES:
+                yield f"the import of {item.name} is not allowed"
+    elif isinstance(node, ast.ImportFrom):
+        names = _MODULES.get(node.module or "", frozenset()) if node.level == 0 else frozenset()
+        for item in node.names:
+            if item.name not in names:
+                yield f"the import of {item.name} from {node.module} is not allowed"
+    elif isinstance(node, ast.Attribute):
+        if node.attr not in _ATTRIBUTES:
+            yield f"the attribute {node.attr} is not allowed"
+    elif isinstance(node, ast.FunctionDef):
+        if node.decorator_list:
+            yield "decorators are not allowed"
+    elif isinstance(node, ast.Name):
+        reads = isinstance(node.ctx, ast.Load)
+        if reads and node.id not in bound and node.id not in _BUILTINS:
+            yield f"the name {node.id} is not allowed"
+    for name in _names_in(node):
+        if name.startswith("__") and name != "__all__":
+            yield f"the name {name} is not allowed"
+
+
+def _names_in(node: ast.AST) -> Iterator[str]:
+    for field in ("id", "name", "asname", "arg", "attr"):
+        name = getattr(node, field, None)
+        if isinstance(name, str):
+            yield name
