@@ -1,0 +1,73 @@
+"""Sequences: what every later stage learns from, in the user's own units.
+
+A `Sequences` value holds inputs (n, T, columns) and targets (n, T, outputs), padded at the end where
+lengths differ. It comes from a task's sampler or from arrays of the user's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from weights2code.errors import InputError
+from weights2code.language import Domain, infer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sequences:
+    """Inputs and targets of n sequences, each as long as `lengths` says."""
+
+    x: Float[np.ndarray, "n pos column"]
+    y: Float[np.ndarray, "n pos output"]
+    lengths: Int[np.ndarray, " n"]
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    @property
+    def valid(self) -> np.ndarray:
+        """True where a position belongs to its sequence (n, T)."""
+        return np.arange(self.x.shape[1])[None, :] < self.lengths[:, None]
+
+    def take(self, index: np.ndarray | slice) -> Sequences:
+        return Sequences(self.x[index], self.y[index], self.lengths[index])
+
+    def domains(self) -> tuple[tuple[Domain, ...], tuple[Domain, ...]]:
+        """The narrowest domains of the input columns and of the outputs."""
+        valid = self.valid
+        columns = tuple(infer(self.x[..., i][valid]) for i in range(self.x.shape[2]))
+        outputs = tuple(infer(self.y[..., i][valid]) for i in range(self.y.shape[2]))
+        return columns, outputs
+
+
+def from_arrays(x: np.ndarray, y: np.ndarray) -> Sequences:
+    """Sequences of one length, from (n, T, columns) and (n, T, outputs)."""
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    if x.ndim != 3 or y.ndim != 3 or x.shape[:2] != y.shape[:2]:
+        raise InputError(
+            f"inputs {x.shape} and targets {y.shape} must be (n, T, columns) and (n, T, outputs)."
+        )
+    if 0 in x.shape or 0 in y.shape:
+        raise InputError(f"there is nothing to learn from in inputs of shape {x.shape}.")
+    return Sequences(x, y, np.full(len(x), x.shape[1]))
+
+
+def from_list(x: Sequence[np.ndarray], y: Sequence[np.ndarray]) -> Sequences:
+    """Sequences of different lengths, from lists of (T_i, columns) and (T_i, outputs); zero-padded."""
+    lengths = np.array([len(item) for item in x])
+    longest = int(lengths.max())
+    padded_x = np.zeros((len(x), longest, x[0].shape[1]))
+    padded_y = np.zeros((len(y), longest, y[0].shape[1]))
+    for i, (xi, yi) in enumerate(zip(x, y, strict=True)):
+        padded_x[i, : len(xi)], padded_y[i, : len(yi)] = xi, yi
+    return Sequences(padded_x, padded_y, lengths)
+
+
+def split(sequences: Sequences, held_out: float, seed: int) -> tuple[Sequences, Sequences]:
+    """A seeded split into a part to learn from and a part kept back (at least one sequence each)."""
+    order = np.random.default_rng(seed).permutation(len(sequences))
+    kept = min(max(1, round(held_out * len(sequences))), len(sequences) - 1)
+    return sequences.take(order[kept:]), sequences.take(order[:kept])

@@ -1,0 +1,20 @@
+"""The Discrete Transformer: sampler S, reads, numerical attention, sub-MLPs, linear head (paper, section 3)."""
+
+from weights2code.model.architecture import Architecture, Choice, HeadKind, Wiring, wiring
+from weights2code.model.sampler import Annealing, Mode, sample, sparsemax
+from weights2code.model.transformer import HARD, DiscreteTransformer, Sampling
+
+__all__ = [
+    "HARD",
+    "Annealing",
+    "Architecture",
+    "Choice",
+    "DiscreteTransformer",
+    "HeadKind",
+    "Mode",
+    "Sampling",
+    "Wiring",
+    "sample",
+    "sparsemax",
+    "wiring",
+]

@@ -1,0 +1,138 @@
+"""What a Discrete Transformer consists of, and where everything lies in its residual stream.
+
+The stream is a list of scalar variables (paper, section 3.1): the input channels, then for each layer the
+outputs of its heads and of its sub-MLPs. Every discrete decision of the model, a read or the offset of a
+location head, is one row of a single table of choices; `Wiring` says which row decides what. Sampling the
+whole table at once is what makes many small decisions cheap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from weights2code.errors import InputError
+
+HeadKind = Literal["location", "pointer", "equality", "mean", "sum"]
+
+#: The order in which the heads of a layer enter the stream, and the reads that each kind makes.
+HEAD_READS: dict[HeadKind, tuple[str, ...]] = {
+    "location": ("value",),
+    "pointer": ("query", "key", "value"),
+    "equality": ("query", "key", "value"),
+    "mean": ("value",),
+    "sum": ("value",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """Sizes of a Discrete Transformer.
+
+    Parameters
+    ----------
+    channels, outputs : width of the stream at the input, rows of the linear head.
+    layers : number of layers; 0 leaves only the linear head.
+    location, pointer, equality, mean, sum : heads of each kind in every layer.
+    submlps, arity, hidden : sub-MLPs a layer, operands of each, hidden units of each.
+    bins, width : pieces of the piecewise linear encoding and size of its embedding (pointer heads).
+    window : offsets 0..window-1 are told apart; farther ones share the last bias (pointer heads) or are
+        out of reach (location heads).
+    """
+
+    channels: int = 1
+    outputs: int = 1
+    layers: int = 1
+    location: int = 0
+    pointer: int = 0
+    equality: int = 0
+    mean: int = 0
+    sum: int = 0
+    submlps: int = 2
+    arity: int = 2
+    hidden: int = 16
+    bins: int = 8
+    width: int = 8
+    window: int = 8
+
+    def __post_init__(self) -> None:
+        for name, least in (("channels", 1), ("outputs", 1), ("arity", 1), ("hidden", 1), ("bins", 1),
+                            ("width", 1), ("window", 1)):  # fmt: skip
+            if getattr(self, name) < least:
+                raise InputError(f"{name} must be at least {least}, got {getattr(self, name)}.")
+        for name in ("layers", *HEAD_READS, "submlps"):
+            if getattr(self, name) < 0:
+                raise InputError(f"{name} must not be negative, got {getattr(self, name)}.")
+
+    @property
+    def heads(self) -> int:
+        """Heads a layer, of all kinds."""
+        return self.location + self.pointer + self.equality + self.mean + self.sum
+
+    def head_kinds(self) -> tuple[HeadKind, ...]:
+        """The kind of each head of a layer, in stream order."""
+        return tuple(kind for kind in HEAD_READS for _ in range(getattr(self, kind)))
+
+    def stream_width(self, layer: int) -> int:
+        """Variables in the stream before `layer` (or at the end, for `layer == layers`)."""
+        return self.channels + layer * (self.heads + self.submlps)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One row of the table of choices: `module` decides its `role` among `options`."""
+
+    layer: int
+    module: str
+    role: str
+    options: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """The table of choices of an architecture and the names of its stream variables."""
+
+    choices: tuple[Choice, ...]
+    variables: tuple[str, ...]
+
+    @property
+    def width(self) -> int:
+        return max((choice.options for choice in self.choices), default=1)
+
+    def rows(self, layer: int, role: str, kind: str) -> list[int]:
+        """Rows of the modules of one kind (`Attn` with a head kind's letter, or `MLP`) that decide `role`."""
+        return [
+            index
+            for index, choice in enumerate(self.choices)
+            if choice.layer == layer and choice.role == role and choice.module.startswith(kind)
+        ]
+
+
+def module_name(kind: str, layer: int, index: int) -> str:
+    """The paper's names: `Attn_L0H1`, `MLP_L0M0`."""
+    return f"MLP_L{layer}M{index}" if kind == "MLP" else f"Attn_L{layer}H{index}"
+
+
+def wiring(architecture: Architecture) -> Wiring:
+    """Lay out the table of choices: a layer's head reads by kind, its offsets, then its operands."""
+    choices: list[Choice] = []
+    variables = [f"V{i}_input" for i in range(architecture.channels)]
+    kinds = architecture.head_kinds()
+    for layer in range(architecture.layers):
+        before = architecture.stream_width(layer)
+        for index, kind in enumerate(kinds):
+            name = module_name("Attn", layer, index)
+            choices += [Choice(layer, name, role, before) for role in HEAD_READS[kind]]
+            if kind == "location":
+                choices.append(Choice(layer, name, "offset", architecture.window + 1))
+            variables.append(f"V{len(variables)}_{name}")
+        for index in range(architecture.submlps):
+            name = module_name("MLP", layer, index)
+            choices += [
+                Choice(layer, name, f"operand{i}", before + len(kinds)) for i in range(architecture.arity)
+            ]
+            variables.append(f"V{len(variables)}_{name}")
+    return Wiring(tuple(choices), tuple(variables))

@@ -1,0 +1,113 @@
+"""Numerical attention: routing across positions, never arithmetic (paper, section 3.2).
+
+All functions work on the stream's layout (member, variable, position, batch). Every head has one more
+slot than the sequence, the null slot: value 0, a score of its own. Values are raw scalars (identity
+projection), so a hard head copies one earlier value, or 0.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+#: How strongly an equality head's content score falls with the squared distance of query and key, and by
+#: how much it prefers newer positions among equal ones (less than any learned bias matters).
+EQUALITY_SHARPNESS = 1e4
+RECENCY = 1e-3
+
+
+def offset_basis(length: int, window: int, *, clip: bool, device: torch.device, dtype: torch.dtype) -> Tensor:
+    """0/1 tensor (window, length * length): which (query, key) pairs each offset stands for.
+
+    With `clip`, offsets beyond the window share the last one (T5-style); without, they belong to none.
+    """
+    position = torch.arange(length, device=device)
+    offset = position[:, None] - position[None, :]
+    clipped = offset.clamp_max(window - 1) if clip else offset
+    basis = clipped[None] == torch.arange(window, device=device)[:, None, None]
+    return (basis & (offset >= 0)[None]).to(dtype).reshape(window, length * length)
+
+
+def location_attention(
+    weights: Float[Tensor, "member head slot"],
+    values: Float[Tensor, "member head pos batch"],
+    basis: Float[Tensor, "window pair"],
+) -> Float[Tensor, "member head pos batch"]:
+    """One selection over offsets (and null, the last slot) serves every position: a shifted copy."""
+    members, heads, length, _ = values.shape
+    window = basis.shape[0]
+    shift = (weights[..., :window] @ basis).view(members, heads, length, length)
+    return shift @ values
+
+
+def piecewise_linear_encoding(
+    x: Float[Tensor, "*shape"], low: float, high: float, bins: int
+) -> Float[Tensor, "*shape boundary"]:
+    """Weights of the two neighbouring bin boundaries of each scalar; outside the range the nearest one."""
+    place = ((x - low) / (high - low)).clamp(0.0, 1.0) * bins
+    boundary = torch.arange(bins + 1, device=x.device, dtype=x.dtype)
+    return (1.0 - (place[..., None] - boundary).abs()).clamp_min(0.0)
+
+
+def pointer_scores(
+    query: Float[Tensor, "member head pos batch"],
+    key: Float[Tensor, "member head pos batch"],
+    query_table: Float[Tensor, "member head boundary width"],
+    key_table: Float[Tensor, "member head boundary width"],
+    value_range: tuple[float, float],
+) -> Float[Tensor, "member head batch pos pos"]:
+    """Scaled dot products of the encoded queries and keys."""
+    bins, width = query_table.shape[-2] - 1, query_table.shape[-1]
+
+    def encode(x: Tensor, table: Tensor) -> Tensor:
+        weights = piecewise_linear_encoding(x.transpose(-1, -2), *value_range, bins)
+        return (weights.flatten(2, 3) @ table).unflatten(2, weights.shape[2:4])
+
+    return encode(query, query_table) @ encode(key, key_table).transpose(-1, -2) / math.sqrt(width)
+
+
+def equality_scores(
+    query: Float[Tensor, "member head pos batch"], key: Float[Tensor, "member head pos batch"]
+) -> Float[Tensor, "member head batch pos pos"]:
+    """Zero where key equals query, very negative elsewhere; among equals the newest is ahead by a hair."""
+    length = query.shape[2]
+    distance = query.permute(0, 1, 3, 2)[..., :, None] - key.permute(0, 1, 3, 2)[..., None, :]
+    position = torch.arange(length, device=query.device, dtype=query.dtype)
+    return -EQUALITY_SHARPNESS * distance.square() - RECENCY * (position[:, None] - position[None, :])
+
+
+def with_bias_and_null(
+    scores: Float[Tensor, "member head batch pos pos"],
+    bias: Float[Tensor, "member head window"],
+    null: Float[Tensor, "member head"],
+    basis: Float[Tensor, "window pair"],
+) -> Float[Tensor, "member head batch pos slot"]:
+    """Add the clipped relative bias, forbid the future, append the null slot."""
+    members, heads, batch, length, _ = scores.shape
+    relative = (bias @ basis).view(members, heads, 1, length, length)
+    future = torch.ones(length, length, dtype=torch.bool, device=scores.device).triu(1)
+    scores = (scores + relative).masked_fill(future, -torch.inf)
+    null_slot = null[:, :, None, None, None].expand(members, heads, batch, length, 1)
+    return torch.cat([scores, null_slot], -1)
+
+
+def select_values(
+    weights: Float[Tensor, "member head batch pos slot"], values: Float[Tensor, "member head pos batch"]
+) -> Float[Tensor, "member head pos batch"]:
+    """Weighted sum of the raw values; the null slot's value is 0."""
+    picked = weights[..., :-1] @ values.transpose(-1, -2)[..., None]
+    return picked.squeeze(-1).transpose(-1, -2)
+
+
+def prefix_sum(values: Float[Tensor, "member head pos batch"]) -> Float[Tensor, "member head pos batch"]:
+    """Soft attention that never sharpens, times the length: the sum of everything so far."""
+    return values.cumsum(2)
+
+
+def prefix_mean(values: Float[Tensor, "member head pos batch"]) -> Float[Tensor, "member head pos batch"]:
+    """Soft attention with equal scores: the mean of everything so far."""
+    count = torch.arange(1, values.shape[2] + 1, device=values.device, dtype=values.dtype)
+    return values.cumsum(2) / count[:, None]

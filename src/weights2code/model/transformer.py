@@ -1,0 +1,251 @@
+"""The Discrete Transformer (paper, section 3), many members at once.
+
+Members are independent models with a leading axis: restarts, or, through masks, other architectures. One
+forward pass runs all of them; nothing mixes members, so a batched ensemble equals its members run alone.
+
+The stream is laid out (member, variable, position, batch): a read is then one matrix product over the
+variables, a location head one over the positions, and concatenation appends whole blocks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from weights2code.model import attention
+from weights2code.model.architecture import Architecture, Wiring, module_name, wiring
+from weights2code.model.sampler import Mode, sample
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How choices are drawn in a forward pass: the temperature, the blend, the mode, the noise."""
+
+    tau: float | Tensor = 1.0
+    alpha: float | Tensor = 0.0
+    mode: Mode = "sampled"
+    noise: float = 1.0
+    generator: torch.Generator | None = None
+
+
+HARD = Sampling(mode="hard")
+
+
+class DiscreteTransformer(nn.Module):
+    """`members` Discrete Transformers of one architecture.
+
+    Parameters
+    ----------
+    architecture : sizes.
+    members : how many independent models.
+    value_range : range of the (scaled) training data, cut into bins by the encoding of pointer heads.
+    seed : of the initial weights; member i has the same initial weights in any ensemble size.
+    """
+
+    choice_mask: Tensor
+    variable_mask: Tensor
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        members: int = 1,
+        value_range: tuple[float, float] = (-1.0, 1.0),
+        seed: int = 0,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        super().__init__()
+        self.architecture, self.members, self.value_range = architecture, members, value_range
+        self.wiring: Wiring = wiring(architecture)
+        a = architecture
+        seekers = a.pointer + a.equality
+        shapes = {
+            "choices": (len(self.wiring.choices), self.wiring.width),
+            "hidden_weight": (a.layers, a.submlps, a.hidden, a.arity),
+            "hidden_bias": (a.layers, a.submlps, a.hidden, 1),
+            "output_weight": (a.layers, a.submlps, 1, a.hidden),
+            "output_bias": (a.layers, a.submlps, 1, 1),
+            "query_table": (a.layers, a.pointer, a.bins + 1, a.width),
+            "key_table": (a.layers, a.pointer, a.bins + 1, a.width),
+            "relative_bias": (a.layers, seekers, a.window),
+            "null_score": (a.layers, seekers),
+            "head": (a.outputs, a.stream_width(a.layers) + 1),  # the last column is the intercept
+        }
+        # Drawing member by member keeps a member's start independent of how many stand beside it.
+        starts = [self._start(shapes, seed * 100_003 + member) for member in range(members)]
+        for name in shapes:
+            setattr(self, name, nn.Parameter(torch.stack([start[name] for start in starts]).to(dtype)))
+        options = torch.tensor([choice.options for choice in self.wiring.choices], dtype=torch.long)
+        allowed = torch.arange(self.wiring.width)[None, :] < options[:, None]
+        self.register_buffer("choice_mask", allowed.repeat(members, 1, 1), persistent=False)
+        self.register_buffer(
+            "variable_mask", torch.ones(members, a.stream_width(a.layers), dtype=torch.bool), persistent=False
+        )
+        self._basis_cache: dict[tuple[int, bool], Tensor] = {}
+
+    def _start(self, shapes: dict[str, tuple[int, ...]], seed: int) -> dict[str, Tensor]:
+        generator = torch.Generator().manual_seed(seed)
+        draw = {name: torch.randn(shape, generator=generator) for name, shape in shapes.items()}
+        draw["choices"] *= 0.1
+        draw["hidden_weight"] *= math.sqrt(2.0 / self.architecture.arity)
+        draw["hidden_bias"] *= 0.5
+        draw["output_weight"] *= math.sqrt(1.0 / self.architecture.hidden)
+        draw["output_bias"] *= 0.0
+        for name in ("query_table", "key_table"):
+            draw[name] *= 0.5
+        for name in ("relative_bias", "null_score", "head"):
+            draw[name] *= 0.1
+        return draw
+
+    # -- masks: the paper's interventions, and smaller architectures inside a batched program ---------------
+
+    def forbid(self, member: int | slice, variables: Sequence[int]) -> None:
+        """Hide stream variables: no read selects them and the head has no weight on them."""
+        self.variable_mask[member, list(variables)] = False
+        for row, choice in enumerate(self.wiring.choices):
+            if choice.role != "offset":
+                visible = [v for v in variables if v < choice.options]
+                self.choice_mask[member, row, visible] = False
+
+    def forbid_offsets(self, member: int | slice, offsets: Sequence[int]) -> None:
+        """No location head may look `offsets` back (the null slot is the offset `window`)."""
+        for row, choice in enumerate(self.wiring.choices):
+            if choice.role == "offset":
+                self.choice_mask[member, row, list(offsets)] = False
+
+    # -- forward --------------------------------------------------------------------------------------------
+
+    def masked_choices(self) -> Float[Tensor, "member row option"]:
+        return self.choices.masked_fill(~self.choice_mask, -torch.inf)
+
+    def forward(
+        self, channels: Float[Tensor, "channel pos batch"], sampling: Sampling = HARD
+    ) -> Float[Tensor, "member output pos batch"]:
+        """Predictions of every member."""
+        return self.predict(self.stream(channels, sampling))
+
+    def predict(
+        self, stream: Float[Tensor, "member variable pos batch"], head: Tensor | None = None
+    ) -> Float[Tensor, "member output pos batch"]:
+        """The linear head on a finished stream."""
+        head = self.head if head is None else head
+        weight = head[..., :-1] * self.variable_mask[:, None, :]
+        out = weight @ stream.flatten(2) + head[..., -1:]
+        return out.unflatten(-1, stream.shape[2:])
+
+    def stream(
+        self,
+        channels: Float[Tensor, "channel pos batch"],
+        sampling: Sampling = HARD,
+        table: Float[Tensor, "member row option"] | None = None,
+    ) -> Float[Tensor, "member variable pos batch"]:
+        """All variables of the residual stream; `table` overrides the sampled choices."""
+        if table is None:
+            table = self._sample(self.masked_choices(), sampling)
+        a = self.architecture
+        length, batch = channels.shape[1:]
+        flat = channels.reshape(1, channels.shape[0], -1).expand(table.shape[0], -1, -1)
+        row = 0
+        for layer in range(a.layers):
+            if a.heads:
+                outputs, row = self._heads(layer, row, flat, table, sampling, (length, batch))
+                flat = torch.cat([flat, outputs.flatten(2)], 1)
+            if a.submlps:
+                operands = table[:, row : row + a.submlps * a.arity, : flat.shape[1]] @ flat
+                row += a.submlps * a.arity
+                flat = torch.cat([flat, self._submlps(layer, operands)], 1)
+        return flat.unflatten(-1, (length, batch))
+
+    def _sample(self, logits: Tensor, sampling: Sampling) -> Tensor:
+        if not logits.shape[1]:
+            return logits
+        return sample(logits, sampling.tau, sampling.alpha, sampling.mode, sampling.noise, sampling.generator)
+
+    def _submlps(self, layer: int, operands: Float[Tensor, "member operand column"]) -> Tensor:
+        a = self.architecture
+        u = operands.unflatten(1, (a.submlps, a.arity))
+        hidden = torch.relu(self.hidden_weight[:, layer] @ u + self.hidden_bias[:, layer])
+        return (self.output_weight[:, layer] @ hidden + self.output_bias[:, layer]).squeeze(2)
+
+    def _heads(
+        self, layer: int, row: int, flat: Tensor, table: Tensor, sampling: Sampling, shape: tuple[int, int]
+    ) -> tuple[Float[Tensor, "member head pos batch"], int]:
+        a = self.architecture
+
+        def read(rows: list[int]) -> Tensor:
+            return (table[:, rows, : flat.shape[1]] @ flat).unflatten(-1, shape)
+
+        outputs = []
+        if n := a.location:
+            values = read(list(range(row, row + 2 * n, 2)))
+            offsets = table[:, row + 1 : row + 2 * n : 2, : a.window + 1]
+            basis = self._basis(shape[0], flat, clip=False)
+            outputs.append(attention.location_attention(offsets, values, basis))
+            row += 2 * n
+        for kind, n, first in (("pointer", a.pointer, 0), ("equality", a.equality, a.pointer)):
+            if not n:
+                continue
+            query, key, value = (read(list(range(row + i, row + 3 * n, 3))) for i in range(3))
+            seekers = slice(first, first + n)
+            if kind == "pointer":
+                tables = self.query_table[:, layer], self.key_table[:, layer]
+                scores = attention.pointer_scores(query, key, *tables, self.value_range)
+            else:
+                scores = attention.equality_scores(query, key)
+            scores = attention.with_bias_and_null(
+                scores,
+                self.relative_bias[:, layer, seekers],
+                self.null_score[:, layer, seekers],
+                self._basis(shape[0], flat, clip=True),
+            )
+            outputs.append(attention.select_values(self._sample(scores, sampling), value))
+            row += 3 * n
+        for n, aggregate in ((a.mean, attention.prefix_mean), (a.sum, attention.prefix_sum)):
+            if n:
+                outputs.append(aggregate(read(list(range(row, row + n)))))
+                row += n
+        return torch.cat(outputs, 1), row
+
+    def _basis(self, length: int, like: Tensor, *, clip: bool) -> Tensor:
+        key = (length, clip)
+        cached = self._basis_cache.get(key)
+        if cached is None or cached.device != like.device or cached.dtype != like.dtype:
+            cached = attention.offset_basis(
+                length, self.architecture.window, clip=clip, device=like.device, dtype=like.dtype
+            )
+            self._basis_cache[key] = cached
+        return cached
+
+    # -- members --------------------------------------------------------------------------------------------
+
+    def take(self, members: Sequence[int]) -> DiscreteTransformer:
+        """A new ensemble made of copies of some members (an index may repeat)."""
+        index = torch.tensor(list(members), dtype=torch.long, device=self.choices.device)
+        other = DiscreteTransformer.__new__(DiscreteTransformer)
+        nn.Module.__init__(other)
+        other.architecture, other.members = self.architecture, len(index)
+        other.value_range, other.wiring, other._basis_cache = self.value_range, self.wiring, {}
+        for name, parameter in self.named_parameters():
+            setattr(other, name, nn.Parameter(parameter.detach()[index].clone()))
+        for name, buffer in self.named_buffers():
+            other.register_buffer(name, buffer[index].clone(), persistent=False)
+        return other
+
+    def hard_choices(self) -> Float[Tensor, "member row"]:
+        """The index that each choice has settled on."""
+        if not self.choices.shape[1]:
+            return self.choices.new_zeros(self.members, 0).long()
+        return self.masked_choices().argmax(-1)
+
+
+def parameter_names() -> tuple[str, ...]:
+    """Names of the parameter tensors of every model, in definition order."""
+    tiny = DiscreteTransformer(Architecture(layers=0))
+    return tuple(name for name, _ in tiny.named_parameters())
+
+
+__all__ = ["HARD", "Bool", "DiscreteTransformer", "Sampling", "module_name", "parameter_names"]

@@ -1,0 +1,1 @@
+"""Training: recipes, the batched ensemble loop, discrete polishing, the ladder of architectures."""

@@ -1,0 +1,260 @@
+"""The training loop: annealed search over structures, many members at once (paper, sections 5 and 6.1).
+
+An epoch ends with an evaluation and a checkpoint. All randomness of an epoch comes from a generator
+seeded by (seed, epoch), so a run that resumes at an epoch's start repeats the unbroken one bit by bit.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from weights2code.data import Encoded
+from weights2code.model import HARD, DiscreteTransformer, Sampling
+from weights2code.training.objective import closed_form, member_losses, target_variance
+from weights2code.training.recipes import Recipe
+
+Batch = tuple[Tensor, Tensor, Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """One line of `metrics.jsonl`; lists hold one entry a member, losses are relative to the variance."""
+
+    stage: str
+    epoch: int
+    soft_loss: list[float]
+    hard_loss: list[float]
+    discrepancy: list[float]
+    agreement: list[float]
+    temperature: float
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        def short(values: list[float]) -> list[float]:
+            return [float(f"{value:.4g}") for value in values]
+
+        return {
+            "stage": self.stage,
+            "epoch": self.epoch,
+            "temperature": float(f"{self.temperature:.4g}"),
+            "seconds": round(self.seconds, 3),
+            "best_hard_loss": min(short(self.hard_loss)),
+            "best_soft_loss": min(short(self.soft_loss)),
+            "soft_loss": short(self.soft_loss),
+            "hard_loss": short(self.hard_loss),
+            "discrepancy": short(self.discrepancy),
+            "agreement": short(self.agreement),
+        }
+
+
+@dataclass(slots=True)
+class LoopState:
+    """Everything that a checkpoint must hold to go on: weights, moments, and the record so far."""
+
+    model: DiscreteTransformer
+    optimizer: torch.optim.Optimizer
+    epoch: int = 0
+    history: list[Epoch] = field(default_factory=list)
+    choices: list[Tensor] = field(default_factory=list)
+    best_loss: Tensor | None = None
+    best_weights: dict[str, Tensor] = field(default_factory=dict)
+
+
+def to_batch(encoded: Encoded, device: torch.device, first: int = 0, last: int | None = None) -> Batch:
+    """A slice of encoded sequences as tensors."""
+    part = slice(first, last)
+    return (
+        torch.from_numpy(encoded.channels[:, :, part]).to(device),
+        torch.from_numpy(encoded.targets[:, :, part]).to(device),
+        torch.from_numpy(encoded.scored[:, part]).to(device),
+    )
+
+
+def start(model: DiscreteTransformer, recipe: Recipe) -> LoopState:
+    """A fresh loop around a model."""
+    parameters = [
+        parameter
+        for name, parameter in model.named_parameters()
+        if parameter.numel() and not (name == "head" and recipe.head == "closed")
+    ]
+    optimizer = torch.optim.AdamW(
+        parameters or [model.head], lr=recipe.learning_rate, weight_decay=recipe.weight_decay, fused=True
+    )
+    return LoopState(model, optimizer)
+
+
+def run_loop(
+    state: LoopState,
+    training: Batch,
+    validation: Batch,
+    recipe: Recipe,
+    seed: int,
+    stage: str = "search",
+    on_epoch: Callable[[LoopState], None] | None = None,
+    stop_below: float | None = None,
+) -> None:
+    """Run the remaining epochs; afterwards the model's head is set and the agreement is known.
+
+    Parameters
+    ----------
+    stop_below : stop early once the best member's hard loss is below this in two epochs running.
+    """
+    model, device = state.model, state.model.choices.device
+    variance = target_variance(training[1], training[2])
+    generator = torch.Generator(device=device)
+    while state.epoch < recipe.epochs:
+        began = time.perf_counter()
+        generator.manual_seed(seed * 1_000_003 + state.epoch)
+        soft = _train_epoch(state, training, recipe, variance, generator)
+        hard = evaluate_hard(model, validation, variance, solve=recipe.head == "closed")
+        state.choices.append(model.hard_choices())
+        state.epoch += 1
+        tau = recipe.annealing.tau(state.epoch / recipe.epochs)
+        seconds = time.perf_counter() - began
+        gap = (hard - soft).tolist()
+        state.history.append(Epoch(stage, state.epoch, soft.tolist(), hard.tolist(), gap, [], tau, seconds))
+        if recipe.keep_best:
+            _remember_best(state, hard)
+        if on_epoch is not None:
+            on_epoch(state)
+        recent = [min(epoch.hard_loss) for epoch in state.history[-2:]]
+        if stop_below is not None and len(recent) == 2 and max(recent) < stop_below:
+            break
+    _record_agreement(state)
+    if recipe.keep_best and state.best_weights:
+        model.load_state_dict(state.best_weights)
+
+
+def _train_epoch(
+    state: LoopState, training: Batch, recipe: Recipe, variance: Tensor, generator: torch.Generator
+) -> Float[Tensor, " member"]:
+    """One epoch of steps; returns each member's mean training loss."""
+    model, (channels, targets, scored) = state.model, training
+    count = channels.shape[2]
+    order = torch.randperm(count, generator=generator, device=channels.device)
+    shuffled = channels[:, :, order], targets[:, :, order], scored[:, order]
+    total = torch.zeros(model.members, device=channels.device)
+    batch = min(recipe.batch, count)
+    for step in range(recipe.steps_per_epoch):
+        progress = (state.epoch * recipe.steps_per_epoch + step) / max(recipe.steps, 1)
+        tau = recipe.annealing.tau(progress)
+        sampling = Sampling(tau, recipe.annealing.alpha(tau), noise=recipe.noise, generator=generator)
+        first = (step * batch) % max(count - batch + 1, 1)
+        part = tuple(tensor[..., first : first + batch] for tensor in shuffled)
+        losses = training_step(model, state.optimizer, part, recipe, variance, sampling, progress)  # type: ignore[arg-type]
+        total += losses
+    return total / recipe.steps_per_epoch
+
+
+def training_step(
+    model: DiscreteTransformer,
+    optimizer: torch.optim.Optimizer,
+    batch: Batch,
+    recipe: Recipe,
+    variance: Tensor,
+    sampling: Sampling,
+    progress: float,
+) -> Float[Tensor, " member"]:
+    """One step for all members; returns their losses, detached."""
+    channels, targets, scored = batch
+    set_learning_rate(optimizer, recipe, progress)
+    stream = model.stream(channels, sampling)
+    head = (
+        closed_form(model, stream, targets, scored).to(stream.dtype)
+        if recipe.head == "closed"
+        else model.head
+    )
+    losses = member_losses(model.predict(stream, head), targets, scored, variance)
+    objective = losses.sum()
+    if recipe.l1 and recipe.head == "learned":
+        objective = objective + recipe.l1 * model.head[..., :-1].abs().sum()
+    if objective.requires_grad:
+        optimizer.zero_grad(set_to_none=True)
+        objective.backward()
+        _clip_members(model)
+        optimizer.step()
+    return losses.detach()
+
+
+def set_learning_rate(optimizer: torch.optim.Optimizer, recipe: Recipe, progress: float) -> None:
+    """Cosine from the first to the last learning rate."""
+    cosine = 0.5 * (1 + math.cos(math.pi * progress))
+    rate = recipe.last_learning_rate + (recipe.learning_rate - recipe.last_learning_rate) * cosine
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+
+
+def _clip_members(model: DiscreteTransformer, limit: float = 100.0) -> None:
+    """A member whose gradient is not finite, or huge, is held back without touching the others."""
+    for parameter in model.parameters():
+        if parameter.grad is not None:
+            torch.nan_to_num_(parameter.grad, nan=0.0, posinf=limit, neginf=-limit)
+
+
+def evaluate_hard(
+    model: DiscreteTransformer, data: Batch, variance: Tensor, *, solve: bool
+) -> Float[Tensor, " member"]:
+    """Loss of the argmax model of each member; `solve` refits the head, and stores it."""
+    channels, targets, scored = data
+    with torch.no_grad():
+        stream = model.stream(channels, HARD)
+        if solve:
+            model.head.copy_(closed_form(model, stream, targets, scored))
+        losses = member_losses(model.predict(stream), targets, scored, variance)
+    return torch.nan_to_num(losses, nan=torch.inf)
+
+
+def _remember_best(state: LoopState, hard: Tensor) -> None:
+    """Keep, for each member, the weights of its best validation epoch."""
+    weights = {name: value.detach().clone() for name, value in state.model.state_dict().items()}
+    if state.best_loss is None:
+        state.best_loss, state.best_weights = hard.clone(), weights
+        return
+    better = hard < state.best_loss
+    state.best_loss = torch.where(better, hard, state.best_loss)
+    for name, value in weights.items():
+        pick = better.view(-1, *[1] * (value.dim() - 1))
+        state.best_weights[name] = torch.where(pick, value, state.best_weights[name])
+
+
+def _record_agreement(state: LoopState) -> None:
+    """A(e): the share of choices at epoch e that equal the final ones."""
+    if not state.choices:
+        return
+    final = state.choices[-1]
+    for index, (epoch, choices) in enumerate(zip(state.history, state.choices, strict=True)):
+        share = (choices == final).double().mean(1) if final.shape[1] else torch.ones(len(final))
+        state.history[index] = Epoch(
+            epoch.stage, epoch.epoch, epoch.soft_loss, epoch.hard_loss, epoch.discrepancy,
+            share.tolist(), epoch.temperature, epoch.seconds,
+        )  # fmt: skip
+
+
+def tune(
+    model: DiscreteTransformer, training: Batch, validation: Batch, steps: int, seed: int, batch: int = 128
+) -> Float[Tensor, " member"]:
+    """Train the sub-MLPs with the choices fixed, the head in closed form; returns the hard losses."""
+    variance = target_variance(training[1], training[2])
+    if not steps or not model.hidden_weight.numel():
+        return evaluate_hard(model, validation, variance, solve=True)
+    names = ("hidden_weight", "hidden_bias", "output_weight", "output_bias")
+    recipe = Recipe(learning_rate=0.01, batch=batch, head="closed")
+    optimizer = torch.optim.AdamW(
+        [getattr(model, name) for name in names], lr=0.01, weight_decay=0.0, fused=True
+    )
+    generator = torch.Generator().manual_seed(seed)
+    count = training[0].shape[2]
+    size = min(batch, count)
+    for step in range(steps):
+        first = int(torch.randint(0, count - size + 1, (1,), generator=generator))
+        part = tuple(tensor[..., first : first + size] for tensor in training)
+        training_step(model, optimizer, part, recipe, variance, HARD, step / steps)  # type: ignore[arg-type]
+    return evaluate_hard(model, validation, variance, solve=True)

@@ -1,0 +1,89 @@
+"""Recipes: the numbers of a training run. Both recipes are options of one loop.
+
+`paper` is the paper's own ("Training Details", appendix): a million samples, fifty epochs of batch 512,
+learned head. `fast` is what experiments found: many restarts at once, few steps, closed-form head, less
+noise, then polishing of the discrete choices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from weights2code.errors import InputError
+from weights2code.model.sampler import Annealing
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Numbers of the loop.
+
+    Parameters
+    ----------
+    members : restarts trained as one batched program.
+    samples : training sequences drawn.
+    epochs, steps_per_epoch : an epoch ends with an evaluation, a line of metrics and a checkpoint.
+    batch : sequences a step, shared by all members.
+    learning_rate, last_learning_rate : cosine schedule; annealing : of the temperature.
+    noise : scale of the Gumbel noise.
+    head : "closed" solves the linear head at every step, "learned" trains it as the paper does.
+    l1 : penalty on a learned head.
+    polish : settle the discrete choices by coordinate descent after annealing.
+    tune_steps : steps with fixed choices at the end, for the best members.
+    """
+
+    members: int = 32
+    samples: int = 8192
+    epochs: int = 12
+    steps_per_epoch: int = 50
+    batch: int = 32
+    learning_rate: float = 0.05
+    last_learning_rate: float = 1e-6
+    annealing: Annealing = field(default_factory=Annealing)
+    noise: float = 0.3
+    head: Literal["closed", "learned"] = "closed"
+    l1: float = 0.0
+    weight_decay: float = 0.0
+    polish: bool = True
+    tune_steps: int = 150
+    keep_best: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("members", "samples", "batch", "steps_per_epoch"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} must be at least 1, got {getattr(self, name)}.")
+        if self.epochs < 0:
+            raise InputError(f"epochs must not be negative, got {self.epochs}.")
+        if not self.learning_rate > 0:
+            raise InputError(f"the learning rate must be positive, got {self.learning_rate}.")
+
+    @property
+    def steps(self) -> int:
+        return self.epochs * self.steps_per_epoch
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> Recipe:
+        return Recipe(**{**data, "annealing": Annealing(**data["annealing"])})
+
+
+def paper_recipe(epochs: int = 50, learning_rate: float = 0.05, l1: float = 0.0, members: int = 3) -> Recipe:
+    """The paper's recipe; its three seeds are three members of one batched program."""
+    samples, batch = 1_000_000, 512
+    return Recipe(
+        members=members,
+        samples=samples,
+        epochs=epochs,
+        steps_per_epoch=samples // batch,
+        batch=batch,
+        learning_rate=learning_rate,
+        noise=1.0,
+        head="learned",
+        l1=l1,
+        weight_decay=0.01,
+        polish=False,
+        tune_steps=0,
+        keep_best=True,
+    )
