@@ -1,0 +1,196 @@
+"""What a symbolic regression engine takes and gives (paper, "Symbolic Regression for Numerical MLP").
+
+An engine searches formulas for one scalar function of a few scalars and returns a front of candidates,
+ordered by complexity, each more accurate than the ones before. `pick` marks the one to use. Which formula
+wins is decided by one documented order (`preference`), because on small domains many forms coincide.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal, Protocol
+
+import numpy as np
+
+from weights2code.language import Const, Domain, Expr, Number, Op, Var
+
+Kind = Literal["formula", "table", "piecewise"]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One formula of the front.
+
+    Parameters
+    ----------
+    expr
+        The formula.
+    complexity
+        Number of nodes of `expr`.
+    max_error, rmse
+        Largest and root mean square deviation from the data, over all distinct rows.
+    score
+        Fall of log(mean square error) per node added since the candidate before it on the front.
+    kind
+        "formula", or the fallback it is: "table" or "piecewise".
+    exact
+        Whether the deviation stays within `tolerance` on every row; for whole-number targets also
+        whether every value is the right whole number.
+    tolerance
+        The tolerance that `exact` refers to: the caller's, or the one estimated from the data.
+    """
+
+    expr: Expr
+    complexity: int
+    max_error: float
+    rmse: float
+    score: float = 0.0
+    kind: Kind = "formula"
+    exact: bool = False
+    tolerance: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{self.expr}  (complexity {self.complexity}, max error {self.max_error:.3g})"
+
+
+class Engine(Protocol):
+    """Anything that can search: the native engine, Operon, PySR."""
+
+    name: str
+
+    def search(
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        *,
+        variables: tuple[Var, ...],
+        domains: tuple[Domain, ...],
+        tolerance: float | None = None,
+        weights: np.ndarray | None = None,
+        time_limit: float = 5.0,
+        operators: frozenset[str] | None = None,
+        max_complexity: int | None = None,
+        random_state: int = 0,
+    ) -> tuple[Candidate, ...]:
+        """The Pareto front, ordered by complexity.
+
+        Parameters
+        ----------
+        X, y
+            Rows (n, k) and targets (n,).
+        variables, domains
+            The name and the domain of each column; the domain decides which operators make sense.
+        tolerance
+            The largest deviation that counts as exact. None: estimated from the data.
+        weights
+            Weight of each row, all one by default.
+        time_limit
+            Seconds after which the search stops with what it has.
+        operators
+            Names of the operators of the language that may be used; None is all that suit the domain.
+            Sums, differences and products with constants are always available.
+        max_complexity
+            Formulas with more nodes are not reported.
+        random_state
+            Seed of engines that draw random numbers; the native engine draws none.
+        """
+        ...
+
+
+#: Operators in the order in which they are preferred where formulas of one size coincide on the data:
+#: arithmetic first, then the piecewise linear ones, tests, remainders, branches, and what is not rational.
+_RANK = {
+    name: rank
+    for rank, names in enumerate(
+        (
+            ("add", "sub", "neg"),
+            ("mul",),
+            ("max", "min", "abs", "relu"),
+            ("ge", "gt", "le", "lt", "eq", "ne"),
+            ("mod", "floor"),
+            ("and", "or", "not"),
+            ("clip", "where"),
+            ("div", "pow"),
+            ("sqrt", "exp", "log", "sin", "cos"),
+        )
+    )
+    for name in names
+}
+
+
+def preference(expr: Expr) -> tuple[float, ...]:
+    """Sort key of formulas that fit equally well: the smallest is preferred.
+
+    1. fewer nodes; 2. fewer digits in its constants; 3. operators that come earlier in the table above
+    (the worst one decides, then their sum); 4. variables in the order given. So XOR of two bits is
+    `[a != b]` (3 nodes), not `|a - b|` (4), `(a + b) % 2` (5) or `a + b - 2*a*b` (9).
+    """
+    nodes = list(expr.walk())
+    ranks = [_RANK[node.name] for node in nodes if isinstance(node, Op)]
+    digits = sum(number_cost(node.value) for node in nodes if isinstance(node, Const))
+    return (len(nodes), round(digits, 3), max(ranks, default=0), sum(ranks))
+
+
+def number_cost(value: Number) -> float:
+    """Roughly the digits needed to write a number: 0 for zero, 0.5 for one, then one a digit."""
+    if isinstance(value, Fraction):
+        return 0.5 + number_cost(value.numerator) + number_cost(value.denominator)
+    if value == 0:
+        return 0.0
+    sign = 0.1 if value < 0 else 0.0
+    if abs(value) == 1:
+        return 0.5 + sign
+    text = repr(abs(value))
+    if "e" in text:
+        mantissa, exponent = text.split("e")
+        return sign + len(mantissa.replace(".", "").strip("0")) + len(exponent)
+    if isinstance(value, int):
+        # 100 and 2000 are as easy to read as 1 and 2
+        return (
+            sign
+            + len(text.rstrip("0"))
+            + 0.3 * (len(text) - len(text.rstrip("0")))
+            + 0.02 * min(abs(value), 9)
+        )
+    return sign + 0.5 + len(text.replace(".", "").strip("0"))
+
+
+def front_of(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    """The candidates that no simpler one equals or beats, with their scores."""
+    front: list[Candidate] = []
+    for candidate in sorted(candidates, key=lambda c: (preference(c.expr), c.rmse)):
+        gains_exactness = candidate.exact and not any(other.exact for other in front)
+        if gains_exactness or not front or candidate.rmse < 0.999 * min(other.rmse for other in front):
+            if front and front[-1].complexity == candidate.complexity:
+                if gains_exactness or (candidate.rmse < front[-1].rmse and not front[-1].exact):
+                    front[-1] = candidate
+                continue
+            front.append(candidate)
+    scored = []
+    for position, candidate in enumerate(front):
+        score = 0.0
+        if position:
+            before = front[position - 1]
+            drop = math.log(max(before.rmse, 1e-12)) - math.log(max(candidate.rmse, 1e-12))
+            score = 2.0 * drop / (candidate.complexity - before.complexity)
+        scored.append(replace(candidate, score=score))
+    return tuple(scored)
+
+
+def pick(front: Sequence[Candidate], tolerance: float | None = None) -> Candidate:
+    """The candidate to use.
+
+    The simplest one that is exact (within `tolerance`, when given, instead of the search's own). If none
+    is, the one with the highest score among those whose error is at most 1.5 times the smallest.
+    """
+    if not front:
+        raise ValueError("the front is empty")
+    for candidate in front:
+        if candidate.exact if tolerance is None else candidate.max_error <= tolerance:
+            return candidate
+    smallest = min(candidate.rmse for candidate in front)
+    near = [candidate for candidate in front if candidate.rmse <= 1.5 * smallest]
+    return max(near, key=lambda candidate: (candidate.score, -candidate.complexity))

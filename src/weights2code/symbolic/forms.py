@@ -1,0 +1,64 @@
+"""Writing weighted sums well: `2*a - b + 0.098`, `0.5*(a + b)`, `3 - |x|`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from weights2code.language import Const, Expr, Number, Op, op
+
+
+def weighted_sum(terms: Sequence[tuple[Number, Expr]], constant: Number = 0) -> Expr:
+    """The sum of coefficient times term, plus a constant, in its shortest plain form.
+
+    Terms that share a coefficient (up to sign) are bracketed together; positive terms come first.
+    """
+    live = [(c, term) for c, term in terms if c != 0]
+    groups: dict[Number, list[tuple[int, Expr]]] = {}
+    for coefficient, term in live:
+        groups.setdefault(abs(coefficient), []).append((1 if coefficient > 0 else -1, term))
+    parts: list[tuple[int, Expr]] = []
+    for size, members in groups.items():
+        if size == 1:
+            parts.extend(members)
+            continue
+        sign = 1 if any(s > 0 for s, _ in members) else -1
+        inner = _signed_sum([(s * sign, term) for s, term in members])
+        parts.append((sign, scaled(size, inner)))
+    if constant != 0 or not parts:
+        parts.append((1 if constant >= 0 else -1, Const(abs(constant))))
+    return _signed_sum(parts)
+
+
+def scaled(coefficient: Number, term: Expr) -> Expr:
+    """`coefficient * term`, as a quotient where that is exact and shorter to read."""
+    if coefficient == 1:
+        return term
+    if isinstance(coefficient, Fraction) and abs(coefficient.numerator) == 1:
+        quotient = op("div", term, coefficient.denominator)
+        return quotient if coefficient > 0 else op("neg", quotient)
+    if isinstance(term, Op) and term.name == "mul" and not isinstance(term.args[0], Const):
+        return op("mul", scaled(coefficient, term.args[0]), term.args[1])
+    if isinstance(term, Op) and term.name == "div" and term.args[0] == Const(1):
+        return op("div", coefficient, term.args[1])
+    return op("mul", coefficient, term)
+
+
+def _signed_sum(parts: Sequence[tuple[int, Expr]]) -> Expr:
+    positive = [term for sign, term in parts if sign > 0]
+    negative = [term for sign, term in parts if sign < 0]
+    if positive:
+        result = positive[0]
+        for term in positive[1:]:
+            result = op("add", result, term)
+    else:
+        first, *negative = negative
+        if isinstance(first, Const):
+            result = Const(-first.value)
+        elif isinstance(first, Op) and first.name in ("mul", "div") and isinstance(first.args[0], Const):
+            result = op(first.name, -first.args[0].value, first.args[1])
+        else:
+            result = op("neg", first)
+    for term in negative:
+        result = op("sub", result, term)
+    return result

@@ -1,0 +1,226 @@
+"""The data of one search, made small and clean, and the collector of what was found.
+
+Equal rows are merged (their outputs averaged), at most a few hundred rows are searched on, and every
+formula is judged on all of them. Whole-number targets are rounded first: the caller's tolerance then only
+says that rounding is right, and formulas must give the right whole number on every row.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from weights2code.language import Domain, Expr, Op, Var, compile_numpy
+from weights2code.symbolic.engine import Candidate, Kind, front_of, preference
+
+SEARCH_ROWS = 400
+#: A finite domain with at most this many points keeps all its distinct rows.
+FINITE_ROWS = 1100
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Distinct rows `X`, targets `y` (rounded if `whole`), and what is known about them.
+
+    `measured` keeps the averaged targets before rounding; `noise` is the standard error of a target, as
+    far as repeated rows show it.
+    """
+
+    variables: tuple[Var, ...]
+    domains: tuple[Domain, ...]
+    X: np.ndarray
+    y: np.ndarray
+    measured: np.ndarray
+    weights: np.ndarray
+    rows: np.ndarray
+    whole: bool
+    tolerance: float
+    estimated: bool
+    noise: float
+    deadline: float
+    operators: frozenset[str] | None = None
+    max_complexity: int | None = None
+
+    @property
+    def Xs(self) -> np.ndarray:
+        """The rows searched on."""
+        return self.X[self.rows]
+
+    @property
+    def ys(self) -> np.ndarray:
+        """The targets searched for."""
+        return self.y[self.rows]
+
+    @property
+    def discrete(self) -> bool:
+        return all(domain.discrete for domain in self.domains)
+
+    @property
+    def scale(self) -> float:
+        return float(np.max(np.abs(self.y))) or 1.0
+
+    @property
+    def accuracy(self) -> float:
+        """The deviation below which a fit counts as exact during the search."""
+        return 1e-6 if self.whole else self.tolerance
+
+    def allows(self, *names: str) -> bool:
+        return self.operators is None or all(name in self.operators for name in names)
+
+    def expired(self) -> bool:
+        return time.monotonic() > self.deadline
+
+    def values(self, expr: Expr, X: np.ndarray | None = None) -> np.ndarray:
+        """The formula on rows (all distinct ones unless given); invalid operations give nan or inf."""
+        X = self.X if X is None else X
+        with np.errstate(all="ignore"):
+            result = compile_numpy(expr, self.variables)(*X.T)
+        return np.broadcast_to(np.asarray(result, dtype=float), (len(X),))
+
+
+def prepare(
+    X: np.ndarray,
+    y: np.ndarray,
+    *,
+    variables: tuple[Var, ...],
+    domains: tuple[Domain, ...],
+    tolerance: float | None,
+    weights: np.ndarray | None = None,
+    time_limit: float = 5.0,
+    operators: frozenset[str] | None = None,
+    max_complexity: int | None = None,
+) -> Problem:
+    """Check, merge equal rows, round whole-number targets, choose the rows to search on."""
+    deadline = time.monotonic() + time_limit
+    X = np.asarray(X, dtype=float)
+    y = np.asarray(y, dtype=float)
+    if X.ndim != 2 or y.shape != (len(X),) or len(X) == 0:
+        raise ValueError(f"X must have shape (n, k) and y shape (n,) with n > 0, got {X.shape} and {y.shape}")
+    if X.shape[1] != len(variables) or len(variables) != len(domains):
+        raise ValueError(
+            f"{X.shape[1]} columns, {len(variables)} variables and {len(domains)} domains do not go together"
+        )
+    if not (np.all(np.isfinite(X)) and np.all(np.isfinite(y))):
+        raise ValueError("X and y must be finite numbers")
+    weight = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
+    distinct, place = np.unique(X, axis=0, return_inverse=True)
+    place = place.reshape(-1)
+    count = np.bincount(place)
+    total = np.bincount(place, weights=weight)
+    total = np.where(total > 0, total, 1.0)
+    mean = np.bincount(place, weights=weight * y) / total
+    scatter = float(np.sum((y - mean[place]) ** 2)) / max(len(y) - len(distinct), 1)
+    # Repeated rows show the noise of a single reading; averaging divides it.
+    noise = float(np.sqrt(scatter / np.mean(count))) if len(y) >= 1.2 * len(distinct) else 0.0
+    deviation = float(np.max(np.abs(mean - np.round(mean))))
+    enough = 0.4 if len(distinct) >= 30 else 0.3
+    discrete = all(domain.discrete for domain in domains)
+    guess = 0.02 if discrete else 1e-6
+    whole = deviation <= (min(tolerance, enough) if tolerance is not None else guess)
+    estimated = tolerance is None
+    if tolerance is None:
+        tolerance = max(1e-6 * max(float(np.max(np.abs(mean))), 1e-300), 5.0 * noise)
+        if whole:
+            tolerance = max(tolerance, 1.01 * deviation)
+    return Problem(
+        variables=variables,
+        domains=domains,
+        X=distinct,
+        y=np.round(mean) + 0.0 if whole else mean,
+        measured=mean,
+        weights=total,
+        rows=_choose(distinct, mean, discrete),
+        whole=whole,
+        tolerance=float(tolerance),
+        estimated=estimated,
+        noise=noise,
+        deadline=deadline,
+        operators=operators,
+        max_complexity=max_complexity,
+    )
+
+
+def _choose(X: np.ndarray, y: np.ndarray, discrete: bool) -> np.ndarray:
+    """Rows to search on: all where few, else the extremes of every column and an even random choice."""
+    if len(X) <= (FINITE_ROWS if discrete and _grid_size(X) <= FINITE_ROWS else SEARCH_ROWS):
+        return np.arange(len(X))
+    extremes = {int(i) for column in (*X.T, y) for i in (np.argmin(column), np.argmax(column))}
+    order = np.random.default_rng(0).permutation(len(X))
+    others = [int(i) for i in order if int(i) not in extremes][: SEARCH_ROWS - len(extremes)]
+    return np.sort(np.array([*extremes, *others]))
+
+
+def _grid_size(X: np.ndarray) -> float:
+    return float(np.prod([len(np.unique(column)) for column in X.T]))
+
+
+@dataclass(slots=True)
+class Collector:
+    """Judges formulas on all rows and keeps the best of each complexity."""
+
+    problem: Problem
+    best: dict[int, Candidate] = field(default_factory=dict)
+    exact: Candidate | None = None
+    #: Rows on which a formula failed that was right on every row searched on.
+    counterexamples: list[int] = field(default_factory=list)
+    progress: Callable[[Candidate], None] | None = None
+
+    def offer(self, expr: Expr, kind: Kind = "formula") -> Candidate | None:
+        """Judge one formula; the candidate if it is valid and allowed, else None."""
+        problem = self.problem
+        complexity = expr.size()
+        if problem.max_complexity is not None and complexity > problem.max_complexity:
+            return None
+        if problem.operators is not None and not uses_only(expr, problem.operators):
+            return None
+        values = problem.values(expr)
+        if not np.all(np.isfinite(values)):
+            return None
+        error = np.abs(values - problem.measured)
+        max_error = float(np.max(error))
+        rmse = float(np.sqrt(np.average(error**2, weights=problem.weights)))
+        # The last factor forgives rounding in the last digit, never more.
+        right = max_error <= problem.tolerance * (1 + 1e-9)
+        if problem.whole:
+            wrong = np.abs(values - problem.y) > 1e-6
+            right = right and not np.any(wrong)
+        else:
+            wrong = error > problem.tolerance
+        candidate = Candidate(
+            expr, complexity, max_error, rmse, kind=kind, exact=bool(right), tolerance=problem.tolerance
+        )
+        if right:
+            if self.exact is None or _before(candidate, self.exact):
+                self.exact = candidate
+        elif kind == "formula" and not np.any(wrong[problem.rows]):
+            self.counterexamples.extend(int(i) for i in np.flatnonzero(wrong)[:50])
+        known = self.best.get(complexity)
+        if known is None or (rmse, preference(expr)) < (known.rmse, preference(known.expr)):
+            self.best[complexity] = candidate
+        return candidate
+
+    def limit(self) -> int:
+        """Complexity of the best exact formula so far; only smaller ones are still of interest."""
+        return self.exact.complexity if self.exact is not None else 10**9
+
+    def front(self) -> tuple[Candidate, ...]:
+        candidates = list(self.best.values())
+        if self.exact is not None:
+            # Beyond the first exact formula, more nodes only fit noise.
+            candidates = [c for c in candidates if c.complexity < self.exact.complexity] + [self.exact]
+        return front_of(candidates)
+
+
+def _before(new: Candidate, old: Candidate) -> bool:
+    if (new.kind == "formula") != (old.kind == "formula"):
+        return new.kind == "formula"
+    return (preference(new.expr), new.rmse) < (preference(old.expr), old.rmse)
+
+
+def uses_only(expr: Expr, operators: frozenset[str]) -> bool:
+    """Whether every operator is allowed; sums and products are the glue and always are."""
+    glue = {"add", "sub", "mul", "neg"}
+    return all(node.name in operators or node.name in glue for node in expr.walk() if isinstance(node, Op))
