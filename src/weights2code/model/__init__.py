@@ -1,4 +1,4 @@
-"""The Discrete Transformer: sampler S, reads, numerical attention, sub-MLPs, linear head (paper, section 3)."""
+"""The Discrete Transformer (paper, section 3): sampler, reads, numerical attention, sub-MLPs, linear head."""
 
 from weights2code.model.architecture import Architecture, Choice, HeadKind, Wiring, wiring
 from weights2code.model.sampler import Annealing, Mode, sample, sparsemax

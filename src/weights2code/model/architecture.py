@@ -38,6 +38,9 @@ class Architecture:
     bins, width : pieces of the piecewise linear encoding and size of its embedding (pointer heads).
     window : offsets 0..window-1 are told apart; farther ones share the last bias (pointer heads) or are
         out of reach (location heads).
+    past : how many of the channels, the last ones, hold past outputs.
+    learned_start : what lies before the start (past outputs at the first position, and the null slot of
+        location heads) is a learned number instead of 0.
     """
 
     channels: int = 1
@@ -54,13 +57,15 @@ class Architecture:
     bins: int = 8
     width: int = 8
     window: int = 8
+    past: int = 0
+    learned_start: bool = False
 
     def __post_init__(self) -> None:
         for name, least in (("channels", 1), ("outputs", 1), ("arity", 1), ("hidden", 1), ("bins", 1),
                             ("width", 1), ("window", 1)):  # fmt: skip
             if getattr(self, name) < least:
                 raise InputError(f"{name} must be at least {least}, got {getattr(self, name)}.")
-        for name in ("layers", *HEAD_READS, "submlps"):
+        for name in ("layers", *HEAD_READS, "submlps", "past"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name} must not be negative, got {getattr(self, name)}.")
 

@@ -35,12 +35,19 @@ def location_attention(
     weights: Float[Tensor, "member head slot"],
     values: Float[Tensor, "member head pos batch"],
     basis: Float[Tensor, "window pair"],
+    start: Float[Tensor, "member head"] | None = None,
 ) -> Float[Tensor, "member head pos batch"]:
-    """One selection over offsets (and null, the last slot) serves every position: a shifted copy."""
+    """One selection over offsets (and null, the last slot) serves every position: a shifted copy.
+
+    Before the start, and in the null slot, lies 0, or the learned value `start`.
+    """
     members, heads, length, _ = values.shape
     window = basis.shape[0]
     shift = (weights[..., :window] @ basis).view(members, heads, length, length)
-    return shift @ values
+    if start is None:
+        return shift @ values
+    before = 1.0 - shift.sum(-1, keepdim=True)
+    return shift @ values + start[:, :, None, None] * before
 
 
 def piecewise_linear_encoding(

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from weights2code.model import attention
-from weights2code.model.architecture import Architecture, Wiring, module_name, wiring
+from weights2code.model.architecture import Architecture, Wiring, wiring
 from weights2code.model.sampler import Mode, sample
 
 
@@ -47,8 +47,20 @@ class DiscreteTransformer(nn.Module):
     seed : of the initial weights; member i has the same initial weights in any ensemble size.
     """
 
+    choices: nn.Parameter
+    hidden_weight: nn.Parameter
+    hidden_bias: nn.Parameter
+    output_weight: nn.Parameter
+    output_bias: nn.Parameter
+    query_table: nn.Parameter
+    key_table: nn.Parameter
+    relative_bias: nn.Parameter
+    null_score: nn.Parameter
+    start: nn.Parameter
+    head: nn.Parameter
     choice_mask: Tensor
     variable_mask: Tensor
+    start_mask: Tensor
 
     def __init__(
         self,
@@ -73,10 +85,11 @@ class DiscreteTransformer(nn.Module):
             "key_table": (a.layers, a.pointer, a.bins + 1, a.width),
             "relative_bias": (a.layers, seekers, a.window),
             "null_score": (a.layers, seekers),
+            "start": (a.past + a.layers * a.location if a.learned_start else 0,),
             "head": (a.outputs, a.stream_width(a.layers) + 1),  # the last column is the intercept
         }
         # Drawing member by member keeps a member's start independent of how many stand beside it.
-        starts = [self._start(shapes, seed * 100_003 + member) for member in range(members)]
+        starts = [self._draw(shapes, seed * 100_003 + member) for member in range(members)]
         for name in shapes:
             setattr(self, name, nn.Parameter(torch.stack([start[name] for start in starts]).to(dtype)))
         options = torch.tensor([choice.options for choice in self.wiring.choices], dtype=torch.long)
@@ -85,9 +98,10 @@ class DiscreteTransformer(nn.Module):
         self.register_buffer(
             "variable_mask", torch.ones(members, a.stream_width(a.layers), dtype=torch.bool), persistent=False
         )
+        self.register_buffer("start_mask", torch.ones(members, 1, dtype=torch.bool), persistent=False)
         self._basis_cache: dict[tuple[int, bool], Tensor] = {}
 
-    def _start(self, shapes: dict[str, tuple[int, ...]], seed: int) -> dict[str, Tensor]:
+    def _draw(self, shapes: dict[str, tuple[int, ...]], seed: int) -> dict[str, Tensor]:
         generator = torch.Generator().manual_seed(seed)
         draw = {name: torch.randn(shape, generator=generator) for name, shape in shapes.items()}
         draw["choices"] *= 0.1
@@ -95,6 +109,7 @@ class DiscreteTransformer(nn.Module):
         draw["hidden_bias"] *= 0.5
         draw["output_weight"] *= math.sqrt(1.0 / self.architecture.hidden)
         draw["output_bias"] *= 0.0
+        draw["start"] *= 0.0
         for name in ("query_table", "key_table"):
             draw[name] *= 0.5
         for name in ("relative_bias", "null_score", "head"):
@@ -116,6 +131,10 @@ class DiscreteTransformer(nn.Module):
         for row, choice in enumerate(self.wiring.choices):
             if choice.role == "offset":
                 self.choice_mask[member, row, list(offsets)] = False
+
+    def forbid_start(self, member: int | slice) -> None:
+        """Nothing but 0 lies before the start."""
+        self.start_mask[member] = False
 
     # -- forward --------------------------------------------------------------------------------------------
 
@@ -148,11 +167,18 @@ class DiscreteTransformer(nn.Module):
             table = self._sample(self.masked_choices(), sampling)
         a = self.architecture
         length, batch = channels.shape[1:]
-        flat = channels.reshape(1, channels.shape[0], -1).expand(table.shape[0], -1, -1)
+        start = self.start * self.start_mask if a.learned_start else None
+        if start is not None and a.past:
+            channels = self._with_start(channels, start[:, : a.past])
+            flat = channels.flatten(2)
+        else:
+            flat = channels.reshape(1, channels.shape[0], -1).expand(table.shape[0], -1, -1)
         row = 0
         for layer in range(a.layers):
             if a.heads:
-                outputs, row = self._heads(layer, row, flat, table, sampling, (length, batch))
+                first = a.past + layer * a.location
+                null = None if start is None else start[:, first : first + a.location]
+                outputs, row = self._heads(layer, row, flat, table, sampling, (length, batch), null)
                 flat = torch.cat([flat, outputs.flatten(2)], 1)
             if a.submlps:
                 operands = table[:, row : row + a.submlps * a.arity, : flat.shape[1]] @ flat
@@ -165,6 +191,14 @@ class DiscreteTransformer(nn.Module):
             return logits
         return sample(logits, sampling.tau, sampling.alpha, sampling.mode, sampling.noise, sampling.generator)
 
+    @staticmethod
+    def _with_start(channels: Tensor, start: Float[Tensor, "member past"]) -> Tensor:
+        """Channels of each member with the learned past outputs at the first position."""
+        first = channels.new_zeros(channels.shape[1], 1)
+        first[0] = 1.0
+        added = torch.nn.functional.pad(start, (channels.shape[0] - start.shape[1], 0))
+        return channels + added[:, :, None, None] * first
+
     def _submlps(self, layer: int, operands: Float[Tensor, "member operand column"]) -> Tensor:
         a = self.architecture
         u = operands.unflatten(1, (a.submlps, a.arity))
@@ -172,7 +206,14 @@ class DiscreteTransformer(nn.Module):
         return (self.output_weight[:, layer] @ hidden + self.output_bias[:, layer]).squeeze(2)
 
     def _heads(
-        self, layer: int, row: int, flat: Tensor, table: Tensor, sampling: Sampling, shape: tuple[int, int]
+        self,
+        layer: int,
+        row: int,
+        flat: Tensor,
+        table: Tensor,
+        sampling: Sampling,
+        shape: tuple[int, int],
+        null: Tensor | None,
     ) -> tuple[Float[Tensor, "member head pos batch"], int]:
         a = self.architecture
 
@@ -184,7 +225,7 @@ class DiscreteTransformer(nn.Module):
             values = read(list(range(row, row + 2 * n, 2)))
             offsets = table[:, row + 1 : row + 2 * n : 2, : a.window + 1]
             basis = self._basis(shape[0], flat, clip=False)
-            outputs.append(attention.location_attention(offsets, values, basis))
+            outputs.append(attention.location_attention(offsets, values, basis, null))
             row += 2 * n
         for kind, n, first in (("pointer", a.pointer, 0), ("equality", a.equality, a.pointer)):
             if not n:
@@ -240,12 +281,3 @@ class DiscreteTransformer(nn.Module):
         if not self.choices.shape[1]:
             return self.choices.new_zeros(self.members, 0).long()
         return self.masked_choices().argmax(-1)
-
-
-def parameter_names() -> tuple[str, ...]:
-    """Names of the parameter tensors of every model, in definition order."""
-    tiny = DiscreteTransformer(Architecture(layers=0))
-    return tuple(name for name, _ in tiny.named_parameters())
-
-
-__all__ = ["HARD", "Bool", "DiscreteTransformer", "Sampling", "module_name", "parameter_names"]
