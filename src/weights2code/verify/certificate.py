@@ -1,0 +1,203 @@
+"""The certificate: what is known about a program, and what that knowledge rests on (design: "Trust").
+
+A certificate never claims more than was checked. Its verdict is one of four words, strongest first:
+
+- `proved`: equal to the specification for every length and every input of the stated domain;
+- `exhaustive`: every input sequence up to a stated length was run, and all agree;
+- `tested`: a stated number of sequences was run, and all agree within the stated tolerance;
+- `failed`: a sequence is known on which program and specification differ.
+
+The numbers are those of the paper's Table 1: accuracy by rounding (whole-number outputs only) and the root
+mean squared error, for the program against its target and against the discrete model separately.
+"""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import metadata
+from typing import Any, Literal, get_args
+
+Verdict = Literal["proved", "exhaustive", "tested", "failed"]
+
+#: Inputs of one sequence: one tuple of column values a position.
+Sequence = tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How well two ways of computing the same outputs agree on some sequences.
+
+    `accuracy` is the share of positions that agree after rounding; None where outputs are not whole numbers.
+    """
+
+    sequences: int
+    max_abs_error: float
+    rmse: float
+    accuracy: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "sequences": self.sequences,
+            "max_abs_error": _to_json(self.max_abs_error),
+            "rmse": _to_json(self.rmse),
+            "accuracy": self.accuracy,
+        }
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Agreement:
+        accuracy = data["accuracy"]
+        return Agreement(
+            int(data["sequences"]),
+            float(data["max_abs_error"]),
+            float(data["rmse"]),
+            None if accuracy is None else float(accuracy),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """The verdict on a program.
+
+    Attributes
+    ----------
+    verdict
+        One of the four words above.
+    method
+        What was done, in a sentence.
+    domain
+        What each input column may hold; empty for own data.
+    covers
+        Which lengths the verdict speaks about: "every length", "lengths 1 to 16", "the tested lengths".
+    lengths
+        The lengths of the sequences that were run.
+    target
+        The program against its specification, over every sequence that was run.
+    model
+        The program against the discrete model, if there was one to compare with.
+    versions
+        Of Python, this package and the libraries that the verdict depends on.
+    seed
+        Of the random sequences.
+    counterexample
+        The inputs of a sequence on which the program is wrong, as short as was found.
+    notes
+        What a careful reader should know besides.
+    """
+
+    verdict: Verdict
+    method: str
+    domain: tuple[str, ...]
+    covers: str
+    lengths: tuple[int, ...]
+    target: Agreement
+    model: Agreement | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    seed: int = 0
+    counterexample: Sequence | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.verdict not in get_args(Verdict):
+            raise ValueError(f"{self.verdict!r} is not a verdict: use one of {', '.join(get_args(Verdict))}")
+
+    @property
+    def verified(self) -> bool:
+        """Whether the program met its specification in everything that was checked."""
+        return self.verdict != "failed"
+
+    @property
+    def sequences(self) -> int:
+        return self.target.sequences
+
+    @property
+    def max_abs_error(self) -> float:
+        return self.target.max_abs_error
+
+    @property
+    def rmse(self) -> float:
+        return self.target.rmse
+
+    @property
+    def accuracy(self) -> float | None:
+        return self.target.accuracy
+
+    def explain(self) -> str:
+        """What the verdict rests on, in plain English."""
+        domain = f" for inputs in {', '.join(self.domain)}" if self.domain else ""
+        ran = f"{self.sequences} sequences of length {_listed(self.lengths)}"
+        if self.verdict == "proved":
+            text = f"Proved equal to the specification at every length{domain}: {self.method}."
+        elif self.verdict == "exhaustive":
+            text = f"Every input sequence was run, {self.covers}{domain}, and all agree: {self.method}."
+        elif self.verdict == "tested":
+            text = f"Tested, not proved: {self.method}."
+        else:
+            text = f"The program is wrong: {self.method}."
+        if self.verdict in ("proved", "exhaustive"):
+            text += f" It was also run on {ran}; the largest error is {self.max_abs_error:.3g}."
+        return text
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON form; the numbers against the target stand at the top too, where people look first."""
+        return {
+            "verdict": self.verdict,
+            "method": self.method,
+            "explanation": self.explain(),
+            "domain": list(self.domain),
+            "covers": self.covers,
+            "lengths": list(self.lengths),
+            **self.target.to_dict(),
+            "target": self.target.to_dict(),
+            "model": None if self.model is None else self.model.to_dict(),
+            "versions": dict(self.versions),
+            "seed": self.seed,
+            "counterexample": None if self.counterexample is None else [list(r) for r in self.counterexample],
+            "notes": list(self.notes),
+        }
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Certificate:
+        """Inverse of `to_dict`."""
+        example = data["counterexample"]
+        return Certificate(
+            verdict=data["verdict"],
+            method=str(data["method"]),
+            domain=tuple(str(item) for item in data["domain"]),
+            covers=str(data["covers"]),
+            lengths=tuple(int(item) for item in data["lengths"]),
+            target=Agreement.from_dict(data["target"]),
+            model=None if data["model"] is None else Agreement.from_dict(data["model"]),
+            versions={str(name): str(version) for name, version in data["versions"].items()},
+            seed=int(data["seed"]),
+            counterexample=None
+            if example is None
+            else tuple(tuple(float(v) for v in row) for row in example),
+            notes=tuple(str(item) for item in data["notes"]),
+        )
+
+
+def versions() -> dict[str, str]:
+    """The versions that a verdict depends on, read without importing the libraries."""
+    from weights2code import __version__
+
+    found = {"python": platform.python_version(), "weights2code": __version__}
+    for name, distribution in (("numpy", "numpy"), ("sympy", "sympy"), ("z3", "z3-solver")):
+        try:
+            found[name] = metadata.version(distribution)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def _to_json(value: float) -> float | str:
+    """JSON has no infinities; `float` reads the text back."""
+    return value if math.isfinite(value) else str(value)
+
+
+def _listed(lengths: tuple[int, ...]) -> str:
+    if len(lengths) > 4:
+        return f"{min(lengths)} to {max(lengths)}"
+    return ", ".join(str(length) for length in lengths)

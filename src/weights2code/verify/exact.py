@@ -1,0 +1,79 @@
+"""Machines on exact numbers: integers and fractions of any size, decimals taken as what they say.
+
+Proofs are guessed from such runs, and tests fall back on them where float64 would run out of digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from weights2code.language import OPERATORS, Const, Expr, Op, Recurrence, Var
+
+
+def exact_number(value: Any) -> Any:
+    """An int or Fraction; a float is the decimal that it prints as, infinities stay floats."""
+    if isinstance(value, (int, Fraction)):
+        return value
+    value = float(value)
+    if not np.isfinite(value):
+        return value
+    return int(value) if value.is_integer() else Fraction(repr(value))
+
+
+def exact_value(expr: Expr, values: Mapping[Var, Any]) -> Any:
+    """The value on exact numbers; only the branch that `where` takes is computed, as in Python text."""
+    if isinstance(expr, Const):
+        return exact_number(expr.value)
+    if isinstance(expr, Var):
+        return values[expr]
+    assert isinstance(expr, Op)
+    if expr.name == "where":
+        condition, yes, no = expr.args
+        return exact_value(yes if exact_value(condition, values) else no, values)
+    arguments = [exact_value(argument, values) for argument in expr.args]
+    if expr.name in ("sqrt", "exp", "log", "sin", "cos"):
+        raise ArithmeticError(f"{expr.name} has no exact value")
+    result = OPERATORS[expr.name].exact(*arguments)
+    return result.numerator if isinstance(result, Fraction) and result.denominator == 1 else result
+
+
+def exact_trace(machine: Recurrence, sequence: list[list[Any]]) -> dict[str, list[Any]]:
+    """Every variable along one sequence, a list of rows of exact numbers. Retrievals are not supported."""
+    past: dict[str, list[Any]] = {
+        name: [exact_number(row[i]) for row in sequence] for i, name in enumerate(machine.inputs)
+    }
+    past |= {step.name: [] for step in machine.steps}
+    for t in range(len(sequence)):
+        for step in machine.steps:
+            assert isinstance(step.definition, Expr), f"{step.name} is not a formula"
+            known = {v: read(machine, past, v, t) for v in step.definition.variables()}
+            past[step.name].append(exact_value(step.definition, known))
+    return past
+
+
+def read(machine: Recurrence, past: Mapping[str, list[Any]], variable: Var, t: int) -> Any:
+    """The value that a step at position t reads."""
+    if t >= variable.lag:
+        return past[variable.name][t - variable.lag]
+    start = machine.start_of(variable.name)
+    return past[variable.name][0] if start == "first" else exact_number(start)
+
+
+def run_exact(machine: Recurrence, x: np.ndarray) -> np.ndarray:
+    """The outputs for inputs of shape (n, T, columns), rounded to float64 only at the end."""
+    rows = [exact_trace(machine, sequence) for sequence in x.tolist()]
+    result = [
+        [[_float(trace[name][t]) for name in machine.outputs] for t in range(x.shape[1])] for trace in rows
+    ]
+    return np.array(result, dtype=float).reshape(*x.shape[:2], len(machine.outputs))
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")

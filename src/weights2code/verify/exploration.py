@@ -1,0 +1,265 @@
+"""Complete exploration: every state that reference and program can reach together, under every input.
+
+Breadth first from the start, vectorised over frontier x inputs. When no new state turns up, the outputs are
+equal for every length and the whole domain; a difference comes with a shortest sequence that shows it.
+The values are the float64 values that the program itself computes, kept as they are and never rounded, so
+the proof is about its arithmetic too; states that are not exact (not whole numbers or short binary
+fractions, or 2**53 and beyond) make the exploration refuse, as do reals among the inputs.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from weights2code.language import Expr, Recurrence, Var
+from weights2code.verify.certificate import Sequence
+from weights2code.verify.evaluation import evaluate_defined
+from weights2code.verify.product import Product, expand_retrievals
+
+_EXACT = 2.0**53
+_BINARY_PLACES = 2.0**10
+_ROWS = 1 << 16
+_MOST_INPUTS = 20_000
+#: Whole-number outputs must agree to the last digit: nothing that prints differently passes.
+WHOLE_TOLERANCE = 1e-6
+#: Other outputs, relative to the larger of 1 and the right value.
+REAL_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Exploration:
+    """`equal` is a proof, `different` comes with a shortest counterexample, `inconclusive` with a reason."""
+
+    outcome: Literal["equal", "different", "inconclusive"]
+    states: int
+    transitions: int
+    reason: str = ""
+    counterexample: Sequence | None = None
+
+
+class _Refused(Exception):
+    """The machine is not one that exploration can decide; the text is the reason."""
+
+
+def explore(
+    joint: Product,
+    *,
+    whole: bool,
+    time_limit: float = 2.0,
+    most_states: int = 2_000_000,
+) -> Exploration:
+    """Explore the joint machine completely, or say why not.
+
+    Parameters
+    ----------
+    joint
+        Reference and program side by side.
+    whole
+        Outputs are whole numbers: they must agree within 1e-6, and a difference that rounding hides makes
+        the exploration inconclusive instead of a failure.
+    time_limit, most_states
+        Where to give up.
+    """
+    if not joint.discrete:
+        return Exploration("inconclusive", 0, 0, "the inputs are reals, which no enumeration covers")
+    plain = expand_retrievals(joint)
+    if plain is None:
+        return Exploration("inconclusive", 0, 0, "a retrieval has keys that are not a small set of inputs")
+    search = _Search(plain, whole, time.monotonic() + time_limit, most_states)
+    try:
+        with np.errstate(all="ignore"):
+            return search.run()
+    except _Refused as refusal:
+        return Exploration("inconclusive", search.count, search.transitions, str(refusal))
+
+
+@dataclass(slots=True)
+class _Values:
+    """The distinct values that one name has taken, numbered in order of appearance."""
+
+    number: dict[float, int] = field(default_factory=dict)
+    table: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+    def codes(self, values: np.ndarray) -> np.ndarray:
+        # Adding zero turns -0.0 into 0.0: they are one value to every comparison.
+        distinct, inverse = np.unique(values + 0.0, return_inverse=True)
+        for value in distinct.tolist():
+            self.number.setdefault(value, len(self.number))
+        if len(self.number) > len(self.table):
+            self.table = np.fromiter(self.number, float, len(self.number))
+        return np.array([self.number[value] for value in distinct.tolist()], dtype=np.int64)[inverse]
+
+
+class _Search:
+    def __init__(self, joint: Product, whole: bool, deadline: float, most_states: int) -> None:
+        self.machine: Recurrence = joint.machine
+        self.pairs = joint.pairs
+        self.whole, self.deadline, self.most_states = whole, deadline, most_states
+        self.state = self.machine.state()
+        self.infinite = any(value in (np.inf, -np.inf) for value in self.machine.start.values())
+        self.undefined = np.zeros(0, dtype=bool)
+        sizes = [domain.high - domain.low + 1 for domain in joint.domains]
+        self.inputs = np.zeros((0, len(sizes)))
+        if np.prod(sizes) <= _MOST_INPUTS:
+            grid = np.meshgrid(*(domain.values() for domain in joint.domains), indexing="ij")
+            self.inputs = np.stack([axis.ravel() for axis in grid], axis=1)
+        self.values = {variable.name: _Values() for variable in self.state}
+        self.input_codes = {
+            name: self.values[name].codes(self.inputs[:, i])
+            for i, name in enumerate(self.machine.inputs)
+            if name in self.values
+        }
+        self.bits: dict[str, int] = {}
+        self.visited: set[int] = set()
+        self.seen_rows: list[np.ndarray] = []
+        self.levels: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self.count, self.transitions = 0, 0
+
+    def run(self) -> Exploration:
+        if len(self.inputs) == 0:
+            raise _Refused(f"more than {_MOST_INPUTS} different inputs in one position")
+        wrong = self._advance(None)
+        while wrong is None and len(self.levels[-1][0]):
+            wrong = self._advance(self.levels[-1][0])
+        if wrong is not None:
+            example = self._sequence(*wrong)
+            return Exploration("different", self.count, self.transitions, counterexample=example)
+        return Exploration("equal", self.count, self.transitions)
+
+    def _advance(self, frontier: np.ndarray | None) -> tuple[int, int] | None:
+        """One more position: (parent, input) of a wrong output, or None after adding a level of new states.
+
+        `frontier` holds the codes of the states to go on from; None is the start, which is one state for
+        each first input, because "first" starts repeat it.
+        """
+        fan = len(self.inputs)
+        parents = 1 if frontier is None else len(frontier)
+        per_chunk = max(1, _ROWS // fan)
+        found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        for begin in range(0, parents, per_chunk):
+            if time.monotonic() > self.deadline:
+                raise _Refused(f"out of time after {self.count} states")
+            end = min(parents, begin + per_chunk)
+            if frontier is None:
+                codes = self._start_codes()
+            else:
+                codes = np.repeat(frontier[begin:end], fan, axis=0)
+            picked = np.tile(np.arange(fan), end - begin)
+            values = self._step(codes, picked)
+            self.transitions += len(picked)
+            wrong = self._wrong_row(values)
+            if wrong is not None:
+                return begin + wrong // fan, wrong % fan
+            successors = self._successors(codes, picked, values)
+            fresh = self._new_rows(successors)
+            found.append((successors[fresh], begin + fresh // fan, picked[fresh]))
+        level = tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
+        self.levels.append((level[0], level[1], level[2]))
+        return None
+
+    def _start_codes(self) -> np.ndarray:
+        columns = []
+        for variable in self.state:
+            start = self.machine.start_of(variable.name)
+            if start == "first":
+                columns.append(self.input_codes[variable.name])
+            else:
+                columns.append(self.values[variable.name].codes(np.full(len(self.inputs), float(start))))
+        return np.stack(columns, axis=1) if columns else np.zeros((len(self.inputs), 0), dtype=np.int64)
+
+    def _step(self, codes: np.ndarray, picked: np.ndarray) -> dict[Var, np.ndarray]:
+        values: dict[Var, np.ndarray] = {
+            variable: self.values[variable.name].table[codes[:, i]] for i, variable in enumerate(self.state)
+        }
+        for i, name in enumerate(self.machine.inputs):
+            values[Var(name)] = self.inputs[picked, i]
+        self.undefined = np.zeros(len(picked), dtype=bool)
+        for step in self.machine.steps:
+            assert isinstance(step.definition, Expr)
+            result, defined = evaluate_defined(step.definition, values)
+            result = np.broadcast_to(np.asarray(result, dtype=float), len(picked))
+            if defined is not True:
+                if step.name.startswith("r."):
+                    raise _Refused("the reference is undefined for some inputs")
+                self.undefined |= ~defined
+            size = np.abs(result)
+            too_large = (size >= _EXACT) & ~(np.isinf(result) & self.infinite)
+            if (too_large & ~self.undefined).any():
+                raise _Refused("values reach 2**53, where float64 stops being exact")
+            values[Var(step.name)] = result
+        return values
+
+    def _wrong_row(self, values: dict[Var, np.ndarray]) -> int | None:
+        bad = self.undefined.copy()
+        for right_name, name in self.pairs:
+            right, answer = values[Var(right_name)], values[Var(name)]
+            if not np.isfinite(right[~self.undefined]).all():
+                raise _Refused("the reference has no finite output for some inputs")
+            if self.whole:
+                differs = ~(np.abs(answer - right) < WHOLE_TOLERANCE)
+                bad |= ~(np.round(answer) == np.round(right))
+            else:
+                differs = ~(np.abs(answer - right) <= REAL_TOLERANCE * np.maximum(1, np.abs(right)))
+                bad |= differs
+            if differs.any() and not bad.any():
+                raise _Refused("outputs are right only after rounding")
+        return int(np.argmax(bad)) if bad.any() else None
+
+    def _successors(self, codes: np.ndarray, picked: np.ndarray, values: dict[Var, np.ndarray]) -> np.ndarray:
+        column = {variable: i for i, variable in enumerate(self.state)}
+        result = np.empty_like(codes)
+        for variable, i in column.items():
+            name = variable.name
+            if variable.lag > 1:
+                result[:, i] = codes[:, column[Var(name, variable.lag - 1)]]
+            elif name in self.input_codes:
+                result[:, i] = self.input_codes[name][picked]
+            else:
+                present = values[Var(name)]
+                exact = present * _BINARY_PLACES == np.round(present * _BINARY_PLACES)
+                if not exact.all():
+                    raise _Refused(f"the state {name} is not exact in float64")
+                result[:, i] = self.values[name].codes(present)
+        return result
+
+    def _new_rows(self, successors: np.ndarray) -> np.ndarray:
+        """The first row of each state that was never seen before; all of them count as seen from now on."""
+        keys, first = np.unique(self._packed(successors), return_index=True)
+        seen = self.visited
+        fresh = [
+            (key, row) for key, row in zip(keys.tolist(), first.tolist(), strict=True) if key not in seen
+        ]
+        seen.update(key for key, _ in fresh)
+        self.count += len(fresh)
+        if self.count > self.most_states:
+            raise _Refused(f"more than {self.most_states} states")
+        rows = np.array([row for _, row in fresh], dtype=np.int64)
+        self.seen_rows.append(successors[rows])
+        return rows
+
+    def _packed(self, new: np.ndarray) -> np.ndarray:
+        """Each state as one integer; the fields grow with the tables, and old keys are made anew then."""
+        if any(len(self.values[name].number) > 1 << self.bits.get(name, 0) for name in self.values):
+            for name, values in self.values.items():
+                self.bits[name] = max(self.bits.get(name, 0), len(values.number).bit_length() + 1)
+            if sum(self.bits[variable.name] for variable in self.state) > 63:
+                raise _Refused("the state is too wide")
+            self.visited = {key for rows in self.seen_rows for key in self._keys(rows).tolist()}
+        return self._keys(new)
+
+    def _keys(self, rows: np.ndarray) -> np.ndarray:
+        keys = np.zeros(len(rows), dtype=np.int64)
+        for i, variable in enumerate(self.state):
+            keys = (keys << self.bits[variable.name]) | rows[:, i]
+        return keys
+
+    def _sequence(self, parent: int, picked: int) -> Sequence:
+        inputs = [picked]
+        for _, parents, inputs_taken in reversed(self.levels):
+            inputs.append(int(inputs_taken[parent]))
+            parent = int(parents[parent])
+        return tuple(tuple(self.inputs[i].tolist()) for i in reversed(inputs))
