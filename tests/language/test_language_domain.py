@@ -1,0 +1,43 @@
+"""Domains: what a column may hold."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weights2code.language import BITS, infer, integers, reals
+
+
+@pytest.mark.parametrize(
+    ("values", "domain"),
+    [
+        ([0, 1, 1], BITS),
+        ([0.0, 0.0], BITS),
+        ([-1, 1], integers(-1, 1)),
+        ([0, 2], integers(0, 2)),
+        ([0.5, 1], reals(0.5, 1)),
+    ],
+)
+def test_the_narrowest_domain_is_inferred(values, domain):
+    assert infer(np.array(values)) == domain
+
+
+@given(st.integers(-50, 50), st.integers(0, 50))
+def test_discrete_domains_list_their_values(low, width):
+    domain = integers(low, low + width)
+    assert domain.values().tolist() == list(range(low, low + width + 1))
+    assert infer(domain.values()) in (domain, BITS)
+
+
+def test_reals_have_no_list():
+    assert not reals(0, 1).discrete
+    with pytest.raises(ValueError, match="reals"):
+        reals(0, 1).values()
+
+
+def test_domains_read_well():
+    assert [str(domain) for domain in (BITS, integers(-3, 4), reals(0, 2.5))] == [
+        "bits",
+        "integers -3..4",
+        "reals 0..2.5",
+    ]
