@@ -13,8 +13,10 @@ import numpy as np
 from weights2code.language import Const, Domain, Var
 from weights2code.symbolic.combinations import Basis, fit_sum
 from weights2code.symbolic.dictionary import dictionary
+from weights2code.symbolic.discrete import SumScan, carry_stage, half_plane, whole_number_stage
 from weights2code.symbolic.engine import Candidate
 from weights2code.symbolic.problem import Collector, Problem, prepare
+from weights2code.symbolic.remainders import remainder_stage
 from weights2code.symbolic.snapping import simplest
 
 
@@ -62,16 +64,24 @@ def _search(problem: Problem, collector: Collector) -> None:
     pool = dictionary(problem)
     flat = Basis(problem, pool, linear=False)
     flat.singles(collector)
+    scan = SumScan(problem)
+    if problem.whole and any(domain.discrete for domain in problem.domains):
+        whole_number_stage(problem, collector, scan)
     if collector.exact is not None:
         return
     sloped = Basis(problem, pool, linear=True)
     sloped.singles(collector)
+    if problem.whole:
+        carry_stage(problem, collector, scan)
     flat.pairs(collector)
     flat.products(collector)
     if collector.exact is not None:
         return
     sloped.products(collector)
     sloped.pairs(collector)
+    if collector.exact is None and problem.whole:
+        half_plane(problem, collector)
+        remainder_stage(problem, collector)
     if collector.exact is None:
         flat.beam(collector)
 
