@@ -78,7 +78,9 @@ class _SparsemaxFixedPasses(torch.autograd.Function):
         ctx.save_for_backward(support)
         return torch.where(support, z - threshold, 0.0)
 
-    backward = _Sparsemax.backward
+    @staticmethod
+    def backward(ctx, grad: Tensor) -> Tensor:  # type: ignore[override]
+        return _Sparsemax.backward(ctx, grad)
 
 
 def sparsemax(logits: Float[Tensor, "*row option"]) -> Float[Tensor, "*row option"]:

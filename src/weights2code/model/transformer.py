@@ -17,6 +17,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from weights2code.errors import InputError
 from weights2code.model import attention
 from weights2code.model.architecture import Architecture, Wiring, wiring
 from weights2code.model.sampler import Mode, sample
@@ -34,6 +35,9 @@ class Sampling:
 
 
 HARD = Sampling(mode="hard")
+
+#: Subtracted from the bias of a forbidden offset: finite, since a matrix product spreads it over positions.
+FORBIDDEN = 1e6
 
 
 class DiscreteTransformer(nn.Module):
@@ -61,6 +65,7 @@ class DiscreteTransformer(nn.Module):
     choice_mask: Tensor
     variable_mask: Tensor
     start_mask: Tensor
+    offset_mask: Tensor
 
     def __init__(
         self,
@@ -72,6 +77,8 @@ class DiscreteTransformer(nn.Module):
     ) -> None:
         super().__init__()
         self.architecture, self.members, self.value_range = architecture, members, value_range
+        if architecture.pointer and not value_range[0] < value_range[1]:
+            raise InputError(f"pointer heads need a range of values to cut into bins, got {value_range}.")
         self.wiring: Wiring = wiring(architecture)
         a = architecture
         seekers = a.pointer + a.equality
@@ -99,6 +106,7 @@ class DiscreteTransformer(nn.Module):
             "variable_mask", torch.ones(members, a.stream_width(a.layers), dtype=torch.bool), persistent=False
         )
         self.register_buffer("start_mask", torch.ones(members, 1, dtype=torch.bool), persistent=False)
+        self.register_buffer("offset_mask", torch.ones(members, a.window, dtype=torch.bool), persistent=False)
         self._basis_cache: dict[tuple[int, bool], Tensor] = {}
 
     def _draw(self, shapes: dict[str, tuple[int, ...]], seed: int) -> dict[str, Tensor]:
@@ -125,16 +133,57 @@ class DiscreteTransformer(nn.Module):
             if choice.role != "offset":
                 visible = [v for v in variables if v < choice.options]
                 self.choice_mask[member, row, visible] = False
+        self._check_masks()
 
     def forbid_offsets(self, member: int | slice, offsets: Sequence[int]) -> None:
-        """No location head may look `offsets` back (the null slot is the offset `window`)."""
+        """No head may look `offsets` back (for location heads, the offset `window` is the null slot)."""
+        reachable = [offset for offset in offsets if offset < self.architecture.window]
+        self.offset_mask[member, reachable] = False
         for row, choice in enumerate(self.wiring.choices):
             if choice.role == "offset":
                 self.choice_mask[member, row, list(offsets)] = False
+        self._check_masks()
+
+    def forbid_present(self, member: int | slice, channels: Sequence[int]) -> None:
+        """Channels may be looked up by attention, but not used at the present position."""
+        self.variable_mask[member, list(channels)] = False
+        for row, choice in enumerate(self.wiring.choices):
+            if choice.role.startswith("operand"):
+                self.choice_mask[member, row, list(channels)] = False
+        self._check_masks()
+
+    def reserve_heads(self, member: int | slice, channel: int, offsets: Sequence[int]) -> None:
+        """Hide a channel at some offsets: only odd location heads read it, and only at the offsets left."""
+        if 0 in offsets:
+            self.forbid_present(member, [channel])
+        for row, choice in enumerate(self.wiring.choices):
+            if choice.role == "operand" or not choice.module.startswith("Attn"):
+                continue
+            odd_location = (
+                int(choice.module.rpartition("H")[2]) % 2 == 1
+                and int(choice.module.rpartition("H")[2]) < self.architecture.location
+            )
+            if choice.role == "offset":
+                if odd_location:
+                    self.choice_mask[member, row, list(offsets)] = False
+            elif odd_location:
+                others = [v for v in range(choice.options) if v != channel]
+                self.choice_mask[member, row, others] = False
+            else:
+                self.choice_mask[member, row, channel] = False
+        self._check_masks()
 
     def forbid_start(self, member: int | slice) -> None:
         """Nothing but 0 lies before the start."""
         self.start_mask[member] = False
+
+    def _check_masks(self) -> None:
+        """A choice without options would make its member's every output NaN."""
+        for choice, some in zip(self.wiring.choices, self.choice_mask.any(-1).all(0).tolist(), strict=True):
+            if not some:
+                raise InputError(
+                    f"the mask leaves nothing to choose from for the {choice.role} of {choice.module}."
+                )
 
     # -- forward --------------------------------------------------------------------------------------------
 
@@ -217,12 +266,12 @@ class DiscreteTransformer(nn.Module):
     ) -> tuple[Float[Tensor, "member head pos batch"], int]:
         a = self.architecture
 
-        def read(rows: list[int]) -> Tensor:
+        def read(rows: slice) -> Tensor:  # a slice: a list would be copied to the device at every step
             return (table[:, rows, : flat.shape[1]] @ flat).unflatten(-1, shape)
 
         outputs = []
         if n := a.location:
-            values = read(list(range(row, row + 2 * n, 2)))
+            values = read(slice(row, row + 2 * n, 2))
             offsets = table[:, row + 1 : row + 2 * n : 2, : a.window + 1]
             basis = self._basis(shape[0], flat, clip=False)
             outputs.append(attention.location_attention(offsets, values, basis, null))
@@ -230,7 +279,7 @@ class DiscreteTransformer(nn.Module):
         for kind, n, first in (("pointer", a.pointer, 0), ("equality", a.equality, a.pointer)):
             if not n:
                 continue
-            query, key, value = (read(list(range(row + i, row + 3 * n, 3))) for i in range(3))
+            query, key, value = (read(slice(row + i, row + 3 * n, 3)) for i in range(3))
             seekers = slice(first, first + n)
             if kind == "pointer":
                 tables = self.query_table[:, layer], self.key_table[:, layer]
@@ -239,7 +288,7 @@ class DiscreteTransformer(nn.Module):
                 scores = attention.equality_scores(query, key)
             scores = attention.with_bias_and_null(
                 scores,
-                self.relative_bias[:, layer, seekers],
+                self.relative_bias[:, layer, seekers].masked_fill(~self.offset_mask[:, None], -FORBIDDEN),
                 self.null_score[:, layer, seekers],
                 self._basis(shape[0], flat, clip=True),
             )
@@ -247,7 +296,7 @@ class DiscreteTransformer(nn.Module):
             row += 3 * n
         for n, aggregate in ((a.mean, attention.prefix_mean), (a.sum, attention.prefix_sum)):
             if n:
-                outputs.append(aggregate(read(list(range(row, row + n)))))
+                outputs.append(aggregate(read(slice(row, row + n))))
                 row += n
         return torch.cat(outputs, 1), row
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import torch
@@ -37,7 +37,13 @@ class Epoch:
     temperature: float
     seconds: float
 
+    def exact_dict(self) -> dict[str, Any]:
+        """Every digit, for checkpoints."""
+        return asdict(self)
+
     def to_dict(self) -> dict[str, Any]:
+        """Four digits and the best values, for `metrics.jsonl`."""
+
         def short(values: list[float]) -> list[float]:
             return [float(f"{value:.4g}") for value in values]
 
@@ -232,10 +238,7 @@ def _record_agreement(state: LoopState) -> None:
     final = state.choices[-1]
     for index, (epoch, choices) in enumerate(zip(state.history, state.choices, strict=True)):
         share = (choices == final).double().mean(1) if final.shape[1] else torch.ones(len(final))
-        state.history[index] = Epoch(
-            epoch.stage, epoch.epoch, epoch.soft_loss, epoch.hard_loss, epoch.discrepancy,
-            share.tolist(), epoch.temperature, epoch.seconds,
-        )  # fmt: skip
+        state.history[index] = replace(epoch, agreement=share.tolist())
 
 
 def tune(

@@ -1,0 +1,68 @@
+"""A problem: sequences to learn from, with names, domains and, where it is known, the reference machine.
+
+A built-in task gives as many sequences as are asked for, of any length; own data give what they hold.
+Everything after this point sees only the problem: nothing downstream asks which task it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from weights2code.data.sequences import Sequences, from_arrays
+from weights2code.language import Domain, Recurrence
+from weights2code.tasks import Task
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """What a run is about.
+
+    Parameters
+    ----------
+    name : used for the emitted function.
+    inputs, outputs : names of columns and outputs; domains, output_domains : their values.
+    training, validation : sequences to learn from and to judge structures by.
+    length : the training length.
+    reference : the machine that specifies the outputs, if one is known.
+    sampler : (n, length, seed) -> fresh inputs (n, length, columns), if they can be had.
+    held_out : sequences that nothing was learned from, for the certificate of own data.
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    domains: tuple[Domain, ...]
+    output_domains: tuple[Domain, ...]
+    training: Sequences
+    validation: Sequences
+    length: int
+    reference: Recurrence | None = None
+    sampler: Callable[[int, int, int], np.ndarray] | None = None
+    held_out: Sequences | None = None
+
+    @property
+    def integer_outputs(self) -> bool:
+        return all(domain.discrete for domain in self.output_domains)
+
+
+def from_task(
+    task: Task, samples: int, seed: int, validation: int = 512, length: int | None = None
+) -> Problem:
+    """Fresh sequences of a built-in task, seeded; training and validation are drawn apart."""
+    length = length or task.length
+    everything = from_arrays(*task.sample(samples + validation, length=length, seed=seed))
+    return Problem(
+        task.name,
+        task.columns,
+        task.outputs,
+        task.domains,
+        everything.domains()[1],
+        everything.take(slice(validation, None)),
+        everything.take(slice(0, validation)),
+        length,
+        task.machine,
+        lambda n, steps, other_seed: task.sample(n, length=steps, seed=other_seed)[0],
+    )

@@ -1,0 +1,241 @@
+"""Climbing the ladder: train one rung after the other, smallest first, each as one batched program.
+
+`climb` yields what each rung found; the caller decides when to stop (`w2c train` at the first rung that
+fits, `w2c run` at the first whose program is verified).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from weights2code.data import Encoded, Layout, Problem, fit_layout
+from weights2code.errors import InputError
+from weights2code.model import HARD, DiscreteTransformer
+from weights2code.settings import Settings
+from weights2code.training import storage
+from weights2code.training.ladder import Rung, build, hide, rungs
+from weights2code.training.loop import Batch, Epoch, LoopState, evaluate_hard, run_loop, start, to_batch, tune
+from weights2code.training.objective import target_variance
+from weights2code.training.polish import clear_location_heads, polish_member
+
+#: Relative hard loss at which a rung counts as fitted: real outputs, and integer ones (which must also all
+#: round to the right number).
+FITTED_REAL = 1e-6
+FITTED_INTEGER = 1e-3
+#: Members that are polished and tuned after annealing, and sequences that judge discrete moves.
+FINALISTS = 6
+POLISH_SEQUENCES = 128
+
+Progress = Callable[[str, int, int, float, float], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trained:
+    """What a rung found: its best members, best first."""
+
+    rung: str
+    layout: Layout
+    model: DiscreteTransformer
+    losses: tuple[float, ...]
+    accuracies: tuple[float, ...]
+    fitted: bool
+    history: tuple[Epoch, ...]
+    seconds: float
+
+    def header(self) -> dict[str, Any]:
+        return storage.model_header(self.model, self.layout) | {
+            "rung": self.rung,
+            "losses": list(self.losses),
+            "accuracies": list(self.accuracies),
+            "fitted": self.fitted,
+            "history": [epoch.exact_dict() for epoch in self.history],
+            "seconds": self.seconds,
+        }
+
+    def save(self, path: Path) -> None:
+        storage.write_tensors(path, storage.model_tensors(self.model), self.header())
+
+    @staticmethod
+    def load(path: Path) -> Trained:
+        tensors, header = storage.read_tensors(path)
+        try:
+            model, layout = storage.model_from(tensors, header)
+            return Trained(
+                header["rung"],
+                layout,
+                model,
+                tuple(header["losses"]),
+                tuple(header["accuracies"]),
+                bool(header["fitted"]),
+                tuple(Epoch(**row) for row in header["history"]),
+                float(header["seconds"]),
+            )
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise InputError(
+                f"{path} does not hold a trained model ({error}); it was left untouched."
+            ) from None
+
+
+def climb(
+    problem: Problem,
+    settings: Settings,
+    paper: Any = None,
+    folder: Path | None = None,
+    progress: Progress | None = None,
+) -> Iterator[Trained]:
+    """Train rung by rung. With a folder, finished rungs are kept there and unfinished ones resume."""
+    began = time.monotonic()
+    device = pick_device(settings.device)
+    for index, rung in enumerate(rungs(problem, settings, paper)):
+        if index and time.monotonic() - began > settings.time_limit:
+            return
+        finished = folder / f"rung{index}.safetensors" if folder else None
+        if finished and finished.exists():
+            yield Trained.load(finished)
+            continue
+        current = folder / "current.safetensors" if folder else None
+        trained = train_rung(rung, problem, settings, device, current, progress)
+        if finished and current:
+            trained.save(finished)
+            current.unlink(missing_ok=True)
+        yield trained
+
+
+def pick_device(name: str) -> torch.device:
+    if name not in ("cpu", "cuda", "auto"):
+        raise InputError(f"unknown device {name!r}; choose cpu, cuda or auto.")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise InputError("--device cuda was asked for, but PyTorch finds no CUDA device; use cpu or auto.")
+    return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
+
+
+def train_rung(
+    rung: Rung,
+    problem: Problem,
+    settings: Settings,
+    device: torch.device,
+    checkpoint: Path | None = None,
+    progress: Progress | None = None,
+) -> Trained:
+    """Anneal the whole ensemble, then settle and tune its best members."""
+    began = time.monotonic()
+    layout = fit_layout(rung.layout, problem.training, _first_scored(rung, problem))
+    encoded, judged = layout.encode(problem.training), layout.encode(problem.validation)
+    training, validation = to_batch(encoded, device), to_batch(judged, device)
+    model = build(rung, problem, layout.channels, value_range(encoded), settings.seed).to(device)
+    if settings.hide:
+        hide(model, settings.hide, problem, rung.layout)
+    state = start(model, rung.recipe)
+    identity = {"rung": rung.name, "seed": settings.seed}
+    if checkpoint and checkpoint.exists():
+        storage.load_loop(checkpoint, state, identity)
+
+    def on_epoch(now: LoopState) -> None:
+        if checkpoint:
+            storage.save_loop(checkpoint, now, identity)
+        if progress:
+            last = now.history[-1]
+            progress(rung.name, now.epoch, rung.recipe.epochs, min(last.hard_loss), last.temperature)
+
+    stop_below = 1e-7 if rung.recipe.head == "closed" else None
+    run_loop(state, training, validation, rung.recipe, settings.seed, rung.name, on_epoch, stop_below)
+    if rung.recipe.polish:
+        model = finish(rung, model, training, validation, settings.seed)
+    return rank(rung, layout, model, validation, problem, state.history, time.monotonic() - began)
+
+
+def finish(
+    rung: Rung, model: DiscreteTransformer, training: Batch, validation: Batch, seed: int
+) -> DiscreteTransformer:
+    """Polish the discrete choices of the best members and tune them; only those are kept."""
+    variance = target_variance(training[1], training[2])
+    losses = evaluate_hard(model, validation, variance, solve=True)
+    if not rung.recipe.epochs:
+        clear_location_heads(model)
+        chosen = list(range(model.members))
+    else:
+        chosen = losses.argsort()[:FINALISTS].tolist()
+    sample = tuple(tensor[..., :POLISH_SEQUENCES] for tensor in training)
+    polished = [polish_member(model.take([member]), sample, variance)[0] for member in chosen]  # type: ignore[arg-type]
+    model = stack(polished).float()
+    tune(model, training, validation, rung.recipe.tune_steps, seed)
+    return model
+
+
+def stack(models: list[DiscreteTransformer]) -> DiscreteTransformer:
+    """One ensemble from one-member models of the same architecture."""
+    whole = models[0].take([0] * len(models))
+    with torch.no_grad():
+        for name, parameter in whole.named_parameters():
+            parameter.copy_(torch.cat([dict(model.named_parameters())[name] for model in models]))
+        for name, buffer in whole.named_buffers():
+            buffer.copy_(torch.cat([dict(model.named_buffers())[name] for model in models]))
+    return whole
+
+
+def rank(
+    rung: Rung,
+    layout: Layout,
+    model: DiscreteTransformer,
+    validation: Batch,
+    problem: Problem,
+    history: list[Epoch],
+    seconds: float,
+) -> Trained:
+    """Order the members: those that fit first, among them the ones that use least, then by loss."""
+    model = model.double()
+    data = (validation[0].double(), validation[1].double(), validation[2])
+    variance = target_variance(data[1], data[2])
+    losses = evaluate_hard(model, data, variance, solve=rung.recipe.head == "closed")
+    accuracy = rounding_accuracy(model, data, layout)
+    integer = problem.integer_outputs
+    fits = (losses < FITTED_INTEGER) & (accuracy == 1.0) if integer else losses < FITTED_REAL
+    used = [used_variables(model, member) for member in range(model.members)]
+
+    def key(member: int) -> tuple[bool, int, float]:
+        return (not bool(fits[member]), used[member] if fits[member] else 0, float(losses[member]))
+
+    order = sorted(range(model.members), key=key)
+    return Trained(
+        rung.name,
+        layout,
+        model.take(order),
+        tuple(float(losses[i]) for i in order),
+        tuple(float(accuracy[i]) for i in order),
+        bool(fits[order[0]]),
+        tuple(history),
+        seconds,
+    )
+
+
+def rounding_accuracy(model: DiscreteTransformer, data: Batch, layout: Layout) -> torch.Tensor:
+    """Share of scored outputs of each member that round to the target, in the user's units."""
+    scale = torch.tensor(layout.output_scales, dtype=torch.float64, device=data[0].device)[:, None, None]
+    with torch.no_grad():
+        error = (model(data[0], HARD) - data[1]) * scale
+    right = (error.abs() < 0.5) & data[2]
+    return right.sum((1, 2, 3)) / (data[2].sum() * data[1].shape[0])
+
+
+def used_variables(model: DiscreteTransformer, member: int) -> int:
+    """How many stream variables the head of a member really uses: a first guess at program size."""
+    weight = model.head[member, :, :-1].abs()
+    return int((weight > 1e-3 * weight.max().clamp_min(1e-12)).any(0).sum())
+
+
+def value_range(encoded: Encoded) -> tuple[float, float]:
+    """Range of everything that the stream starts with; bins of the encoding cover it."""
+    low = min(float(encoded.channels.min()), float(encoded.targets.min()))
+    high = max(float(encoded.channels.max()), float(encoded.targets.max()))
+    return (low, high) if high > low else (low, low + 1.0)
+
+
+def _first_scored(rung: Rung, problem: Problem) -> int:
+    """In `concat` the first outputs cannot be told from windows that are cut off; the others score all."""
+    return min(3, problem.length - 1) if rung.layout == "concat" else 0

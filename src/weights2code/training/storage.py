@@ -1,0 +1,127 @@
+"""Weights and checkpoints on disk: safetensors with a JSON header, written atomically, never executed.
+
+A file is written beside its place and moved there, so that at any moment a reader finds a whole old one
+or a whole new one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from weights2code.data import Layout
+from weights2code.errors import InputError
+from weights2code.model import Architecture, DiscreteTransformer
+from weights2code.training.loop import Epoch, LoopState
+
+_MASKS = ("choice_mask", "variable_mask", "start_mask", "offset_mask")
+
+
+def write_atomically(path: Path, content: bytes | str) -> None:
+    """Replace `path` in one step."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
+    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    write_atomically(path, save(plain, {"weights2code": json.dumps(header)}))
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Tensors and header; a file that is not whole is refused and left as it is."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            header = json.loads((file.metadata() or {})["weights2code"])
+            return {name: file.get_tensor(name) for name in file.keys()}, header  # noqa: SIM118
+    except (SafetensorError, KeyError, ValueError, OSError) as error:
+        raise InputError(
+            f"{path} is corrupt or not a weights2code file ({type(error).__name__}); it was left untouched. "
+            "Delete its folder or choose another --out."
+        ) from None
+
+
+def model_tensors(model: DiscreteTransformer) -> dict[str, Tensor]:
+    """Parameters and masks of an ensemble, named apart."""
+    tensors: dict[str, Tensor] = {f"model.{name}": value for name, value in model.named_parameters()}
+    return tensors | {f"mask.{name}": getattr(model, name).to(torch.uint8) for name in _MASKS}
+
+
+def model_header(model: DiscreteTransformer, layout: Layout) -> dict[str, Any]:
+    return {
+        "architecture": model.architecture.to_dict(),
+        "members": model.members,
+        "value_range": list(model.value_range),
+        "layout": layout.to_dict(),
+    }
+
+
+def model_from(tensors: dict[str, Tensor], header: dict[str, Any]) -> tuple[DiscreteTransformer, Layout]:
+    """Inverse of `model_tensors` and `model_header`."""
+    architecture = Architecture(**header["architecture"])
+    low, high = header["value_range"]
+    dtype = tensors["model.head"].dtype
+    model = DiscreteTransformer(architecture, int(header["members"]), (low, high), dtype=dtype)
+    restore(model, tensors)
+    return model, Layout.from_dict(header["layout"])
+
+
+def restore(model: DiscreteTransformer, tensors: dict[str, Tensor]) -> None:
+    """Write stored weights and masks into a model of the same shape."""
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(tensors[f"model.{name}"])
+        for name in _MASKS:
+            getattr(model, name).copy_(tensors[f"mask.{name}"].bool())
+
+
+def save_loop(path: Path, state: LoopState, header: dict[str, Any]) -> None:
+    """A checkpoint in the middle of a rung."""
+    tensors = model_tensors(state.model)
+    for index, entry in state.optimizer.state_dict()["state"].items():
+        tensors |= {f"optimizer.{index}.{key}": torch.as_tensor(value) for key, value in entry.items()}
+    tensors |= {f"choices.{i}": choices for i, choices in enumerate(state.choices)}
+    tensors |= {f"best.{name}": value for name, value in state.best_weights.items()}
+    if state.best_loss is not None:
+        tensors["best_loss"] = state.best_loss
+    header = {**header, "epoch": state.epoch, "history": [epoch.exact_dict() for epoch in state.history]}
+    write_tensors(path, tensors, header)
+
+
+def load_loop(path: Path, state: LoopState, expected: dict[str, Any]) -> bool:
+    """Continue from a checkpoint of the same rung; False if it belongs to another one."""
+    tensors, header = read_tensors(path)
+    if any(header.get(key) != value for key, value in expected.items()):
+        return False
+    restore(state.model, tensors)
+    state.epoch = int(header["epoch"])
+    state.history[:] = [Epoch(**row) for row in header["history"]]
+    state.choices[:] = [tensors[f"choices.{i}"] for i in range(state.epoch)]
+    state.best_weights = {
+        name.removeprefix("best."): value for name, value in tensors.items() if name.startswith("best.")
+    }
+    state.best_loss = tensors.get("best_loss")
+    moments: dict[int, dict[str, Tensor]] = {}
+    for name, value in tensors.items():
+        if name.startswith("optimizer."):
+            _, index, key = name.split(".", 2)
+            moments.setdefault(int(index), {})[key] = value
+    fresh = state.optimizer.state_dict()
+    state.optimizer.load_state_dict({"state": moments, "param_groups": fresh["param_groups"]})
+    return True
