@@ -14,6 +14,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from weights2code.errors import InputError
+
 Mode = Literal["sampled", "soft", "hard"]
 
 
@@ -23,6 +25,12 @@ class Annealing:
 
     first: float = 10.0
     last: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not self.first > self.last > 0:
+            raise InputError(
+                f"the temperature must fall and stay positive, got {self.first:g} to {self.last:g}."
+            )
 
     def tau(self, progress: float) -> float:
         """Temperature after a share `progress` (0 to 1) of the training."""

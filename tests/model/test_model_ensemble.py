@@ -1,0 +1,197 @@
+"""Members are independent: batching, copying, masking and seeding never mix them."""
+
+import pytest
+import torch
+
+from weights2code.errors import InputError
+from weights2code.model import HARD, Architecture, DiscreteTransformer, Sampling, wiring
+
+SIZES = {
+    "location": Architecture(location=2, layers=2, window=4, submlps=3),
+    "pointer": Architecture(pointer=2, window=5, outputs=2),
+    "aggregates": Architecture(mean=1, sum=1, channels=2, layers=2),
+    "every kind": Architecture(
+        channels=3, outputs=2, layers=2, location=1, pointer=1, equality=1, mean=1, sum=1, arity=3, window=6
+    ),
+    "learned start": Architecture(channels=2, past=1, location=1, learned_start=True, window=3),
+}
+SOFT = Sampling(0.7, 0.5, "soft")
+EVERY = pytest.mark.parametrize("architecture", SIZES.values(), ids=SIZES.keys())
+
+
+def data(architecture, length=7, batch=4):
+    generator = torch.Generator().manual_seed(5)
+    return torch.randn(architecture.channels, length, batch, generator=generator, dtype=torch.float64)
+
+
+def ensemble(architecture, members, **options):
+    return DiscreteTransformer(architecture, members, dtype=torch.float64, **options)
+
+
+@EVERY
+@pytest.mark.parametrize("sampling", [SOFT, HARD], ids=["soft", "hard"])
+def test_an_ensemble_equals_its_members_run_alone(architecture, sampling):
+    model, channels = ensemble(architecture, 5), data(architecture)
+    together = model(channels, sampling)
+    assert together.shape == (5, architecture.outputs, 7, 4)
+    for member in range(5):
+        alone = model.take([member])(channels, sampling)
+        torch.testing.assert_close(alone[0], together[member], rtol=1e-12, atol=1e-12)
+
+
+@EVERY
+def test_gradients_equal_those_of_the_members_alone(architecture):
+    model, channels = ensemble(architecture, 3), data(architecture)
+    model(channels, SOFT).square().mean((1, 2, 3)).sum().backward()
+    for member in range(3):
+        alone = model.take([member])
+        alone(channels, SOFT).square().mean((1, 2, 3)).sum().backward()
+        for name, parameter in model.named_parameters():
+            if parameter.numel():
+                gradient = dict(alone.named_parameters())[name].grad
+                assert parameter.grad is not None
+                assert gradient is not None
+                torch.testing.assert_close(gradient[0], parameter.grad[member], rtol=1e-9, atol=1e-12)
+
+
+@EVERY
+def test_a_member_starts_the_same_in_any_ensemble(architecture):
+    small, large = ensemble(architecture, 2, seed=3), ensemble(architecture, 6, seed=3)
+    other = ensemble(architecture, 2, seed=4)
+    for name, parameter in small.named_parameters():
+        assert torch.equal(parameter, getattr(large, name)[:2])
+    assert not torch.equal(small.choices, other.choices)
+    assert not torch.equal(small.choices[0], small.choices[1])
+
+
+def test_take_copies_weights_and_masks_and_repeats():
+    model = ensemble(SIZES["location"], 3)
+    model.forbid(1, [1])
+    model.forbid_offsets(2, [1, 2])
+    taken = model.take([2, 1, 1])
+    assert taken.members == 3
+    assert torch.equal(taken.choice_mask, model.choice_mask[[2, 1, 1]])
+    assert torch.equal(taken.variable_mask, model.variable_mask[[2, 1, 1]])
+    with torch.no_grad():
+        taken.choices.add_(1.0)
+    assert not torch.equal(taken.choices[1], model.choices[1])
+
+
+def test_state_dict_holds_the_parameters_and_restores_the_outputs():
+    architecture = SIZES["every kind"]
+    model, other = ensemble(architecture, 2, seed=1), ensemble(architecture, 2, seed=2)
+    assert set(model.state_dict()) == {name for name, _ in model.named_parameters()}
+    other.load_state_dict(model.state_dict())
+    channels = data(architecture)
+    assert torch.equal(other(channels, SOFT), model(channels, SOFT))
+
+
+# -- masks --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sampling", [SOFT, HARD, Sampling(5.0, 0.2, "sampled")], ids=lambda s: s.mode)
+def test_forbidden_channels_are_never_used(sampling):
+    """Whatever stands in a hidden channel, the outputs stay bit for bit the same, and no gradient flows."""
+    architecture = SIZES["every kind"]
+    model, channels = ensemble(architecture, 2), data(architecture)
+    model.forbid(slice(None), [1])
+
+    def run(x):
+        generator = torch.Generator().manual_seed(0)
+        return model(x, Sampling(sampling.tau, sampling.alpha, sampling.mode, 1.0, generator))
+
+    changed = channels.clone()
+    changed[1] = torch.linspace(-100, 100, changed[1].numel(), dtype=torch.float64).reshape(changed[1].shape)
+    assert torch.equal(run(changed), run(channels))
+    watched = channels.clone().requires_grad_()
+    run(watched).sum().backward()
+    assert watched.grad is not None
+    assert (watched.grad[1] == 0).all()
+    assert (watched.grad[0] != 0).any()
+
+
+def test_hiding_the_submlps_is_a_model_without_them():
+    """The paper's intervention: a masked ensemble member equals the smaller architecture."""
+    large = Architecture(location=2, submlps=2, window=4)
+    small = Architecture(location=2, submlps=0, window=4)
+    model, bare = ensemble(large, 2), ensemble(small, 2)
+    model.forbid(slice(None), [3, 4])
+    with torch.no_grad():
+        bare.choices.copy_(model.choices[:, : len(wiring(small).choices), : bare.choices.shape[2]])
+        bare.head.copy_(model.head[..., [0, 1, 2, 5]])
+    channels = data(large)
+    for sampling in (SOFT, HARD):
+        torch.testing.assert_close(model(channels, sampling), bare(channels, sampling))
+
+
+def test_masks_concern_only_their_member():
+    architecture = SIZES["location"]
+    model, channels = ensemble(architecture, 3), data(architecture)
+    before = model(channels, SOFT)
+    model.forbid(1, [1])
+    model.forbid_offsets(1, [0])
+    after = model(channels, SOFT)
+    assert torch.equal(after[[0, 2]], before[[0, 2]])
+    assert not torch.equal(after[1], before[1])
+
+
+def test_forbidden_offsets_are_never_used():
+    """With only the offset 2 left (no null), every location head is the sequence two steps late."""
+    architecture = Architecture(location=2, submlps=0, window=4)
+    model, channels = ensemble(architecture, 2), data(architecture)
+    model.forbid_offsets(slice(None), [0, 1, 3, 4])
+    for sampling in (SOFT, HARD, Sampling(5.0, 0.5, "sampled")):
+        stream = model.stream(channels, sampling)
+        late = torch.zeros_like(channels)
+        late[:, 2:] = channels[:, :-2]
+        torch.testing.assert_close(stream[:, 1:], late.expand(2, 2, 7, 4))
+
+
+def test_a_mask_that_leaves_nothing_to_read_is_refused():
+    with pytest.raises(InputError, match="nothing to choose from for the value of Attn_L0H0"):
+        ensemble(Architecture(location=1, window=2), 2).forbid(0, [0])
+    with pytest.raises(InputError, match="nothing to choose from for the offset of Attn_L0H0"):
+        ensemble(Architecture(location=1, window=2), 2).forbid_offsets(1, [0, 1, 2])
+
+
+def test_pointer_heads_obey_forbidden_offsets():
+    """A pointer head that may only look two back, or at null, never shows anything else."""
+    architecture = Architecture(pointer=2, submlps=0, window=7)
+    model, channels = ensemble(architecture, 2), data(architecture)
+    model.forbid_offsets(slice(None), [0, 1, 3, 4, 5, 6])
+    late = torch.zeros_like(channels)
+    late[:, 2:] = channels[:, :-2]
+    with torch.no_grad():
+        model.null_score.fill_(-3.0)
+    for sampling in (SOFT, HARD, Sampling(2.0, 0.5, "sampled")):
+        share = model.stream(channels, sampling)[:, 1:, 2:] / late[:, 2:]
+        assert (share > 0).all()
+        assert (share <= 1 + 1e-12).all()
+
+
+def test_an_empty_range_of_values_is_refused_for_pointer_heads():
+    with pytest.raises(InputError, match="range"):
+        ensemble(Architecture(pointer=1), 1, value_range=(0.5, 0.5))
+
+
+def test_hard_choices_obey_the_masks():
+    architecture = SIZES["every kind"]
+    model = ensemble(architecture, 8)
+    model.forbid(slice(None), [0, 2])
+    model.forbid_offsets(slice(None), [0, 6])
+    chosen = model.hard_choices()
+    for row, choice in enumerate(model.wiring.choices):
+        forbidden = {0, 6} if choice.role == "offset" else {0, 2}
+        assert not forbidden & set(chosen[:, row].tolist())
+        assert (chosen[:, row] < choice.options).all()
+
+
+def test_padding_of_the_table_of_choices_is_never_chosen():
+    """Rows have different numbers of options; the columns beyond them get weight 0 even when soft."""
+    model = ensemble(SIZES["every kind"], 2)
+    with torch.no_grad():
+        model.choices[~model.choice_mask] = 50.0
+    channels = data(SIZES["every kind"])
+    assert torch.isfinite(model(channels, SOFT)).all()
+    options = torch.tensor([choice.options for choice in model.wiring.choices])
+    assert (model.hard_choices() < options).all()

@@ -1,0 +1,211 @@
+"""The sampler S: sparsemax is the projection onto the simplex, and the blend has the right two ends."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+from weights2code.errors import InputError
+from weights2code.model.sampler import (
+    Annealing,
+    _Sparsemax,
+    _SparsemaxFixedPasses,
+    gumbel,
+    one_hot_argmax,
+    sample,
+    sparsemax,
+)
+
+VARIANTS = pytest.mark.parametrize(
+    "project", [_Sparsemax.apply, _SparsemaxFixedPasses.apply], ids=["until settled", "fixed passes"]
+)
+ELEMENTS = st.floats(-20, 20, allow_subnormal=False) | st.integers(-2, 2).map(float)
+LOGITS = arrays(np.float64, array_shapes(min_dims=1, max_dims=2, min_side=1, max_side=7), elements=ELEMENTS)
+ROW = arrays(np.float64, st.integers(1, 5), elements=ELEMENTS)
+FEWER = settings(max_examples=30)
+
+
+@st.composite
+def masked_logits(draw):
+    """Logits of which some are minus infinity, at least one in each row finite."""
+    z = draw(LOGITS)
+    hidden = draw(arrays(bool, z.shape))
+    keep = draw(st.integers(0, z.shape[-1] - 1))
+    hidden[..., keep] = False
+    return np.where(hidden, -np.inf, z)
+
+
+def projection_by_sorting(z):
+    """The textbook algorithm: the support is the longest prefix of the sorted entries that carries it."""
+    result = np.zeros_like(z)
+    for index in np.ndindex(z.shape[:-1]):
+        finite = z[index][np.isfinite(z[index])]
+        order = np.sort(finite)[::-1]
+        total = np.cumsum(order)
+        k = np.arange(1, len(order) + 1)
+        size = k[1 + k * order > total][-1]
+        result[index] = np.maximum(z[index] - (total[size - 1] - 1) / size, 0)
+    return result
+
+
+@VARIANTS
+@given(z=masked_logits())
+def test_sparsemax_is_the_projection_onto_the_simplex(project, z):
+    p = project(torch.from_numpy(z)).numpy()
+    assert (p >= 0).all()
+    np.testing.assert_allclose(p.sum(-1), 1, atol=1e-9)
+    assert (p[np.isneginf(z)] == 0).all()
+    np.testing.assert_allclose(p, projection_by_sorting(z), atol=1e-9)
+
+
+@VARIANTS
+@given(z=LOGITS)
+def test_sparsemax_is_nearer_than_every_other_point(project, z):
+    """Optimality: no vertex of the simplex lies in a direction that would bring p closer to z."""
+    p = project(torch.from_numpy(z)).numpy()
+    towards = (z - p) - ((z - p) * p).sum(-1, keepdims=True)  # (z - p) . (e_i - p) for every vertex e_i
+    assert (towards <= 1e-8).all()
+
+
+@given(z=LOGITS, shift=st.floats(-100, 100))
+def test_sparsemax_ignores_a_common_shift_and_the_order(z, shift):
+    p = sparsemax(torch.from_numpy(z))
+    np.testing.assert_allclose(sparsemax(torch.from_numpy(z + shift)).numpy(), p.numpy(), atol=1e-9)
+    flipped = sparsemax(torch.from_numpy(z).flip(-1)).flip(-1)
+    np.testing.assert_allclose(flipped.numpy(), p.numpy(), atol=1e-12)
+
+
+def test_sparsemax_of_a_point_of_the_simplex_is_itself():
+    points = torch.tensor([[0.2, 0.3, 0.5], [0.0, 1.0, 0.0], [1 / 3, 1 / 3, 1 / 3]], dtype=torch.float64)
+    torch.testing.assert_close(sparsemax(points), points)
+
+
+@VARIANTS
+@FEWER
+@given(z=ROW, seed=st.integers(0, 99))
+def test_sparsemax_gradients_equal_finite_differences(project, z, seed):
+    """Away from the places where an entry enters or leaves the support, where no derivative exists."""
+    p = projection_by_sorting(z)
+    threshold = np.where(p > 0, z - p, np.inf).min(-1, keepdims=True)
+    assume((abs(z - threshold) > 1e-3).all())
+    assert torch.autograd.gradcheck(project, torch.from_numpy(z).requires_grad_())
+    direction = torch.from_numpy(np.random.default_rng(seed).normal(size=z.shape))
+    x = torch.from_numpy(z).requires_grad_()
+    (gradient,) = torch.autograd.grad((project(x) * direction).sum(), x)
+    np.testing.assert_allclose(gradient.sum(-1).numpy(), 0, atol=1e-9)
+
+
+def test_forbidden_entries_get_no_gradient():
+    z = torch.tensor([[0.3, -torch.inf, 0.1, -torch.inf]], dtype=torch.float64, requires_grad=True)
+    weights = torch.tensor([1.0, 2.0, -3.0, 5.0], dtype=torch.float64)
+    (sample(z, 0.7, 0.5, "soft") * weights).sum().backward()
+    assert z.grad is not None
+    assert torch.isfinite(z.grad).all()
+    assert z.grad[0, [1, 3]].tolist() == [0.0, 0.0]
+    assert z.grad[0, 0] != 0
+
+
+# -- the blend ----------------------------------------------------------------------------------------------
+
+
+@given(first=st.floats(0.5, 50), share=st.floats(0.001, 0.9), points=st.lists(st.floats(0, 1), max_size=9))
+def test_annealing_runs_from_softmax_to_sparsemax(first, share, points):
+    annealing = Annealing(first, first * share)
+    assert annealing.tau(0) == first
+    assert annealing.tau(1) == pytest.approx(first * share)
+    assert annealing.alpha(annealing.first) == 0
+    assert annealing.alpha(annealing.last) == 1
+    taus = [annealing.tau(point) for point in sorted(points)]
+    assert taus == sorted(taus, reverse=True)
+    alphas = [annealing.alpha(tau) for tau in taus]
+    assert alphas == sorted(alphas)
+    assert all(-1e-9 <= alpha <= 1 + 1e-9 for alpha in alphas)
+
+
+def test_annealing_is_geometric():
+    """Half way through the training of the paper, tau is the geometric mean of 10 and 0.1."""
+    annealing = Annealing()
+    assert annealing.tau(0.5) == pytest.approx(1.0)
+    assert annealing.alpha(1.0) == pytest.approx(9 / 9.9)
+
+
+@pytest.mark.parametrize(("first", "last"), [(1.0, 1.0), (0.1, 10.0), (1.0, 0.0), (1.0, -1.0)])
+def test_annealing_must_fall_and_stay_positive(first, last):
+    with pytest.raises(InputError, match="temperature"):
+        Annealing(first, last)
+
+
+@given(z=LOGITS, tau=st.floats(0.1, 10))
+def test_the_ends_of_the_blend_are_softmax_and_sparsemax(z, tau):
+    logits = torch.from_numpy(z)
+    assert torch.equal(sample(logits, tau, 0.0, "soft"), (logits / tau).softmax(-1))
+    assert torch.equal(sample(logits, tau, 1.0, "soft"), sparsemax(logits / tau))
+
+
+@given(z=masked_logits(), tau=st.floats(0.05, 10), alpha=st.floats(0, 1), noise=st.floats(0, 2))
+def test_samples_lie_on_the_simplex_and_never_on_forbidden_entries(z, tau, alpha, noise):
+    generator = torch.Generator().manual_seed(0)
+    p = sample(torch.from_numpy(z), tau, alpha, "sampled", noise, generator).numpy()
+    assert (p >= 0).all()
+    np.testing.assert_allclose(p.sum(-1), 1, atol=1e-6)
+    assert (p[np.isneginf(z)] == 0).all()
+
+
+@given(order=st.permutations(range(6)), alpha=st.floats(0, 1))
+def test_low_temperatures_choose_one(order, alpha):
+    """As tau goes to 0 the soft sample becomes the hard one."""
+    logits = 0.01 * torch.tensor([order, order[::-1]], dtype=torch.float64)
+    torch.testing.assert_close(sample(logits, 1e-5, alpha, "soft"), one_hot_argmax(logits))
+
+
+@given(z=masked_logits())
+def test_hard_samples_are_one_hot_at_the_first_largest_entry(z):
+    p = sample(torch.from_numpy(z), 1.0, 0.5, "hard").numpy()
+    assert set(np.unique(p)) <= {0.0, 1.0}
+    assert (p.sum(-1) == 1).all()
+    assert (p.argmax(-1) == z.argmax(-1)).all()
+
+
+@FEWER
+@given(z=ROW, tau=st.floats(0.3, 5), alpha=st.floats(0, 1))
+def test_blend_gradients_equal_finite_differences(z, tau, alpha):
+    p = projection_by_sorting(z / tau)
+    threshold = np.where(p > 0, z / tau - p, np.inf).min(-1, keepdims=True)
+    assume((abs(z / tau - threshold) > 1e-3).all())
+    logits = torch.from_numpy(z).requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: sample(x, tau, alpha, "soft"), logits, atol=1e-4)
+
+
+def test_tau_and_alpha_may_be_tensors():
+    logits = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(3, 4)
+    tau, alpha = torch.tensor(0.6, dtype=torch.float64), torch.tensor(0.3, dtype=torch.float64)
+    torch.testing.assert_close(sample(logits, tau, alpha, "soft"), sample(logits, 0.6, 0.3, "soft"))
+
+
+# -- noise --------------------------------------------------------------------------------------------------
+
+
+def test_gumbel_noise_has_the_right_moments_and_repeats():
+    like = torch.empty(200_000, dtype=torch.float64)
+    noise = gumbel(like, torch.Generator().manual_seed(1))
+    assert torch.equal(noise, gumbel(like, torch.Generator().manual_seed(1)))
+    assert noise.mean().item() == pytest.approx(0.5772, abs=0.01)
+    assert noise.var().item() == pytest.approx(math.pi**2 / 6, abs=0.03)
+
+
+def test_sampling_with_noise_draws_from_the_softmax():
+    """The Gumbel-max property: at low temperature, options are drawn with the softmax's frequencies."""
+    logits = torch.tensor([0.0, 1.0, 2.0], dtype=torch.float64)
+    draws = sample(logits.repeat(50_000, 1), 1e-4, 1.0, generator=torch.Generator().manual_seed(2))
+    torch.testing.assert_close(draws.mean(0), logits.softmax(-1), atol=0.01, rtol=0)
+    assert (draws.amax(-1) > 0.99).double().mean() > 0.99
+
+
+def test_soft_mode_and_zero_noise_are_deterministic():
+    logits = torch.linspace(-1, 1, 12).reshape(3, 4)
+    assert torch.equal(sample(logits, 1.0, 0.5, "soft"), sample(logits, 1.0, 0.5, "sampled", noise=0.0))
+    assert not torch.equal(sample(logits, 1.0, 0.5, "soft"), sample(logits, 1.0, 0.5, "sampled"))
