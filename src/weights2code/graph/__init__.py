@@ -1,0 +1,30 @@
+"""The discrete graph of a trained member, and pruning. (`graph.from_model` alone needs torch.)"""
+
+from weights2code.graph.graph import (
+    ChannelNode,
+    DiscreteGraph,
+    Node,
+    OperatorNode,
+    RouterNode,
+    from_dict,
+    route,
+    selection,
+    sources,
+    to_dict,
+)
+from weights2code.graph.pruning import prune_by_effect, prune_by_threshold
+
+__all__ = [
+    "ChannelNode",
+    "DiscreteGraph",
+    "Node",
+    "OperatorNode",
+    "RouterNode",
+    "from_dict",
+    "prune_by_effect",
+    "prune_by_threshold",
+    "route",
+    "selection",
+    "sources",
+    "to_dict",
+]

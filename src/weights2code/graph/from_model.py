@@ -1,0 +1,69 @@
+"""From a trained member to its discrete graph: the argmax of every choice (paper, section 4)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from weights2code.data import Layout, Problem
+from weights2code.graph.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
+from weights2code.model import DiscreteTransformer
+from weights2code.model.architecture import HEAD_READS
+from weights2code.model.transformer import FORBIDDEN
+
+
+def graph_of(model: DiscreteTransformer, member: int, layout: Layout, problem: Problem) -> DiscreteGraph:
+    """The graph of one member, in float64."""
+    a = model.architecture
+    weights = {
+        name: value.detach().cpu().double().numpy()[member] for name, value in model.named_parameters()
+    }
+    choice = iter(model.hard_choices()[member].tolist())
+    names = model.wiring.variables
+    starts = weights["start"] * float(model.start_mask[member]) if a.learned_start else np.zeros(0)
+    labels = layout.channel_names(problem.inputs, problem.outputs)
+    nodes: list[Node] = []
+    for index in range(a.channels):
+        past = index - (a.channels - a.past)
+        start = float(starts[past]) if a.learned_start and past >= 0 else 0.0
+        nodes.append(ChannelNode(names[index], labels[index], start))
+    for layer in range(a.layers):
+        location = seeker = 0
+        heads: list[Node] = []
+        for kind in a.head_kinds():
+            name = names[len(nodes) + len(heads)]
+            reads = {role: next(choice) for role in HEAD_READS[kind]}
+            if kind == "location":
+                offset = next(choice)
+                start = float(starts[a.past + layer * a.location + location]) if a.learned_start else 0.0
+                slot = None if offset == a.window else offset
+                heads.append(RouterNode(name, kind, reads, slot, start))
+                location += 1
+            elif kind in ("pointer", "equality"):
+                bias = weights["relative_bias"][layer, seeker].copy()
+                bias[~model.offset_mask[member].cpu().numpy()] -= FORBIDDEN
+                tables = [None, None]
+                if kind == "pointer":
+                    tables = [weights["query_table"][layer, seeker], weights["key_table"][layer, seeker]]
+                null = float(weights["null_score"][layer, seeker])
+                heads.append(RouterNode(name, kind, reads, None, 0.0, *tables, bias, null, model.value_range))
+                seeker += 1
+            else:
+                heads.append(RouterNode(name, kind, reads))
+        nodes += heads
+        operators: list[Node] = []
+        for index in range(a.submlps):
+            operands = tuple(next(choice) for _ in range(a.arity))
+            operators.append(
+                OperatorNode(
+                    names[len(nodes) + index],
+                    operands,
+                    weights["hidden_weight"][layer, index],
+                    weights["hidden_bias"][layer, index, :, 0],
+                    weights["output_weight"][layer, index, 0],
+                    float(weights["output_bias"][layer, index, 0, 0]),
+                )
+            )
+        nodes += operators
+    head = weights["head"].copy()
+    head[:, :-1] *= model.variable_mask[member].cpu().numpy()
+    return DiscreteGraph(tuple(nodes), head, layout, problem.inputs, problem.outputs, problem.length)

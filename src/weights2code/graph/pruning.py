@@ -1,0 +1,100 @@
+"""Pruning: what the output does not need is dropped before anything is explained.
+
+`prune_by_threshold` is the paper's step (section 4.3): head weights below epsilon go. `prune_by_effect`
+drops what can be dropped: a head variable or an operand is left out, the head is solved again, and the
+drop is kept if the hard loss does not rise. The second is the default; the first is what the ablation needs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from weights2code.graph.graph import DiscreteGraph, OperatorNode
+
+#: A drop may raise the relative loss by this much, or by this factor, whichever is larger.
+HARMLESS = 1e-9
+FACTOR = 1.5
+
+
+def prune_by_threshold(graph: DiscreteGraph, epsilon: float) -> DiscreteGraph:
+    """Set head weights of magnitude below epsilon to zero (the intercept stays)."""
+    head = graph.head.copy()
+    weights = head[:, :-1]
+    weights[np.abs(weights) < epsilon] = 0.0
+    return replace(graph, head=head)
+
+
+def prune_by_effect(
+    graph: DiscreteGraph, channels: np.ndarray, targets: np.ndarray, scored: np.ndarray
+) -> DiscreteGraph:
+    """Drop operands, then head variables, that the loss on these sequences does not need.
+
+    Parameters
+    ----------
+    channels, targets : scaled, (n, T, channels) and (n, T, outputs); scored : (n, T).
+    """
+    graph = _drop_operands(graph, channels, targets, scored)
+    stream = graph.stream(channels)[scored]
+    wanted = targets[scored]
+    head = np.zeros_like(graph.head)
+    for output in range(len(head)):
+        kept = np.flatnonzero(graph.head[output, :-1])
+        head[output] = _smallest_head(stream, wanted[:, output], [int(i) for i in kept])
+    return replace(graph, head=head)
+
+
+def _drop_operands(
+    graph: DiscreteGraph, channels: np.ndarray, targets: np.ndarray, scored: np.ndarray
+) -> DiscreteGraph:
+    """Fix operands that do not matter at 0 (their column of weights becomes zero)."""
+    wanted = targets[scored]
+    best = _loss(graph.stream(channels)[scored], wanted, graph)
+    for index, node in enumerate(graph.nodes):
+        if not isinstance(node, OperatorNode) or index not in graph.live():
+            continue
+        for slot in range(len(node.operands)):
+            weight = node.hidden_weight.copy()
+            if not weight[:, slot].any():
+                continue
+            weight[:, slot] = 0.0
+            candidate = _with_node(graph, index, replace(node, hidden_weight=weight))
+            loss = _loss(candidate.stream(channels)[scored], wanted, candidate)
+            if loss <= max(best * FACTOR, HARMLESS):
+                graph, node, best = candidate, replace(node, hidden_weight=weight), max(loss, best)
+    return graph
+
+
+def _with_node(graph: DiscreteGraph, index: int, node: OperatorNode) -> DiscreteGraph:
+    return replace(graph, nodes=(*graph.nodes[:index], node, *graph.nodes[index + 1 :]))
+
+
+def _loss(stream: np.ndarray, wanted: np.ndarray, graph: DiscreteGraph) -> float:
+    """Relative squared error with the best head over the variables that the head uses now."""
+    total = 0.0
+    for output in range(wanted.shape[1]):
+        kept = [int(i) for i in np.flatnonzero(graph.head[output, :-1])]
+        total += _solve(stream, wanted[:, output], kept)[1]
+    return total / wanted.shape[1]
+
+
+def _solve(stream: np.ndarray, wanted: np.ndarray, kept: list[int]) -> tuple[np.ndarray, float]:
+    design = np.column_stack([stream[:, kept], np.ones(len(stream))])
+    solution = np.linalg.lstsq(design, wanted, rcond=1e-10)[0]
+    variance = max(float(np.var(wanted)), 1e-300)
+    return solution, float(np.mean((design @ solution - wanted) ** 2)) / variance
+
+
+def _smallest_head(stream: np.ndarray, wanted: np.ndarray, kept: list[int]) -> np.ndarray:
+    """Backward elimination; later nodes are tried first, so that channels are what remains."""
+    _, best = _solve(stream, wanted, kept)
+    for index in sorted(kept, reverse=True):
+        fewer = [i for i in kept if i != index]
+        _, loss = _solve(stream, wanted, fewer)
+        if loss <= max(best * FACTOR, HARMLESS):
+            kept, best = fewer, max(best, loss)
+    solution, _ = _solve(stream, wanted, kept)
+    row = np.zeros(stream.shape[1] + 1)
+    row[kept], row[-1] = solution[:-1], solution[-1]
+    return row
