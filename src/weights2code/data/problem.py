@@ -52,7 +52,7 @@ def from_task(
     task: Task, samples: int, seed: int, validation: int = 512, length: int | None = None
 ) -> Problem:
     """Fresh sequences of a built-in task, seeded; training and validation are drawn apart."""
-    length = length or task.length
+    length = task.length if length is None else length
     everything = from_arrays(*task.sample(samples + validation, length=length, seed=seed))
     return Problem(
         task.name,

@@ -51,23 +51,46 @@ def from_arrays(x: np.ndarray, y: np.ndarray) -> Sequences:
             f"inputs {x.shape} and targets {y.shape} must be (n, T, columns) and (n, T, outputs)."
         )
     if 0 in x.shape or 0 in y.shape:
-        raise InputError(f"there is nothing to learn from in inputs of shape {x.shape}.")
+        raise InputError(f"there is nothing to learn from in inputs {x.shape} and targets {y.shape}.")
+    _refuse_gaps(x, y)
     return Sequences(x, y, np.full(len(x), x.shape[1]))
 
 
 def from_list(x: Sequence[np.ndarray], y: Sequence[np.ndarray]) -> Sequences:
     """Sequences of different lengths, from lists of (T_i, columns) and (T_i, outputs); zero-padded."""
+    if len(x) != len(y):
+        raise InputError(f"there are {len(x)} input sequences but {len(y)} target sequences.")
+    if not len(x):
+        raise InputError("there are no sequences to learn from.")
+    for i, (xi, yi) in enumerate(zip(x, y, strict=True)):
+        shapes = np.shape(xi), np.shape(yi)
+        if [len(shape) for shape in shapes] != [2, 2] or 0 in shapes[0] + shapes[1]:
+            raise InputError(f"sequence {i} must be (T, columns) and (T, outputs), got {shapes}.")
+        if shapes[0][0] != shapes[1][0]:
+            raise InputError(f"sequence {i} has {shapes[0][0]} inputs but {shapes[1][0]} targets.")
+        if shapes[0][1] != np.shape(x[0])[1] or shapes[1][1] != np.shape(y[0])[1]:
+            raise InputError(f"sequence {i} has other columns than the first: {shapes}.")
+        _refuse_gaps(np.asarray(xi, float), np.asarray(yi, float))
     lengths = np.array([len(item) for item in x])
     longest = int(lengths.max())
-    padded_x = np.zeros((len(x), longest, x[0].shape[1]))
-    padded_y = np.zeros((len(y), longest, y[0].shape[1]))
+    padded_x = np.zeros((len(x), longest, np.shape(x[0])[1]))
+    padded_y = np.zeros((len(y), longest, np.shape(y[0])[1]))
     for i, (xi, yi) in enumerate(zip(x, y, strict=True)):
         padded_x[i, : len(xi)], padded_y[i, : len(yi)] = xi, yi
     return Sequences(padded_x, padded_y, lengths)
 
 
+def _refuse_gaps(x: np.ndarray, y: np.ndarray) -> None:
+    """Missing and infinite values have no meaning for a program; better no run than a silent one."""
+    for what, values in (("inputs", x), ("targets", y)):
+        if not np.isfinite(values).all():
+            raise InputError(f"the {what} hold values that are missing or infinite; remove or fill them.")
+
+
 def split(sequences: Sequences, held_out: float, seed: int) -> tuple[Sequences, Sequences]:
     """A seeded split into a part to learn from and a part kept back (at least one sequence each)."""
+    if len(sequences) < 2:
+        raise InputError("one sequence cannot be split; give at least two.")
     order = np.random.default_rng(seed).permutation(len(sequences))
     kept = min(max(1, round(held_out * len(sequences))), len(sequences) - 1)
     return sequences.take(order[kept:]), sequences.take(order[:kept])
