@@ -36,16 +36,8 @@ def graph_of(model: DiscreteTransformer, member: int, layout: Layout, problem: P
                 offset = next(choice)
                 start = float(starts[a.past + layer * a.location + location]) if a.learned_start else 0.0
                 slot = None if offset == a.window else offset
-                heads.append(RouterNode(name, kind, reads, slot, start))
-                location += 1
-            elif kind in ("pointer", "equality"):
-                bias = weights["relative_bias"][layer, seeker].copy()
-                bias[~model.offset_mask[member].cpu().numpy()] -= FORBIDDEN
-                tables = [None, None]
-                if kind == "pointer":
-                    tables = [weights["query_table"][layer, seeker], weights["key_table"][layer, seeker]]
-                null = float(weights["null_score"][layer, seeker])
-                heads.append(RouterNode(name, kind, reads, None, 0.0, *tables, bias, null, model.value_range))
+                fixed = {"relative_bias": bias, "null_score": null, "value_range": model.value_range}
+                heads.append(RouterNode(name, kind, reads, **fixed, **tables))
                 seeker += 1
             else:
                 heads.append(RouterNode(name, kind, reads))

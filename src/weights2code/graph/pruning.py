@@ -13,9 +13,9 @@ import numpy as np
 
 from weights2code.graph.graph import DiscreteGraph, OperatorNode
 
-#: A drop may raise the relative loss by this much, or by this factor, whichever is larger.
+#: All drops together may raise the relative loss to this, or by this factor, whichever is larger.
 HARMLESS = 1e-9
-FACTOR = 1.5
+FACTOR = 2.0
 
 
 def prune_by_threshold(graph: DiscreteGraph, epsilon: float) -> DiscreteGraph:
@@ -50,7 +50,7 @@ def _drop_operands(
 ) -> DiscreteGraph:
     """Fix operands that do not matter at 0 (their column of weights becomes zero)."""
     wanted = targets[scored]
-    best = _loss(graph.stream(channels)[scored], wanted, graph)
+    limit = max(FACTOR * _loss(graph.stream(channels)[scored], wanted, graph), HARMLESS)
     for index, node in enumerate(graph.nodes):
         if not isinstance(node, OperatorNode) or index not in graph.live():
             continue
@@ -61,8 +61,8 @@ def _drop_operands(
             weight[:, slot] = 0.0
             candidate = _with_node(graph, index, replace(node, hidden_weight=weight))
             loss = _loss(candidate.stream(channels)[scored], wanted, candidate)
-            if loss <= max(best * FACTOR, HARMLESS):
-                graph, node, best = candidate, replace(node, hidden_weight=weight), max(loss, best)
+            if loss <= limit:
+                graph, node = candidate, replace(node, hidden_weight=weight)
     return graph
 
 
@@ -88,12 +88,12 @@ def _solve(stream: np.ndarray, wanted: np.ndarray, kept: list[int]) -> tuple[np.
 
 def _smallest_head(stream: np.ndarray, wanted: np.ndarray, kept: list[int]) -> np.ndarray:
     """Backward elimination; later nodes are tried first, so that channels are what remains."""
-    _, best = _solve(stream, wanted, kept)
+    limit = max(FACTOR * _solve(stream, wanted, kept)[1], HARMLESS)
     for index in sorted(kept, reverse=True):
         fewer = [i for i in kept if i != index]
         _, loss = _solve(stream, wanted, fewer)
-        if loss <= max(best * FACTOR, HARMLESS):
-            kept, best = fewer, max(best, loss)
+        if loss <= limit:
+            kept = fewer
     solution, _ = _solve(stream, wanted, kept)
     row = np.zeros(stream.shape[1] + 1)
     row[kept], row[-1] = solution[:-1], solution[-1]

@@ -1,0 +1,202 @@
+"""Routing hypotheses: what does an attention head do? (paper, section 4.1 and appendix "Attention Patterns")
+
+A head is tested against a list of hypotheses on validation sequences. Since values are copied unchanged, a
+hypothesis is right where it predicts the head's value; ties between positions that hold the same value
+therefore do not count against it. The hypothesis with the highest agreement wins, the simpler one where
+they are equal (a fixed offset and an extremum coincide on monotone data). New hypotheses are one class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from weights2code.graph import RouterNode, route
+
+#: Share of positions that a hypothesis must predict.
+LEAST_AGREEMENT = 0.99
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """How well a hypothesis predicts a head.
+
+    Parameters
+    ----------
+    agreement : share of positions predicted, where the hypothesis has its full window.
+    at_start : the same for the positions before that.
+    worst : lowest agreement of any single position t.
+    positions : how many were looked at.
+    """
+
+    agreement: float
+    at_start: float
+    worst: float
+    positions: int
+
+
+class Hypothesis(Protocol):
+    """One way a head may route."""
+
+    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
+        """The head's output (n, T) if the hypothesis holds, given the stream (n, T, nodes)."""
+        ...
+
+    def reach(self) -> int:
+        """Positions before this one lack the full window."""
+        ...
+
+    def describe(self) -> str:
+        """A few words, as in the paper's listings."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """The null slot everywhere: the head gives its start value."""
+
+    start: float = 0.0
+
+    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
+        return np.full(values.shape[:2], self.start)
+
+    def reach(self) -> int:
+        return 0
+
+    def describe(self) -> str:
+        return "Nothing (null slot)"
+
+
+@dataclass(frozen=True, slots=True)
+class FixedOffset:
+    """The value `offset` steps back; `start` before the start."""
+
+    offset: int
+    start: float = 0.0
+
+    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
+        value = values[..., node.reads["value"]]
+        out = np.full(value.shape, self.start)
+        if self.offset < value.shape[1]:
+            out[:, self.offset :] = value[:, : value.shape[1] - self.offset]
+        return out
+
+    def reach(self) -> int:
+        return self.offset
+
+    def describe(self) -> str:
+        return f"Fixed offset {self.offset}"
+
+
+@dataclass(frozen=True, slots=True)
+class WindowedExtremum:
+    """The largest (or smallest) of the last `window` values; None is all so far; shorter at the start."""
+
+    window: int | None
+    largest: bool
+
+    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
+        value = values[..., node.reads["value"]]
+        pick = np.maximum if self.largest else np.minimum
+        if self.window is None:
+            return pick.accumulate(value, axis=1)
+        out = value.copy()
+        for offset in range(1, min(self.window, value.shape[1])):
+            out[:, offset:] = pick(out[:, offset:], value[:, : value.shape[1] - offset])
+        return out
+
+    def reach(self) -> int:
+        return 0 if self.window is None else self.window - 1
+
+    def describe(self) -> str:
+        name = "maximum" if self.largest else "minimum"
+        return f"Prefix {name}" if self.window is None else f"Windowed {name} {self.window}"
+
+
+@dataclass(frozen=True, slots=True)
+class EqualityRetrieval:
+    """The value at the last position, `gap` or more steps back, whose key equals the query; else 0."""
+
+    gap: int
+
+    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
+        query, key, value = (values[..., node.reads[role]] for role in ("query", "key", "value"))
+        length = value.shape[1]
+        out = np.zeros(value.shape)
+        # Scale-free equality: the stream holds exact multiples, or values of one formula.
+        span = max(float(np.ptp(key)), 1e-12)
+        for t in range(length):
+            for s in range(t - self.gap + 1):
+                same = np.abs(key[:, s] - query[:, t]) < 1e-6 * span
+                out[:, t] = np.where(same, value[:, s], out[:, t])
+        return out
+
+    def reach(self) -> int:
+        return 0
+
+    def describe(self) -> str:
+        return "Equality retrieval" + (f" at least {self.gap} back" if self.gap else "")
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixAggregate:
+    """The mean or the sum of everything so far."""
+
+    mean: bool
+
+    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
+        total = np.cumsum(values[..., node.reads["value"]], 1)
+        return total / np.arange(1, total.shape[1] + 1) if self.mean else total
+
+    def reach(self) -> int:
+        return 0
+
+    def describe(self) -> str:
+        return "Prefix mean" if self.mean else "Prefix sum"
+
+
+def hypotheses(node: RouterNode, length: int) -> Iterator[Hypothesis]:
+    """Every hypothesis worth testing on a head, simplest first."""
+    if node.kind == "location":
+        yield Nothing(node.start) if node.offset is None else FixedOffset(node.offset, node.start)
+        return
+    if node.kind in ("mean", "sum"):
+        yield PrefixAggregate(node.kind == "mean")
+        return
+    yield Nothing()
+    yield from (FixedOffset(offset) for offset in range(length))
+    for window in (*range(2, length), None):
+        yield from (WindowedExtremum(window, largest) for largest in (True, False))
+    yield from (EqualityRetrieval(gap) for gap in (0, 1))
+    yield from (PrefixAggregate(mean) for mean in (True, False))
+
+
+def evidence(hypothesis: Hypothesis, node: RouterNode, values: np.ndarray) -> Evidence:
+    """Compare a hypothesis with the head, on the stream of validation sequences."""
+    actual = route(node, values)
+    span = max(float(np.ptp(actual)), 1e-12)
+    right = np.abs(hypothesis.predict(node, values) - actual) < 1e-6 * span
+    reach = min(hypothesis.reach(), right.shape[1])
+    full, early = right[:, reach:], right[:, :reach]
+    return Evidence(
+        float(full.mean()) if full.size else 0.0,
+        float(early.mean()) if early.size else 1.0,
+        float(full.mean(0).min()) if full.size else 0.0,
+        int(right.size),
+    )
+
+
+def compare_hypotheses(node: RouterNode, values: np.ndarray) -> tuple[tuple[Hypothesis, Evidence], ...]:
+    """All hypotheses with their evidence, best first; among equals the simpler one, as listed."""
+    length = values.shape[1]
+    found = [(hypothesis, evidence(hypothesis, node, values)) for hypothesis in hypotheses(node, length)]
+    return tuple(sorted(found, key=lambda pair: (-round(pair[1].agreement, 4), -round(pair[1].at_start, 4))))
+
+
+def match(node: RouterNode, values: np.ndarray) -> tuple[Hypothesis, Evidence] | None:
+    """The winning hypothesis, or None for an unmatched head."""
+    best = compare_hypotheses(node, values)[0]
+    return best if best[1].agreement >= LEAST_AGREEMENT else None
