@@ -169,6 +169,33 @@ def test_pointer_heads_obey_forbidden_offsets():
         assert (share <= 1 + 1e-12).all()
 
 
+def reach(model, channels, channel):
+    """Offsets at which a channel has an influence on the outputs of a position, by its gradient."""
+    watched = channels.clone().requires_grad_()
+    last = channels.shape[1] - 1
+    outputs = model(watched, Sampling(5.0, 0.0, "soft"))[:, :, last].sum()
+    (gradient,) = torch.autograd.grad(outputs, watched)
+    return {last - t for t in range(last + 1) if (gradient[channel, t] != 0).any()}
+
+
+def test_a_channel_hidden_at_present_can_still_be_looked_up():
+    architecture = Architecture(location=2, layers=2, window=4)
+    model, channels = ensemble(architecture, 2), data(architecture)
+    assert 0 in reach(model, channels, 0)
+    model.forbid_present(slice(None), [0])
+    model.forbid_offsets(slice(None), [0])
+    assert reach(model, channels, 0) == {1, 2, 3, 4, 5, 6}
+
+
+def test_the_papers_intervention_on_past_outputs():
+    """spring with y[t-1] and y[t-2] masked: y is seen from t-3 back, x at every offset."""
+    architecture = Architecture(channels=2, past=1, location=4, layers=2, window=4)
+    model, channels = ensemble(architecture, 2), data(architecture)
+    model.reserve_heads(slice(None), 1, [0, 1])
+    assert reach(model, channels, 1) == {2, 3, 4, 5, 6}
+    assert reach(model, channels, 0) == {0, 1, 2, 3, 4, 5, 6}
+
+
 def test_an_empty_range_of_values_is_refused_for_pointer_heads():
     with pytest.raises(InputError, match="range"):
         ensemble(Architecture(pointer=1), 1, value_range=(0.5, 0.5))

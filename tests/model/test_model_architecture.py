@@ -1,0 +1,61 @@
+"""The table of choices and the names of the stream's variables."""
+
+import pytest
+
+from weights2code.errors import InputError
+from weights2code.model import Architecture, wiring
+
+
+def test_variables_are_named_as_in_the_paper():
+    names = wiring(Architecture(channels=2, layers=2, location=1, mean=1, submlps=1)).variables
+    assert names == (
+        "V0_input", "V1_input",
+        "V2_Attn_L0H0", "V3_Attn_L0H1", "V4_MLP_L0M0",
+        "V5_Attn_L1H0", "V6_Attn_L1H1", "V7_MLP_L1M0",
+    )  # fmt: skip
+
+
+def test_heads_stand_in_the_order_of_their_kinds():
+    architecture = Architecture(sum=1, pointer=2, location=1, mean=1, equality=1)
+    assert architecture.head_kinds() == ("location", "pointer", "pointer", "equality", "mean", "sum")
+    assert architecture.heads == 6
+
+
+def test_every_module_makes_its_own_choices():
+    """What each kind of module decides, and among how many options."""
+    architecture = Architecture(
+        channels=2, layers=2, location=1, pointer=1, mean=1, submlps=2, arity=3, window=5
+    )
+    table = wiring(architecture)
+    decided = {}
+    for choice in table.choices:
+        decided.setdefault((choice.layer, choice.module), {})[choice.role] = choice.options
+    assert decided[0, "Attn_L0H0"] == {"value": 2, "offset": 6}
+    assert decided[0, "Attn_L0H1"] == {"query": 2, "key": 2, "value": 2}
+    assert decided[0, "Attn_L0H2"] == {"value": 2}
+    assert decided[0, "MLP_L0M1"] == {"operand0": 5, "operand1": 5, "operand2": 5}
+    assert decided[1, "Attn_L1H0"] == {"value": 7, "offset": 6}
+    assert decided[1, "MLP_L1M0"]["operand0"] == 10
+    assert len(decided) == 10
+    assert table.width == 10
+    assert len(table.variables) == architecture.stream_width(2) == 12
+
+
+def test_a_model_without_layers_decides_nothing():
+    table = wiring(Architecture(channels=3, layers=0))
+    assert table.choices == ()
+    assert len(table.variables) == 3
+
+
+@pytest.mark.parametrize("name", ["channels", "outputs", "arity", "hidden", "bins", "width", "window"])
+def test_sizes_that_must_be_positive(name):
+    with pytest.raises(InputError, match=f"{name} must be at least 1, got 0"):
+        Architecture(**{name: 0})
+
+
+@pytest.mark.parametrize(
+    "name", ["layers", "location", "pointer", "equality", "mean", "sum", "submlps", "past"]
+)
+def test_sizes_that_must_not_be_negative(name):
+    with pytest.raises(InputError, match=f"{name} must not be negative, got -1"):
+        Architecture(**{name: -1})
