@@ -36,8 +36,26 @@ def graph_of(model: DiscreteTransformer, member: int, layout: Layout, problem: P
                 offset = next(choice)
                 start = float(starts[a.past + layer * a.location + location]) if a.learned_start else 0.0
                 slot = None if offset == a.window else offset
-                fixed = {"relative_bias": bias, "null_score": null, "value_range": model.value_range}
-                heads.append(RouterNode(name, kind, reads, **fixed, **tables))
+                heads.append(RouterNode(name, kind, reads, slot, start))
+                location += 1
+            elif kind in ("pointer", "equality"):
+                bias = weights["relative_bias"][layer, seeker].copy()
+                bias[~model.offset_mask[member].cpu().numpy()] = -FORBIDDEN
+                tables: dict[str, np.ndarray] = {}
+                if kind == "pointer":
+                    tables = {key: weights[key][layer, seeker] for key in ("query_table", "key_table")}
+                null = float(weights["null_score"][layer, seeker])
+                heads.append(
+                    RouterNode(
+                        name,
+                        kind,
+                        reads,
+                        relative_bias=bias,
+                        null_score=null,
+                        value_range=model.value_range,
+                        **tables,
+                    )
+                )
                 seeker += 1
             else:
                 heads.append(RouterNode(name, kind, reads))
