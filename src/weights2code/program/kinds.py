@@ -11,7 +11,6 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -135,11 +134,3 @@ def _step_values(definition: Expr | Retrieval, few: Mapping[str, set[float]]) ->
         result = evaluate(definition, {v: rows[:, i] for i, v in enumerate(variables)})
     values = {float(value) for value in np.unique(result)}
     return None if any(math.isnan(value) for value in values) else values
-
-
-def exact(value: float | Fraction) -> float | int | Fraction:
-    """A whole float as int, any other finite float as the fraction that it is."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return value
-    fraction = Fraction(value)
-    return int(fraction) if fraction.denominator == 1 else fraction

@@ -1,4 +1,4 @@
-"""Program length: total lines, as in the paper's tables (pruning, robustness), and the lines that do the work."""
+"""Program length: total lines, as in the paper's tables, and the lines that do the work."""
 
 from __future__ import annotations
 

@@ -1,0 +1,188 @@
+"""Sums and products in order: like terms collected, signs in front, terms arranged as people write them.
+
+An expression is read as a polynomial in its atoms (variables and whatever is not a sum or product), with
+exact coefficients, and written back: present before past, single variables before products, the constant
+last, a positive term first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+from weights2code.language import Const, Expr, Number, Op, Var
+from weights2code.program.equality import exact_number
+
+#: The factors of one term, sorted; the empty tuple is the constant term.
+Monomial = tuple[Expr, ...]
+Polynomial = dict[Monomial, Number]
+
+MOST_TERMS = 64
+
+
+def sort_key(expr: Expr) -> tuple:
+    """Numbers last; otherwise by the latest variable in it, then small before large, then by text."""
+    if isinstance(expr, Const):
+        return (1, 0, 0, str(expr.value))
+    lags = [variable.lag for variable in expr.variables()]
+    return (0, min(lags, default=0), expr.size(), str(expr))
+
+
+def polynomial(
+    expr: Expr, *, expand: bool, is_bit: Callable[[Expr], bool] = lambda expr: False
+) -> Polynomial:
+    """The expression as a polynomial; products of sums are multiplied out only if `expand`."""
+    if isinstance(expr, Const):
+        value = exact_number(expr.value)
+        if not isinstance(value, (int, Fraction)):
+            return {(expr,): 1}  # an infinity is no coefficient
+        return {} if value == 0 else {(): value}
+    if isinstance(expr, Op):
+        read = [polynomial(argument, expand=expand, is_bit=is_bit) for argument in expr.args]
+        if expr.name == "add":
+            return add(read[0], read[1])
+        if expr.name == "sub":
+            return add(read[0], scale(read[1], -1))
+        if expr.name == "neg":
+            return scale(read[0], -1)
+        if expr.name == "div" and set(read[1]) == {()} and isinstance(read[1][()], (int, Fraction)):
+            return scale(read[0], Fraction(1) / Fraction(read[1][()]))
+        factors = _factors(expr, read)
+        if factors is not None:
+            return _multiply(factors, expand=expand, is_bit=is_bit) or {(expr,): 1}
+    return {(expr,): 1}
+
+
+def _factors(expr: Op, read: list[Polynomial]) -> list[Polynomial] | None:
+    if expr.name == "mul":
+        return read
+    exponent = expr.args[1] if expr.name == "pow" else None
+    if isinstance(exponent, Const) and exponent.value in (2, 3):
+        return [read[0]] * int(exponent.value)
+    return None
+
+
+def _multiply(
+    factors: list[Polynomial], *, expand: bool, is_bit: Callable[[Expr], bool]
+) -> Polynomial | None:
+    result: Polynomial = {(): 1}
+    for factor in factors:
+        left, right = result, factor
+        if not expand:
+            left, right = (p if len(p) <= 1 else {(build(p),): 1} for p in (left, right))
+        result = {}
+        for a, u in left.items():
+            for b, v in right.items():
+                key = _monomial((*a, *b), is_bit)
+                result = add(result, {key: u * v})
+        if len(result) > MOST_TERMS:
+            return None
+    return result
+
+
+def _monomial(factors: Monomial, is_bit: Callable[[Expr], bool]) -> Monomial:
+    """Sorted factors; a bit times itself is itself."""
+    kept: list[Expr] = []
+    for factor in sorted(factors, key=sort_key):
+        if not (factor in kept and is_bit(factor)):
+            kept.append(factor)
+    return tuple(kept)
+
+
+def add(first: Mapping[Monomial, Number], second: Mapping[Monomial, Number]) -> Polynomial:
+    """The sum; terms that cancel disappear."""
+    total = dict(first)
+    for key, value in second.items():
+        total[key] = total.get(key, 0) + value
+        if total[key] == 0:
+            del total[key]
+    return total
+
+
+def scale(terms: Mapping[Monomial, Number], factor: Number) -> Polynomial:
+    """Every coefficient times `factor`."""
+    return {key: value * factor for key, value in terms.items()} if factor else {}
+
+
+def build(terms: Mapping[Monomial, Number], *, decimals: bool = True) -> Expr:
+    """The expression of a polynomial; `decimals` writes 1/4 as 0.25, otherwise as a quotient."""
+    ordered = sorted(terms.items(), key=lambda item: _term_key(item[0]))
+    # start with something positive: 1 - x, not -x + 1
+    first = next((i for i, (_, value) in enumerate(ordered) if value > 0), 0)
+    ordered = [ordered[first], *ordered[:first], *ordered[first + 1 :]] if ordered else []
+    result: Expr | None = None
+    for key, value in ordered:
+        if result is None:
+            result = _term(key, value, decimals)
+        elif value < 0:
+            result = Op("sub", (result, _term(key, -value, decimals)))
+        else:
+            result = Op("add", (result, _term(key, value, decimals)))
+    return Const(0) if result is None else result
+
+
+def _term_key(key: Monomial) -> tuple:
+    if not key:
+        return (2, 0, ())
+    return (0 if len(key) == 1 and isinstance(key[0], Var) else 1, len(key), tuple(sort_key(f) for f in key))
+
+
+def _term(key: Monomial, value: Number, decimals: bool) -> Expr:
+    product: Expr | None = None
+    for factor in _powers(key):
+        product = factor if product is None else Op("mul", (product, factor))
+    if product is None:
+        return Const(constant(value, decimals))
+    value = constant(value, decimals)
+    if isinstance(value, Fraction):
+        top = product if value.numerator == 1 else _scaled(value.numerator, key)
+        return Op("div", (top, Const(value.denominator)))
+    return product if value == 1 else _scaled(value, key)
+
+
+def _scaled(value: Number, key: Monomial) -> Expr:
+    """Coefficient first, multiplied from the left: 2*x*y."""
+    if value == -1:
+        product = _term(key, 1, True)
+        return Op("neg", (product,))
+    result: Expr = Const(value)
+    for factor in _powers(key):
+        result = Op("mul", (result, factor))
+    return result
+
+
+def _powers(key: Monomial) -> list[Expr]:
+    """Repeated factors as powers."""
+    distinct = list(dict.fromkeys(key))
+    counts = {factor: key.count(factor) for factor in distinct}
+    return [f if counts[f] == 1 else Op("pow", (f, Const(counts[f]))) for f in distinct]
+
+
+def constant(value: Number, decimals: bool) -> Number:
+    """A fraction as the decimal that it is, where it is a short one."""
+    if not isinstance(value, Fraction) or value.denominator == 1:
+        return int(value) if isinstance(value, Fraction) else value
+    if decimals:
+        as_float = float(value)
+        if Fraction(repr(as_float)) == value and len(repr(as_float)) <= 18:
+            return as_float
+        if value.denominator > 1000:
+            return as_float
+    return value
+
+
+def has_decimals(expr: Expr) -> bool:
+    """Whether the expression is written with decimal constants."""
+    return any(isinstance(node, Const) and isinstance(node.value, float) for node in expr.walk())
+
+
+def collect(expr: Expr, *, expand: bool = False, is_bit: Callable[[Expr], bool] = lambda expr: False) -> Expr:
+    """Collect like terms everywhere in the tree, innermost first."""
+    decimals = has_decimals(expr)
+
+    def tidy(node: Expr) -> Expr:
+        if isinstance(node, Op) and node.name in ("add", "sub", "mul", "div", "neg", "pow"):
+            return build(polynomial(node, expand=expand, is_bit=is_bit), decimals=decimals)
+        return node
+
+    return expr.transform(tidy)

@@ -1,0 +1,142 @@
+"""When two expressions count as equal: on every value of a small domain, else on many chosen points.
+
+Equality is exact. Expressions are compared on Python ints and Fractions, where a float constant means the
+decimal that it prints (0.1 + 0.2 is 0.3); only constants with more digits than anybody wrote, and functions
+such as exp, are compared as floats within rounding. A fast pass in NumPy sorts out most candidates first.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from weights2code.language import Const, Domain, Expr, Op, Var, evaluate, evaluate_exact
+
+MOST_COMPLETE = 2**14
+RANDOM_POINTS = 1024
+EXACT_POINTS = 192
+
+_DIGITS = 12
+_ROUNDING = 1e-10
+_INEXACT = {"sqrt", "exp", "log", "sin", "cos"}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSet:
+    """Points of the domain: an array of shape (points, variables), and whether they are all of it."""
+
+    variables: tuple[Var, ...]
+    points: np.ndarray
+    complete: bool
+    columns: Mapping[Var, np.ndarray] = field(init=False)
+    chosen: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        columns = {v: self.points[:, i] for i, v in enumerate(self.variables)}
+        object.__setattr__(self, "columns", columns)
+        count = len(self.points)
+        rows = np.random.default_rng(0).permutation(count)[:EXACT_POINTS]
+        object.__setattr__(self, "chosen", np.sort(rows))
+
+    def values(self, expr: Expr) -> np.ndarray:
+        """The expression at every point, as floats."""
+        with np.errstate(all="ignore"):
+            return np.broadcast_to(evaluate(expr, self.columns), len(self.points))
+
+    def equal(self, first: Expr, second: Expr) -> bool:
+        """Whether the two expressions agree on the whole check set."""
+        a, b = self.values(first), self.values(second)
+        defined = np.isfinite(a)
+        if not np.array_equal(a[~defined], b[~defined], equal_nan=True) or not np.all(
+            np.isfinite(b[defined])
+        ):
+            return False
+        scale = 1 + float(np.max(np.abs(a[defined]), initial=0))
+        if not np.all(np.abs(a[defined] - b[defined]) <= _ROUNDING * scale):
+            return False
+        if _is_inexact(first) or _is_inexact(second):
+            return True
+        first, second = exact_constants(first), exact_constants(second)
+        return all(self._agree(first, second, row) for row in self.chosen)
+
+    def _agree(self, first: Expr, second: Expr, row: int) -> bool:
+        values = {v: exact_number(float(self.points[row, i])) for i, v in enumerate(self.variables)}
+        try:
+            expected = evaluate_exact(first, values)
+        except (ZeroDivisionError, OverflowError, ValueError):
+            return True  # the formula itself is undefined here
+        try:
+            return expected == evaluate_exact(second, values)
+        except (ZeroDivisionError, OverflowError, ValueError):
+            return False
+
+
+def check_set(domains: Mapping[Var, Domain]) -> CheckSet:
+    """All points of a small discrete domain; else random points, extremes, ties and near ties."""
+    variables = tuple(domains)
+    if all(domain.discrete for domain in domains.values()):
+        sizes = [int(domain.high - domain.low) + 1 for domain in domains.values()]
+        if math.prod(sizes) <= MOST_COMPLETE:
+            rows = list(itertools.product(*(domain.values() for domain in domains.values())))
+            return CheckSet(variables, np.array(rows, dtype=float).reshape(-1, len(variables)), True)
+    rng = np.random.default_rng(0)
+    columns = [_random_column(domain, rng) for domain in domains.values()]
+    random = np.stack(columns, axis=1)
+    # piecewise formulas differ where variables tie or nearly tie, which random reals never do
+    ties = random[: RANDOM_POINTS // 4].copy()
+    for row in range(len(ties)):
+        i, j = rng.integers(len(variables), size=2)
+        ties[row, i] = ties[row, j] + rng.integers(-1, 2)
+    corners = [
+        (d.low, d.high, *(v for v in (-1.0, 0.0, 1.0) if d.low <= v <= d.high)) for d in domains.values()
+    ]
+    extremes = rng.permuted(
+        np.array(list(itertools.islice(itertools.product(*corners), 256)), dtype=float), axis=0
+    )
+    points = np.concatenate([random, ties, extremes])
+    low = np.array([domain.low for domain in domains.values()])
+    high = np.array([domain.high for domain in domains.values()])
+    return CheckSet(variables, np.unique(np.clip(points, low, high), axis=0), False)
+
+
+def _random_column(domain: Domain, rng: np.random.Generator) -> np.ndarray:
+    if domain.discrete:
+        return rng.integers(int(domain.low), int(domain.high) + 1, RANDOM_POINTS).astype(float)
+    # dyadic numbers stay short as fractions
+    return np.round(rng.uniform(domain.low, domain.high, RANDOM_POINTS) * 1024) / 1024
+
+
+def exact_number(value: float | int | Fraction) -> float | int | Fraction:
+    """A number as the int or fraction that it prints as; infinities stay floats."""
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return value
+        value = Fraction(repr(value))
+    return int(value) if isinstance(value, Fraction) and value.denominator == 1 else value
+
+
+def exact_constants(expr: Expr) -> Expr:
+    """The same tree with every float constant as the decimal fraction that it prints as."""
+    return expr.transform(lambda node: Const(exact_number(node.value)) if isinstance(node, Const) else node)
+
+
+def _is_inexact(expr: Expr) -> bool:
+    for node in expr.walk():
+        if isinstance(node, Op) and (
+            node.name in _INEXACT or (node.name == "pow" and not _whole(node.args[1]))
+        ):
+            return True
+        if isinstance(node, Const) and isinstance(node.value, float):
+            digits = repr(node.value).partition("e")[0].replace(".", "").lstrip("-0")
+            if len(digits) > _DIGITS:
+                return True
+    return False
+
+
+def _whole(expr: Expr) -> bool:
+    return isinstance(expr, Const) and isinstance(expr.value, int)

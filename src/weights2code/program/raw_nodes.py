@@ -1,0 +1,141 @@
+"""The extracted graph as the paper lists it: one variable a node, then the output head.
+
+This is the form before simplification (paper, section "Global Program Assembly" and the figures that show
+programs). Nodes are plain values with their meaning in NumPy, so that the text of `raw_source` can be
+checked against something that is not text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from weights2code.language import Expr, evaluate
+
+Kind = Literal["input", "offset", "extremum", "retrieval", "mean", "sum", "formula"]
+
+
+@dataclass(frozen=True, slots=True)
+class RawNode:
+    """One variable of the residual stream.
+
+    Parameters
+    ----------
+    name
+        As in the paper: `V0_input`, `V1_Attn_L0H0`, `V3_MLP_L0M0`.
+    kind
+        `input`: column `column` of the sequence, or, if `output` is given, that output one step back
+        (`start` at the first position).
+        `offset`: what `reads[0]` was `offset` steps ago, else `start`.
+        `extremum`: the largest (`largest`) or smallest of the last `window` values of `reads[0]`; a window
+        of None means all so far.
+        `retrieval`: `reads` is (key, value, query); the value at the last position, at least `offset`
+        steps ago, whose key equals the query now, else `start`.
+        `mean`, `sum`: of all values of `reads[0]` so far.
+        `formula`: an expression whose variables are the names of nodes.
+    comment
+        Further words for the listing.
+    """
+
+    name: str
+    kind: Kind
+    reads: tuple[str, ...] = ()
+    column: int = 0
+    output: int | None = None
+    offset: int = 0
+    window: int | None = None
+    largest: bool = True
+    start: float = 0.0
+    formula: Expr | None = None
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RawProgram:
+    """Nodes in order of computation and one row of head weights an output.
+
+    `head[j]` maps node names to weights, `bias[j]` is added (zero if left out). With `round_feedback` the
+    outputs are rounded before they are fed back, as integer tasks are judged.
+    """
+
+    name: str
+    nodes: tuple[RawNode, ...]
+    head: tuple[Mapping[str, float], ...]
+    bias: tuple[float, ...] = ()
+    round_feedback: bool = False
+    columns: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        own = [node.column for node in self.nodes if node.kind == "input" and node.output is None]
+        object.__setattr__(self, "columns", max(own, default=0) + 1)
+        known: set[str] = set()
+        for node in self.nodes:
+            for read in reads_of(node):
+                if read not in known:
+                    raise ValueError(f"{node.name} reads {read}, which is not computed before it")
+            known.add(node.name)
+        for row in self.head:
+            for name in row:
+                if name not in known:
+                    raise ValueError(f"the output head reads {name}, which no node defines")
+
+    @property
+    def feeds_back(self) -> bool:
+        """Whether some node reads an earlier output, so that positions must be computed one by one."""
+        return any(node.output is not None for node in self.nodes)
+
+    def bias_of(self, output: int) -> float:
+        """What the head adds to one output."""
+        return self.bias[output] if self.bias else 0.0
+
+    def run(self, x: Any) -> np.ndarray:
+        """The outputs, free-running, shape (T, outputs), for one sequence (T,) or (T, columns)."""
+        x = np.asarray(x, dtype=float).reshape(-1, self.columns)
+        length = len(x)
+        values = {node.name: np.zeros(length) for node in self.nodes}
+        outputs = np.zeros((length, len(self.head)))
+        for t in range(length):
+            for node in self.nodes:
+                values[node.name][t] = self._at(node, values, outputs, x, t)
+            for j, row in enumerate(self.head):
+                outputs[t, j] = sum(w * values[n][t] for n, w in row.items()) + self.bias_of(j)
+        return outputs
+
+    def _at(
+        self, node: RawNode, values: Mapping[str, np.ndarray], outputs: np.ndarray, x: np.ndarray, t: int
+    ) -> float:
+        if node.kind == "input" and node.output is None:
+            return x[t, node.column]
+        if node.kind == "input":
+            last = float(outputs[t - 1, node.output]) if t else node.start
+            return float(np.round(last)) if t and self.round_feedback else last
+        if node.kind == "formula":
+            assert node.formula is not None
+            return evaluate(node.formula, {v: values[v.name][t] for v in node.formula.variables()})
+        if node.kind == "retrieval":
+            key, value, query = (values[name] for name in node.reads)
+            for s in range(t - node.offset, -1, -1):
+                if key[s] == query[t]:
+                    return value[s]
+            return node.start
+        source = values[node.reads[0]]
+        if node.kind == "offset":
+            return source[t - node.offset] if t >= node.offset else node.start
+        if node.kind == "extremum":
+            first = 0 if node.window is None else max(0, t + 1 - node.window)
+            return (np.max if node.largest else np.min)(source[first : t + 1])
+        return float((np.mean if node.kind == "mean" else np.sum)(source[: t + 1]))
+
+
+def reads_of(node: RawNode) -> tuple[str, ...]:
+    """The names of the nodes that a node reads."""
+    if node.kind == "formula":
+        if node.formula is None:
+            raise ValueError(f"{node.name} is a formula node without a formula")
+        if any(variable.lag for variable in node.formula.variables()):
+            raise ValueError(f"the formula of {node.name} reads the past; give that an offset node")
+        return tuple(variable.name for variable in node.formula.variables())
+    return node.reads

@@ -1,0 +1,134 @@
+"""Explicit simplification: many candidates, one judge.
+
+Every step is the same: suggest other forms of the expression or of a part of it (collected terms, local
+rewritings, the smallest equivalents on a finite domain, SymPy's form), keep the cheapest that is equal on
+the check set of the domain, repeat until nothing is cheaper. What is cheap is said in `cost`, what is equal
+in `equality`; nothing is trusted because of where it came from. (Design, "Extraction", step 5.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+from weights2code.language import BITS, Const, Domain, Expr, Op, Var
+from weights2code.program.collect import build, collect, has_decimals, polynomial
+from weights2code.program.cost import cost
+from weights2code.program.equality import CheckSet, check_set
+from weights2code.program.finite_search import finite_candidates
+from weights2code.program.rewrites import arranged, suggestions
+
+MOST_ROUNDS = 40
+MOST_NODES = 120
+
+
+def simplify(expr: Expr, domains: Mapping[Var, Domain], *, sympy: bool = False) -> Expr:
+    """The cheapest form found that has the same value everywhere on the domain.
+
+    Parameters
+    ----------
+    expr
+        What to simplify.
+    domains
+        The domain of every variable in it.
+    sympy
+        Whether SymPy may suggest forms as well (slower, seldom better).
+    """
+    variables = expr.variables()
+    missing = [str(variable) for variable in variables if variable not in domains]
+    if missing:
+        raise ValueError(f"no domain is given for {', '.join(missing)}")
+    check = check_set({variable: domains[variable] for variable in variables})
+
+    def is_bit(node: Expr) -> bool:
+        return domains.get(node) == BITS if isinstance(node, Var) else False
+
+    best = _arrange(expr)
+    if not check.equal(expr, best):
+        best = expr
+    for _ in range(MOST_ROUNDS):
+        better = _improved(best, expr, check, is_bit, use_sympy=sympy)
+        if better is None:
+            break
+        best = better
+    return best
+
+
+def _improved(
+    expr: Expr, original: Expr, check: CheckSet, is_bit: Callable[[Expr], bool], *, use_sympy: bool
+) -> Expr | None:
+    """The cheapest strictly cheaper candidate that is equal, from the first generator that has one."""
+    limit = cost(expr) - 1e-9
+    for generator in (_collected, _local, _finite, *((_from_sympy,) if use_sympy else ())):
+        candidates = {_arrange(candidate) for candidate in generator(expr, check, is_bit)}
+        ranked = sorted(((cost(c), str(c), c) for c in candidates), key=lambda item: item[:2])
+        for price, _, candidate in ranked:
+            if price >= limit:
+                break
+            if check.equal(original, candidate):
+                return candidate
+    return None
+
+
+def _arrange(expr: Expr) -> Expr:
+    """One reading order: arguments of symmetric operators, then the terms of every sum."""
+    return collect(expr.transform(arranged)) if expr.size() <= MOST_NODES else expr
+
+
+def _collected(expr: Expr, check: CheckSet, is_bit: Callable[[Expr], bool]) -> Iterator[Expr]:
+    for expand in (False, True):
+        yield collect(expr, expand=expand, is_bit=is_bit)
+
+
+def _local(expr: Expr, check: CheckSet, is_bit: Callable[[Expr], bool]) -> Iterator[Expr]:
+    """Every suggestion for every node, put back in its place; constant nodes as their value."""
+    for node, put in places(expr):
+        for suggestion in suggestions(node):
+            yield put(suggestion)
+        if isinstance(node, Op):
+            for expand in (False, True):
+                yield put(build(polynomial(node, expand=expand, is_bit=is_bit), decimals=has_decimals(expr)))
+            values = check.values(node)
+            if len(values) and np.all(values == values[0]):
+                yield put(Const(float(values[0])))
+
+
+def _finite(expr: Expr, check: CheckSet, is_bit: Callable[[Expr], bool]) -> Iterator[Expr]:
+    for node, put in places(expr):
+        limit = cost(node)
+        for candidate in finite_candidates(node, check):
+            if cost(candidate) >= limit:
+                break
+            yield put(candidate)
+
+
+def _from_sympy(expr: Expr, check: CheckSet, is_bit: Callable[[Expr], bool]) -> Iterator[Expr]:
+    """SymPy's factored and simplified forms, where our language can say them."""
+    import sympy
+
+    from weights2code.language.sympy_form import from_sympy, symbol, to_sympy
+
+    symbols = {symbol(variable): variable for variable in expr.variables()}
+    for method in (sympy.factor, sympy.simplify):
+        try:
+            yield from_sympy(method(to_sympy(expr)), symbols)
+        except (ValueError, TypeError, KeyError, NotImplementedError, AttributeError, RecursionError):
+            continue  # SymPy has no such form; the other generators stand
+
+
+def places(expr: Expr) -> Iterator[tuple[Expr, Callable[[Expr], Expr]]]:
+    """Every node with the function that puts another in its place, outermost first."""
+    yield expr, lambda replacement: replacement
+    if isinstance(expr, Op):
+        for index, argument in enumerate(expr.args):
+            for node, put in places(argument):
+                yield node, _placer(expr, index, put)
+
+
+def _placer(parent: Op, index: int, put: Callable[[Expr], Expr]) -> Callable[[Expr], Expr]:
+    def place(replacement: Expr) -> Expr:
+        arguments = (*parent.args[:index], put(replacement), *parent.args[index + 1 :])
+        return Op(parent.name, arguments)
+
+    return place

@@ -1,0 +1,327 @@
+"""Simplification of whole recurrences: fewer steps, shorter formulas, readable names.
+
+Dead steps go, equal steps merge, trivial ones are written where they are read; every formula is simplified
+on the values that its variables can take; what repeats or grows too long gets a line and a name of its own.
+The result is compared with the original on sequences of several lengths before it is returned.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from weights2code.language import (
+    BITS,
+    OPERATORS,
+    Definition,
+    Domain,
+    Expr,
+    Op,
+    Recurrence,
+    Retrieval,
+    Start,
+    Step,
+    Var,
+    definition_variables,
+    evaluate,
+    formula,
+    integers,
+    reals,
+)
+from weights2code.program.cost import cost
+from weights2code.program.kinds import Kinds, kinds_of
+from weights2code.program.simplify import simplify
+
+#: A formula longer, or with brackets nested deeper, is worth a second line.
+LONG = 64
+DEEP = 2
+_TRIVIAL = 3.5
+_REPEATED = 4.0
+_NAMES = ["r", "s", "u", "v", "w", "p", "q", "h", "g", "m", "n", "k", "d", "e"]
+_UNBOUNDED = 1000
+_PARTS = {"mod", "floor", "max", "min", "clip", "relu", "abs", "where", "div"}
+
+
+def simplify_recurrence(
+    recurrence: Recurrence, domains: Sequence[Domain], *, sympy: bool = False
+) -> Recurrence:
+    """The same outputs on the domain, in fewer and shorter steps.
+
+    Parameters
+    ----------
+    recurrence
+        What to simplify.
+    domains
+        One domain an input.
+    sympy
+        Whether SymPy may suggest forms as well.
+    """
+    result = recurrence
+    passes: tuple[Callable[[Recurrence], Recurrence], ...] = (
+        drop_dead,
+        merge_equal,
+        inline,
+        lambda r: _simplify_steps(r, domains, sympy=sympy),
+        merge_equal,
+        inline,
+        lambda r: _simplify_steps(r, domains, sympy=sympy),
+        drop_dead,
+        name_parts,
+        rename_locals,
+    )
+    for step in passes:
+        candidate = step(result)
+        if candidate != result and _same_outputs(recurrence, candidate, domains):
+            result = candidate
+    return result
+
+
+def drop_dead(recurrence: Recurrence) -> Recurrence:
+    """Without the steps that no output depends on, and without start values that nobody reads."""
+    live = set(recurrence.outputs)
+    while True:
+        read = {
+            variable.name
+            for step in recurrence.steps
+            if step.name in live
+            for variable in definition_variables(step.definition)
+        }
+        if read <= live:
+            break
+        live |= read
+    steps = tuple(step for step in recurrence.steps if step.name in live)
+    shorter = Recurrence(recurrence.inputs, steps, recurrence.outputs)
+    start = {name: value for name, value in recurrence.start.items() if name in shorter.depths()}
+    return replace(shorter, start=start)
+
+
+def merge_equal(recurrence: Recurrence) -> Recurrence:
+    """Later steps with the same definition and start as an earlier one are read from there."""
+    first: dict[tuple[Definition, object], str] = {}
+    aliases: dict[str, str] = {}
+    for step in recurrence.steps:
+        key = (_renamed(step.definition, aliases), recurrence.start_of(step.name))
+        if key in first and step.name not in recurrence.outputs:
+            aliases[step.name] = first[key]
+        else:
+            first.setdefault(key, step.name)
+    steps = tuple(Step(s.name, _renamed(s.definition, aliases)) for s in recurrence.steps)
+    return drop_dead(replace(recurrence, steps=steps))
+
+
+def inline(recurrence: Recurrence) -> Recurrence:
+    """Local steps that are trivial, or read once and short, are written where they are read."""
+    for step in recurrence.steps:
+        definition = step.definition
+        if isinstance(definition, Retrieval) or _must_stay(recurrence, step.name):
+            continue
+        everything = [v for other in recurrence.steps for v in _all_variables(other.definition)]
+        reads = [variable for variable in everything if variable.name == step.name]
+        if any(variable.name == step.name for variable in definition.variables()):
+            continue
+        worth = cost(definition) <= _TRIVIAL or len(reads) == 1
+        lagged = any(variable.lag for variable in reads)
+        if not worth or (lagged and not _starts_agree(recurrence, step.name, definition)):
+            continue
+        candidate = _substituted(recurrence, step.name, definition)
+        if candidate is not None:
+            return inline(candidate)
+    return recurrence
+
+
+def _substituted(recurrence: Recurrence, name: str, definition: Expr) -> Recurrence | None:
+    steps = []
+    for step in recurrence.steps:
+        if step.name == name:
+            continue
+        table = {v: definition.shift(v.lag) for v in _all_variables(step.definition) if v.name == name}
+        replaced = _substitute(step.definition, table)
+        heavy = isinstance(replaced, Expr) and _is_heavy(replaced)
+        if table and heavy and cost(definition) > _TRIVIAL:
+            return None
+        steps.append(Step(step.name, replaced))
+    start: dict[str, Start] = {key: value for key, value in recurrence.start.items() if key != name}
+    try:
+        return Recurrence(recurrence.inputs, tuple(steps), recurrence.outputs, start)
+    except ValueError:
+        return None  # the definition reads something that is computed later
+
+
+def _simplify_steps(recurrence: Recurrence, domains: Sequence[Domain], *, sympy: bool) -> Recurrence:
+    """Each formula on the values that its variables can take."""
+    kinds = kinds_of(recurrence, domains)
+    inputs = dict(zip(recurrence.inputs, domains, strict=True))
+    steps = []
+    for step in recurrence.steps:
+        definition = step.definition
+        expr = definition.query if isinstance(definition, Retrieval) else definition
+        table = {v: _domain(v.name, kinds, inputs) for v in expr.variables()}
+        short = simplify(expr, table, sympy=sympy)
+        new = replace(definition, query=short) if isinstance(definition, Retrieval) else short
+        steps.append(Step(step.name, new))
+    return replace(recurrence, steps=tuple(steps))
+
+
+def _domain(name: str, kinds: Kinds, inputs: Mapping[str, Domain]) -> Domain:
+    values = kinds.values.get(name)
+    finite = [value for value in values or () if np.isfinite(value)]
+    if finite:
+        low, high = min(finite), max(finite)
+        if name in kinds.integers:
+            return BITS if low >= 0 and high <= 1 else integers(int(low), int(high))
+        return reals(low, high)
+    if name in inputs:
+        return inputs[name]
+    return integers(-_UNBOUNDED, _UNBOUNDED) if name in kinds.integers else reals(-_UNBOUNDED, _UNBOUNDED)
+
+
+def name_parts(recurrence: Recurrence) -> Recurrence:
+    """Sub-expressions that repeat, and parts of formulas that are too long, become steps of their own."""
+    free = _free_names(recurrence)
+    while free:
+        part = _repeated_part(recurrence) or _long_part(recurrence)
+        if part is None:
+            return recurrence
+        name = free.pop(0)
+        steps: list[Step] = []
+        placed = False
+        for step in recurrence.steps:
+            replaced = _replace_part(step.definition, part, Var(name))
+            if replaced != step.definition and not placed:
+                steps.append(Step(name, part))
+                placed = True
+            steps.append(Step(step.name, replaced))
+        recurrence = replace(recurrence, steps=tuple(steps))
+    return recurrence
+
+
+def _parts(definition: Definition) -> list[Expr]:
+    expr = definition.query if isinstance(definition, Retrieval) else definition
+    return [node for node in expr.walk() if node != expr and isinstance(node, Op)]
+
+
+def _repeated_part(recurrence: Recurrence) -> Expr | None:
+    counts = Counter(
+        node for step in recurrence.steps for node in (*_parts(step.definition), *_whole(step.definition))
+    )
+    repeated = [node for node, count in counts.items() if count > 1 and cost(node) >= _REPEATED]
+    # a step that is the part already has a name
+    named = {step.definition for step in recurrence.steps if isinstance(step.definition, Expr)}
+    return max((n for n in repeated if n not in named), key=lambda n: (cost(n), str(n)), default=None)
+
+
+def _whole(definition: Definition) -> list[Expr]:
+    return [definition] if isinstance(definition, Op) else []
+
+
+def _long_part(recurrence: Recurrence) -> Expr | None:
+    for step in recurrence.steps:
+        definition = step.definition
+        if isinstance(definition, Retrieval) or not _is_heavy(definition):
+            continue
+        nodes = [n for n in _parts(definition) if isinstance(n, Op) and _names_well(n)]
+        fitting = [n for n in nodes if 5 <= cost(n) <= 0.75 * cost(definition)]
+        if fitting:
+            return max(fitting, key=lambda n: (cost(n), str(n)))
+    return None
+
+
+def _is_heavy(expr: Expr) -> bool:
+    depth = deepest = 0
+    for character in formula(expr, lambda variable: variable.name):
+        depth += (character in "([") - (character in ")]")
+        deepest = max(deepest, depth)
+    return deepest > DEEP or len(str(expr)) > LONG
+
+
+def _names_well(node: Op) -> bool:
+    """A remainder, a choice or a test is one thought; an arbitrary piece of a sum is not."""
+    return node.name in _PARTS or OPERATORS[node.name].boolean
+
+
+def _replace_part(definition: Definition, part: Expr, name: Var) -> Definition:
+    def swap(node: Expr) -> Expr:
+        return name if node == part else node
+
+    if isinstance(definition, Retrieval):
+        return replace(definition, query=definition.query.transform(swap))
+    return definition.transform(swap)
+
+
+def rename_locals(recurrence: Recurrence) -> Recurrence:
+    """Locals called like nodes of a graph become r, s, u, ...; plain words stay."""
+    free = _free_names(recurrence)
+    table = {}
+    for step in recurrence.steps:
+        plain = re.fullmatch(r"[a-z]{1,12}", step.name)
+        if step.name not in recurrence.outputs and not plain and free:
+            table[step.name] = free.pop(0)
+    steps = tuple(Step(table.get(s.name, s.name), _renamed(s.definition, table)) for s in recurrence.steps)
+    start: dict[str, Start] = {table.get(name, name): value for name, value in recurrence.start.items()}
+    return Recurrence(recurrence.inputs, steps, recurrence.outputs, start)
+
+
+def _free_names(recurrence: Recurrence) -> list[str]:
+    taken = {*recurrence.inputs, *(step.name for step in recurrence.steps)}
+    return [name for name in _NAMES if name not in taken]
+
+
+def _renamed(definition: Definition, names: Mapping[str, str]) -> Definition:
+    table: dict[Var, Expr] = {
+        v: Var(names[v.name], v.lag) for v in _all_variables(definition) if v.name in names
+    }
+    if isinstance(definition, Retrieval):
+        definition = replace(
+            definition,
+            key=names.get(definition.key, definition.key),
+            value=names.get(definition.value, definition.value),
+        )
+    return _substitute(definition, table)
+
+
+def _substitute(definition: Definition, table: Mapping[Var, Expr]) -> Definition:
+    if isinstance(definition, Retrieval):
+        return replace(definition, query=definition.query.substitute(table))
+    return definition.substitute(table)
+
+
+def _all_variables(definition: Definition) -> list[Var]:
+    """Every reading of a variable in the formula or query, repetitions included."""
+    expr = definition.query if isinstance(definition, Retrieval) else definition
+    return [node for node in expr.walk() if isinstance(node, Var)]
+
+
+def _must_stay(recurrence: Recurrence, name: str) -> bool:
+    """Whether `name` is an output, or a retrieval looks into its history."""
+    return name in recurrence.outputs or any(
+        isinstance(step.definition, Retrieval) and name in (step.definition.key, step.definition.value)
+        for step in recurrence.steps
+    )
+
+
+def _starts_agree(recurrence: Recurrence, name: str, definition: Expr) -> bool:
+    """Whether the formula, fed with what lies before the start, gives the start value of `name`."""
+    starts = {v: recurrence.start_of(v.name) for v in definition.variables()}
+    if any(isinstance(value, str) for value in starts.values()):
+        return False
+    with np.errstate(all="ignore"):
+        return bool(evaluate(definition, starts) == recurrence.start_of(name))
+
+
+def _same_outputs(first: Recurrence, second: Recurrence, domains: Sequence[Domain]) -> bool:
+    """Whether both give the same outputs on random sequences; rounding may differ on reals."""
+    rng = np.random.default_rng(0)
+    columns = []
+    for domain in domains:
+        if domain.discrete:
+            columns.append(rng.integers(int(domain.low), int(domain.high) + 1, (256, 24)).astype(float))
+        else:
+            columns.append(rng.uniform(domain.low, domain.high, (256, 24)))
+    x = np.stack(columns, axis=-1)
+    with np.errstate(all="ignore"):
+        a, b = first.run(x), second.run(x)
+    return bool(np.allclose(a, b, rtol=1e-9, atol=1e-9, equal_nan=True))
