@@ -8,7 +8,7 @@ a few matrix multiplications. What fits is then fitted again, snapped and judged
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -108,12 +108,12 @@ class Basis:
         left = self.total - gain
         left[(np.abs(G) > 1 - 1e-9) | ~(self.alive[:, None] & self.alive[None, :])] = np.inf
         left[np.tril_indices(len(c))] = np.inf
-        self._offer_best(collector, left, keep, lambda i, j: self.offer(collector, [i, j]))
+        self._offer_best(collector, left, self.pool.cost, keep, lambda i, j: self.offer(collector, [i, j]))
 
     def products(self, collector: Collector, keep: int = 8, limit: int = 700) -> None:
         """Every product of two atoms on top of what is always present."""
-        pool, problem = self.pool, self.problem
-        values = pool.values[:limit]
+        pool, problem = _both_ways(self.pool.take(np.arange(min(limit, len(self.pool))))), self.problem
+        values = pool.values
         scale = np.max(np.abs(values), axis=1)
         V = values / np.where(scale > 0, scale, 1.0)[:, None]
         gain_top = (V * self.y) @ V.T
@@ -131,11 +131,17 @@ class Basis:
             if fitted is not None:
                 collector.offer(fitted)
 
-        self._offer_best(collector, left, keep, offer)
+        self._offer_best(collector, left, pool.cost, keep, offer)
 
-    def _offer_best(self, collector: Collector, left: np.ndarray, keep: int, offer) -> None:  # noqa: ANN001
+    def _offer_best(
+        self,
+        collector: Collector,
+        left: np.ndarray,
+        cost: np.ndarray,
+        keep: int,
+        offer: Callable[[int, int], None],
+    ) -> None:
         """Offer the pairs that fit, cheapest first; where none fits, the two with the least residual."""
-        cost = self.pool.cost[: left.shape[0]]
         rows, columns = np.nonzero(left <= self.goal)
         if len(rows):
             order = np.argsort(cost[rows] + cost[columns], kind="stable")[:keep]
@@ -150,7 +156,7 @@ class Basis:
     def beam(self, collector: Collector, width: int = 40, depth: int = 3, keep: int = 6) -> None:
         """Greedy sums of up to `depth` atoms, many at a time, each re-fitted as it grows."""
         states: list[tuple[float, tuple[int, ...]]] = [(self.total, ())]
-        for level in range(depth):
+        for _ in range(depth):
             grown: dict[tuple[int, ...], float] = {}
             for _, chosen in states:
                 if self.problem.expired():
@@ -175,6 +181,20 @@ class Basis:
             states = [(left, key) for key, left in ranked[:width]]
         for _, key in states[:2]:
             self.offer(collector, key)
+
+
+def _both_ways(pool: Pool) -> Pool:
+    """The pool with the opposite of every short test: in a product they are different factors."""
+    turned = [(i, opposite(pool.exprs[i])) for i in np.flatnonzero(pool.cost <= 5)]
+    extra = [(i, expr) for i, expr in turned if expr is not None]
+    if not extra:
+        return pool
+    indices = [i for i, _ in extra]
+    return Pool(
+        [*pool.exprs, *(expr for _, expr in extra)],
+        np.concatenate([pool.values, 1.0 - pool.values[indices]]),
+        np.concatenate([pool.cost, pool.cost[indices]]),
+    )
 
 
 def product(a: Expr, b: Expr) -> Expr:

@@ -53,13 +53,13 @@ def make_pool(
     order = np.argsort(cost, kind="stable")
     values = np.stack([atoms[i][1] for i in order]).astype(float)
     keys, valid = fingerprints(values, affine=affine)
-    _, first = np.unique(keys, axis=0, return_index=True)
+    _, first = np.unique(keys, return_index=True)
     keep = np.array([i for i in np.sort(first) if valid[i]][:limit], dtype=int)
     return Pool([atoms[order[i]][0] for i in keep], values[keep], cost[order][keep])
 
 
 def fingerprints(values: np.ndarray, *, affine: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Two numbers a vector that tell vectors apart (up to an affine map, if wished), and validity."""
+    """One number a vector that tells vectors apart (up to an affine map, if wished), and validity."""
     with np.errstate(all="ignore"):
         valid = np.all(np.isfinite(values), axis=1) & (np.max(np.abs(values), axis=1) < 1e9)
         safe = np.where(valid[:, None], values, 0.0)
@@ -75,20 +75,21 @@ def fingerprints(values: np.ndarray, *, affine: bool) -> tuple[np.ndarray, np.nd
             digits = 7
         else:
             digits = 6
-    return np.round(keys, digits) + 0.0, valid
+        whole = np.round(keys * 10.0**digits)
+        # one whole number a vector; the multiplier is odd and large, so that the two halves do not mix
+        joined = whole[:, 0].astype(np.int64) * np.int64(1_000_003_000_017) + whole[:, 1].astype(np.int64)
+    return joined, valid
 
 
 def dictionary(problem: Problem) -> Pool:
     """All atoms for the domains at hand."""
     k = len(problem.variables)
     atoms: list[tuple[Expr, np.ndarray]] = []
-    sums = inner_sums(problem, 130)
+    # With many variables wide sums are left to the scans of whole-number functions.
+    sums = inner_sums(problem, 130 if k <= 4 else 45)
     if k <= 4:
         known = {s.weights for s in sums}
         sums += [s for s in inner_sums(problem, 70, (1, 2)) if s.weights not in known]
-    if 3 <= k <= 6 and problem.discrete:
-        known = {s.weights for s in sums}
-        sums += [s for s in inner_sums(problem, 90, (1, 2, 4)) if s.weights not in known]
     for inner in sums:
         atoms.append((inner.expr, inner.values))
         atoms.extend(_whole_atoms(problem, inner) if inner.whole else _real_atoms(problem, inner))

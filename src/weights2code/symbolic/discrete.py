@@ -38,9 +38,9 @@ class SumScan:
                 full[j] = w
             vectors.append(full)
         self.weights = np.array(vectors, dtype=np.int64).reshape(len(vectors), len(problem.variables))
-        self.values = self.weights @ np.where(
-            [d.discrete for d in problem.domains], problem.Xs, 0
-        ).T.astype(np.int64)
+        self.values = self.weights @ np.where([d.discrete for d in problem.domains], problem.Xs, 0).T.astype(
+            np.int64
+        )
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -138,9 +138,7 @@ class SumScan:
                     weights = tuple(sign * w for w in self.row(i))
                     low = int(np.floor((values[i, 0] + shift) / m))
                     found.append(
-                        weighted_sum(
-                            [(1, sum_expr(self.problem, weights, shift) // m)], int(target[0]) - low
-                        )
+                        weighted_sum([(1, sum_expr(self.problem, weights, shift) // m)], int(target[0]) - low)
                     )
                     if len(found) >= keep:
                         return found
@@ -195,31 +193,23 @@ def carry_stage(problem: Problem, collector: Collector, scan: SumScan) -> None:
     y = problem.ys.astype(np.int64)
     low, high = int(y.min()), int(y.max())
     U = scan.values[:800]
-    sums = [(i, sign) for i in range(len(U)) for sign in (1, -1)]
-    moduli: list[int] = [0]
-    if low == 0 and high >= 1:
-        moduli += [high + 1]
-    for m in moduli:
-        for i, sign in sums:
-            if problem.expired():
-                return
-            rest = y - sign * U[i]
+    for m in (0, high + 1) if low == 0 else (0,):
+        for sign in (1, -1):
+            rest = y - sign * U
             if m:
                 rest = rest % m
-            head = rest[:64]
-            if len(set(head.tolist())) > 2:
-                continue
-            levels = np.unique(rest)
-            if len(levels) != 2:
-                continue
-            for test in scan.test(rest == levels[1], keep=1):
+            lowest, highest = rest.min(axis=1, keepdims=True), rest.max(axis=1, keepdims=True)
+            single = np.all((rest == lowest) | (rest == highest), axis=1) & (lowest < highest)[:, 0]
+            for i in np.flatnonzero(single)[:60]:
+                if problem.expired():
+                    return
+                levels = np.array([lowest[i, 0], highest[i, 0]])
                 weights = tuple(sign * w for w in scan.row(i))
-                collector.offer(_with_carry(problem, weights, test, levels, m))
+                for test in scan.test(rest[i] == levels[1], keep=1):
+                    collector.offer(_with_carry(problem, weights, test, levels, m))
 
 
-def _with_carry(
-    problem: Problem, weights: tuple[int, ...], test: Expr, levels: np.ndarray, m: int
-) -> Expr:
+def _with_carry(problem: Problem, weights: tuple[int, ...], test: Expr, levels: np.ndarray, m: int) -> Expr:
     low, step = int(levels[0]), int(levels[1] - levels[0])
     if m and step > m // 2:
         # one more is the same as m - 1 less
@@ -228,9 +218,7 @@ def _with_carry(
             low, step, test = int(levels[1]) % m, m - step, turned
     if m and low > m // 2:
         low -= m
-    terms: list[tuple[Number, Expr]] = [
-        (w, v) for w, v in zip(weights, problem.variables, strict=True) if w
-    ]
+    terms: list[tuple[Number, Expr]] = [(w, v) for w, v in zip(weights, problem.variables, strict=True) if w]
     inner = weighted_sum([*terms, (step, test)], low)
     return op("mod", inner, m) if m else inner
 

@@ -124,14 +124,15 @@ _RANK = {
 def preference(expr: Expr) -> tuple[float, ...]:
     """Sort key of formulas that fit equally well: the smallest is preferred.
 
-    1. fewer nodes; 2. fewer digits in its constants; 3. operators that come earlier in the table above
-    (the worst one decides, then their sum); 4. variables in the order given. So XOR of two bits is
-    `[a != b]` (3 nodes), not `|a - b|` (4), `(a + b) % 2` (5) or `a + b - 2*a*b` (9).
+    1. fewer nodes; 2. fewer variables read; 3. operators that come earlier in the table above (the last
+    one decides); 4. fewer digits in the constants; 5. earlier operators all in all. So XOR of two bits
+    is `[a != b]` (3 nodes), not `|a - b|` (4), `(a + b) % 2` (5) or `a + b - 2*a*b` (9).
     """
     nodes = list(expr.walk())
     ranks = [_RANK[node.name] for node in nodes if isinstance(node, Op)]
     digits = sum(number_cost(node.value) for node in nodes if isinstance(node, Const))
-    return (len(nodes), round(digits, 3), max(ranks, default=0), sum(ranks))
+    reads = sum(isinstance(node, Var) for node in nodes)
+    return (len(nodes), reads, max(ranks, default=0), round(digits, 3), sum(ranks))
 
 
 def number_cost(value: Number) -> float:

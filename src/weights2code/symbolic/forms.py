@@ -62,3 +62,33 @@ def _signed_sum(parts: Sequence[tuple[int, Expr]]) -> Expr:
     for term in negative:
         result = op("sub", result, term)
     return result
+
+
+def tidy(expr: Expr) -> Expr:
+    """Without neutral elements and double signs: `x + 0`, `1*x`, `x - -2`; numbers are folded."""
+    return expr.transform(_tidy_node)
+
+
+def _tidy_node(node: Expr) -> Expr:
+    if not isinstance(node, Op):
+        return node
+    if node.name == "neg" and isinstance(node.args[0], Const):
+        return Const(-node.args[0].value)
+    if node.name not in ("add", "sub", "mul", "div"):
+        return node
+    a, b = node.args
+    if node.name in ("add", "sub"):
+        if b == Const(0):
+            return a
+        if a == Const(0):
+            return b if node.name == "add" else _tidy_node(op("neg", b))
+        if isinstance(b, Const) and b.value < 0:
+            return Op("sub" if node.name == "add" else "add", (a, Const(-b.value)))
+    else:
+        if b == Const(1) or (node.name == "mul" and a == Const(0)):
+            return a
+        if node.name == "mul" and (a == Const(1) or b == Const(0)):
+            return b
+        if node.name == "mul" and isinstance(b, Const) and not isinstance(a, Const):
+            return Op("mul", (b, a))
+    return node

@@ -8,13 +8,20 @@ stops when no later stage could find anything simpler than what fits already.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from weights2code.language import Const, Domain, Var
+from weights2code.symbolic.branches import branch_stage, extremum_stage
 from weights2code.symbolic.combinations import Basis, fit_sum
-from weights2code.symbolic.dictionary import dictionary
+from weights2code.symbolic.dictionary import Pool, dictionary
 from weights2code.symbolic.discrete import SumScan, carry_stage, half_plane, whole_number_stage
 from weights2code.symbolic.engine import Candidate
+from weights2code.symbolic.enumeration import Enumeration, combination_stage, enumeration_stage
+from weights2code.symbolic.fallback import table_stage
+from weights2code.symbolic.families import family_stage
+from weights2code.symbolic.planes import plane_stage
 from weights2code.symbolic.problem import Collector, Problem, prepare
 from weights2code.symbolic.remainders import remainder_stage
 from weights2code.symbolic.snapping import simplest
@@ -56,34 +63,63 @@ class NativeEngine:
         return collector.front()
 
 
+#: With an exact formula of at most this many nodes at hand, the dear stages are not worth their time.
+_SHORT = 13
+
+
 def _search(problem: Problem, collector: Collector) -> None:
+    """All stages in order; a stage runs while formulas of the sizes that it finds are still of interest."""
+
+    def beyond(size: int) -> bool:
+        return collector.limit() > size and not problem.expired()
+
     constant(problem, collector)
     linear(problem, collector)
     if collector.exact is not None:
+        return
+    trees = enumeration_stage(problem, collector, (2, 3, 4))
+    if not beyond(5):
         return
     pool = dictionary(problem)
     flat = Basis(problem, pool, linear=False)
     flat.singles(collector)
     scan = SumScan(problem)
-    if problem.whole and any(domain.discrete for domain in problem.domains):
+    if problem.whole and len(scan):
         whole_number_stage(problem, collector, scan)
-    if collector.exact is not None:
+    if not beyond(5):
         return
+    trees.grow(5)
     sloped = Basis(problem, pool, linear=True)
-    sloped.singles(collector)
-    if problem.whole:
+    if beyond(6):
+        sloped.singles(collector)
+    if problem.whole and len(scan) and beyond(9):
         carry_stage(problem, collector, scan)
-    flat.pairs(collector)
-    flat.products(collector)
-    if collector.exact is not None:
-        return
-    sloped.products(collector)
-    sloped.pairs(collector)
-    if collector.exact is None and problem.whole:
-        half_plane(problem, collector)
-        remainder_stage(problem, collector)
+    if beyond(8):
+        flat.products(collector)
+        flat.pairs(collector)
+    for stage in _dear_stages(problem, collector, pool, trees, flat, sloped):
+        if not beyond(_SHORT):
+            break
+        stage()
     if collector.exact is None:
-        flat.beam(collector)
+        table_stage(problem, collector)
+
+
+def _dear_stages(
+    problem: Problem, collector: Collector, pool: Pool, trees: Enumeration, flat: Basis, sloped: Basis
+) -> list[Callable[[], None]]:
+    """What is tried when no short formula was found, in the order of promise for the kind of target."""
+    branches = lambda: branch_stage(problem, collector, pool, trees.tests())  # noqa: E731
+    extrema = lambda: extremum_stage(problem, collector, pool)  # noqa: E731
+    planes = lambda: plane_stage(problem, collector)  # noqa: E731
+    combine = lambda: combination_stage(problem, collector, trees)  # noqa: E731
+    last = [lambda: trees.grow(6), combine, lambda: trees.grow(7), lambda: flat.beam(collector)]
+    linear_beside = [lambda: sloped.products(collector), lambda: sloped.pairs(collector)]
+    if problem.whole and problem.discrete:
+        tests = [lambda: half_plane(problem, collector), lambda: remainder_stage(problem, collector)]
+        return [*tests, planes, branches, extrema, *linear_beside, *last]
+    families = lambda: family_stage(problem, collector)  # noqa: E731
+    return [*linear_beside, planes, families, extrema, branches, *last]
 
 
 def constant(problem: Problem, collector: Collector) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from weights2code.language import Domain, Expr, Op, Var, compile_numpy
 from weights2code.symbolic.engine import Candidate, Kind, front_of, preference
+from weights2code.symbolic.forms import tidy
 
 SEARCH_ROWS = 400
 #: A finite domain with at most this many points keeps all its distinct rows.
@@ -171,6 +172,7 @@ class Collector:
     def offer(self, expr: Expr, kind: Kind = "formula") -> Candidate | None:
         """Judge one formula; the candidate if it is valid and allowed, else None."""
         problem = self.problem
+        expr = tidy(expr)
         complexity = expr.size()
         if problem.max_complexity is not None and complexity > problem.max_complexity:
             return None

@@ -36,11 +36,14 @@ def simplest(value: float, band: float, error: float = 0.0) -> Number:
     floor = max(error, 1e-10 * abs(value), 1e-3 * band, 1e-300)
     best: Number = value
     best_merit = _merit(value, value, floor)
-    for candidate in _nearby(value, band):
-        if abs(float(candidate) - value) <= band:
-            merit = _merit(candidate, value, floor)
-            if merit < best_merit - 1e-12:
-                best, best_merit = candidate, merit
+    for nearby in (_decimals, _fractions):
+        for candidate in nearby(value, band):
+            if abs(float(candidate) - value) <= band:
+                merit = _merit(candidate, value, floor)
+                if merit < best_merit - 1e-12:
+                    best, best_merit = candidate, merit
+        if number_cost(best) <= 3 and abs(float(best) - value) <= floor:
+            break
     return best
 
 
@@ -49,7 +52,7 @@ def _merit(candidate: Number, value: float, floor: float) -> float:
     return number_cost(candidate) + math.log10(max(abs(float(candidate) - value), floor))
 
 
-def _nearby(value: float, band: float) -> list[Number]:
+def _decimals(value: float, band: float) -> list[Number]:
     found: list[Number] = [0, round(value)]
     magnitude = math.floor(math.log10(abs(value))) if value else 0
     for digits in range(1, 13):
@@ -57,10 +60,14 @@ def _nearby(value: float, band: float) -> list[Number]:
         found.append(int(rounded) if float(rounded).is_integer() and abs(rounded) < 1e15 else rounded)
         if abs(rounded - value) <= 1e-3 * band:
             break
-    found.extend(
-        Fraction(value).limit_denominator(limit) for limit in (3, 7, 9, 13, 17, 27, 49, _MAX_DENOMINATOR)
-    )
-    return [_plain(item) if isinstance(item, Fraction) else item for item in found]
+    return found
+
+
+def _fractions(value: float, band: float) -> list[Number]:
+    exact = Fraction(value)
+    if abs(value) > 1e6 or abs(value) < 1e-4:
+        return []
+    return [_plain(exact.limit_denominator(limit)) for limit in (3, 7, 9, 13, 17, 27, 49, _MAX_DENOMINATOR)]
 
 
 def _plain(value: Fraction) -> Number:
