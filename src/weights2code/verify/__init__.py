@@ -1,8 +1,10 @@
 """What is known about a program: tests, enumeration, exploration, induction, and their certificate."""
 
+from weights2code.verify.agreement import ThreeWay, three_way
 from weights2code.verify.certificate import Agreement, Certificate, Verdict
 from weights2code.verify.certify import certify, certify_on_data
 from weights2code.verify.exploration import Exploration, explore
+from weights2code.verify.induction import Induction, prove_by_induction
 from weights2code.verify.product import Product, product
 from weights2code.verify.testing import compare, run_tests
 
@@ -10,12 +12,16 @@ __all__ = [
     "Agreement",
     "Certificate",
     "Exploration",
+    "Induction",
     "Product",
+    "ThreeWay",
     "Verdict",
     "certify",
     "certify_on_data",
     "compare",
     "explore",
     "product",
+    "prove_by_induction",
     "run_tests",
+    "three_way",
 ]

@@ -8,15 +8,19 @@ counterexample, or say that it cannot tell.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from weights2code.language import Domain, Recurrence
 from weights2code.verify.certificate import Agreement, Certificate, Sequence, Verdict, versions
+from weights2code.verify.evaluation import is_defined
 from weights2code.verify.exhaustive import enumerate_all, longest_length
-from weights2code.verify.exploration import explore
+from weights2code.verify.exploration import explore, looks_finite
+from weights2code.verify.identity import same_up_to_algebra, same_up_to_names
+from weights2code.verify.induction import prove_by_induction
+from weights2code.verify.precision import decisions_are_exact, values_are_exact
 from weights2code.verify.product import Product, product
 from weights2code.verify.testing import (
     Runner,
@@ -44,6 +48,21 @@ class _Finding:
     covers: str
     counterexample: Sequence | None = None
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    whole: bool
+    deadline: float
+    seed: int
+    tolerance: float
+
+    def seconds_left(self) -> float:
+        return max(0.0, self.deadline - time.monotonic())
+
+
+#: A way to a proof: a finding, or None where it cannot tell.
+_Way = Callable[[Recurrence, Product, _Request], _Finding | None]
 
 
 def certify(
@@ -96,11 +115,12 @@ def certify(
         tolerance=tolerance,
     )
     finding = _tested(trial, integer_outputs, tolerance)
-    if trial.passed and trial.exact:
+    if trial.passed:
         joint = product(reference, program, domains)
-        stronger = _prove(joint, integer_outputs, deadline, seed) or _enumerate(
-            program, reference, domains, integer_outputs, length
-        )
+        request = _Request(integer_outputs, deadline, seed, tolerance)
+        stronger = _prove(program, reference, joint, request) if trial.exact else None
+        if stronger is None:
+            stronger = _enumerate(program, reference, domains, integer_outputs, length)
         finding = stronger or finding
     certificate = Certificate(
         verdict=finding.verdict,
@@ -132,23 +152,87 @@ def _tested(trial: Trial, whole: bool, tolerance: float) -> _Finding:
     return _Finding("tested", f"{ran}, every output {rule}", _TESTED_LENGTHS, notes=notes)
 
 
-def _prove(joint: Product, whole: bool, deadline: float, seed: int) -> _Finding | None:
-    result = explore(joint, whole=whole, time_limit=max(0.0, deadline - time.monotonic()))
+def _prove(program: Recurrence, reference: Recurrence, joint: Product, request: _Request) -> _Finding | None:
+    """Every proof in turn; exploration comes last for machines that seem to have no end of states."""
+    ways: list[_Way] = [_by_names, _by_induction, _by_algebra]
+    ways.insert(1 if looks_finite(joint, request.seed) else 3, _by_exploration)
+    for way in ways:
+        finding = way(program, joint, request)
+        if finding is None:
+            continue
+        if finding.counterexample is None or _is_wrong(program, reference, finding.counterexample, request):
+            return finding
+    return None
+
+
+def _by_names(program: Recurrence, joint: Product, request: _Request) -> _Finding | None:
+    if not same_up_to_names(joint):
+        return None
+    return _Finding(
+        "proved", "the program is the reference machine up to the names of variables", _EVERY_LENGTH
+    )
+
+
+def _by_exploration(program: Recurrence, joint: Product, request: _Request) -> _Finding | None:
+    # Half of the time: a search that does not end must leave some for the others.
+    result = explore(joint, whole=request.whole, time_limit=request.seconds_left() / 2)
     if result.outcome == "different":
         return _counterexample(result.counterexample, "complete exploration")
-    if result.outcome == "equal":
-        method = (
-            f"complete exploration of the {result.states} states that reference and program reach together "
-            f"({result.transitions} transitions), in the program's own float64 arithmetic"
-        )
-        return _Finding("proved", method, _EVERY_LENGTH)
-    return None
+    if result.outcome == "inconclusive":
+        return None
+    method = (
+        f"complete exploration of the {result.states} states that reference and program reach together "
+        f"({result.transitions} transitions), in the program's own float64 arithmetic"
+    )
+    return _Finding("proved", method, _EVERY_LENGTH)
+
+
+def _by_induction(program: Recurrence, joint: Product, request: _Request) -> _Finding | None:
+    if joint.discrete and not decisions_are_exact(program):
+        return None
+    result = prove_by_induction(joint, time_limit=request.seconds_left(), seed=request.seed)
+    if result.outcome == "different":
+        return _counterexample(result.counterexample, "the base case of the induction")
+    if result.outcome == "unknown":
+        return None
+    method = (
+        f"induction over the positions with z3 (first {result.base} checked one by one, then step by step"
+    )
+    method += f" from {result.steps} positions)" if result.steps > 1 else ")"
+    notes = (f"invariant: {'; '.join(result.invariant)}",) if result.invariant else ()
+    return _Finding("proved", method + _arithmetic(program, joint), _EVERY_LENGTH, notes=notes)
+
+
+def _by_algebra(program: Recurrence, joint: Product, request: _Request) -> _Finding | None:
+    if (joint.discrete and not decisions_are_exact(program)) or not same_up_to_algebra(joint):
+        return None
+    method = "the formulas of program and reference are identical by algebra (SymPy)"
+    return _Finding("proved", method + _arithmetic(program, joint), _EVERY_LENGTH)
+
+
+def _arithmetic(program: Recurrence, joint: Product) -> str:
+    """What a proof about exact numbers says about the text, which computes in float64."""
+    if joint.discrete and values_are_exact(program):
+        return ", in exact arithmetic, which the text follows"
+    return ", in exact arithmetic; the text rounds, and in the tests stays within 1e-6 of the largest target"
 
 
 def _counterexample(example: Sequence | None, by: str) -> _Finding:
     found = example or ()
     method = f"{by} found a sequence of {len(found)} inputs after which an output is wrong"
     return _Finding("failed", method, f"length {len(found)}", example)
+
+
+def _is_wrong(program: Recurrence, reference: Recurrence, example: Sequence, request: _Request) -> bool:
+    """Whether a counterexample is one for the machines as they run, division by zero included."""
+    x = np.array([example], dtype=float)
+    with np.errstate(all="ignore"):
+        right, answer = reference.run(x), program.run(x)
+    if not np.isfinite(right).all():
+        return False
+    scale = float(np.max(np.abs(right), initial=0.0))
+    wrong = wrong_positions(answer, right, whole=request.whole, tolerance=request.tolerance, scale=scale)
+    return bool(wrong.any()) or not is_defined(program, x)
 
 
 def _enumerate(
@@ -160,7 +244,8 @@ def _enumerate(
     result = enumerate_all(program, reference, domains, whole=whole, length=longest)
     if result.counterexample is not None:
         return _counterexample(result.counterexample, "enumeration")
-    method = f"all {result.sequences} input sequences of length {longest}, and so all shorter ones, were run"
+    rule = "right after rounding" if whole else "equal to within rounding errors"
+    method = f"all {result.sequences} sequences of length {longest}, and so all shorter ones, are {rule}"
     return _Finding("exhaustive", method, f"lengths 1 to {longest}")
 
 

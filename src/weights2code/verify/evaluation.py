@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from weights2code.language import OPERATORS, Const, Expr, Op, Var
+from weights2code.language import OPERATORS, Const, Expr, Op, Recurrence, Retrieval, Var
 
 #: True, or a mask of the rows on which the value is defined.
 Defined = Any
@@ -50,6 +50,26 @@ def evaluate_defined(expr: Expr, values: Mapping[Var, Any]) -> tuple[Any, Define
         return result, defined
 
     return visit(expr)
+
+
+def is_defined(machine: Recurrence, x: np.ndarray) -> bool:
+    """Whether every step has an answer everywhere along the given inputs, shape (n, T, columns)."""
+    with np.errstate(all="ignore"):
+        trace = machine.trace(x)
+        for t in range(x.shape[1]):
+            for step in machine.steps:
+                expr = step.definition.query if isinstance(step.definition, Retrieval) else step.definition
+                known = {v: _read(machine, trace, v, t) for v in expr.variables()}
+                if not np.all(evaluate_defined(expr, known)[1]):
+                    return False
+    return True
+
+
+def _read(machine: Recurrence, trace: Mapping[str, np.ndarray], variable: Var, t: int) -> Any:
+    if t >= variable.lag:
+        return trace[variable.name][:, t - variable.lag]
+    start = machine.start_of(variable.name)
+    return trace[variable.name][:, 0] if start == "first" else start
 
 
 def _both(a: Defined, b: Defined) -> Defined:

@@ -41,8 +41,13 @@ def exact_value(expr: Expr, values: Mapping[Var, Any]) -> Any:
     return result.numerator if isinstance(result, Fraction) and result.denominator == 1 else result
 
 
-def exact_trace(machine: Recurrence, sequence: list[list[Any]]) -> dict[str, list[Any]]:
-    """Every variable along one sequence, a list of rows of exact numbers. Retrievals are not supported."""
+def exact_trace(
+    machine: Recurrence, sequence: list[list[Any]], most_bits: int | None = None
+) -> dict[str, list[Any]]:
+    """Every variable along one sequence, a list of rows of exact numbers. Retrievals are not supported.
+
+    With `most_bits` the lists of steps end early, where a number needs more digits than that.
+    """
     past: dict[str, list[Any]] = {
         name: [exact_number(row[i]) for row in sequence] for i, name in enumerate(machine.inputs)
     }
@@ -52,6 +57,8 @@ def exact_trace(machine: Recurrence, sequence: list[list[Any]]) -> dict[str, lis
             assert isinstance(step.definition, Expr), f"{step.name} is not a formula"
             known = {v: read(machine, past, v, t) for v in step.definition.variables()}
             past[step.name].append(exact_value(step.definition, known))
+        if most_bits is not None and any(_bits(past[step.name][t]) > most_bits for step in machine.steps):
+            break
     return past
 
 
@@ -70,6 +77,12 @@ def run_exact(machine: Recurrence, x: np.ndarray) -> np.ndarray:
         [[_float(trace[name][t]) for name in machine.outputs] for t in range(x.shape[1])] for trace in rows
     ]
     return np.array(result, dtype=float).reshape(*x.shape[:2], len(machine.outputs))
+
+
+def _bits(value: Any) -> int:
+    if isinstance(value, Fraction):
+        return value.denominator.bit_length() + value.numerator.bit_length()
+    return value.bit_length() if isinstance(value, int) else 0
 
 
 def _float(value: Any) -> float:

@@ -19,11 +19,14 @@ from weights2code.language import Expr, Recurrence, Var
 from weights2code.verify.certificate import Sequence
 from weights2code.verify.evaluation import evaluate_defined
 from weights2code.verify.product import Product, expand_retrievals
+from weights2code.verify.testing import probes
 
 _EXACT = 2.0**53
 _BINARY_PLACES = 2.0**10
 _ROWS = 1 << 16
 _MOST_INPUTS = 20_000
+_SMALL_SEARCH = 2e7
+_LONG = 256
 #: Whole-number outputs must agree to the last digit: nothing that prints differently passes.
 WHOLE_TOLERANCE = 1e-6
 #: Other outputs, relative to the larger of 1 and the right value.
@@ -75,6 +78,25 @@ def explore(
             return search.run()
     except _Refused as refusal:
         return Exploration("inconclusive", search.count, search.transitions, str(refusal))
+
+
+def looks_finite(joint: Product, seed: int = 0) -> bool:
+    """A guess whether exploration will end soon: no state grows along long runs, and windows are small.
+
+    Only the order of the attempts depends on it.
+    """
+    machine = joint.machine
+    if not joint.discrete or machine.retrieves():
+        return False
+    size = dict(zip(machine.inputs, (domain.high - domain.low + 1 for domain in joint.domains), strict=True))
+    window = float(np.prod([size[v.name] for v in machine.state() if v.name in size]))
+    if window * float(np.prod(list(size.values()))) > _SMALL_SEARCH:
+        return False
+    x = probes(np.random.default_rng(seed), joint.domains, 16, _LONG, None)
+    with np.errstate(all="ignore"):
+        trace = machine.trace(x)
+    past = (np.abs(trace[name]) for name in machine.depths())
+    return not any(values[:, _LONG // 4 :].max() > values[:, : _LONG // 4].max() for values in past)
 
 
 @dataclass(slots=True)

@@ -150,7 +150,7 @@ def wrong_positions(
 
 def shortest_wrong_prefix(x: np.ndarray, wrong: np.ndarray) -> Sequence:
     """The inputs up to the earliest wrong position, of the sequence that fails first."""
-    times: np.ndarray = wrong.any(axis=2)
+    times = np.asarray(wrong.any(axis=2))
     first = np.where(times.any(axis=1), np.argmax(times, axis=1), x.shape[1])
     row = int(np.argmin(first))
     return tuple(tuple(position) for position in x[row, : int(first[row]) + 1].tolist())

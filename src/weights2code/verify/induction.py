@@ -1,0 +1,264 @@
+"""Induction over the positions with z3: for machines whose states never end.
+
+The invariant is guessed from exact runs and then cut down to what is inductive (the method known as
+Houdini): as long as some guess does not survive one more position, it is dropped. What is left holds for
+ever, and if it forces the outputs to be equal, they are equal at every length. The first positions, where
+start values are still read, are checked one by one with symbolic inputs.
+
+Whole-number inputs are z3 integers, reals are z3 reals, constants are the fractions that they print as: the
+proof is about exact arithmetic.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Literal
+
+from weights2code.language import Expr, Var
+from weights2code.verify import certificate
+from weights2code.verify.facts import (
+    Relation,
+    affine_relations,
+    conditional_guesses,
+    guesses,
+    observe,
+)
+from weights2code.verify.product import Product, depth, expand_retrievals
+from weights2code.verify.transition import Advanced, State, Transition
+from weights2code.verify.z3_form import Unsupported
+
+_MOST_DEPTH = 12
+_MOST_GUESSES = 400
+_SINGLE_GOAL = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Induction:
+    """`equal` is a proof with its invariant, `different` has a counterexample, `unknown` a reason."""
+
+    outcome: Literal["equal", "different", "unknown"]
+    reason: str = ""
+    base: int = 0
+    steps: int = 1
+    invariant: tuple[str, ...] = ()
+    counterexample: certificate.Sequence | None = None
+
+
+#: What is guessed, and over how many positions the induction reaches, cheapest first.
+_STAGES = (("relations", 1), ("bounds", 1), ("conditions", 1), ("longer", 2), ("longer", 3))
+
+
+def _first(facts: Iterable[Expr]) -> list[Expr]:
+    return list(islice(dict.fromkeys(facts), _MOST_GUESSES))
+
+
+class _GaveUp(Exception):
+    """The time is over."""
+
+
+class _Undecided(Exception):
+    """z3 cannot answer this question."""
+
+
+def prove_by_induction(joint: Product, *, time_limit: float = 5.0, seed: int = 0) -> Induction:
+    """Try to prove that the outputs of the joint machine are equal at every length.
+
+    Parameters
+    ----------
+    joint
+        Reference and program side by side.
+    time_limit
+        Seconds in all; without an answer by then the outcome is `unknown`.
+    seed
+        Of the runs that the invariant is guessed from.
+    """
+    plain = expand_retrievals(joint)
+    if plain is None:
+        return Induction("unknown", "a retrieval has keys that are not a small set of inputs")
+    if depth(plain.machine) > _MOST_DEPTH:
+        return Induction("unknown", f"the machines look back more than {_MOST_DEPTH} positions")
+    import z3
+
+    try:
+        return _Prover(plain, time.monotonic() + time_limit).prove(seed)
+    except _Undecided:
+        return Induction("unknown", "z3 cannot decide the first positions")
+    except (Unsupported, _GaveUp, ArithmeticError) as obstacle:
+        return Induction("unknown", str(obstacle))
+    except z3.Z3Exception as obstacle:
+        return Induction("unknown", f"z3: {obstacle}")
+
+
+class _Prover:
+    def __init__(self, joint: Product, deadline: float) -> None:
+        self.joint, self.deadline = joint, deadline
+        self.transition = Transition(joint)
+        self.z3 = self.transition.z3
+        self.translator = self.transition.translator
+        self.base = max(1, depth(joint.machine))
+        self.tape: list[dict[Var, Any]] = []
+        self.inside: list[Any] = []
+        self.states: list[State] = []
+
+    def prove(self, seed: int) -> Induction:
+        runs = observe(self.joint, seed)
+        relations, facts = affine_relations(runs), list[Expr]()
+        for stage, steps in _STAGES:
+            wrong = self._unroll(self.base - 1 + steps)
+            if wrong is not None:
+                return Induction("different", base=self.base, counterexample=wrong)
+            if stage == "bounds":
+                facts = _first(guesses(self.joint, runs, relations))
+            elif stage == "conditions":
+                facts += _first(conditional_guesses(runs, relations))
+            relations, facts = self._established(relations, facts, steps)
+            kept = self._inductive(relations, facts, steps)
+            if kept is not None:
+                invariant = tuple(str(fact) for fact in (*(r.as_fact() for r in kept[0]), *kept[1]))
+                return Induction("equal", base=self.base, steps=steps, invariant=invariant)
+        return Induction("unknown", "no invariant that was tried is enough")
+
+    def _unroll(self, positions: int) -> certificate.Sequence | None:
+        """Check that many positions from the start; the inputs of a wrong one, or None."""
+        while len(self.tape) < positions:
+            inputs, inside = self.transition.inputs(f"t{len(self.tape)}")
+            before: State = self.states[-1] if self.states else self.transition.start(inputs)
+            self.tape.append(inputs)
+            self.inside.append(inside)
+            advanced = self.transition.advance(before, inputs)
+            self.states.append(advanced.state)
+            model = self._counterexample(self.inside, [advanced.correct])
+            if model is not None:
+                return tuple(
+                    tuple(self._value(model, symbol) for symbol in row.values()) for row in self.tape
+                )
+        return None
+
+    def _established(
+        self, relations: list[Relation], facts: list[Expr], steps: int
+    ) -> tuple[list[Relation], list[Expr]]:
+        """The guesses that hold in the first `steps` states after the base."""
+        for state in self.states[self.base - 1 : self.base - 1 + steps]:
+            relations, facts = self._cut(self.inside, relations, facts, state)
+        return relations, facts
+
+    def _inductive(
+        self, relations: list[Relation], facts: list[Expr], steps: int
+    ) -> tuple[list[Relation], list[Expr]] | None:
+        """The largest part of the guesses that is inductive, if it forces the outputs to be equal."""
+        while True:
+            assumptions, last = self._window(relations, facts, steps)
+            kept = self._cut(assumptions, relations, facts, last.state)
+            if (len(kept[0]), len(kept[1])) == (len(relations), len(facts)):
+                break
+            relations, facts = kept
+        try:
+            enough = self._counterexample(assumptions, [last.correct]) is None
+        except _Undecided:
+            return None
+        return (relations, facts) if enough else None
+
+    def _window(self, relations: list[Relation], facts: list[Expr], steps: int) -> tuple[list[Any], Advanced]:
+        """`steps` positions from any state; all but the last are assumed to be right."""
+        start, history = self.transition.any_state()
+        state: State = self._with_relations(start, relations)
+        assumptions = [history]
+        for k in range(steps):
+            assumptions += [
+                self.translator.equal(state[r.variable], self._term(r.value, state)) for r in relations
+            ]
+            assumptions += [self.translator.condition(fact, state) for fact in facts]
+            inputs, inside = self.transition.inputs(f"k{k}")
+            assumptions.append(inside)
+            advanced = self.transition.advance(state, inputs)
+            if k + 1 < steps:
+                assumptions.append(advanced.correct)
+                state = advanced.state
+        return assumptions, advanced
+
+    def _with_relations(self, state: Mapping[Var, Any], relations: list[Relation]) -> dict[Var, Any]:
+        """Variables that a relation defines are replaced by it, which turns many goals into identities."""
+        replaced = dict(state)
+        for relation in relations:
+            value = self._term(relation.value, state)
+            # An integer cannot be replaced by a fraction: that it is whole would be forgotten.
+            if self.z3.is_int(value) or not self.z3.is_int(state[relation.variable]):
+                replaced[relation.variable] = value
+        return replaced
+
+    def _term(self, expr: Expr, state: State) -> Any:
+        return self.translator.number(self.translator.translate(expr, state)[0])
+
+    def _cut(
+        self, assumptions: list[Any], relations: list[Relation], facts: list[Expr], state: State
+    ) -> tuple[list[Relation], list[Expr]]:
+        """Drop guesses until the rest follows from the assumptions in the given state."""
+        goals = {}
+        for guess in (*relations, *facts):
+            if isinstance(guess, Relation):
+                goal = self.translator.equal(state[guess.variable], self._term(guess.value, state))
+            else:
+                goal = self.translator.condition(guess, state)
+            goals[guess] = self.z3.simplify(goal, som=True)
+        open_goals = {guess: goal for guess, goal in goals.items() if not self.z3.is_true(goal)}
+        dropped: set[Any] = set()
+        while open_goals:
+            try:
+                model = self._counterexample(assumptions, list(open_goals.values()))
+            except _Undecided:
+                # Together they are too hard; what is not clear by itself at once is dropped.
+                return self._cut_singly(assumptions, open_goals, relations, facts, dropped)
+            if model is None:
+                break
+            false = {
+                g
+                for g, goal in open_goals.items()
+                if self.z3.is_false(model.eval(goal, model_completion=True))
+            }
+            if not false:
+                raise _GaveUp("z3 gave a model that decides nothing")
+            dropped |= false
+            open_goals = {guess: goal for guess, goal in open_goals.items() if guess not in false}
+        return [r for r in relations if r not in dropped], [f for f in facts if f not in dropped]
+
+    def _cut_singly(
+        self,
+        assumptions: list[Any],
+        open_goals: Mapping[Any, Any],
+        relations: list[Relation],
+        facts: list[Expr],
+        dropped: set[Any],
+    ) -> tuple[list[Relation], list[Expr]]:
+        for guess, goal in open_goals.items():
+            try:
+                if self._counterexample(assumptions, [goal], seconds=_SINGLE_GOAL) is not None:
+                    dropped.add(guess)
+            except _Undecided:
+                dropped.add(guess)
+        return [r for r in relations if r not in dropped], [f for f in facts if f not in dropped]
+
+    def _counterexample(self, assumptions: list[Any], goals: list[Any], seconds: float | None = None) -> Any:
+        """A model in which the assumptions hold and some goal does not; None if there is none."""
+        goals = [goal for goal in goals if not self.z3.is_true(self.z3.simplify(goal, som=True))]
+        if not goals:
+            return None
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise _GaveUp("out of time")
+        solver = self.z3.Solver()
+        # No single question may use up the time that easier ones need.
+        solver.set("timeout", max(1, int(1000 * min(left, seconds or max(0.5, 0.4 * left)))))
+        solver.add(*assumptions, self.z3.Or(*(self.z3.Not(goal) for goal in goals)))
+        answer = solver.check()
+        if answer == self.z3.unknown:
+            raise _Undecided
+        return solver.model() if answer == self.z3.sat else None
+
+    def _value(self, model: Any, symbol: Any) -> float:
+        value = model.eval(symbol, model_completion=True)
+        if self.z3.is_algebraic_value(value):
+            value = value.approx(20)
+        return float(value.as_fraction()) if self.z3.is_rational_value(value) else float(value.as_long())

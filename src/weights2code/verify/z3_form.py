@@ -1,0 +1,331 @@
+"""Formulas and machines as z3 terms, exactly: whole numbers as integers, decimals as the fractions they say.
+
+Numbers stay Python numbers as long as they are known, so that infinite start values fold away
+(`min(inf, x)` is x); z3 has no infinities. A quotient is kept as numerator and divisor, so that comparing
+it (`s / n > 1/2`) or rounding it down stays linear. Each value comes with the condition under which it is
+defined. z3 is imported when the first machine is translated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isinf, isnan
+from typing import Any
+
+from weights2code.language import OPERATORS, Const, Domain, Expr, Op, Var
+from weights2code.verify.exact import exact_number
+
+_RELATIONS = {"eq", "ne", "ge", "gt", "le", "lt"}
+_MIRRORED = {"eq": "eq", "ne": "ne", "ge": "le", "gt": "lt", "le": "ge", "lt": "gt"}
+_MOST_POWER = 8
+
+
+class Unsupported(Exception):
+    """The formula has no exact z3 form; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """`above / below`, not divided yet; `below` is a term or a positive whole number."""
+
+    above: Any
+    below: Any
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, Fraction))
+
+
+class Translator:
+    """Translates formulas; one translator holds the symbols for functions that z3 does not know."""
+
+    def __init__(self) -> None:
+        import z3
+
+        self.z3 = z3
+        self._functions: dict[str, Any] = {}
+
+    def number(self, value: Any) -> Any:
+        """A z3 number, for what is still a Python number; terms stay themselves."""
+        if isinstance(value, Quotient):
+            return self._real(value.above) / self._real(value.below)
+        if not is_number(value):
+            return self.z3.If(value, self.z3.IntVal(1), self.z3.IntVal(0)) if self._is_bool(value) else value
+        if isinstance(value, float):
+            raise Unsupported("an infinite value stays in the state")
+        if isinstance(value, Fraction):
+            return self.z3.RealVal(f"{value.numerator}/{value.denominator}")
+        return self.z3.IntVal(value)
+
+    def variable(self, name: str, domain: Domain) -> tuple[Any, Any]:
+        """A fresh input and the condition that it lies in its domain."""
+        symbol = self.z3.Int(name) if domain.discrete else self.z3.Real(name)
+        low, high = self.number(exact_number(domain.low)), self.number(exact_number(domain.high))
+        return symbol, self.z3.And(symbol >= low, symbol <= high)
+
+    def truth(self, value: Any) -> Any:
+        """A condition: a Python bool if known, else a z3 formula."""
+        if is_number(value):
+            return value != 0
+        if isinstance(value, Quotient):
+            return self.truth(value.above)
+        return value if self._is_bool(value) else value != 0
+
+    def equal(self, a: Any, b: Any) -> Any:
+        """The z3 formula `a == b`."""
+        result = self._relation("eq", a, b)
+        return self.z3.BoolVal(bool(result)) if is_number(result) else result
+
+    def condition(self, expr: Expr, env: Mapping[Var, Any]) -> Any:
+        """A 0/1 formula as a z3 condition."""
+        value = self.truth(self.translate(expr, env)[0])
+        return self.z3.BoolVal(value) if isinstance(value, bool) else value
+
+    def translate(self, expr: Expr, env: Mapping[Var, Any]) -> tuple[Any, Any]:
+        """(value, condition under which it is defined)."""
+        cache: dict[Expr, tuple[Any, Any]] = {}
+
+        def visit(node: Expr) -> tuple[Any, Any]:
+            if isinstance(node, Const):
+                return exact_number(node.value), True
+            if isinstance(node, Var):
+                return env[node], True
+            if node not in cache:
+                assert isinstance(node, Op)
+                cache[node] = choose(node) if node.name == "where" else apply(node)
+            return cache[node]
+
+        def choose(node: Op) -> tuple[Any, Any]:
+            known_choice = self.truth(visit(node.args[0])[0])
+            if isinstance(known_choice, bool):  # the other branch may have no value at all
+                value, defined = visit(node.args[1 if known_choice else 2])
+                return value, self._all(visit(node.args[0])[1], defined)
+            return self._where([visit(argument) for argument in node.args])
+
+        def apply(node: Op) -> tuple[Any, Any]:
+            parts = [visit(argument) for argument in node.args]
+            values = [value for value, _ in parts]
+            defined = self._all(*(known for _, known in parts))
+            return self._apply(node.name, values), self._all(defined, self._has_answer(node.name, values))
+
+        return visit(expr)
+
+    def _where(self, parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
+        (choice, known), (yes, yes_known), (no, no_known) = parts
+        choice = self.truth(choice)
+        branch = True
+        if yes_known is not True or no_known is not True:
+            branch = self.z3.If(choice, self._formula(yes_known), self._formula(no_known))
+        return self._choose(choice, yes, no), self._all(known, branch)
+
+    def _choose(self, choice: Any, yes: Any, no: Any) -> Any:
+        if is_number(yes) and is_number(no) and yes == no:
+            return yes
+        return self.z3.If(choice, self.number(yes), self.number(no))
+
+    def _has_answer(self, name: str, values: list[Any]) -> Any:
+        if name in ("div", "mod"):
+            divisor = self.truth(values[1])
+            return True if divisor is True else self._formula(divisor)
+        if name in ("sqrt", "log"):
+            return self._formula(self.truth(self._relation("ge" if name == "sqrt" else "gt", values[0], 0)))
+        return True
+
+    def _apply(self, name: str, values: list[Any]) -> Any:
+        if name in ("div", "mod") and is_number(values[1]) and values[1] == 0:
+            return 0  # never defined; the condition of `_has_answer` says so
+        if all(is_number(value) for value in values) and name not in ("sqrt", "exp", "log", "sin", "cos"):
+            return self._fold(name, values)
+        if name in _RELATIONS:
+            return self._relation(name, *values)
+        if name in ("and", "or", "not"):
+            return self._logic(name, [self.truth(value) for value in values])
+        if name in ("max", "min"):
+            return self._extremum(name, *values)
+        if name == "relu":
+            return self._extremum("max", values[0], 0)
+        if name == "clip":
+            return self._extremum("min", self._extremum("max", values[0], values[1]), values[2])
+        if name == "abs":
+            return self._choose(
+                self.truth(self._relation("ge", values[0], 0)), values[0], self._negative(values[0])
+            )
+        if name == "neg":
+            return self._negative(values[0])
+        if name in ("add", "sub"):
+            return self._sum(values[0], values[1] if name == "add" else self._negative(values[1]))
+        if name == "mul":
+            return self._product(*values)
+        if name == "div":
+            return self._divide(*values)
+        if name == "pow":
+            return self._power(*values)
+        if name == "floor":
+            return self._floor(values[0])
+        if name == "mod":
+            return self._mod(*values)
+        return self._function(name)(self._real(values[0]))
+
+    def _fold(self, name: str, values: list[Any]) -> Any:
+        try:
+            result = OPERATORS[name].exact(*values)
+        except (ArithmeticError, ValueError) as error:
+            raise Unsupported(f"{name} has no exact value: {error}") from None
+        if isinstance(result, float) and (isnan(result) or not isinf(result)):
+            raise Unsupported(f"{name} has no exact value")
+        return exact_number(result)
+
+    def _relation(self, name: str, a: Any, b: Any) -> Any:
+        if is_number(a) and is_number(b):
+            return OPERATORS[name].exact(a, b)
+        for left, right, relation in ((a, b, name), (b, a, _MIRRORED[name])):
+            if isinstance(left, float):
+                known = {
+                    "eq": False,
+                    "ne": True,
+                    "ge": left > 0,
+                    "gt": left > 0,
+                    "le": left < 0,
+                    "lt": left < 0,
+                }
+                return int(known[relation])
+            if isinstance(left, Quotient):
+                # Multiply through; a negative divisor turns the relation round.
+                scaled = self._product(right, left.below)
+                forward = self._formula(self._relation(relation, left.above, scaled))
+                if relation in ("eq", "ne"):
+                    return forward
+                backward = self._formula(self._relation(_MIRRORED[relation], left.above, scaled))
+                return self.z3.If(self._formula(self._relation("gt", left.below, 0)), forward, backward)
+        a, b = self.number(a), self.number(b)
+        return {
+            "eq": lambda: a == b,
+            "ne": lambda: a != b,
+            "ge": lambda: a >= b,
+            "gt": lambda: a > b,
+            "le": lambda: a <= b,
+            "lt": lambda: a < b,
+        }[name]()
+
+    def _logic(self, name: str, values: list[Any]) -> Any:
+        formulas = [self._formula(value) for value in values]
+        return {"and": self.z3.And, "or": self.z3.Or, "not": self.z3.Not}[name](*formulas)
+
+    def _extremum(self, name: str, a: Any, b: Any) -> Any:
+        for known, other in ((a, b), (b, a)):
+            if isinstance(known, float):
+                return known if (known > 0) == (name == "max") else other
+        return self._choose(self._formula(self._relation("ge" if name == "max" else "le", a, b)), a, b)
+
+    def _negative(self, value: Any) -> Any:
+        if isinstance(value, Quotient):
+            return Quotient(self._negative(value.above), value.below)
+        return -value if is_number(value) else -self.number(value)
+
+    def _sum(self, a: Any, b: Any) -> Any:
+        if is_number(a) and is_number(b):
+            return self._fold("add", [a, b])
+        for one, other in ((a, b), (b, a)):
+            if isinstance(one, float):
+                if isinstance(other, float) and other != one:
+                    raise Unsupported("infinity minus infinity")
+                return one
+            if isinstance(one, Quotient):
+                if isinstance(other, Quotient):
+                    if self.z3.eq(self.number(one.below), self.number(other.below)):
+                        return Quotient(self._sum(one.above, other.above), one.below)
+                    return self.number(one) + self.number(other)
+                return Quotient(self._sum(one.above, self._product(other, one.below)), one.below)
+        if is_number(a) and a == 0:
+            return b
+        return a if is_number(b) and b == 0 else self.number(a) + self.number(b)
+
+    def _product(self, a: Any, b: Any) -> Any:
+        if is_number(a) and is_number(b):
+            return self._fold("mul", [a, b])
+        for one, other in ((a, b), (b, a)):
+            if isinstance(one, float):
+                raise Unsupported("infinity in a product")
+            if isinstance(one, Quotient):
+                if isinstance(other, Quotient):
+                    return Quotient(
+                        self._product(one.above, other.above), self._product(one.below, other.below)
+                    )
+                return Quotient(self._product(one.above, other), one.below)
+        for one, other in ((a, b), (b, a)):
+            if is_number(one) and one in (0, 1):
+                return 0 if one == 0 else other
+            if self._is_bool(one):
+                # A 0/1 factor chooses, which keeps products with conditions linear.
+                return self._choose(one, other, 0)
+        return self.number(a) * self.number(b)
+
+    def _divide(self, a: Any, b: Any) -> Any:
+        if is_number(b):
+            if isinstance(b, float):
+                raise Unsupported("infinity in a quotient")
+            if isinstance(b, int) and not isinstance(a, (Quotient, float)) and self.z3.is_int(self.number(a)):
+                return Quotient(a, b) if b > 0 else Quotient(self._negative(a), -b)
+            return self._product(a, Fraction(1) / Fraction(b))
+        if isinstance(a, float):
+            raise Unsupported("infinity in a quotient")
+        if isinstance(b, Quotient):
+            return self._divide(self._product(a, b.below), b.above)
+        if isinstance(a, Quotient):
+            return Quotient(a.above, self._product(a.below, b))
+        return Quotient(a, b)
+
+    def _power(self, base: Any, exponent: Any) -> Any:
+        if not isinstance(exponent, int) or not 0 <= exponent <= _MOST_POWER:
+            raise Unsupported("a power that is not a small whole number")
+        result: Any = 1
+        for _ in range(exponent):
+            result = self._product(result, base)
+        return result
+
+    def _floor(self, value: Any) -> Any:
+        if isinstance(value, Quotient) and isinstance(value.below, int):
+            above = self.number(value.above)
+            if self.z3.is_int(above):
+                return above / value.below  # z3 divides integers by positive ones as floor does
+        term = self.number(value)
+        return term if self.z3.is_int(term) else self.z3.ToInt(term)
+
+    def _mod(self, a: Any, b: Any) -> Any:
+        if not is_number(b) or isinstance(b, float):
+            raise Unsupported("a remainder with a varying divisor")
+        if isinstance(a, float):
+            raise Unsupported("the remainder of infinity")
+        if b < 0:
+            return self._negative(self._mod(self._negative(a), -b))
+        term = self.number(a)
+        if self.z3.is_int(term) and isinstance(b, int):
+            return term % b
+        term = self._real(term)
+        return term - self.number(b) * self.z3.ToReal(self.z3.ToInt(term / self._real(b)))
+
+    def _function(self, name: str) -> Any:
+        if name not in self._functions:
+            real = self.z3.RealSort()
+            self._functions[name] = self.z3.Function(f"fn.{name}", real, real)
+        return self._functions[name]
+
+    def _real(self, value: Any) -> Any:
+        term = self.number(value)
+        return self.z3.ToReal(term) if self.z3.is_int(term) else term
+
+    def _is_bool(self, value: Any) -> bool:
+        return not is_number(value) and not isinstance(value, Quotient) and self.z3.is_bool(value)
+
+    def _formula(self, value: Any) -> Any:
+        if isinstance(value, bool) or is_number(value):
+            return self.z3.BoolVal(bool(value))
+        return value
+
+    def _all(self, *conditions: Any) -> Any:
+        rest = [condition for condition in conditions if condition is not True]
+        if not rest:
+            return True
+        return rest[0] if len(rest) == 1 else self.z3.And(*(self._formula(condition) for condition in rest))
