@@ -50,7 +50,7 @@ def test_a_model_without_layers_decides_nothing():
 @pytest.mark.parametrize("name", ["channels", "outputs", "arity", "hidden", "bins", "width", "window"])
 def test_sizes_that_must_be_positive(name):
     with pytest.raises(InputError, match=f"{name} must be at least 1, got 0"):
-        Architecture(**{name: 0})
+        Architecture(**{name: 0})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -58,4 +58,9 @@ def test_sizes_that_must_be_positive(name):
 )
 def test_sizes_that_must_not_be_negative(name):
     with pytest.raises(InputError, match=f"{name} must not be negative, got -1"):
-        Architecture(**{name: -1})
+        Architecture(**{name: -1})  # type: ignore[arg-type]
+
+
+def test_past_outputs_are_among_the_channels():
+    with pytest.raises(InputError, match="2 do not fit into 1"):
+        Architecture(channels=1, past=2)

@@ -68,6 +68,8 @@ class Architecture:
         for name in ("layers", *HEAD_READS, "submlps", "past"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name} must not be negative, got {getattr(self, name)}.")
+        if self.past > self.channels:
+            raise InputError(f"past outputs are channels too: {self.past} do not fit into {self.channels}.")
 
     @property
     def heads(self) -> int:
