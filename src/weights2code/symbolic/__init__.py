@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from weights2code.symbolic.engine import Candidate, Engine, pick, preference
+    from weights2code.symbolic.fallback import piecewise_readoff
     from weights2code.symbolic.native import NativeEngine
+    from weights2code.symbolic.regressor import SymbolicRegressor
     from weights2code.symbolic.snapping import refit, simplest, snap
 
 _HOME = {
+    "piecewise_readoff": "fallback",
     "Candidate": "engine",
     "Engine": "engine",
     "NativeEngine": "native",
+    "SymbolicRegressor": "regressor",
     "pick": "engine",
     "preference": "engine",
     "refit": "snapping",
@@ -25,7 +29,18 @@ _HOME = {
     "snap": "snapping",
 }
 
-__all__ = ["Candidate", "Engine", "NativeEngine", "pick", "preference", "refit", "simplest", "snap"]
+__all__ = [
+    "Candidate",
+    "Engine",
+    "NativeEngine",
+    "SymbolicRegressor",
+    "pick",
+    "piecewise_readoff",
+    "preference",
+    "refit",
+    "simplest",
+    "snap",
+]
 
 
 def __getattr__(name: str) -> Any:

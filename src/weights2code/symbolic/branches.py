@@ -118,7 +118,7 @@ class _Branches:
                 break
         return sorted(results, key=lambda s: s.cost)
 
-    def _join(self, t: int, rows: np.ndarray) -> Side | None:
+    def _join(self, t: int | np.intp, rows: np.ndarray) -> Side | None:
         holds = self.C[t] > 0
         a, b = self.leaf(rows & holds), self.leaf(rows & ~holds)
         return _where(self.tests.exprs[t], a, b) if a is not None and b is not None else None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weights2code.language import Const, Expr, Number, op
-from weights2code.symbolic.inner import Inner, inner_sums, sum_expr, comparison
+from weights2code.symbolic.inner import Inner, comparison, inner_sums, sum_expr
 from weights2code.symbolic.problem import Problem, uses_only
 
 MAX_ATOMS = 1500
@@ -122,10 +122,10 @@ def _whole_atoms(problem: Problem, inner: Inner) -> list[tuple[Expr, np.ndarray]
         atoms += [(op("relu", negated), np.maximum(-v, 0)), (u * op("abs", u), v * abs(v))]
     for level in levels[1:-1][:12]:
         if level:
-            atoms.append((op("max", u, level), np.maximum(v, level)))
+            atoms.append((op("max", u, level), np.maximum(v, float(level))))
             if inner.width == 1:
                 atoms.append((op("abs", u - level if level > 0 else u + -level), abs(v - level)))
-        atoms.append((op("min", u, level), np.minimum(v, level)))
+        atoms.append((op("min", u, level), np.minimum(v, float(level))))
     for a, b in itertools.combinations(levels[1:-1] if len(levels) <= 12 else [], 2):
         atoms.append((op("clip", u, a, b), np.clip(v, a, b)))
     for m in range(2, min(high - low, 16) + 1):
@@ -158,8 +158,8 @@ def _real_atoms(problem: Problem, inner: Inner) -> list[tuple[Expr, np.ndarray]]
         shifted = u - level if level > 0 else u + -level
         if level:
             atoms.append((op("abs", shifted), abs(v - level)))
-        atoms.append((op("max", u, level), np.maximum(v, level)))
-        atoms.append((op("min", u, level), np.minimum(v, level)))
+        atoms.append((op("max", u, level), np.maximum(v, float(level))))
+        atoms.append((op("min", u, level), np.minimum(v, float(level))))
         atoms.append((comparison(problem, "gt", inner.weights, level, False), (v > level) * 1.0))
     if inner.width <= 2:
         if low > 0.02 * spread or high < -0.02 * spread:

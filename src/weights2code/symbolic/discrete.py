@@ -45,7 +45,7 @@ class SumScan:
     def __len__(self) -> int:
         return len(self.weights)
 
-    def row(self, i: int) -> tuple[int, ...]:
+    def row(self, i: int | np.intp) -> tuple[int, ...]:
         return tuple(int(w) for w in self.weights[i])
 
     def test(self, bits: np.ndarray, keep: int = 3) -> list[Expr]:

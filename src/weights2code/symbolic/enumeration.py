@@ -113,7 +113,11 @@ class Enumeration:
             width = len(B)
             yield (
                 block.reshape(-1, len(self.y)),
-                lambda i, start=start: (name, (left, start + i // width), (right, first + i % width)),
+                lambda i, start=start, width=width: (
+                    name,
+                    (left, start + i // width),
+                    (right, first + i % width),
+                ),
             )
 
     def _compare(self, values: np.ndarray, recipes: Callable[[int], Recipe], valid: np.ndarray) -> None:

@@ -66,13 +66,20 @@ def _best(base: np.ndarray, columns: np.ndarray, y: np.ndarray, keep: int) -> It
     Q, R = np.linalg.qr(base / np.where(scale > 0, scale, 1.0))
     Q = Q[:, np.abs(np.diag(R)) > 1e-9]
     rest = y - Q @ (Q.T @ y)
-    left = np.full(len(columns), np.inf)
-    for i, group in enumerate(columns):
-        if np.all(np.isfinite(group)):
-            part = group.T - Q @ (Q.T @ group.T)
-            if np.linalg.norm(part) > 1e-9 * np.linalg.norm(group):
-                solution = np.linalg.lstsq(part, rest, rcond=1e-10)[0]
-                left[i] = float(np.sum((rest - part @ solution) ** 2))
+    with np.errstate(all="ignore"):
+        valid = np.all(np.isfinite(columns), axis=(1, 2))
+        safe = np.where(valid[:, None, None], columns, 0.0)
+        part = safe - (safe @ Q) @ Q.T
+        norm = np.linalg.norm(part, axis=2)
+        valid &= np.all(norm > 1e-9 * np.linalg.norm(safe, axis=2), axis=1)
+        part = part / np.where(norm > 0, norm, 1.0)[:, :, None]
+        top = part @ rest
+        gain = top[:, 0] ** 2
+        if part.shape[1] == 2:
+            overlap = np.einsum("ij,ij->i", part[:, 0], part[:, 1])
+            gain = (gain + top[:, 1] ** 2 - 2 * top[:, 0] * top[:, 1] * overlap) / (1 - overlap**2)
+            valid &= np.abs(overlap) < 1 - 1e-9
+        left = np.where(valid, float(rest @ rest) - gain, np.inf)
     for i in np.argsort(left, kind="stable")[:keep]:
         if np.isfinite(left[i]):
             yield float(left[i]), int(i)

@@ -97,29 +97,54 @@ def _search(problem: Problem, collector: Collector) -> None:
     if beyond(8):
         flat.products(collector)
         flat.pairs(collector)
-    for stage in _dear_stages(problem, collector, pool, trees, flat, sloped):
-        if not beyond(_SHORT):
-            break
-        stage()
+    promising, last = _dear_stages(problem, collector, pool, trees, flat, sloped)
+    for stage in promising:
+        if beyond(_SHORT):
+            stage()
+    for stage in last:
+        if collector.exact is None and not problem.expired():
+            stage()
     if collector.exact is None:
         table_stage(problem, collector)
 
 
+Stages = list[Callable[[], None]]
+
+
 def _dear_stages(
     problem: Problem, collector: Collector, pool: Pool, trees: Enumeration, flat: Basis, sloped: Basis
-) -> list[Callable[[], None]]:
-    """What is tried when no short formula was found, in the order of promise for the kind of target."""
-    branches = lambda: branch_stage(problem, collector, pool, trees.tests())  # noqa: E731
-    extrema = lambda: extremum_stage(problem, collector, pool)  # noqa: E731
-    planes = lambda: plane_stage(problem, collector)  # noqa: E731
-    combine = lambda: combination_stage(problem, collector, trees)  # noqa: E731
-    last = [lambda: trees.grow(6), combine, lambda: trees.grow(7), lambda: flat.beam(collector)]
-    linear_beside = [lambda: sloped.products(collector), lambda: sloped.pairs(collector)]
+) -> tuple[Stages, Stages]:
+    """What is tried when no short formula was found: the promising ones, and what is left after them."""
+
+    def linear_beside() -> None:
+        sloped.products(collector)
+        if collector.exact is None:
+            sloped.pairs(collector)
+
+    def branches() -> None:
+        branch_stage(problem, collector, pool, trees.tests())
+
+    def extrema() -> None:
+        extremum_stage(problem, collector, pool)
+
+    def planes() -> None:
+        plane_stage(problem, collector)
+
+    last: Stages = [
+        lambda: trees.grow(6),
+        lambda: combination_stage(problem, collector, trees),
+        lambda: trees.grow(7),
+        lambda: flat.beam(collector),
+    ]
     if problem.whole and problem.discrete:
-        tests = [lambda: half_plane(problem, collector), lambda: remainder_stage(problem, collector)]
-        return [*tests, planes, branches, extrema, *linear_beside, *last]
-    families = lambda: family_stage(problem, collector)  # noqa: E731
-    return [*linear_beside, planes, families, extrema, branches, *last]
+        promising: Stages = [
+            branches,
+            extrema,
+            lambda: half_plane(problem, collector),
+            lambda: remainder_stage(problem, collector),
+        ]
+        return promising, [planes, linear_beside, *last]
+    return [linear_beside, planes, lambda: family_stage(problem, collector)], [extrema, branches, *last]
 
 
 def constant(problem: Problem, collector: Collector) -> None:

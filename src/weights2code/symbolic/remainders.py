@@ -18,7 +18,7 @@ from weights2code.symbolic.engine import number_cost
 from weights2code.symbolic.inner import sum_expr
 from weights2code.symbolic.problem import Collector, Problem
 
-_MOST_VECTORS = 3_000_000
+_MOST_VECTORS = 1_500_000
 _MOST_VALUES = 9
 
 
@@ -32,7 +32,7 @@ def remainder_stage(problem: Problem, collector: Collector) -> None:
         found = False
         for extra in (None, *range(k)):
             others = [j for j in range(k) if j != extra]
-            if m ** len(others) > _MOST_VECTORS or len(others) < 2 or problem.expired():
+            if m ** len(others) > 8 * _MOST_VECTORS or len(others) < 2 or problem.expired():
                 continue
             survivors = _eliminate(X[:, others], y, None if extra is None else X[:, extra], m)
             if len(survivors):
@@ -45,21 +45,25 @@ def _eliminate(X: np.ndarray, y: np.ndarray, extra: np.ndarray | None, m: int) -
     """Weight vectors modulo m under which the remainder (and `extra`) determines y."""
     differences = _conflicts(X, y, extra, m)
     k = X.shape[1]
-    if not len(differences):
+    weights = np.zeros((1, 0), dtype=np.float32)
+    last = np.where(differences != 0, np.arange(k), -1).max(axis=1, initial=-1)
+    if not len(differences) or np.any(last < 0):
         return np.zeros((0, k), dtype=np.int64)
-    total = m**k
-    codes = np.arange(1, total)
-    weights = np.stack([(codes // m**j) % m for j in range(k)], axis=1).astype(np.float32)
-    start = 0
-    batch = 6
-    while start < len(differences) and len(weights):
-        block = differences[start : start + batch].astype(np.float32)
-        values = weights @ block.T
-        # exact in float32: the products stay far below 2**24
-        hits = np.any(values == m * np.floor(values / m), axis=1)
-        weights = weights[~hits]
-        start += batch
-        batch = min(batch * 2, 512)
+    for j in range(k):
+        # One more weight, and at once the constraints that need no later one.
+        column = np.tile(np.arange(m, dtype=np.float32), len(weights))[:, None]
+        weights = np.hstack([np.repeat(weights, m, axis=0), column])
+        if len(weights) > _MOST_VECTORS:
+            return np.zeros((0, k), dtype=np.int64)
+        constraints = differences[last == j, : j + 1].astype(np.float32)
+        start, batch = 0, 4
+        while start < len(constraints) and len(weights):
+            values = weights @ constraints[start : start + batch].T
+            # exact in float32: the products stay far below 2**24
+            hits = np.any(values == m * np.floor(values / m), axis=1)
+            weights = weights[~hits]
+            start += batch
+            batch = min(batch * 2, 512)
     return weights.astype(np.int64)
 
 
@@ -94,11 +98,9 @@ def _write(
         for vector in symmetric[:4000]
     ]
     exact = False
-    seen = 0
-    for i in np.argsort(cost, kind="stable"):
-        if seen >= 24 or problem.expired():
+    for i in np.argsort(cost, kind="stable")[:24]:
+        if problem.expired():
             break
-        seen += 1
         full = [0] * len(problem.variables)
         for j, w in zip(others, symmetric[i], strict=True):
             full[j] = int(w)

@@ -1,0 +1,69 @@
+"""Names of operators that users may choose from: the language's own, and those that PySR users know."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from weights2code.errors import InputError
+from weights2code.language import OPERATORS
+
+#: PySR's and Python's names for operators of the language.
+ALIASES: dict[str, tuple[str, ...]] = {
+    "+": ("add",),
+    "-": ("sub",),
+    "*": ("mul",),
+    "/": ("div",),
+    "^": ("pow",),
+    "**": ("pow",),
+    "%": ("mod",),
+    "//": ("floor", "div"),
+    "plus": ("add",),
+    "mult": ("mul",),
+    "square": ("mul",),
+    "cube": ("mul",),
+    "inv": ("div",),
+    "greater": ("gt",),
+    "less": ("lt",),
+    "greater_equal": ("ge",),
+    "less_equal": ("le",),
+    "equal": ("eq",),
+    "not_equal": ("ne",),
+    "cond": ("where",),
+    "clamp": ("clip",),
+    "logical_and": ("and",),
+    "logical_or": ("or",),
+    "logical_not": ("not",),
+    "maximum": ("max",),
+    "minimum": ("min",),
+}
+
+
+def operator_set(names: Iterable[str] | None) -> frozenset[str] | None:
+    """The operators of the language meant by `names`; None stays None (everything that suits the domain).
+
+    Raises
+    ------
+    InputError
+        If a name is unknown; the message offers the nearest known one.
+    """
+    if names is None:
+        return None
+    if isinstance(names, str):
+        raise InputError(f"operators must be a list of names, not the text {names!r}")
+    chosen: set[str] = set()
+    for name in names:
+        if name in OPERATORS:
+            chosen.add(name)
+        elif name in ALIASES:
+            chosen.update(ALIASES[name])
+        else:
+            known = sorted({*OPERATORS, *ALIASES})
+            near = difflib.get_close_matches(str(name), known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}."
+            raise InputError(f"there is no operator {name!r}; {hint}")
+    # A test and its mirror image are one choice: [a > b] is [b < a], and [a != b] is not [a == b].
+    for pair in (("gt", "lt"), ("ge", "le"), ("eq", "ne")):
+        if chosen & set(pair):
+            chosen.update(pair)
+    return frozenset(chosen)
