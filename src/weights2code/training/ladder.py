@@ -15,7 +15,7 @@ from weights2code.data import Problem
 from weights2code.errors import InputError
 from weights2code.model import Architecture, DiscreteTransformer
 from weights2code.settings import Settings
-from weights2code.training.recipes import Recipe, paper_recipe
+from weights2code.training.recipes import Recipe, paper_recipe, with_samples
 
 #: Location heads look back at most this far, and at most half a sequence, so that what they find is seen
 #: to hold at positions beyond their own reach.
@@ -209,6 +209,8 @@ def _with_overrides(rung: Rung, settings: Settings) -> Rung:
     recipe = rung.recipe
     if settings.epochs is not None:
         recipe = replace(recipe, epochs=settings.epochs)
+    if settings.samples is not None:
+        recipe = with_samples(recipe, settings.samples)
     if settings.l1 and recipe.head == "learned":
         recipe = replace(recipe, l1=settings.l1)
     variants = rung.variants

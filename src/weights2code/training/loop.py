@@ -116,7 +116,7 @@ def run_loop(
     model, device = state.model, state.model.choices.device
     variance = target_variance(training[1], training[2])
     generator = torch.Generator(device=device)
-    while state.epoch < recipe.epochs:
+    while state.epoch < recipe.epochs and not _settled(state, stop_below):
         began = time.perf_counter()
         generator.manual_seed(seed * 1_000_003 + state.epoch)
         soft = _train_epoch(state, training, recipe, variance, generator)
@@ -131,12 +131,15 @@ def run_loop(
             _remember_best(state, hard)
         if on_epoch is not None:
             on_epoch(state)
-        recent = [min(epoch.hard_loss) for epoch in state.history[-2:]]
-        if stop_below is not None and len(recent) == 2 and max(recent) < stop_below:
-            break
     _record_agreement(state)
     if recipe.keep_best and state.best_weights:
         model.load_state_dict(state.best_weights)
+
+
+def _settled(state: LoopState, stop_below: float | None) -> bool:
+    """Judged by the record alone, so that a run that resumes here stops where an unbroken one does."""
+    recent = [min(epoch.hard_loss) for epoch in state.history[-2:]]
+    return stop_below is not None and len(recent) == 2 and max(recent) < stop_below
 
 
 def _train_epoch(

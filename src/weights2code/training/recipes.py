@@ -7,7 +7,7 @@ noise, then polishing of the discrete choices.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from weights2code.errors import InputError
@@ -87,3 +87,10 @@ def paper_recipe(epochs: int = 50, learning_rate: float = 0.05, l1: float = 0.0,
         tune_steps=0,
         keep_best=True,
     )
+
+
+def with_samples(recipe: Recipe, samples: int) -> Recipe:
+    """The recipe on another number of sequences; where an epoch is one pass over them, it stays one."""
+    one_pass = recipe.steps_per_epoch == recipe.samples // recipe.batch
+    steps = max(1, samples // recipe.batch) if one_pass else recipe.steps_per_epoch
+    return replace(recipe, samples=samples, steps_per_epoch=steps)

@@ -7,8 +7,8 @@ fits, `w2c run` at the first whose program is verified).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,13 @@ FITTED_INTEGER = 1e-3
 FINALISTS = 6
 POLISH_SEQUENCES = 128
 
+#: Seconds between two checkpoints of a rung: epochs of small rungs are shorter than writing one is worth.
+CHECKPOINT_INTERVAL = 1.0
+
+#: Called after every epoch with the rung's name, epochs done, epochs in all, best hard loss, temperature.
 Progress = Callable[[str, int, int, float, float], None]
+#: Called with the record of a rung under way whenever its checkpoint was written.
+Record = Callable[[Sequence[Epoch]], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,8 +94,12 @@ def climb(
     paper: Any = None,
     folder: Path | None = None,
     progress: Progress | None = None,
+    record: Record | None = None,
 ) -> Iterator[Trained]:
-    """Train rung by rung. With a folder, finished rungs are kept there and unfinished ones resume."""
+    """Train rung by rung. With a folder, finished rungs are kept there and unfinished ones resume.
+
+    The time limit counts what earlier commands spent on the rungs that are found in the folder.
+    """
     began = time.monotonic()
     device = pick_device(settings.device)
     for index, rung in enumerate(rungs(problem, settings, paper)):
@@ -97,10 +107,12 @@ def climb(
             return
         finished = folder / f"rung{index}.safetensors" if folder else None
         if finished and finished.exists():
-            yield Trained.load(finished)
+            trained = Trained.load(finished)
+            began -= trained.seconds
+            yield trained
             continue
         current = folder / "current.safetensors" if folder else None
-        trained = train_rung(rung, problem, settings, device, current, progress)
+        trained = train_rung(rung, problem, settings, device, current, progress, record)
         if finished and current:
             trained.save(finished)
             current.unlink(missing_ok=True)
@@ -122,6 +134,7 @@ def train_rung(
     device: torch.device,
     checkpoint: Path | None = None,
     progress: Progress | None = None,
+    record: Record | None = None,
 ) -> Trained:
     """Anneal the whole ensemble, then settle and tune its best members."""
     began = time.monotonic()
@@ -135,10 +148,16 @@ def train_rung(
     identity = {"rung": rung.name, "seed": settings.seed}
     if checkpoint and checkpoint.exists():
         storage.load_loop(checkpoint, state, identity)
+        began -= sum(epoch.seconds for epoch in state.history)
+    saved = time.monotonic()
 
     def on_epoch(now: LoopState) -> None:
-        if checkpoint:
+        nonlocal saved
+        if checkpoint and time.monotonic() - saved >= CHECKPOINT_INTERVAL:
             storage.save_loop(checkpoint, now, identity)
+            saved = time.monotonic()
+            if record:
+                record(now.history)
         if progress:
             last = now.history[-1]
             progress(rung.name, now.epoch, rung.recipe.epochs, min(last.hard_loss), last.temperature)
@@ -147,7 +166,15 @@ def train_rung(
     run_loop(state, training, validation, rung.recipe, settings.seed, rung.name, on_epoch, stop_below)
     if rung.recipe.polish:
         model = finish(rung, model, training, validation, settings.seed)
-    return rank(rung, layout, model, validation, problem, state.history, time.monotonic() - began)
+    trained = rank(rung, layout, model, validation, problem, state.history, time.monotonic() - began)
+    return trained if trained.history else replace(trained, history=(_only_epoch(rung, trained),))
+
+
+def _only_epoch(rung: Rung, trained: Trained) -> Epoch:
+    """The record of a rung without annealing: discrete from the start, so soft and hard are the same."""
+    losses, none = list(trained.losses), [0.0] * len(trained.losses)
+    agreement = [1.0] * len(losses)
+    return Epoch(rung.name, 0, losses, losses, none, agreement, rung.recipe.annealing.last, trained.seconds)
 
 
 def finish(

@@ -1,13 +1,8 @@
-"""Weights and checkpoints on disk: safetensors with a JSON header, written atomically, never executed.
-
-A file is written beside its place and moved there, so that at any moment a reader finds a whole old one
-or a whole new one.
-"""
+"""Weights and checkpoints on disk: safetensors with a JSON header, written atomically, never executed."""
 
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -19,24 +14,10 @@ from torch import Tensor
 from weights2code.data import Layout
 from weights2code.errors import InputError
 from weights2code.model import Architecture, DiscreteTransformer
+from weights2code.run_folder import write_atomically
 from weights2code.training.loop import Epoch, LoopState
 
 _MASKS = ("choice_mask", "variable_mask", "start_mask", "offset_mask")
-
-
-def write_atomically(path: Path, content: bytes | str) -> None:
-    """Replace `path` in one step."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    data = content.encode() if isinstance(content, str) else content
-    try:
-        with open(temporary, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
@@ -109,14 +90,25 @@ def load_loop(path: Path, state: LoopState, expected: dict[str, Any]) -> bool:
     tensors, header = read_tensors(path)
     if any(header.get(key) != value for key, value in expected.items()):
         return False
+    try:
+        _restore_loop(state, tensors, header)
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise InputError(f"{path} does not fit this run ({error}); it was left untouched.") from None
+    return True
+
+
+def _restore_loop(state: LoopState, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
     restore(state.model, tensors)
+    device = state.model.choices.device
     state.epoch = int(header["epoch"])
     state.history[:] = [Epoch(**row) for row in header["history"]]
-    state.choices[:] = [tensors[f"choices.{i}"] for i in range(state.epoch)]
+    state.choices[:] = [tensors[f"choices.{i}"].to(device) for i in range(state.epoch)]
     state.best_weights = {
-        name.removeprefix("best."): value for name, value in tensors.items() if name.startswith("best.")
+        name.removeprefix("best."): value.to(device)
+        for name, value in tensors.items()
+        if name.startswith("best.")
     }
-    state.best_loss = tensors.get("best_loss")
+    state.best_loss = tensors["best_loss"].to(device) if "best_loss" in tensors else None
     moments: dict[int, dict[str, Tensor]] = {}
     for name, value in tensors.items():
         if name.startswith("optimizer."):
@@ -124,4 +116,3 @@ def load_loop(path: Path, state: LoopState, expected: dict[str, Any]) -> bool:
             moments.setdefault(int(index), {})[key] = value
     fresh = state.optimizer.state_dict()
     state.optimizer.load_state_dict({"state": moments, "param_groups": fresh["param_groups"]})
-    return True

@@ -1,0 +1,120 @@
+"""One function a command: options in, exit code out. The work is done by the stages."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from weights2code.cli.parser import settings_from
+from weights2code.cli.progress import reporter
+from weights2code.run_folder import FREE_SETTINGS, RunFolder, begin, open_existing
+from weights2code.settings import Settings
+
+#: Where `w2c run` puts its folder unless told.
+DEFAULT_PARENT = Path("w2c-runs")
+
+
+def tasks(options: argparse.Namespace) -> int:
+    from weights2code import tasks as builtin
+
+    chosen = builtin.all_tasks(options.suite)
+    if options.json:
+        from dataclasses import asdict
+
+        print(json.dumps([asdict(row) for row in builtin.rows(chosen)], indent=2))
+    else:
+        builtin.render(chosen)
+    return 0
+
+
+def train(options: argparse.Namespace) -> int:
+    from weights2code.source import canonical, problem_of
+
+    settings = settings_from(options)
+    source = canonical(options.task)
+    with begin(options.out, source, settings) as folder:
+        finished_before = folder.trained
+        from weights2code.training.train import train as train_in
+
+        with reporter(_silent(options)) as progress:
+            trained = train_in(problem_of(source, settings), settings, folder, progress)
+        result = {
+            "source": source,
+            "rung": trained.rung,
+            "layout": trained.layout.name,
+            "fitted": trained.fitted,
+            "hard_loss": trained.losses[0],
+            "accuracy": trained.accuracies[0],
+            "seconds": round(trained.seconds, 3),
+            "complete_before": finished_before,
+            "folder": str(folder.path),
+            "files": folder.files(),
+        }
+    if options.json:
+        print(json.dumps(result, indent=2))
+        return 0
+    state = "was complete already" if finished_before else "trained"
+    fit = "fits" if trained.fitted else "does not fit the data"
+    print(
+        f"{source} {state}: rung {trained.rung} {fit}, hard loss {trained.losses[0]:.2g} of the variance, "
+        f"rounding accuracy {trained.accuracies[0]:.4f}, in {options.out}"
+    )
+    return 0
+
+
+def run(options: argparse.Namespace) -> int:
+    from weights2code.source import canonical
+
+    settings = settings_from(options)
+    source = canonical(options.task)
+    with begin(options.out or default_folder(source, settings), source, settings) as folder:
+        from weights2code import pipeline
+
+        with reporter(_silent(options)) as progress:
+            outcome = pipeline.run(source, settings, folder, progress)
+        return _show(outcome, folder, options)
+
+
+def extract(options: argparse.Namespace) -> int:
+    with open_existing(options.folder) as folder:
+        from weights2code import pipeline
+
+        with reporter(_silent(options)) as progress:
+            outcome = pipeline.extract(folder, progress)
+        return _show(outcome, folder, options)
+
+
+def verify(options: argparse.Namespace) -> int:
+    with open_existing(options.folder) as folder:
+        from weights2code import pipeline
+
+        return _show(pipeline.verify(folder), folder, options)
+
+
+def default_folder(source: str, settings: Settings) -> Path:
+    """`w2c-runs/TASK-seedN`; settings that are not the defaults add a short digest of theirs."""
+    plain = Settings(seed=settings.seed).to_dict()
+    asked = settings.to_dict()
+    other = {name: asked[name] for name in asked if name not in FREE_SETTINGS and asked[name] != plain[name]}
+    digest = hashlib.sha256(json.dumps(other, sort_keys=True).encode()).hexdigest()[:8]
+    return DEFAULT_PARENT / f"{source}-seed{settings.seed}{f'-{digest}' if other else ''}"
+
+
+def _silent(options: argparse.Namespace) -> bool:
+    return options.quiet or options.json
+
+
+def _show(outcome: Any, folder: RunFolder, options: argparse.Namespace) -> int:
+    from weights2code.cli.result import as_dict, plain_lines, show_panel
+
+    if options.json:
+        print(json.dumps(as_dict(outcome, folder), indent=2))
+    elif options.quiet or not sys.stdout.isatty():
+        print("\n".join(plain_lines(outcome, folder, brief=options.quiet)))
+    else:
+        show_panel(outcome, folder)
+    return outcome.exit_code

@@ -1,0 +1,51 @@
+"""The front door: parse, run one command, turn every failure into one sentence and an exit code.
+
+Exit codes (design: "Contract"): 0 done, and for `run`, `extract` and `verify` the program is verified; 1 the
+program misses its specification; 2 bad input or usage; 3 not extracted; 130 stopped by the user.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from weights2code.cli.parser import build_parser
+from weights2code.errors import Weights2CodeError
+
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `w2c` with the given arguments (the process's own by default) and return its exit code."""
+    parser = build_parser()
+    try:
+        options = parser.parse_args(arguments)
+    except SystemExit as leaving:  # argparse leaves after --help and after its own errors
+        return int(leaving.code or 0)
+    from weights2code.cli import commands
+
+    try:
+        code = getattr(commands, options.command)(options)
+        sys.stdout.flush()
+        return code
+    except Weights2CodeError as error:
+        return _fail(options.command, str(error), error.exit_code)
+    except KeyboardInterrupt:
+        return _fail(options.command, "stopped; the same command with the same --out continues.", INTERRUPTED)
+    except BrokenPipeError:  # the reader of a pipe left: nobody to tell
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        return _fail(options.command, f"{place}{(error.strerror or str(error)).lower()}.", 2)
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, MemoryError) or "memory" in str(error):
+            return _fail(options.command, "there is not enough memory for these sizes; make them smaller.", 2)
+        raise
+
+
+def _fail(command: str, sentence: str, code: int) -> int:
+    print(f"w2c {command}: {sentence}", file=sys.stderr)
+    return code

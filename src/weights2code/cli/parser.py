@@ -1,0 +1,196 @@
+"""The options. Those of a run are the fields of `Settings`, one line each; checks live there."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from weights2code import __version__
+from weights2code.settings import DEVICE_CHOICES, LAYOUT_CHOICES, Settings
+
+EXAMPLES = """\
+examples:
+  w2c run parity_last2                     train, extract a program, certify it
+  w2c run Div_3 --seed 1 --out runs/div3   the names of both suites work; the same command resumes
+  w2c train spring --hide "y[t-1]" --hide "y[t-2]" --out runs/spring
+  w2c extract runs/spring && w2c verify runs/spring
+  w2c tasks --suite paper
+
+exit codes: 0 verified (or done), 1 the program misses its specification, 2 bad input, 3 not extracted
+"""
+
+TRAIN_EXAMPLES = """\
+examples:
+  w2c {command} parity_last2 --out runs/parity
+  w2c {command} div_3 --layers 2 --heads 3 --submlps 2 --arity 4 --out runs/div3
+  w2c {command} sum_last2 --recipe paper --device auto --out runs/paper
+
+The same command with the same --out continues where it stopped, even after a power cut; --time-limit and
+--device may differ, everything else must be the same.
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, with errors as one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        sentence = message.removeprefix("argument ").replace(": must be ", " must be ").rstrip(".")
+        print(f"{self.prog}: {sentence} (`{self.prog} --help` lists the options).", file=sys.stderr)
+        sys.exit(2)
+
+
+def whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a whole number, got {text!r}") from None
+
+
+def number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number, got {text!r}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """How one field of `Settings` looks on the command line."""
+
+    field: str
+    group: str
+    help: str
+    kind: Any = whole
+    choices: tuple[str, ...] | None = None
+    repeat: bool = False
+
+    @property
+    def flag(self) -> str:
+        return "--" + self.field.replace("_", "-")
+
+
+SEARCH, SIZES, NUMBERS = "search", "a fixed architecture instead of the ladder", "numbers of the recipe"
+
+OPTIONS = (
+    Option("seed", SEARCH, "of data, initial weights and noise (default 0)"),
+    Option(
+        "recipe", SEARCH, "the ladder of models (default), or the paper's own numbers", str, ("fast", "paper")
+    ),
+    Option("layout", SEARCH, "how past outputs enter; by default the search decides", str, LAYOUT_CHOICES),
+    Option(
+        "hide", SEARCH, 'a value that nothing may read, such as "y[t-1]"; may be repeated', str, repeat=True
+    ),
+    Option("device", SEARCH, "where to train (default cpu)", str, DEVICE_CHOICES),
+    Option("time_limit", SEARCH, "seconds after which nothing larger is started (default 120)", number),
+    Option("layers", SIZES, "layers"),
+    Option("heads", SIZES, "heads a layer: location heads in fast, pointer heads in paper"),
+    Option("submlps", SIZES, "sub-MLPs a layer"),
+    Option("arity", SIZES, "operands of a sub-MLP"),
+    Option("hidden", SIZES, "hidden units of a sub-MLP"),
+    Option("pointer", SIZES, "further pointer heads a layer"),
+    Option("equality", SIZES, "heads a layer that retrieve by an equal key"),
+    Option("mean", SIZES, "heads a layer that average everything so far"),
+    Option("sum", SIZES, "heads a layer that add up everything so far"),
+    Option("members", NUMBERS, "restarts of each variant, trained side by side"),
+    Option("epochs", NUMBERS, "epochs of each rung"),
+    Option("samples", NUMBERS, "training sequences"),
+    Option("length", NUMBERS, "length of the training sequences; the task's own by default"),
+    Option("l1", NUMBERS, "penalty on the weights of a learned head", number),
+)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """All commands and their options."""
+    parser = Parser(
+        prog="w2c",
+        description="Train a Discrete Transformer on sequences; get back a short, certified Python program.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"weights2code {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    _tasks(commands)
+    _run(commands)
+    _train(commands)
+    _later(commands, "extract", "extract a program from the trained model of a run folder, and certify it")
+    _later(commands, "verify", "check the program of a run folder against its specification again")
+    return parser
+
+
+def settings_from(options: argparse.Namespace) -> Settings:
+    """The settings that the options ask for; what was not given keeps its default."""
+    given = {option.field: getattr(options, option.field, None) for option in OPTIONS}
+    given["hide"] = tuple(given["hide"] or ()) or None
+    return Settings(**{name: value for name, value in given.items() if value is not None})
+
+
+def _command(commands: Any, name: str, summary: str, epilog: str = "") -> argparse.ArgumentParser:
+    return commands.add_parser(
+        name,
+        help=summary,
+        description=summary[0].upper() + summary[1:] + ".",
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def _tasks(commands: Any) -> None:
+    parser = _command(commands, "tasks", "list the built-in tasks")
+    parser.add_argument(
+        "--suite", choices=("paper", "mips", "appendix", "all"), default="all", help="default: all"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def _run(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "run",
+        "train on a task, extract a program, certify it",
+        TRAIN_EXAMPLES.format(command="run"),
+    )
+    parser.add_argument("task", metavar="TASK", help="a built-in task; `w2c tasks` lists them")
+    parser.add_argument(
+        "--out", metavar="DIR", help="run folder; default w2c-runs/TASK-seedN in the current directory"
+    )
+    _add_settings(parser)
+    _add_output(parser)
+
+
+def _train(commands: Any) -> None:
+    parser = _command(
+        commands, "train", "train on a task and leave the model", TRAIN_EXAMPLES.format(command="train")
+    )
+    parser.add_argument("task", metavar="TASK", help="a built-in task; `w2c tasks` lists them")
+    parser.add_argument("--out", metavar="DIR", required=True, help="run folder, new or of the same command")
+    _add_settings(parser)
+    _add_output(parser)
+
+
+def _later(commands: Any, name: str, summary: str) -> None:
+    parser = _command(commands, name, summary)
+    parser.add_argument("folder", metavar="DIR", help="run folder of `w2c train` or `w2c run`")
+    _add_output(parser)
+
+
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    groups = {title: parser.add_argument_group(title) for title in (SEARCH, SIZES, NUMBERS)}
+    for option in OPTIONS:
+        extra: dict[str, Any] = {"action": "append"} if option.repeat else {}
+        if option.choices:
+            extra["choices"] = option.choices
+        else:
+            extra["metavar"] = {whole: "N", number: "X"}.get(option.kind, "NAME")
+        groups[option.group].add_argument(
+            option.flag, dest=option.field, type=option.kind, help=option.help, **extra
+        )
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("output")
+    group.add_argument("--quiet", action="store_true", help="no progress; only the result")
+    group.add_argument("--json", action="store_true", help="the result as one JSON object, no progress")

@@ -1,0 +1,265 @@
+"""The run folder: everything that a run leaves behind, and the way to pick it up again (design: "Contract").
+
+```
+config.json          what was asked: source, settings, version
+metrics.jsonl        a line an epoch
+model.safetensors    the trained members, best first
+graph.json, program_raw.py, program.py, program.tex, certificate.json, report.html     later stages
+checkpoint/          only while training may go on: finished rungs and the one under way
+```
+
+Files appear whole or not at all. A folder is bound to its configuration: the same command continues it,
+another one is refused and changes nothing. Two settings are free to differ, because they say how long and
+where to compute and not what: `time_limit` and `device`. Reading a folder executes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from weights2code import __version__
+from weights2code.errors import InputError
+from weights2code.settings import Settings
+
+CONFIG = "config.json"
+METRICS = "metrics.jsonl"
+MODEL = "model.safetensors"
+GRAPH = "graph.json"
+PROGRAM_RAW = "program_raw.py"
+PROGRAM = "program.py"
+LATEX = "program.tex"
+CERTIFICATE = "certificate.json"
+REPORT = "report.html"
+CHECKPOINT = "checkpoint"
+
+#: Settings that may differ between the command that began a run and the one that continues it.
+FREE_SETTINGS = ("device", "time_limit")
+
+
+def write_atomically(path: Path, content: bytes | str) -> None:
+    """Replace `path` in one step: a reader finds the whole old file or the whole new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@dataclass(slots=True, eq=False)
+class RunFolder:
+    """An open run folder; while it is open, no other process can open it for work.
+
+    Get one from `begin` (a command that trains) or `open_existing` (a command on what is there), and use it
+    as a context manager.
+    """
+
+    path: Path
+    source: str
+    settings: Settings
+    _lock: int | None = None
+    _new: bool = False
+
+    def __enter__(self) -> RunFolder:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._new and kind is not None and issubclass(kind, InputError):
+            self._discard()
+        self.close()
+
+    def _discard(self) -> None:
+        """A command that was refused before it did anything leaves no folder behind."""
+        if os.listdir(self.path) == [CONFIG]:
+            self.file(CONFIG).unlink()
+            self.path.rmdir()
+
+    def close(self) -> None:
+        """Let other processes in."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def file(self, name: str) -> Path:
+        """Where the file of that name lies."""
+        return self.path / name
+
+    def has(self, name: str) -> bool:
+        return self.file(name).exists()
+
+    @property
+    def checkpoint(self) -> Path:
+        """The subfolder of unfinished training."""
+        return self.path / CHECKPOINT
+
+    @property
+    def trained(self) -> bool:
+        """Whether training is over: there is a model, and nothing left to continue."""
+        return self.has(MODEL) and not self.checkpoint.exists()
+
+    def write(self, name: str, content: bytes | str) -> Path:
+        """Replace one file in one step."""
+        write_atomically(self.file(name), content)
+        return self.file(name)
+
+    def write_json(self, name: str, data: Any) -> Path:
+        return self.write(name, json.dumps(data, indent=2, allow_nan=False) + "\n")
+
+    def read_json(self, name: str) -> Any:
+        """The content of a JSON file of the folder."""
+        return read_json(self.file(name))
+
+    def files(self) -> list[str]:
+        """Names of the files that are there, in the order in which the stages write them."""
+        order = (CONFIG, METRICS, MODEL, GRAPH, PROGRAM_RAW, PROGRAM, LATEX, CERTIFICATE, REPORT)
+        return [name for name in order if self.has(name)]
+
+    def drop_checkpoint(self) -> None:
+        """Training is over. The subfolder is renamed first, so that it never is half there."""
+        if self.checkpoint.exists():
+            aside = self.path / f".{CHECKPOINT}.{os.getpid()}.part"
+            os.rename(self.checkpoint, aside)
+            shutil.rmtree(aside)
+
+
+def begin(path: Path | str, source: str, settings: Settings) -> RunFolder:
+    """Create a run folder, or continue the one that is there.
+
+    Raises
+    ------
+    InputError
+        If the place holds anything but a run of the same source and settings; it is left untouched.
+    """
+    path = Path(path)
+    try:
+        entries = _entries(path)
+        if CONFIG in entries:
+            _check_same(path, source, settings)
+        elif entries:
+            raise InputError(
+                f"{path} is not empty and not a run folder (it has no {CONFIG}); choose another --out."
+            )
+        path.mkdir(parents=True, exist_ok=True)
+        folder = RunFolder(path, source, settings, _take_lock(path))
+        _sweep(path)
+        if not folder.has(CONFIG):
+            folder._new = True
+            folder.write_json(
+                CONFIG, {"source": source, "settings": settings.to_dict(), "version": __version__}
+            )
+        return folder
+    except OSError as error:
+        raise InputError(f"cannot write to {path}: {_reason(error)}; choose another --out.") from None
+
+
+def open_existing(path: Path | str) -> RunFolder:
+    """Open a run folder for a later stage."""
+    path = Path(path)
+    try:
+        if not path.exists():
+            raise InputError(f"there is no run folder {path}; make one with `w2c train TASK --out {path}`.")
+        if CONFIG not in _entries(path):
+            raise InputError(f"{path} is not a run folder: it has no {CONFIG}.")
+        source, settings = read_config(path)
+        return RunFolder(path, source, settings, _take_lock(path))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {_reason(error)}.") from None
+
+
+def read_config(path: Path) -> tuple[str, Settings]:
+    """Source and settings of a run folder."""
+    file = path / CONFIG
+    data = read_json(file)
+    try:
+        source = data["source"]
+        if not isinstance(source, str):
+            raise TypeError("its source is not a name")
+        return source, Settings.from_dict(data["settings"])
+    except (KeyError, TypeError, AttributeError, InputError) as error:
+        raise InputError(
+            f"{file} is not a configuration that this version can read ({str(error).rstrip('.')}); "
+            "it was left untouched."
+        ) from None
+
+
+def read_json(file: Path) -> Any:
+    """The content of a JSON file; one that is not whole is refused and left as it is."""
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):
+        raise InputError(f"{file} is corrupt (it is not JSON); it was left untouched.") from None
+
+
+def _entries(path: Path) -> set[str]:
+    """Names in the folder; leftovers of writes that were cut short do not count."""
+    if not path.exists() and not path.is_symlink():
+        return set()
+    if not path.is_dir():
+        raise InputError(f"{path} is a file, not a folder; choose another --out.")
+    return {name for name in os.listdir(path) if not _is_leftover(name)}
+
+
+def _is_leftover(name: str) -> bool:
+    return name.startswith(".") and name.endswith(".part")
+
+
+def _sweep(path: Path) -> None:
+    """Remove what a killed process left half-written; only the holder of the lock may."""
+    for name in filter(_is_leftover, os.listdir(path)):
+        leftover = path / name
+        if leftover.is_dir():
+            shutil.rmtree(leftover)
+        else:
+            leftover.unlink(missing_ok=True)
+
+
+def _check_same(path: Path, source: str, settings: Settings) -> None:
+    old_source, old = read_config(path)
+    if old_source != source:
+        raise InputError(f"{path} holds a run of {old_source}, not of {source}; choose another --out.")
+    before, after = old.to_dict(), settings.to_dict()
+    differing = [
+        f"{name} ({before[name]} there, {after[name]} asked)"
+        for name in after
+        if name not in FREE_SETTINGS and before[name] != after[name]
+    ]
+    if differing:
+        raise InputError(
+            f"{path} holds a run with other settings: {', '.join(differing)}; choose another --out."
+        )
+
+
+def _take_lock(path: Path) -> int | None:
+    """Lock the folder itself: no lock file to forget, and the system frees it when the process dies."""
+    try:
+        import fcntl
+    except ImportError:  # not a POSIX system: no lock
+        return None
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise InputError(
+            f"{path} is in use by another process; wait for it or choose another --out."
+        ) from None
+    except OSError:  # a file system without locks
+        with suppress(OSError):
+            os.close(handle)
+        return None
+    return handle
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or type(error).__name__).lower()

@@ -1,0 +1,110 @@
+"""The training stage in a run folder: climb, keep the record, keep the best rung.
+
+`rungs_of` is the climb with everything that belongs on disk; `train` stops it at the first rung that fits
+and leaves the model, which is all of `w2c train`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from weights2code import tasks
+from weights2code.data import Problem
+from weights2code.run_folder import METRICS, MODEL, RunFolder
+from weights2code.settings import Settings
+from weights2code.training.ladder import rungs
+from weights2code.training.loop import Epoch
+from weights2code.training.search import Progress, Trained, climb
+
+#: One thread: the tensors are small, so threads wait for each other more than they compute, and results do
+#: not depend on the number of cores.
+THREADS = 1
+
+#: A larger rung that does not fit either is preferred only if its loss is this many times smaller.
+CLEARLY_BETTER = 10.0
+
+
+def train(
+    problem: Problem, settings: Settings, folder: RunFolder, progress: Progress | None = None
+) -> Trained:
+    """Climb until a rung fits, and leave its record and its model in the folder.
+
+    If none fits, the best is left. Training that stopped at the time limit keeps its checkpoint, so the
+    same command with a larger limit climbs on; otherwise the checkpoint goes and the folder is complete.
+    """
+    if folder.trained:
+        return Trained.load(folder.file(MODEL))
+    found: list[Trained] = []
+    for trained in rungs_of(problem, settings, folder, progress):
+        found.append(trained)
+        if trained.fitted:
+            break
+    chosen = best(found)
+    chosen.save(folder.file(MODEL))
+    if chosen.fitted or len(found) == len(rungs(problem, *_resolved(folder.source, settings))):
+        folder.drop_checkpoint()
+    return chosen
+
+
+def rungs_of(
+    problem: Problem, settings: Settings, folder: RunFolder | None = None, progress: Progress | None = None
+) -> Iterator[Trained]:
+    """Train rung by rung; with a folder, `metrics.jsonl` follows and a broken climb is continued.
+
+    The caller decides when to stop, saves the model of its choice, and drops the folder's checkpoint.
+    """
+    torch.set_num_threads(THREADS)
+    settings, paper = _resolved(folder.source if folder else problem.name, settings)
+    done: list[Epoch] = []
+
+    def record(under_way: Sequence[Epoch]) -> None:
+        if folder:
+            write_metrics(folder, [*done, *under_way])
+
+    checkpoint = folder.checkpoint if folder else None
+    for trained in climb(problem, settings, paper, checkpoint, progress, record):
+        done += trained.history
+        record(())
+        yield trained
+
+
+def best(found: Sequence[Trained]) -> Trained:
+    """The rung to keep: one that fits, else the smallest that no other beats clearly."""
+    chosen = found[0]
+    for trained in found[1:]:
+        if trained.fitted > chosen.fitted or (
+            trained.fitted == chosen.fitted and trained.losses[0] * CLEARLY_BETTER < chosen.losses[0]
+        ):
+            chosen = trained
+    return chosen
+
+
+def write_metrics(folder: RunFolder, epochs: Sequence[Epoch]) -> None:
+    """A line an epoch. The agreement A(e) compares with the end, so a rung under way has none yet."""
+    lines = (json.dumps(_finite(epoch.to_dict()), allow_nan=False) for epoch in epochs)
+    folder.write(METRICS, "".join(f"{line}\n" for line in lines))
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinities: a loss that is not a number becomes null."""
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return value if not isinstance(value, float) or math.isfinite(value) else None
+
+
+def _resolved(source: str, settings: Settings) -> tuple[Settings, tasks.PaperSettings | None]:
+    """The paper's settings of a task; its recipe tags stateless tasks and continues text for the others."""
+    if settings.recipe != "paper":
+        return settings, None
+    task = tasks.get(source)
+    if settings.layout == "auto":
+        settings = replace(settings, layout="concat" if task.state_tracking else "tagging")
+    return settings, task.paper
