@@ -152,21 +152,24 @@ class DiscreteTransformer(nn.Module):
                 self.choice_mask[member, row, list(channels)] = False
         self._check_masks()
 
-    def reserve_heads(self, member: int | slice, channel: int, offsets: Sequence[int]) -> None:
-        """Hide a channel at some offsets: only odd location heads read it, and only at the offsets left."""
+    def reserve_heads(
+        self, member: int | slice, channel: int, offsets: Sequence[int], share: tuple[int, int] = (1, 2)
+    ) -> None:
+        """Hide a channel at some offsets: a share of the location heads reads it, at the offsets left.
+
+        `share` = (i, n) reserves every n-th head, beginning with head i: by default the odd ones.
+        """
         if 0 in offsets:
             self.forbid_present(member, [channel])
         for row, choice in enumerate(self.wiring.choices):
             if choice.role == "operand" or not choice.module.startswith("Attn"):
                 continue
-            odd_location = (
-                int(choice.module.rpartition("H")[2]) % 2 == 1
-                and int(choice.module.rpartition("H")[2]) < self.architecture.location
-            )
+            head = int(choice.module.rpartition("H")[2])
+            reserved = head % share[1] == share[0] and head < self.architecture.location
             if choice.role == "offset":
-                if odd_location:
+                if reserved:
                     self.choice_mask[member, row, list(offsets)] = False
-            elif odd_location:
+            elif reserved:
                 others = [v for v in range(choice.options) if v != channel]
                 self.choice_mask[member, row, others] = False
             else:

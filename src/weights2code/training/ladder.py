@@ -270,8 +270,8 @@ def hide(model: DiscreteTransformer, names: tuple[str, ...], problem: Problem, l
     """The paper's interventions: nothing may read the named values, such as `y[t-1]` or `x[t-2]`.
 
     A channel whose present value is hidden can still be looked up at other offsets. In `concat` offsets
-    are enough, since every value has its own. Elsewhere the location heads are divided: the odd ones read
-    only the masked channels, at the offsets that are left; all others read anything else.
+    are enough, since every value has its own. Elsewhere the location heads are divided: with one masked
+    channel the odd ones read only that, at the offsets that are left, and all others read anything else.
     """
     hidden: dict[int, set[int]] = {}
     for name in names:
@@ -288,8 +288,12 @@ def hide(model: DiscreteTransformer, names: tuple[str, ...], problem: Problem, l
         if 0 in offsets:
             model.forbid_present(slice(None), range(model.architecture.channels))
         return
-    for channel, offsets in hidden.items():
-        model.reserve_heads(slice(None), channel, sorted(offsets))
+    channels = range(model.architecture.channels)
+    for member, seen in enumerate(model.variable_mask[:, : len(channels)].tolist()):
+        masked = [channel for channel in hidden if seen[channel]]  # without past outputs, none of those
+        free = any(seen[channel] for channel in channels if channel not in hidden)
+        for index, channel in enumerate(masked, start=int(free)):
+            model.reserve_heads(member, channel, sorted(hidden[channel]), (index, len(masked) + free))
 
 
 def _parse_mask(name: str, problem: Problem) -> tuple[str, int]:
