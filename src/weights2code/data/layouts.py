@@ -57,8 +57,8 @@ class Layout:
             return tuple(f"token{i}" for i in range(self.channels))
         return inputs + (tuple(f"{name}[t-1]" for name in outputs) if self.name == "autoregressive" else ())
 
-    def encode(self, sequences: Sequences) -> Encoded:
-        """Channels, targets and weights in the layout of the stream, scaled, float32."""
+    def encode(self, sequences: Sequences, dtype: type = np.float32) -> Encoded:
+        """Channels, targets and what is scored, in the layout of the stream, scaled."""
         x = sequences.x / np.array(self.input_scales)
         y = sequences.y / np.array(self.output_scales)
         valid = sequences.valid.copy()
@@ -83,8 +83,8 @@ class Layout:
             valid = np.concatenate([np.zeros((n, length - 1), bool), valid], 1)
         order = (2, 1, 0)
         return Encoded(
-            np.ascontiguousarray(channels.transpose(order), dtype=np.float32),
-            np.ascontiguousarray(targets.transpose(order), dtype=np.float32),
+            np.ascontiguousarray(channels.transpose(order), dtype=dtype),
+            np.ascontiguousarray(targets.transpose(order), dtype=dtype),
             np.ascontiguousarray(valid.T),
         )
 

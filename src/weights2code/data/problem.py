@@ -27,7 +27,7 @@ class Problem:
     training, validation : sequences to learn from and to judge structures by.
     length : the training length.
     reference : the machine that specifies the outputs, if one is known.
-    sampler : (n, length, seed) -> fresh inputs (n, length, columns), if they can be had.
+    sampler : (rng, n, length) -> fresh inputs (n, length, columns), if they can be had.
     held_out : sequences that nothing was learned from, for the certificate of own data.
     """
 
@@ -40,7 +40,7 @@ class Problem:
     validation: Sequences
     length: int
     reference: Recurrence | None = None
-    sampler: Callable[[int, int, int], np.ndarray] | None = None
+    sampler: Callable[[np.random.Generator, int, int], np.ndarray] | None = None
     held_out: Sequences | None = None
 
     @property
@@ -64,5 +64,5 @@ def from_task(
         everything.take(slice(0, validation)),
         length,
         task.machine,
-        lambda n, steps, other_seed: task.sample(n, length=steps, seed=other_seed)[0],
+        task.draw,
     )

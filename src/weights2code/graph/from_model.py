@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
 from weights2code.data import Layout, Problem
@@ -41,21 +44,12 @@ def graph_of(model: DiscreteTransformer, member: int, layout: Layout, problem: P
             elif kind in ("pointer", "equality"):
                 bias = weights["relative_bias"][layer, seeker].copy()
                 bias[~model.offset_mask[member].cpu().numpy()] = -FORBIDDEN
-                tables: dict[str, np.ndarray] = {}
+                tables: dict[str, Any] = {}
                 if kind == "pointer":
                     tables = {key: weights[key][layer, seeker] for key in ("query_table", "key_table")}
                 null = float(weights["null_score"][layer, seeker])
-                heads.append(
-                    RouterNode(
-                        name,
-                        kind,
-                        reads,
-                        relative_bias=bias,
-                        null_score=null,
-                        value_range=model.value_range,
-                        **tables,
-                    )
-                )
+                head = RouterNode(name, kind, reads, relative_bias=bias, null_score=null)
+                heads.append(replace(head, value_range=model.value_range, **tables))
                 seeker += 1
             else:
                 heads.append(RouterNode(name, kind, reads))

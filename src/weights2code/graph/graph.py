@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from weights2code.data import Layout
+from weights2code.data import Layout, Sequences
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,12 @@ class DiscreteGraph:
     def predict(self, channels: np.ndarray) -> np.ndarray:
         """Scaled outputs (n, T, outputs)."""
         return self.stream(channels) @ self.head[:, :-1].T + self.head[:, -1]
+
+    def run(self, sequences: Sequences) -> np.ndarray:
+        """Outputs (n, T, outputs) in the user's units, past outputs teacher-forced."""
+        channels = self.layout.encode(sequences, np.float64).channels.transpose(2, 1, 0)
+        out = self.predict(channels) * np.array(self.layout.output_scales)
+        return out[:, -sequences.x.shape[1] :]  # in `concat` the first positions predict inputs
 
     def units(self) -> np.ndarray:
         """What one unit of each node means in the user's units; operators are pure numbers."""

@@ -127,9 +127,12 @@ class Task:
             raise InputError(
                 f"cannot draw {n} sequences of length {length}: give numbers that are 0 or more."
             )
-        rng = np.random.default_rng(seed)
-        x = uniform(rng, n, length, self.domains) if self.sampler is None else self.sampler(rng, n, length)
+        x = self.draw(np.random.default_rng(seed), n, length)
         return x, self._run(x)
+
+    def draw(self, rng: np.random.Generator, n: int, length: int) -> np.ndarray:
+        """Inputs alone, shape (n, length, columns)."""
+        return uniform(rng, n, length, self.domains) if self.sampler is None else self.sampler(rng, n, length)
 
     def reference(self, inputs: Any) -> np.ndarray:
         """The right outputs for given inputs, at any length.

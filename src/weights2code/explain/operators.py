@@ -1,0 +1,114 @@
+"""Symbolic regression of one sub-MLP on its own inputs and outputs (paper, section 4.2).
+
+The tolerance comes from what the node does to the output: an integer output may be off by less than half,
+a real one by about the model's own error. Where no formula fits, the fallback is faithful and says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from weights2code.data import Problem
+from weights2code.graph import DiscreteGraph, OperatorNode
+from weights2code.language import Const, Expr, Var, infer
+from weights2code.symbolic import NativeEngine
+from weights2code.symbolic.engine import Candidate, Engine, pick
+from weights2code.symbolic.fallback import piecewise_readoff
+
+#: Rows that an operator is regressed on.
+ROWS = 4000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OperatorFit:
+    """A sub-MLP as a formula of its operands, in the user's units.
+
+    Parameters
+    ----------
+    operands : the node index of each operand that matters.
+    formula : in the variables `V<index>`.
+    front : all candidates of the regression; kind : "formula", "table" or "piecewise".
+    max_error : on the rows seen; tolerance : what was allowed.
+    """
+
+    operands: tuple[int, ...]
+    formula: Expr
+    front: tuple[Candidate, ...]
+    kind: str
+    max_error: float
+    tolerance: float
+
+
+def node_variable(index: int) -> Var:
+    return Var(f"V{index}")
+
+
+def explain_operator(
+    graph: DiscreteGraph,
+    index: int,
+    values: np.ndarray,
+    problem: Problem,
+    time_limit: float,
+    engine: Engine | None = None,
+) -> OperatorFit:
+    """The simplest formula of a live operator within its tolerance, else a faithful fallback."""
+    node = graph.nodes[index]
+    assert isinstance(node, OperatorNode)
+    units = graph.units()
+    used = sorted({o for slot, o in enumerate(node.operands) if node.hidden_weight[:, slot].any()})
+    flat = values.reshape(-1, values.shape[2])
+    flat = flat[np.linspace(0, len(flat) - 1, min(ROWS, len(flat))).astype(int)]
+    inputs = flat[:, used] * units[used]
+    outputs = flat[:, index]
+    tolerance = operator_tolerance(graph, index, outputs, problem)
+    variables = tuple(node_variable(o) for o in used)
+    if not used:
+        constant = Const(float(outputs.mean()))
+        return OperatorFit((), constant, (), "formula", float(np.ptp(outputs)), tolerance)
+    front = (engine or NativeEngine()).search(
+        inputs,
+        outputs,
+        variables=variables,
+        domains=tuple(infer(column) for column in inputs.T),
+        tolerance=tolerance,
+        time_limit=time_limit,
+    )
+    best = pick(front, tolerance)
+    if best.max_error <= tolerance:
+        return OperatorFit(tuple(used), best.expr, front, best.kind, best.max_error, tolerance)
+    expr = _read_off(node, used, units, inputs)
+    return OperatorFit(tuple(used), expr, front, "piecewise", 0.0, tolerance)
+
+
+def _read_off(node: OperatorNode, used: list[int], units: np.ndarray, inputs: np.ndarray) -> Expr:
+    """The ReLU network itself, written out: exact on the box of the data."""
+    weight = np.zeros((len(node.hidden_weight), len(used)))
+    for slot, operand in enumerate(node.operands):
+        if operand in used:
+            weight[:, used.index(operand)] += node.hidden_weight[:, slot] / units[operand]
+    box = np.column_stack([inputs.min(0), inputs.max(0)])
+    return piecewise_readoff(
+        weight,
+        node.hidden_bias,
+        node.output_weight,
+        node.output_bias,
+        box,
+        variables=tuple(node_variable(o) for o in used),
+    )
+
+
+def operator_tolerance(graph: DiscreteGraph, index: int, outputs: np.ndarray, problem: Problem) -> float:
+    """How far a formula of the node may be off without changing the output noticeably."""
+    span = max(float(np.ptp(outputs)), 1e-12)
+    weight = np.abs(graph.head[:, index]) * np.array(graph.layout.output_scales)
+    if not weight.any():
+        return 1e-2 * span
+    terms = max(int((graph.head[:, :-1] != 0).sum()), 1)
+    allowed = 0.2 / terms if problem.integer_outputs else 1e-3 * _output_span(problem) / terms
+    return float(min(allowed / weight.max(), 0.05 * span))
+
+
+def _output_span(problem: Problem) -> float:
+    return max(domain.high - domain.low for domain in problem.output_domains)

@@ -1,0 +1,198 @@
+"""From an explained graph to a recurrence (paper, section 4.3, and design, section 4).
+
+Backward traversal from the output head: routers become lags, running aggregates or lookups, operators
+their formulas, and every value is written in x[t-i], y[t-j], so that the result runs at any length.
+`Assembly` does the bookkeeping for both routes: composing the nodes' formulas, and collecting the leaves
+from which the output is regressed directly.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from weights2code.errors import NotExtracted
+from weights2code.explain.explanation import RouterMatch
+from weights2code.explain.operators import OperatorFit, node_variable
+from weights2code.explain.routing import (
+    EqualityRetrieval,
+    FixedOffset,
+    Nothing,
+    PrefixAggregate,
+    WindowedExtremum,
+)
+from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
+from weights2code.language import Const, Definition, Expr, Recurrence, Retrieval, Start, Step, Var, op
+
+
+@dataclass(slots=True)
+class Assembly:
+    """Steps and start values under construction; `fits` holds the operators' formulas, where needed."""
+
+    graph: DiscreteGraph
+    matches: dict[int, RouterMatch]
+    fits: dict[int, OperatorFit] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+    start: dict[str, Start] = field(default_factory=dict)
+    _values: dict[int, Expr] = field(default_factory=dict)
+
+    # -- composing ------------------------------------------------------------------------------------------
+
+    def compose(self) -> Recurrence:
+        """Every live node by its own formula; constants as they were found."""
+        graph, units = self.graph, self.graph.units()
+        outputs = []
+        for row, (name, scale) in enumerate(zip(graph.outputs, graph.layout.output_scales, strict=True)):
+            total: Expr = Const(float(graph.head[row, -1] * scale))
+            for index in np.flatnonzero(graph.head[row, :-1]):
+                total = total + Const(float(graph.head[row, index] * scale / units[index])) * self.value(
+                    int(index)
+                )
+            outputs.append(Step(name, total))
+        return self.recurrence(outputs)
+
+    def recurrence(self, outputs: list[Step]) -> Recurrence:
+        """The steps so far and then the outputs; start values of names that nothing reads back are dropped."""
+        draft = Recurrence(self.graph.inputs, (*self.steps, *outputs), self.graph.outputs)
+        depths = draft.depths()
+        start: dict[str, Start] = {n: v for n, v in self.start.items() if n in depths and v != 0}
+        return Recurrence(draft.inputs, draft.steps, draft.outputs, start)
+
+    def value(self, index: int) -> Expr:
+        """A node's value in the user's units, as an expression at time t."""
+        if index not in self._values:
+            self._values[index] = self._value(index)
+        return self._values[index]
+
+    def _value(self, index: int) -> Expr:
+        node = self.graph.nodes[index]
+        if isinstance(node, ChannelNode):
+            return self.token(index, 0)
+        if isinstance(node, OperatorNode):
+            fit = self.fits[index]
+            replaced = fit.formula.substitute({node_variable(o): self.value(o) for o in fit.operands})
+            return self.named(f"v{index}", replaced)
+        return self.routed(index, node, self.value(node.reads["value"]))
+
+    def routed(self, index: int, node: RouterNode, value: Expr) -> Expr:
+        """What a head makes of the value that it reads."""
+        unit = float(self.graph.units()[index])
+        hypothesis = self.matches[index].hypothesis
+        if isinstance(hypothesis, Nothing):
+            return Const(hypothesis.start * unit)
+        if isinstance(hypothesis, FixedOffset):
+            return self.delayed(value, hypothesis.offset, hypothesis.start * unit, f"v{index}")
+        if isinstance(hypothesis, WindowedExtremum):
+            return self._extremum(index, hypothesis, value)
+        if isinstance(hypothesis, PrefixAggregate):
+            total = Var(f"s{index}")
+            self.add(total.name, Var(total.name, 1) + value)
+            if not hypothesis.mean:
+                return total
+            self.add("n", Var("n", 1) + 1)
+            return total / Var("n")
+        if isinstance(hypothesis, EqualityRetrieval):
+            key = self.as_name(self.value(node.reads["key"]), f"k{index}")
+            stored = self.as_name(value, f"w{index}")
+            query = self.value(node.reads["query"])
+            self.add(f"v{index}", Retrieval(key, stored, query, hypothesis.gap))
+            return Var(f"v{index}")
+        raise NotExtracted(f"the live head {node.name} matches no routing hypothesis.")
+
+    def _extremum(self, index: int, hypothesis: WindowedExtremum, value: Expr) -> Expr:
+        name = "max" if hypothesis.largest else "min"
+        nothing = -math.inf if hypothesis.largest else math.inf
+        if hypothesis.window is None:
+            running = Var(f"m{index}")
+            self.add(running.name, op(name, Var(running.name, 1), value), nothing)
+            return running
+        best: Expr = value
+        for offset in range(1, hypothesis.window):
+            best = op(name, best, self.delayed(value, offset, nothing, f"w{index}"))
+        return best
+
+    def delayed(self, value: Expr, offset: int, start: float, name: str) -> Expr:
+        """`value` some steps back; what is not a plain sequence gets a step of its own first."""
+        if offset == 0:
+            return value
+        if isinstance(value, Const):
+            return value
+        if isinstance(value, Var) and self.start.setdefault(value.name, start) == start:
+            return Var(value.name, value.lag + offset)
+        self.add(name, value, start)
+        return Var(name, offset)
+
+    def as_name(self, value: Expr, name: str) -> str:
+        """The name of a sequence that holds `value`, made if necessary."""
+        if isinstance(value, Var) and value.lag == 0:
+            return value.name
+        self.add(name, value)
+        return name
+
+    def named(self, name: str, value: Expr) -> Expr:
+        """`value` as a step, unless it is small enough to stand where it is read."""
+        if value.size() <= 1:
+            return value
+        self.add(name, value)
+        return Var(name)
+
+    def add(self, name: str, definition: Definition, start: Start = 0.0) -> None:
+        if all(step.name != name for step in self.steps):
+            self.steps.append(Step(name, definition))
+            self.start.setdefault(name, start)
+
+    def token(self, channel: int, offset: int) -> Var:
+        """The variable that a channel holds `offset` positions back, re-indexed to x[t-i] and y[t-j]."""
+        graph, layout = self.graph, self.graph.layout
+        if layout.name == "concat":
+            before = offset - (graph.length - 1)
+            if before >= 0:
+                return Var(graph.inputs[channel], before)
+            if offset <= layout.first_scored:
+                return Var(graph.outputs[channel], offset + 1)
+            raise NotExtracted(
+                f"{graph.nodes[channel].name} is read {offset} tokens back, which is no fixed variable "
+                f"at other lengths than {graph.length}."
+            )
+        if channel < len(graph.inputs):
+            return Var(graph.inputs[channel], offset)
+        name = graph.outputs[channel - len(graph.inputs)]
+        node = graph.nodes[channel]
+        assert isinstance(node, ChannelNode)
+        self.start.setdefault(name, node.start * float(graph.units()[channel]))
+        return Var(name, offset + 1)
+
+    # -- leaves ---------------------------------------------------------------------------------------------
+
+    def leaves(self, index: int, offset: int = 0) -> list[Var]:
+        """The sequences that a node's value depends on at the end, with their lags: operators are seen
+        through, lags add up, aggregates and lookups are leaves themselves."""
+        node = self.graph.nodes[index]
+        if isinstance(node, ChannelNode):
+            return [self.token(index, offset)]
+        if isinstance(node, OperatorNode):
+            used = {o for slot, o in enumerate(node.operands) if node.hidden_weight[:, slot].any()}
+            return [leaf for operand in sorted(used) for leaf in self.leaves(operand, offset)]
+        hypothesis = self.matches[index].hypothesis
+        if isinstance(hypothesis, Nothing):
+            return []
+        if isinstance(hypothesis, FixedOffset):
+            return self.leaves(node.reads["value"], offset + hypothesis.offset)
+        if isinstance(hypothesis, WindowedExtremum) and hypothesis.window is not None:
+            return [
+                leaf
+                for step in range(hypothesis.window)
+                for leaf in self.leaves(node.reads["value"], offset + step)
+            ]
+        value = self.value(index)
+        return [Var(variable.name, variable.lag + offset) for variable in value.variables()]
+
+    def output_leaves(self, row: int) -> tuple[Var, ...]:
+        """The leaves of one output, nearest first."""
+        found: dict[Var, None] = {}
+        for index in np.flatnonzero(self.graph.head[row, :-1]):
+            found |= dict.fromkeys(self.leaves(int(index)))
+        order = (*self.graph.inputs, *(step.name for step in self.steps), *self.graph.outputs)
+        return tuple(sorted(found, key=lambda leaf: (order.index(leaf.name), leaf.lag)))

@@ -1,0 +1,150 @@
+"""The second route: from the leaves that the discrete model uses straight to the output.
+
+Training has found which values matter; regressing the output on them often gives a shorter exact form than
+composing the nodes. Rules are found on positions where every lag is inside the sequence; what lies before
+the start is settled afterwards, as the simplest start values that reproduce the first positions too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+
+from weights2code.data import Problem, Sequences
+from weights2code.errors import NotExtracted
+from weights2code.language import Domain, Recurrence, Start, Step, Var, infer
+from weights2code.program.assembly import Assembly
+from weights2code.symbolic import NativeEngine
+from weights2code.symbolic.engine import Candidate, Engine
+
+#: More leaves than this are not regressed directly.
+MOST_LEAVES = 9
+#: Deviation, relative to the spread of the targets, that counts as exact for real outputs.
+REAL_TOLERANCE = 1e-6
+#: Exact candidates an output that are tried.
+CANDIDATES = 3
+
+
+def direct_recurrences(
+    assembly: Assembly, problem: Problem, time_limit: float, engine: Engine | None = None
+) -> Iterator[Recurrence]:
+    """Recurrences whose rule is exact on the training sequences, simplest first."""
+    per_output: list[list[Step]] = []
+    for row, name in enumerate(problem.outputs):
+        leaves = assembly.output_leaves(row)
+        if len(leaves) > MOST_LEAVES:
+            raise NotExtracted(f"{name} depends on {len(leaves)} values, too many to regress directly.")
+        found = regress(assembly, problem, row, leaves, time_limit / len(problem.outputs), engine)
+        if not found:
+            return
+        per_output.append([Step(name, candidate.expr) for candidate in found[:CANDIDATES]])
+    for outputs in product(*per_output):
+        draft = assembly.recurrence(list(outputs))
+        settled = settle_start(draft, problem, assembly)
+        if settled is not None:
+            yield settled
+
+
+def regress(
+    assembly: Assembly,
+    problem: Problem,
+    row: int,
+    leaves: tuple[Var, ...],
+    time_limit: float,
+    engine: Engine | None = None,
+) -> list[Candidate]:
+    """The exact candidates for one output, simplest first."""
+    columns, target = table(assembly, problem.training, leaves, row)
+    if problem.output_domains[row].discrete:
+        tolerance = 1e-6
+    else:
+        tolerance = REAL_TOLERANCE * max(float(np.std(target)), 1e-12)
+    front = (engine or NativeEngine()).search(
+        columns,
+        target,
+        variables=leaves,
+        domains=tuple(
+            leaf_domain(problem, leaf, column) for leaf, column in zip(leaves, columns.T, strict=True)
+        ),
+        tolerance=tolerance,
+        time_limit=time_limit,
+    )
+    return [candidate for candidate in front if candidate.exact]
+
+
+def leaf_domain(problem: Problem, leaf: Var, column: np.ndarray) -> Domain:
+    """The declared domain of an input, else what the data show."""
+    return problem.domains[problem.inputs.index(leaf.name)] if leaf.name in problem.inputs else infer(column)
+
+
+def table(
+    assembly: Assembly, sequences: Sequences, leaves: tuple[Var, ...], row: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of leaf values and targets, from positions where every lag lies inside the sequence."""
+    values = sequence_values(assembly, sequences)
+    deepest = max((leaf.lag for leaf in leaves), default=0)
+    valid = sequences.valid[:, deepest:]
+    length = valid.shape[1]
+    columns = [
+        values[leaf.name][:, deepest - leaf.lag : deepest - leaf.lag + length][valid] for leaf in leaves
+    ]
+    target = sequences.y[:, deepest:, row][valid]
+    return np.column_stack(columns) if columns else np.zeros((len(target), 0)), target
+
+
+def sequence_values(assembly: Assembly, sequences: Sequences) -> dict[str, np.ndarray]:
+    """Every named sequence (n, T), past outputs teacher-forced."""
+    graph = assembly.graph
+    values = {name: sequences.x[..., i] for i, name in enumerate(graph.inputs)}
+    values |= {name: sequences.y[..., i] for i, name in enumerate(graph.outputs)}
+    if assembly.steps:
+        names = (*graph.inputs, *graph.outputs)
+        known = {*names, *(step.name for step in assembly.steps)}
+        start: dict[str, Start] = {n: v for n, v in assembly.start.items() if n in known and v != 0}
+        helper = Recurrence(names, tuple(assembly.steps), (), start)
+        values |= helper.trace(np.concatenate([sequences.x, sequences.y], 2))
+    return values
+
+
+def settle_start(draft: Recurrence, problem: Problem, assembly: Assembly) -> Recurrence | None:
+    """The simplest start values with which the rule reproduces every position of validation sequences."""
+    check = problem.validation.take(slice(0, 200))
+    names = sorted(set(draft.depths()) & {*problem.inputs, *problem.outputs})
+    choices = [start_candidates(name, problem, assembly) for name in names]
+    trials = sorted(product(*(enumerate(choice) for choice in choices)), key=lambda v: sum(i for i, _ in v))
+    for trial in trials:
+        start: dict[str, Start] = dict(draft.start)
+        start |= {name: value for name, (_, value) in zip(names, trial, strict=True)}
+        start = {name: value for name, value in start.items() if value != 0}
+        candidate = Recurrence(draft.inputs, draft.steps, draft.outputs, start)
+        if reproduces(candidate, check, problem):
+            return candidate
+    return None
+
+
+def start_candidates(name: str, problem: Problem, assembly: Assembly) -> list[Start]:
+    """Zero, what training found, the value itself repeated, nothing at all, then the ends of the domain."""
+    found: list[Start] = [0.0]
+    learned = assembly.start.get(name, 0.0)
+    if isinstance(learned, float) and math.isfinite(learned):
+        found += [float(round(learned)), round(learned, 3)]
+    if name in problem.inputs:
+        domain = problem.domains[problem.inputs.index(name)]
+        found.append("first")
+    else:
+        domain = problem.output_domains[problem.outputs.index(name)]
+    found += [math.inf, -math.inf, 1.0, -1.0, float(domain.low), float(domain.high)]
+    return list(dict.fromkeys(found))
+
+
+def reproduces(candidate: Recurrence, check: Sequences, problem: Problem) -> bool:
+    """Whether the free-running recurrence equals the targets at every position."""
+    with np.errstate(all="ignore"):
+        error = np.abs(candidate.run(check.x) - check.y)[check.valid]
+    if problem.integer_outputs:
+        return bool((error < 1e-3).all())
+    spread = np.std(check.y[check.valid], axis=0)
+    return bool((error <= 1e-3 * np.maximum(spread, 1e-9)).all())
