@@ -69,11 +69,17 @@ def tidy(expr: Expr) -> Expr:
     return expr.transform(_tidy_node)
 
 
+#: What a test or an extremum is called when its arguments change places.
+_MIRROR = {"ge": "le", "le": "ge", "gt": "lt", "lt": "gt", "eq": "eq", "ne": "ne", "max": "max", "min": "min"}
+
+
 def _tidy_node(node: Expr) -> Expr:
     if not isinstance(node, Op):
         return node
     if node.name == "neg" and isinstance(node.args[0], Const):
         return Const(-node.args[0].value)
+    if node.name in _MIRROR and isinstance(node.args[0], Const) and not isinstance(node.args[1], Const):
+        return Op(_MIRROR[node.name], (node.args[1], node.args[0]))
     if node.name not in ("add", "sub", "mul", "div"):
         return node
     a, b = node.args

@@ -9,6 +9,7 @@ stops when no later stage could find anything simpler than what fits already.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from weights2code.symbolic.engine import Candidate
 from weights2code.symbolic.enumeration import Enumeration, combination_stage, enumeration_stage
 from weights2code.symbolic.fallback import table_stage
 from weights2code.symbolic.families import family_stage
+from weights2code.symbolic.noise import noise_floor
 from weights2code.symbolic.planes import plane_stage
 from weights2code.symbolic.problem import Collector, Problem, prepare
 from weights2code.symbolic.remainders import remainder_stage
@@ -59,7 +61,15 @@ class NativeEngine:
             max_complexity=max_complexity,
         )
         collector = Collector(problem)
-        _search(problem, collector)
+        floor = _search(problem, collector)
+        if floor is not None:
+            problem = replace(problem, tolerance=floor, noise=floor / 4.5)
+            again = Collector(problem)
+            for candidate in collector.best.values():
+                again.offer(candidate.expr)
+            again.exact = None
+            _search(problem, again)
+            collector = again
         return collector.front()
 
 
@@ -67,19 +77,26 @@ class NativeEngine:
 _SHORT = 13
 
 
-def _search(problem: Problem, collector: Collector) -> None:
-    """All stages in order; a stage runs while formulas of the sizes that it finds are still of interest."""
+def _search(problem: Problem, collector: Collector) -> float | None:
+    """All stages in order; a stage runs while formulas of the sizes that it finds are still of interest.
+
+    Returns the tolerance that the data suggest, if none was given and the best formula reached the noise.
+    """
+    floor: float | None = None
 
     def beyond(size: int) -> bool:
-        return collector.limit() > size and not problem.expired()
+        nonlocal floor
+        if floor is None:
+            floor = noise_floor(problem, collector)
+        return floor is None and collector.limit() > size and not problem.expired()
 
     constant(problem, collector)
     linear(problem, collector)
-    if collector.exact is not None:
-        return
+    if collector.exact is not None or not beyond(3):
+        return floor
     trees = enumeration_stage(problem, collector, (2, 3, 4))
     if not beyond(5):
-        return
+        return floor
     pool = dictionary(problem)
     flat = Basis(problem, pool, linear=False)
     flat.singles(collector)
@@ -87,7 +104,7 @@ def _search(problem: Problem, collector: Collector) -> None:
     if problem.whole and len(scan):
         whole_number_stage(problem, collector, scan)
     if not beyond(5):
-        return
+        return floor
     trees.grow(5)
     sloped = Basis(problem, pool, linear=True)
     if beyond(6):
@@ -102,10 +119,11 @@ def _search(problem: Problem, collector: Collector) -> None:
         if beyond(_SHORT):
             stage()
     for stage in last:
-        if collector.exact is None and not problem.expired():
+        if collector.exact is None and beyond(_SHORT):
             stage()
-    if collector.exact is None:
+    if collector.exact is None and beyond(_SHORT):
         table_stage(problem, collector)
+    return floor
 
 
 Stages = list[Callable[[], None]]

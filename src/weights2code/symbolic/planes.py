@@ -38,6 +38,10 @@ def _find(problem: Problem, pieces: int) -> list[Plane]:
     X = np.hstack([problem.Xs, np.ones((len(problem.ys), 1))])
     y = problem.ys
     least = X.shape[1] + 1
+    allowed = max(problem.accuracy, 1e-9 * problem.scale)
+    if problem.estimated and not problem.whole:
+        # the noise is not known yet: let the whiteness of the residual decide later
+        allowed = max(allowed, 0.02 * float(np.std(y)))
     for inner in inner_sums(problem, 13):
         ranks = np.argsort(np.argsort(inner.values, kind="stable")) / len(y)
         for cuts in ((0.5,), (0.25,), (0.75,)) if pieces == 2 else ((0.33, 0.67), (0.2, 0.6), (0.4, 0.8)):
@@ -53,7 +57,7 @@ def _find(problem: Problem, pieces: int) -> list[Plane]:
                 label = fresh
             error = np.min(np.abs(y[None] - fits @ X.T), axis=0)
             counts = np.bincount(label, minlength=pieces)
-            if error.max() <= max(problem.accuracy, 1e-9 * problem.scale) and counts.min() > least:
+            if error.max() <= allowed and counts.min() > least:
                 return [
                     snap_linear(X[label == p], y[label == p], problem.accuracy, noise=problem.noise)
                     for p in range(pieces)
