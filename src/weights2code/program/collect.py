@@ -21,11 +21,12 @@ MOST_TERMS = 64
 
 
 def sort_key(expr: Expr) -> tuple:
-    """Numbers last; otherwise by the latest variable in it, then small before large, then by text."""
+    """Numbers last; otherwise by the latest variable in it, by size, by its numbers, by its text."""
+    numbers = tuple(float(node.value) for node in expr.walk() if isinstance(node, Const))
     if isinstance(expr, Const):
-        return (1, 0, 0, str(expr.value))
+        return (1, 0, 0, numbers, "")
     lags = [variable.lag for variable in expr.variables()]
-    return (0, min(lags, default=0), expr.size(), str(expr))
+    return (0, min(lags, default=0), expr.size(), numbers, str(expr))
 
 
 def polynomial(
@@ -172,8 +173,14 @@ def constant(value: Number, decimals: bool) -> Number:
 
 
 def has_decimals(expr: Expr) -> bool:
-    """Whether the expression is written with decimal constants."""
-    return any(isinstance(node, Const) and isinstance(node.value, float) for node in expr.walk())
+    """Whether the expression is written with decimals, or with fractions that are better as decimals."""
+    values = [node.value for node in expr.walk() if isinstance(node, Const)]
+    return any(isinstance(v, float) or (isinstance(v, Fraction) and _is_decimal(v)) for v in values)
+
+
+def _is_decimal(value: Fraction) -> bool:
+    """3/10 and 17/20 are; 1/2 and 1/3 are not."""
+    return value.denominator >= 10 and 10_000 % value.denominator == 0
 
 
 def collect(expr: Expr, *, expand: bool = False, is_bit: Callable[[Expr], bool] = lambda expr: False) -> Expr:

@@ -4,7 +4,8 @@ A variable costs 1, a number 1 and a little more for every character, an operato
 order of preference on small domains, where many forms coincide, follows from it: for two bits
 `a*b` < `[a and b]` < `min(a, b)`; `[a != b]` < `abs(a - b)` < `(a + b) % 2` < `a + b - 2*a*b`; `1 - a` <
 `[not a]`. A truth value used as a number costs extra, so parity of three bits is `(a + b + c) % 2` and not
-a chain of brackets; so does arithmetic used as a truth value, as in `[a*b - c and d]`.
+a chain of brackets; so does arithmetic used as a truth value, as in `[a*b - c and d]`, and a sum that
+needs parentheses inside a product.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ _WEIGHTS = {
 _NUMBER_CHARACTER = 0.15
 _TRUTH_AS_NUMBER = 2.5
 _NUMBER_AS_TRUTH = 2.5
+_PARENTHESES = 0.5
 
 
 def cost(expr: Expr) -> float:
@@ -41,6 +43,8 @@ def _cost(expr: Expr, *, as_number: bool = False, as_truth: bool = False) -> flo
     elif as_truth and not OPERATORS[expr.name].boolean:
         total += _NUMBER_AS_TRUTH
     logical = expr.name in ("and", "or", "not")
+    if expr.name in ("mul", "div", "mod", "pow"):
+        total += _PARENTHESES * sum(isinstance(a, Op) and a.name in ("add", "sub", "neg") for a in expr.args)
     for index, argument in enumerate(expr.args):
         truth = logical or (expr.name == "where" and index == 0)
         total += _cost(argument, as_number=not truth, as_truth=truth)

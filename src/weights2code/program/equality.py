@@ -83,7 +83,7 @@ def check_set(domains: Mapping[Var, Domain]) -> CheckSet:
         sizes = [int(domain.high - domain.low) + 1 for domain in domains.values()]
         if math.prod(sizes) <= MOST_COMPLETE:
             rows = list(itertools.product(*(domain.values() for domain in domains.values())))
-            return CheckSet(variables, np.array(rows, dtype=float).reshape(-1, len(variables)), True)
+            return CheckSet(variables, np.array(rows, dtype=float).reshape(len(rows), -1), True)
     rng = np.random.default_rng(0)
     columns = [_random_column(domain, rng) for domain in domains.values()]
     random = np.stack(columns, axis=1)

@@ -8,7 +8,8 @@ outermost operator is tried on all pairs at once, on a few rows first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -18,7 +19,10 @@ from weights2code.program.equality import CheckSet
 
 MOST_VARIABLES = 4
 MOST_LIBRARY = 400
-_PROBE_ROWS = 48
+_PROBE_ROWS = 64
+_FEW_ROWS = 10
+_MOST_PAIRS = 5000
+_MOST_HITS = 100
 
 _BINARY = ("add", "sub", "mul", "max", "min", "eq", "ne", "ge", "gt", "and", "or", "mod")
 _UNARY = ("abs", "relu")
@@ -38,33 +42,59 @@ def finite_candidates(expr: Expr, check: CheckSet) -> Iterator[Expr]:
     found: list[Expr] = [e for e, table in library if np.array_equal(table, target)]
     tables = np.array([table for _, table in library])
     expressions = [e for e, _ in library]
-    remainders = [c for c in _constants(expr) if c.value > 1]
+    moduli = [c for c in _constants(expr) if c.value > 1]
     with np.errstate(all="ignore"):
         for name in _BINARY:
-            every = _broadcast(name, tables, tables)
-            found += _hits(name, expressions, every == target)
+            few = _outer(name, tables[:, :_FEW_ROWS])
+            found += _hits(name, expressions, tables, few, target, lambda e: e, lambda values: values)
             if name in ("add", "sub"):
                 for outer in _UNARY:
-                    wrapped = OPERATORS[outer].numpy(every) == target
-                    found += [Op(outer, (e,)) for e in _hits(name, expressions, wrapped)]
-                for modulus in remainders:
-                    wrapped = np.mod(every, float(modulus.value)) == target
-                    found += [Op("mod", (e, modulus)) for e in _hits(name, expressions, wrapped)]
+                    function = OPERATORS[outer].numpy
+                    wrap = partial(_wrapped, outer, ())
+                    found += _hits(name, expressions, tables, few, target, wrap, function)
+                for modulus in moduli:
+                    remainder = partial(_remainder, float(modulus.value))
+                    wrap = partial(_wrapped, "mod", (modulus,))
+                    found += _hits(name, expressions, tables, few, target, wrap, remainder)
     yield from sorted(dict.fromkeys(found), key=lambda e: (cost(e), str(e)))
 
 
-def _hits(name: str, expressions: list[Expr], equal: np.ndarray) -> list[Expr]:
-    pairs = np.argwhere(equal.all(axis=2))
-    return [Op(name, (expressions[i], expressions[j])) for i, j in pairs[:200]]
+def _wrapped(name: str, more: tuple[Expr, ...], expr: Expr) -> Expr:
+    return Op(name, (expr, *more))
 
 
-def _broadcast(name: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _remainder(modulus: float, values: np.ndarray) -> np.ndarray:
+    return np.mod(values, modulus)
+
+
+def _outer(name: str, tables: np.ndarray) -> np.ndarray:
+    """The operator on every pair of tables."""
+    return _apply(name, tables[:, None], tables[None, :])
+
+
+def _apply(name: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    result = OPERATORS[name].numpy(left, right)
     if name == "mod":  # a remainder by something that varies is nobody's simplest form
-        constant = (right == right[:, :1]).all(axis=1) & (right[:, 0] > 1)
-        result = np.full((len(left), len(right), left.shape[1]), np.nan)
-        result[:, constant] = np.mod(left[:, None], right[None, constant])
-        return result
-    return OPERATORS[name].numpy(left[:, None], right[None, :])
+        fixed = (right == right[..., :1]).all(axis=-1) & (right[..., 0] > 1)
+        result = np.where(fixed[..., None], result, np.nan)
+    return result
+
+
+def _hits(
+    name: str,
+    expressions: list[Expr],
+    tables: np.ndarray,
+    few: np.ndarray,
+    target: np.ndarray,
+    wrap: Callable[[Expr], Expr],
+    function: Callable[[np.ndarray], np.ndarray],
+) -> list[Expr]:
+    """The pairs that give the target on a few rows, and then on all."""
+    pairs = np.argwhere((function(few) == target[: few.shape[2]]).all(axis=2))[:_MOST_PAIRS]
+    left, right = pairs[:, 0], pairs[:, 1]
+    equal = (function(_apply(name, tables[left], tables[right])) == target).all(axis=1)
+    kept = pairs[equal][:_MOST_HITS]
+    return [wrap(Op(name, (expressions[i], expressions[j]))) for i, j in kept]
 
 
 def _probe(check: CheckSet, variables: tuple[Var, ...], target: np.ndarray) -> np.ndarray:
@@ -72,10 +102,10 @@ def _probe(check: CheckSet, variables: tuple[Var, ...], target: np.ndarray) -> n
     columns = np.stack([check.columns[v] for v in variables], axis=1)
     _, distinct = np.unique(columns, axis=0, return_index=True)
     if len(distinct) <= _PROBE_ROWS:
-        return np.sort(distinct)
+        return np.random.default_rng(0).permutation(distinct)
     _, shown = np.unique(target, return_index=True)
     rest = np.random.default_rng(0).permutation(distinct)
-    return np.unique(np.concatenate([shown[: _PROBE_ROWS // 3], rest])[:_PROBE_ROWS])
+    return np.concatenate([shown[: _FEW_ROWS // 2], rest])[:_PROBE_ROWS]
 
 
 def _constants(expr: Expr) -> list[Const]:

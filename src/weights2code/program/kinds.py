@@ -7,7 +7,6 @@ whatever is said holds for every reachable state.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,9 @@ import numpy as np
 from weights2code.language import OPERATORS, Const, Domain, Expr, Op, Recurrence, Retrieval, Var, evaluate
 
 MOST_VALUES = 256
-MOST_ROWS = 2**16
+MOST_ROWS = 2**13
+#: A set that still grows after so many rounds is a counter, which has no bound.
+MOST_ROUNDS = 40
 
 _KEEP_INTEGERS = {"add", "sub", "mul", "neg", "abs", "relu", "max", "min", "clip", "mod", "where"}
 
@@ -52,6 +53,16 @@ class Kinds:
 def kinds_of(recurrence: Recurrence, domains: Sequence[Domain]) -> Kinds:
     """Analyse every input and step of a recurrence over the domains of its inputs."""
     return Kinds(_value_sets(recurrence, domains), _integer_names(recurrence, domains))
+
+
+def lag_of(recurrence: Recurrence, name: str) -> int:
+    """How far back formulas read `name`; a retrieval only looks at what is there, never before the start."""
+    lags = [0]
+    for step in recurrence.steps:
+        definition = step.definition
+        expr = definition.query if isinstance(definition, Retrieval) else definition
+        lags += [variable.lag for variable in expr.variables() if variable.name == name]
+    return max(lags)
 
 
 def _is_integer(expr: Expr, names: frozenset[str]) -> bool:
@@ -97,23 +108,23 @@ def _value_sets(recurrence: Recurrence, domains: Sequence[Domain]) -> dict[str, 
     for name, domain in zip(recurrence.inputs, domains, strict=True):
         if domain.discrete and domain.high - domain.low < MOST_VALUES:
             few[name] = {float(value) for value in domain.values()}
-    for name, depth in recurrence.depths().items():
+    for name in recurrence.depths():
         start = recurrence.start_of(name)
-        if depth and start != "first" and name in few:
+        if lag_of(recurrence, name) and start != "first" and name in few:
             few[name].add(float(start))
-    changed = True
+    rounds, changed = 0, True
     while changed:
-        changed = False
+        rounds, changed = rounds + 1, False
         for step in recurrence.steps:
             if step.name not in few:
                 continue
             values = _step_values(step.definition, few)
-            if values is None or len(values | few[step.name]) > MOST_VALUES:
+            grows = values is None or not values <= few[step.name]
+            if values is None or (grows and (rounds > MOST_ROUNDS or len(values) > MOST_VALUES)):
                 del few[step.name]
-                changed = True
-            elif not values <= few[step.name]:
+            else:
                 few[step.name] |= values
-                changed = True
+            changed = changed or grows
     return {name: tuple(sorted(values)) for name, values in few.items()}
 
 
@@ -121,16 +132,18 @@ def _step_values(definition: Expr | Retrieval, few: Mapping[str, set[float]]) ->
     if isinstance(definition, Retrieval):
         found = few.get(definition.value)
         return None if found is None else found | {float(definition.default)}
+    if isinstance(definition, Op) and OPERATORS[definition.name].boolean:
+        return {0.0, 1.0}
     variables = definition.variables()
     if any(variable.name not in few for variable in variables):
         return None
     choices = [sorted(few[variable.name]) for variable in variables]
     if math.prod(len(choice) for choice in choices) > MOST_ROWS:
         return None
-    rows = np.array(list(itertools.product(*choices)), dtype=float).reshape(-1, len(variables))
-    if not len(rows):
+    if not all(choices):
         return set()
+    grid = np.meshgrid(*choices, indexing="ij")
     with np.errstate(all="ignore"):
-        result = evaluate(definition, {v: rows[:, i] for i, v in enumerate(variables)})
+        result = evaluate(definition, dict(zip(variables, grid, strict=True)))
     values = {float(value) for value in np.unique(result)}
     return None if any(math.isnan(value) for value in values) else values

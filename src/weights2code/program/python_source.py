@@ -26,11 +26,29 @@ from weights2code.language import (
     number_text,
     python_text,
 )
-from weights2code.program.kinds import Kinds, kinds_of
+from weights2code.program.kinds import Kinds, kinds_of, lag_of
 
 WIDTH = 100
 
-_TAKEN = {"np", "t", "T", "data", "range", "int", "bool", "abs", "max", "min", "float", "ArrayLike"}
+#: What the generated text itself uses: neither the function nor a variable may be called so.
+_TAKEN = frozenset(
+    [
+        "np",
+        "ArrayLike",
+        "ValueError",
+        "T",
+        "t",
+        "data",
+        "range",
+        "len",
+        "int",
+        "bool",
+        "abs",
+        "max",
+        "min",
+        "table",
+    ]
+)
 
 
 def identifier(text: str) -> str:
@@ -38,7 +56,8 @@ def identifier(text: str) -> str:
     name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_") or "program"
     if name[0].isdigit():
         name = f"_{name}"
-    return f"{name}_" if keyword.iskeyword(name) or keyword.issoftkeyword(name) else name
+    taken = keyword.iskeyword(name) or keyword.issoftkeyword(name) or name in _TAKEN
+    return f"{name}_" if taken else name
 
 
 def readable_names(recurrence: Recurrence, function: str) -> dict[str, str]:
@@ -46,7 +65,7 @@ def readable_names(recurrence: Recurrence, function: str) -> dict[str, str]:
     names: dict[str, str] = {}
     for name in (*recurrence.inputs, *(step.name for step in recurrence.steps)):
         candidate = identifier(name)
-        while candidate in _TAKEN or candidate == function or candidate in names.values():
+        while candidate == function or candidate in names.values():
             candidate += "_"
         names[name] = candidate
     return names
@@ -78,7 +97,7 @@ def start_words(recurrence: Recurrence, names: Mapping[str, str]) -> str:
         start, label = recurrence.start_of(name), names.get(name, name)
         if start == "first":
             words.append(f"{label} = {label}[0]")
-        elif start != 0 and _lag_of(recurrence, name):
+        elif start != 0 and lag_of(recurrence, name):
             words.append(f"{label} = {_start_text(start)}")
     return f"before the start {', '.join(words)}" if words else ""
 
@@ -138,11 +157,12 @@ def _documentation(
         f"Verdict: {_sentence(verdict)}",
     ]
     wrapped = [line for fact in facts for line in textwrap.wrap(fact, WIDTH - 4, subsequent_indent="    ")]
-    if len(recurrence.steps) == 1:
+    if len(recurrence.steps) == 1 and len("; ".join(rule)) < WIDTH - 8:
         head = ["; ".join(rule)]
     else:
-        head = ["The rule, for t = 0, 1, 2, ...:", "", *(f"    {line}" for line in rule)]
-    if not start_words(recurrence, names) and any(_lag_of(recurrence, n) for n in names):
+        lines = [textwrap.wrap(line, WIDTH - 8, subsequent_indent="    ") for line in rule]
+        head = ["The rule, for t = 0, 1, 2, ...:", "", *(f"    {part}" for line in lines for part in line)]
+    if not start_words(recurrence, names) and any(lag_of(recurrence, n) for n in names):
         wrapped = ["Every value before the start is 0.", *wrapped]
     # nothing that a file or a column is called may end the docstring early
     text = "\n".join([*head, "", *wrapped]).replace("\\", "/").replace('"""', "'''")
@@ -168,16 +188,6 @@ def _start_text(start: Start, *, python: bool = False) -> str:
     return text.replace("inf", "np.inf") if python else text
 
 
-def _lag_of(recurrence: Recurrence, name: str) -> int:
-    """How far back formulas read `name`; a retrieval only looks at what is there, never before the start."""
-    lags = [0]
-    for step in recurrence.steps:
-        definition = step.definition
-        expr = definition.query if isinstance(definition, Retrieval) else definition
-        lags += [variable.lag for variable in expr.variables() if variable.name == name]
-    return max(lags)
-
-
 class _Body:
     """Writes the function's body for one recurrence."""
 
@@ -191,18 +201,18 @@ class _Body:
             for variable in definition_variables(step.definition)
             if variable.lag and (not isinstance(step.definition, Retrieval) or variable.lag > 1)
         }
-        read_back |= {name for name in recurrence.depths() if _lag_of(recurrence, name)}
+        read_back |= {name for name in recurrence.depths() if lag_of(recurrence, name)}
         steps = [step.name for step in recurrence.steps]
         # a local that is read only in its own turn of the loop needs no history: a plain variable will do
         self.arrays = [name for name in steps if name in read_back or name in recurrence.outputs]
         self.scalars = {name for name in steps if name not in self.arrays}
-        self.padded = {name for name in names if _lag_of(recurrence, name)}
+        self.padded = {name for name in names if lag_of(recurrence, name)}
 
     def lines(self, argument: str) -> list[str]:
         recurrence = self.recurrence
         return [
             *self._inputs(argument),
-            *(self._array(name) for name in self.arrays),
+            *self._arrays(),
             *(f"{self._table(i)} = {{}}  # the last value of each key" for i in range(self._tables())),
             "for t in range(T):",
             *(f"    {line}" for step in recurrence.steps for line in self._step(step)),
@@ -229,7 +239,7 @@ class _Body:
     def _columns(self, argument: str, columns: int) -> list[str]:
         """One array a column, with its start values at the end (`np.append` flattens)."""
         recurrence = self.recurrence
-        depth = max(_lag_of(recurrence, name) for name in recurrence.inputs)
+        depth = max(lag_of(recurrence, name) for name in recurrence.inputs)
         starts = [recurrence.start_of(name) for name in recurrence.inputs]
         labels = [self.names[name] for name in recurrence.inputs]
         split = f".reshape(-1, {columns}).T" if columns > 1 else ""
@@ -247,7 +257,7 @@ class _Body:
         return [f"{', '.join(labels)} = np.append({argument}, {rows}){split}  # {before}"]
 
     def _input_history(self, name: str) -> str:
-        label, depth = self.names[name], _lag_of(self.recurrence, name)
+        label, depth = self.names[name], lag_of(self.recurrence, name)
         if self.recurrence.start_of(name) == "first":
             rows = f"{label}[:1]" if depth == 1 else f"np.repeat({label}[:1], {depth})"
         else:
@@ -257,21 +267,31 @@ class _Body:
 
     def _before(self, name: str) -> str:
         """The comment that names what lies before the start."""
-        label, depth, start = self.names[name], _lag_of(self.recurrence, name), self.recurrence.start_of(name)
+        label, depth, start = self.names[name], lag_of(self.recurrence, name), self.recurrence.start_of(name)
         indices = ", ".join(f"{label}[-{lag}]" for lag in range(1, min(depth, 2) + 1))
         value = f"{label}[0]" if start == "first" else _start_text(start)
         return f"{indices}{', ...' if depth > 2 else ''} = {value}"
 
-    def _array(self, name: str) -> str:
-        label, depth = self.names[name], _lag_of(self.recurrence, name)
-        start = self.recurrence.start_of(name)
-        length = f"T + {depth}" if depth else "T"
-        if not depth or start == 0:
-            text = f"{label} = np.zeros({length})"
-        else:
+    def _arrays(self) -> list[str]:
+        """One line for all arrays that start alike: their zeros (or start values) include the past."""
+        lines = []
+        starts: dict[str, Start] = {
+            name: self.recurrence.start_of(name) if name in self.padded else 0.0 for name in self.arrays
+        }
+        for start in dict.fromkeys(starts.values()):
+            names = [name for name in self.arrays if starts[name] == start]
+            read = [name for name in names if name in self.padded]
+            if read:
+                self.padded |= set(names)
+            depth = max(lag_of(self.recurrence, name) for name in names)
+            length = f"T + {depth}" if depth else "T"
+            shape = length if len(names) == 1 else f"({len(names)}, {length})"
             value = _start_text(start, python=True)
-            text = f"{label} = np.full({length}, {value if '.' in value else f'{value}.0'})"
-        return f"{text}  # {self._before(name)}" if depth else text
+            value = value if "." in value else f"{value}.0"
+            made = f"np.zeros({shape})" if start == 0 else f"np.full({shape}, {value})"
+            comment = f"  # {'; '.join(self._before(name) for name in read)}" if read else ""
+            lines.append(f"{', '.join(self.names[name] for name in names)} = {made}{comment}")
+        return lines
 
     def _read(self, variable: Var) -> str:
         label = self.names[variable.name]
@@ -287,9 +307,7 @@ class _Body:
 
     def _table(self, index: int) -> str:
         label = "table" if self._tables() == 1 else f"table{index + 1}"
-        while label in self.names.values():
-            label += "_"
-        return label
+        return f"{label}_" if label in self.names.values() else label
 
     def _retrievals(self) -> list[tuple[str, Step, Retrieval]]:
         found = [step for step in self.recurrence.steps if isinstance(step.definition, Retrieval)]

@@ -176,6 +176,8 @@ class _Listing:
             bare = [self._expression(argument, index) for argument in expr.args]
             return f"{_CALLS[expr.name]}({', '.join(bare)})"
         parts = [self._operand(argument, index) for argument in expr.args]
+        if expr.name == "pow":
+            parts = [f"({part})" if part.startswith("-") else part for part in parts]
         if expr.name in _ARITHMETIC:
             return f"({parts[0]} {_ARITHMETIC[expr.name]} {parts[1]})"
         if expr.name in _COMPARISONS:

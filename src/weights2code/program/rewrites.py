@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import reduce
 from math import gcd, lcm
 
 from weights2code.language import OPERATORS, Const, Expr, Number, Op, op
@@ -52,11 +53,25 @@ def arranged(node: Expr) -> Expr:
     """Arguments of symmetric operators in reading order: the present before the past, numbers last."""
     if not isinstance(node, Op):
         return node
-    if OPERATORS[node.name].commutative and node.name not in ("add", "mul"):
-        return Op(node.name, tuple(sorted(node.args, key=sort_key)))
+    if node.name in ("and", "or", "max", "min"):
+        first, *others = sorted(_chain(node, node.name), key=sort_key)
+        return reduce(lambda left, right: Op(node.name, (left, right)), others, first)
+    if node.name in _MIRROR:
+        left, right = node.args
+        swap = isinstance(left, Const) or (node.name in ("eq", "ne") and sort_key(right) < sort_key(left))
+        return Op(_MIRROR[node.name], (right, left)) if swap else node
     if node.name == "abs" and isinstance(node.args[0], Op) and node.args[0].name == "sub":
         return Op("abs", (Op("sub", tuple(sorted(node.args[0].args, key=sort_key))),))
     return node
+
+
+def _chain(node: Expr, name: str) -> Iterator[Expr]:
+    """The operands of a chain such as a and b and c, however it is nested."""
+    if isinstance(node, Op) and node.name == name:
+        for argument in node.args:
+            yield from _chain(argument, name)
+    else:
+        yield node
 
 
 def _sums(node: Op) -> Iterator[Expr]:

@@ -9,6 +9,7 @@ in `equality`; nothing is trusted because of where it came from. (Design, "Extra
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 
 import numpy as np
 
@@ -39,10 +40,17 @@ def simplify(expr: Expr, domains: Mapping[Var, Domain], *, sympy: bool = False) 
     missing = [str(variable) for variable in variables if variable not in domains]
     if missing:
         raise ValueError(f"no domain is given for {', '.join(missing)}")
-    check = check_set({variable: domains[variable] for variable in variables})
+    return _simplified(expr, tuple((variable, domains[variable]) for variable in variables), sympy)
+
+
+@lru_cache(maxsize=512)
+def _simplified(expr: Expr, domains: tuple[tuple[Var, Domain], ...], sympy: bool) -> Expr:
+    """Remembered, because recurrences are simplified in several passes."""
+    check = check_set(dict(domains))
+    bits = {variable for variable, domain in domains if domain == BITS}
 
     def is_bit(node: Expr) -> bool:
-        return domains.get(node) == BITS if isinstance(node, Var) else False
+        return node in bits
 
     best = _arrange(expr)
     if not check.equal(expr, best):

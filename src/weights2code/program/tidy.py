@@ -253,11 +253,11 @@ def _replace_part(definition: Definition, part: Expr, name: Var) -> Definition:
 
 
 def rename_locals(recurrence: Recurrence) -> Recurrence:
-    """Locals called like nodes of a graph become r, s, u, ...; plain words stay."""
+    """Locals called like nodes of a graph (V3_MLP_L0M0) become r, s, u, ...; plain words stay."""
     free = _free_names(recurrence)
     table = {}
     for step in recurrence.steps:
-        plain = re.fullmatch(r"[a-z]{1,12}", step.name)
+        plain = re.fullmatch(r"[a-z][a-z0-9_]{0,11}", step.name)
         if step.name not in recurrence.outputs and not plain and free:
             table[step.name] = free.pop(0)
     steps = tuple(Step(table.get(s.name, s.name), _renamed(s.definition, table)) for s in recurrence.steps)
