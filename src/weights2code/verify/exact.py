@@ -13,6 +13,9 @@ import numpy as np
 
 from weights2code.language import OPERATORS, Const, Expr, Op, Recurrence, Var
 
+_MOST_POWER = 64
+_MOST_BITS = 20_000
+
 
 def exact_number(value: Any) -> Any:
     """An int or Fraction; a float is the decimal that it prints as, infinities stay floats."""
@@ -25,7 +28,15 @@ def exact_number(value: Any) -> Any:
 
 
 def exact_value(expr: Expr, values: Mapping[Var, Any]) -> Any:
-    """The value on exact numbers; only the branch that `where` takes is computed, as in Python text."""
+    """The value on exact numbers; only the branch that `where` takes is computed, as in Python text.
+
+    Roots and the like have no exact value and become floats, which whoever reads them can tell apart.
+
+    Raises
+    ------
+    ArithmeticError
+        If there is no value: a division by zero, infinity minus infinity.
+    """
     if isinstance(expr, Const):
         return exact_number(expr.value)
     if isinstance(expr, Var):
@@ -35,9 +46,16 @@ def exact_value(expr: Expr, values: Mapping[Var, Any]) -> Any:
         condition, yes, no = expr.args
         return exact_value(yes if exact_value(condition, values) else no, values)
     arguments = [exact_value(argument, values) for argument in expr.args]
-    if expr.name in ("sqrt", "exp", "log", "sin", "cos"):
-        raise ArithmeticError(f"{expr.name} has no exact value")
-    result = OPERATORS[expr.name].exact(*arguments)
+    if expr.name == "floor" and arguments[0] in (float("inf"), float("-inf")):
+        return arguments[0]
+    if expr.name == "pow" and not (isinstance(arguments[1], int) and abs(arguments[1]) <= _MOST_POWER):
+        with np.errstate(all="ignore"):
+            result = float(np.power(float(arguments[0]), float(arguments[1])))
+    else:
+        with np.errstate(all="ignore"):
+            result = OPERATORS[expr.name].exact(*arguments)
+    if result != result:
+        raise ArithmeticError(f"{expr.name} has no value")
     return result.numerator if isinstance(result, Fraction) and result.denominator == 1 else result
 
 
@@ -71,8 +89,16 @@ def read(machine: Recurrence, past: Mapping[str, list[Any]], variable: Var, t: i
 
 
 def run_exact(machine: Recurrence, x: np.ndarray) -> np.ndarray:
-    """The outputs for inputs of shape (n, T, columns), rounded to float64 only at the end."""
-    rows = [exact_trace(machine, sequence) for sequence in x.tolist()]
+    """The outputs for inputs of shape (n, T, columns), rounded to float64 only at the end.
+
+    Raises
+    ------
+    ArithmeticError
+        If something has no value, or more digits than anybody would wait for.
+    """
+    rows = [exact_trace(machine, sequence, most_bits=_MOST_BITS) for sequence in x.tolist()]
+    if any(len(values) < x.shape[1] for trace in rows for values in trace.values()):
+        raise ArithmeticError(f"numbers of more than {_MOST_BITS} bits")
     result = [
         [[_float(trace[name][t]) for name in machine.outputs] for t in range(x.shape[1])] for trace in rows
     ]

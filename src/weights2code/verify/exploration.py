@@ -265,13 +265,16 @@ class _Search:
 
     def _packed(self, new: np.ndarray) -> np.ndarray:
         """Each state as one integer; the fields grow with the tables, and old keys are made anew then."""
-        if any(len(self.values[name].number) > 1 << self.bits.get(name, 0) for name in self.values):
+        if any(len(values.number) > self._room(name) for name, values in self.values.items()):
             for name, values in self.values.items():
                 self.bits[name] = max(self.bits.get(name, 0), len(values.number).bit_length() + 1)
             if sum(self.bits[variable.name] for variable in self.state) > 63:
                 raise _Refused("the state is too wide")
             self.visited = {key for rows in self.seen_rows for key in self._keys(rows).tolist()}
         return self._keys(new)
+
+    def _room(self, name: str) -> int:
+        return 1 << self.bits[name] if name in self.bits else 0
 
     def _keys(self, rows: np.ndarray) -> np.ndarray:
         keys = np.zeros(len(rows), dtype=np.int64)

@@ -130,6 +130,8 @@ class _Prover:
             self.inside.append(inside)
             advanced = self.transition.advance(before, inputs)
             self.states.append(advanced.state)
+            if len(self.tape) >= self.base and any(isinstance(v, float) for v in advanced.state.values()):
+                raise Unsupported("an infinite value stays in the state")  # symbols stand for numbers only
             model = self._counterexample(self.inside, [advanced.correct])
             if model is not None:
                 return tuple(
@@ -218,8 +220,8 @@ class _Prover:
                 for g, goal in open_goals.items()
                 if self.z3.is_false(model.eval(goal, model_completion=True))
             }
-            if not false:
-                raise _GaveUp("z3 gave a model that decides nothing")
+            if not false:  # a model that z3 cannot evaluate
+                return self._cut_singly(assumptions, open_goals, relations, facts, dropped)
             dropped |= false
             open_goals = {guess: goal for guess, goal in open_goals.items() if guess not in false}
         return [r for r in relations if r not in dropped], [f for f in facts if f not in dropped]

@@ -60,6 +60,9 @@ def product(reference: Recurrence, program: Recurrence, domains: tuple[Domain, .
     machines = (reference, program)
     for i, name in enumerate(names):
         starts: list[Start] = [machine.start_of(machine.inputs[i]) for machine in machines]
+        for side, machine in enumerate(machines):
+            if not _reads_start(machine, machine.inputs[i]):
+                starts[side] = starts[1 - side]
         # "first" only works on inputs, so the side that wants it keeps the input when the two disagree.
         owner = 1 if starts[1] == "first" else 0
         start[name] = starts[owner]
@@ -67,7 +70,7 @@ def product(reference: Recurrence, program: Recurrence, domains: tuple[Domain, .
             if starts[side] == starts[owner]:
                 renames[side][machine.inputs[i]] = name
             else:
-                copy = f"{'rp'[side]}.{name}"
+                copy = f"{'rp'[side]}.{name}'"  # not an identifier, so no step has the name already
                 copies.append(Step(copy, Var(name)))
                 start[copy] = starts[side]
                 renames[side][machine.inputs[i]] = copy
@@ -81,6 +84,15 @@ def product(reference: Recurrence, program: Recurrence, domains: tuple[Domain, .
     outputs = [[renames[side][name] for name in machine.outputs] for side, machine in enumerate(machines)]
     joint = Recurrence(names, tuple(steps), tuple(outputs[0] + outputs[1]), start)
     return Product(live(joint), domains, tuple(zip(*outputs, strict=True)))
+
+
+def _reads_start(machine: Recurrence, name: str) -> bool:
+    """Whether a formula reads the name before the start; retrievals look no further than the start."""
+    for step in machine.steps:
+        formula = step.definition.query if isinstance(step.definition, Retrieval) else step.definition
+        if any(v.name == name and v.lag for v in formula.variables()):
+            return True
+    return False
 
 
 def _renamed(definition: Definition, names: Mapping[str, str]) -> Definition:

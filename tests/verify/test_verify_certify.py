@@ -1,0 +1,257 @@
+"""The verdicts as a whole: order of the methods, tests, enumeration, own data, three-way agreement."""
+
+import json
+
+import numpy as np
+import pytest
+
+from weights2code.language import (
+    BITS,
+    Const,
+    Recurrence,
+    Step,
+    Var,
+    integers,
+    minimum,
+    op,
+    reals,
+    where,
+)
+from weights2code.tasks import get
+from weights2code.verify import Certificate, certify, certify_on_data, compare, run_tests, three_way
+from weights2code.verify.exhaustive import all_sequences, enumerate_all, longest_length
+
+x, x1, y1 = Var("x"), Var("x", 1), Var("y", 1)
+n, s = Var("n"), Var("s")
+
+
+def machine(definition, inputs=("x",), start=None, **locals_):
+    steps = [Step(name, value) for name, value in locals_.items()] + [Step("y", definition)]
+    return Recurrence(inputs, tuple(steps), ("y",), start or {})
+
+
+def verdict(reference, program, *domains, length=10, whole=True, **options):
+    return certify(
+        program, reference=reference, domains=domains, length=length, integer_outputs=whole, **options
+    )
+
+
+SUM = machine(y1 + x)
+
+
+def wrong_at_the_end(program, reference, example):
+    inputs = np.array([example])
+    return abs(program.run(inputs) - reference.run(inputs))[0, -1].max() > 0
+
+
+def test_the_method_says_what_was_done():
+    parity = verdict(machine((x + y1) % 2), machine(x + y1 - 2 * x * y1), BITS)
+    assert parity.verdict == "proved"
+    assert "2 states" in parity.method
+    total = verdict(SUM, machine(s, s=Var("s", 1) + x), BITS)
+    assert (total.verdict, total.covers) == ("proved", "every length")
+    assert "induction" in total.method
+    assert any("r.y[t-1] == p.s[t-1]" in note for note in total.notes)
+    assert total.lengths == (10, 40, 100)
+    assert (total.accuracy, total.rmse, total.max_abs_error) == (1.0, 0.0, 0.0)
+    same = verdict(SUM, SUM, BITS)
+    assert "names" in same.method
+
+
+def test_certificates_are_json_and_repeatable():
+    made = [verdict(SUM, machine(s, s=Var("s", 1) + x), BITS, seed=3) for _ in range(2)]
+    assert made[0] == made[1]
+    assert Certificate.from_dict(json.loads(json.dumps(made[0].to_dict()))) == made[0]
+    assert {"python", "numpy", "z3", "sympy", "weights2code"} <= set(made[0].versions)
+
+
+def test_a_wrong_program_fails_with_a_counterexample():
+    wrong = machine(y1 + x + (x > 8))
+    found = verdict(SUM, wrong, integers(0, 9))
+    assert found.verdict == "failed"
+    assert wrong_at_the_end(wrong, SUM, found.counterexample)
+    assert 0 < (found.accuracy or 0) < 1
+
+
+def test_the_sampler_does_not_hide_the_rest_of_the_domain():
+    def low(rng, count, length):
+        return rng.integers(0, 5, (count, length, 1)).astype(float)
+
+    capped = machine(y1 + minimum(x, 5))
+    assert verdict(SUM, capped, integers(0, 9), sampler=low).verdict == "failed"
+    assert verdict(SUM, capped, integers(0, 5), sampler=low).verdict == "proved"
+
+
+def test_short_agreement_is_not_enough():
+    clock = machine(where(n > 50, 0, y1 + x), n=Var("n", 1) + 1)
+    found = verdict(SUM, clock, BITS)
+    assert found.verdict == "failed"
+    assert len(found.counterexample or ()) == 51
+    # Beyond the tests, on a finite machine, exploration still finds it.
+    slow = machine(where(n >= 600, 1 - x, x), n=minimum(Var("n", 1) + 1, 600))
+    found = verdict(machine(x), slow, BITS)
+    assert found.verdict == "failed"
+    assert len(found.counterexample or ()) == 600
+    # And on an infinite one nothing is claimed beyond what was run.
+    never = machine(where(n >= 600, 0, y1 + x), n=Var("n", 1) + 1)
+    assert verdict(SUM, never, integers(0, 9), time_limit=0.3).verdict == "tested"
+
+
+def test_float_rounding_is_not_proved_away():
+    # As numbers 0.1 + 0.2 is 0.3, and the count is right; as floats it is not.
+    count = machine(y1 + 1 + 0 * x)
+    fragile = machine(y1 + (0.1 * x + 0.2 * x).equals(0.3 * x))
+    assert verdict(count, fragile, integers(0, 9)).verdict == "failed"
+    assert verdict(count, fragile, integers(0, 0), time_limit=0.2).verdict != "proved"  # by luck at 0
+
+
+def test_outputs_that_round_right_are_tested_not_proved():
+    near = machine(x + 0.01)
+    found = verdict(machine(x), near, integers(0, 9))
+    assert found.verdict == "tested"
+    assert found.max_abs_error == pytest.approx(0.01)
+    assert any("not exact" in note for note in found.notes)
+    assert verdict(machine(x), near, BITS, length=5).verdict == "exhaustive"
+
+
+def test_real_outputs_are_judged_by_the_tolerance():
+    average = get("exponential_moving_average")
+    close = machine(0.3001 * x + 0.7 * y1)
+    options = {"length": 10, "whole": False}
+    found = verdict(average.machine, close, *average.domains, **options)
+    assert found.verdict == "tested"
+    assert found.accuracy is None
+    assert 0 < found.rmse < 1e-3
+    assert verdict(average.machine, close, *average.domains, tolerance=1e-6, **options).verdict == "failed"
+    exact = verdict(average.machine, machine(0.3 * x + 0.7 * y1), *average.domains, **options)
+    assert exact.verdict == "proved"
+    assert "rounds" in exact.method
+
+
+@pytest.mark.slow
+def test_machines_beyond_every_proof_are_enumerated():
+    palindrome = get("Bit_Palindrome")
+    flipped = Recurrence(
+        palindrome.machine.inputs,
+        tuple(
+            Step(step.name, 1 - op("not", step.definition)) if step.name == "y" else step
+            for step in palindrome.machine.steps
+        ),
+        palindrome.machine.outputs,
+        palindrome.machine.start,
+    )
+    found = certify(
+        flipped,
+        reference=palindrome.machine,
+        domains=palindrome.domains,
+        sampler=palindrome.sampler,
+        length=palindrome.length,
+        integer_outputs=True,
+        time_limit=0.5,
+    )
+    assert found.verdict in ("exhaustive", "proved")
+    assert any("exact integers" in note for note in found.notes)
+
+
+def test_numbers_beyond_float64_are_run_exactly():
+    magnetic = get("magnetic")
+    found = run_tests(magnetic.machine, magnetic.machine, magnetic.domains, length=12, whole=True, count=8)
+    assert found.exact
+    assert "exact integers" in found.notes[0]
+
+
+def test_enumeration_sees_every_sequence_once():
+    domains = (BITS, integers(0, 2))
+    found = np.concatenate(list(all_sequences(domains, 3, rows=50)))
+    assert found.shape == (216, 3, 2)
+    assert len(np.unique(found.reshape(216, -1), axis=0)) == 216
+    assert longest_length(domains, 216) == 3
+    assert longest_length((reals(0, 1),), 10**6) == 0
+
+
+def test_enumeration_finds_the_one_wrong_sequence():
+    last = machine(op("and", x.equals(1), n.equals(31)), n=2 * Var("n", 1) + x)
+    result = enumerate_all(last, machine(Const(0) * x), (BITS,), whole=True, length=5)
+    assert result.counterexample == ((1.0,),) * 5
+    assert enumerate_all(last, machine(Const(0) * x), (BITS,), whole=True, length=4).counterexample is None
+
+
+def test_the_discrete_model_has_its_own_numbers():
+    def model(inputs):
+        return np.cumsum(inputs, axis=1) + 0.25
+
+    found = verdict(SUM, machine(s, s=Var("s", 1) + x), BITS, discrete_model=model)
+    assert found.model is not None
+    assert found.model.rmse == pytest.approx(0.25)
+    assert found.model.accuracy == 1.0
+    assert found.rmse == 0.0
+
+
+def sequences(rng, noise=0.0, lengths=(3, 7, 7)):
+    for length in lengths * 20:
+        inputs = rng.uniform(0, 1, (length, 1))
+        yield inputs, np.cumsum(inputs, axis=0) + noise * rng.standard_normal((length, 1))
+
+
+def test_own_data_is_tested_never_proved():
+    rng = np.random.default_rng(0)
+    found = certify_on_data(SUM, sequences(rng), integer_outputs=False)
+    assert (found.verdict, found.lengths, found.sequences) == ("tested", (3, 7), 60)
+    assert found.domain == ()
+    off = certify_on_data(machine(y1 + 1.1 * x), sequences(rng), integer_outputs=False)
+    assert off.verdict == "failed"
+    assert off.counterexample is not None
+    assert certify_on_data(
+        machine(y1 + 1.1 * x), sequences(rng), integer_outputs=False, tolerance=0.5
+    ).verified
+
+
+def test_own_data_may_be_noisy():
+    rng = np.random.default_rng(1)
+    noisy = list(sequences(rng, noise=0.1))
+    assert certify_on_data(SUM, noisy, integer_outputs=False).verdict == "failed"
+    assert certify_on_data(SUM, noisy, integer_outputs=False, noise=0.1).verdict == "tested"
+    assert certify_on_data(machine(y1 + 0.8 * x), noisy, integer_outputs=False, noise=0.1).verdict == "failed"
+
+
+def test_own_data_in_whole_numbers_is_rounded():
+    pairs = [(np.array([[1.0], [2.0]]), np.array([[1.0], [3.0]]))] * 9
+    pairs.append((np.array([[1.0], [2.0]]), np.array([[1.0], [4.0]])))
+    found = certify_on_data(SUM, pairs, integer_outputs=True)
+    assert (found.verdict, found.accuracy) == ("failed", 0.95)
+    assert found.counterexample == ((1.0,), (2.0,))
+    assert certify_on_data(SUM, pairs, integer_outputs=True, tolerance=0.05).verdict == "tested"
+
+
+def test_own_data_of_the_wrong_shape_is_refused():
+    with pytest.raises(ValueError, match="no sequences"):
+        certify_on_data(SUM, [], integer_outputs=True)
+    with pytest.raises(ValueError, match="columns"):
+        certify_on_data(SUM, [(np.zeros(3), np.zeros(3))], integer_outputs=True)
+
+
+def test_answers_that_are_no_numbers_are_infinitely_wrong():
+    found = compare([(np.array([[[np.nan]]]), np.array([[[1.0]]]))], whole=True)
+    assert (found.max_abs_error, found.accuracy) == (np.inf, 0.0)
+    zero = verdict(machine(x), machine(x * (x / x)), BITS)
+    assert zero.verdict == "failed"
+    assert zero.counterexample == ((0.0,),)
+
+
+def test_three_ways_to_the_same_numbers():
+    inputs = [np.arange(length, dtype=float)[:, None] for length in (1, 4, 9)]
+
+    def text(batch):
+        return [np.cumsum(one[:, 0]) for one in batch]
+
+    def model(batch):
+        return np.cumsum(batch, axis=1) + 0.5
+
+    found = three_way(SUM, text, inputs, integer_outputs=True, discrete_model=model)
+    assert found.text_agrees
+    assert found.text.max_abs_error == 0.0
+    assert found.model is not None
+    assert found.model.max_abs_error == 0.5
+    off = three_way(SUM, lambda batch: [one[:, 0] for one in batch], inputs, integer_outputs=True)
+    assert not off.text_agrees
+    assert off.model is None

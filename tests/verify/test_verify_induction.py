@@ -1,0 +1,213 @@
+"""Induction, identity and the analysis of rounding, each by itself, and what they must refuse."""
+
+from fractions import Fraction
+from math import inf
+
+import numpy as np
+import pytest
+
+from weights2code.language import (
+    BITS,
+    Const,
+    Recurrence,
+    Retrieval,
+    Step,
+    Var,
+    integers,
+    maximum,
+    minimum,
+    op,
+    reals,
+    where,
+)
+from weights2code.verify import product, prove_by_induction
+from weights2code.verify.exact import exact_number, exact_trace, run_exact
+from weights2code.verify.facts import affine_relations, observe
+from weights2code.verify.identity import same_up_to_algebra, same_up_to_names
+from weights2code.verify.precision import decisions_are_exact, values_are_exact
+
+x, x1, y1 = Var("x"), Var("x", 1), Var("y", 1)
+n, s = Var("n"), Var("s")
+DIGITS, UNIT = integers(0, 9), reals(0, 1)
+
+
+def machine(definition, inputs=("x",), start=None, **locals_):
+    steps = [Step(name, value) for name, value in locals_.items()] + [Step("y", definition)]
+    return Recurrence(inputs, tuple(steps), ("y",), start or {})
+
+
+def induction(reference, program, *domains, **options):
+    return prove_by_induction(product(reference, program, domains), **options)
+
+
+SUM = machine(y1 + x)
+
+
+def test_the_invariant_is_part_of_the_proof():
+    result = induction(SUM, machine(s, s=Var("s", 1) + x), DIGITS)
+    assert result.outcome == "equal"
+    assert result.invariant == ("[r.y[t-1] == p.s[t-1]]",)
+
+
+def test_relations_are_exact_and_solved_for_the_reference():
+    twice = machine(2 * s + Fraction(1, 3), s=Var("s", 1) + x)
+    relations = affine_relations(observe(product(twice, SUM, (UNIT,)), seed=0))
+    assert [str(relation.as_fact()) for relation in relations] == ["[r.s[t-1] == p.y[t-1]]"]
+
+
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_a_wrong_start_is_found_in_the_base_case(steps):
+    late = machine(y1 + x + Var("late", steps), late=Const(0), start={"late": 1})
+    result = induction(SUM, late, DIGITS)
+    assert result.outcome == "different"
+    assert len(result.counterexample or ()) == 1
+
+
+def test_a_difference_that_comes_late_is_not_proved_away():
+    # The clock runs for 50 positions; no base case reaches it, and no true invariant hides it.
+    clock = machine(where(n > 50, 0, y1 + x), n=Var("n", 1) + 1)
+    assert induction(SUM, clock, DIGITS).outcome == "unknown"
+
+
+def test_infinite_starts_fold_away_or_are_refused():
+    smallest = machine(minimum(y1, x), start={"y": inf})
+    other = machine(where(x <= y1, x, y1), start={"y": inf})
+    assert induction(smallest, other, integers(-5, 5)).outcome == "equal"
+    # This state stays infinite for ever, and infinity is not a number that the step may stand for.
+    stuck = machine(where(Var("u") > 1000, x, 0), u=maximum(Var("u", 1), x), start={"u": inf})
+    assert induction(machine(x), stuck, DIGITS).outcome == "unknown"
+    lazy = machine(minimum(y1, where(x > 3, x, inf)), start={"y": inf})
+    assert induction(lazy, lazy, DIGITS).outcome == "unknown"
+
+
+def test_repeated_starts():
+    first = machine(x - Var("x", 2), start={"x": "first"})
+    chained = machine(x - Var("a", 1), a=x1, start={"x": "first"})
+    assert induction(first, machine(-(Var("x", 2) - x), start={"x": "first"}), UNIT).outcome == "equal"
+    result = induction(first, chained, UNIT)
+    assert result.outcome == "different"  # the copy is 0 before the start, where the input repeats
+    assert len(result.counterexample or ()) <= 2
+
+
+def test_mod_of_negatives_is_floored():
+    total = machine(s % -3, s=Var("s", 1) + x)
+    low = integers(-4, 4)
+    floored = machine(s + 3 * op("floor", s / -3), s=Var("s", 1) + x)
+    assert induction(total, floored, low).outcome == "equal"
+    assert induction(total, machine(-((-s) % 3), s=Var("s", 1) + x), low).outcome == "equal"
+    assert induction(total, machine(s % 3, s=Var("s", 1) + x), low).outcome == "different"
+
+
+def test_a_divisor_must_be_shown_to_differ_from_zero():
+    mean = machine(s / n, s=Var("s", 1) + x, n=Var("n", 1) + 1)
+    assert (
+        induction(mean, machine((1 / n) * s, s=Var("s", 1) + x, n=Var("n", 1) + 1), UNIT).outcome == "equal"
+    )
+    shifted = machine(s / n, s=Var("s", 1) + x, n=Var("n", 1) + 1, start={"n": -3})
+    assert induction(shifted, shifted, UNIT).outcome != "equal"  # n is 0 at the third position
+    guarded = machine(where(n.equals(0), 0, s / n), s=Var("s", 1) + x, n=Var("n", 1) + 1, start={"n": -3})
+    assert induction(guarded, guarded, UNIT).outcome == "equal"
+
+
+def test_decimals_mean_what_they_say():
+    thirds = machine(Const(Fraction(3, 10)) * x + Const(Fraction(7, 10)) * y1)
+    assert induction(thirds, machine(0.3 * x + 0.7 * y1), UNIT).outcome == "equal"
+    assert induction(thirds, machine(0.3 * x + 0.7000001 * y1), UNIT).outcome != "equal"
+
+
+def test_retrievals_become_cells():
+    found = machine(Retrieval("key", "value", Var("query")), ("key", "value", "query"))
+    cells = machine(
+        where(Var("query").equals(1), Var("b", 1), Var("a", 1)),
+        ("key", "value", "query"),
+        a=where(Var("key").equals(0), Var("value"), Var("a", 1)),
+        b=where(Var("key").equals(0), Var("b", 1), Var("value")),
+    )
+    assert induction(found, cells, BITS, integers(0, 99), BITS).outcome == "equal"
+    assert induction(found, cells, UNIT, UNIT, UNIT).outcome == "unknown"
+
+
+def test_what_z3_cannot_say_is_unknown():
+    power = machine(op("pow", x, x1))
+    assert induction(power, power, UNIT).outcome == "unknown"
+    parity, total = machine((x + y1) % 2), machine(s % 2, s=Var("s", 1) + x)
+    assert induction(parity, total, BITS, time_limit=0.0).reason == "out of time"
+    assert induction(parity, total, BITS).outcome == "equal"
+    deep = machine(Var("x", 40))
+    assert "look back" in induction(deep, deep, DIGITS).reason
+
+
+def test_roots_and_sines_are_functions_like_any_other():
+    root = machine(op("sqrt", x + x1))
+    assert induction(root, machine(op("sqrt", x1 + x)), UNIT).outcome == "equal"
+    assert induction(root, machine(op("sqrt", x1 + x)), reals(-1, 1)).outcome != "equal"  # not always defined
+    assert induction(machine(op("sin", x)), machine(op("cos", x)), UNIT).outcome != "equal"
+
+
+def test_names_are_enough_for_equal_machines():
+    one = machine(Retrieval("u", "x", x1), u=(x * 0.1) % 0.3)
+    two = machine(Retrieval("v", "x", x1), w=x, v=(Var("w") * 0.1) % 0.3)
+    renamed = Recurrence(("z",), tuple(_renamed(one, {"x": "z", "u": "a", "y": "b"})), ("b",))
+    assert same_up_to_names(product(one, renamed, (UNIT,)))
+    assert not same_up_to_names(product(one, two, (UNIT,)))  # equal, but not by names alone
+    other_start = Recurrence(("x",), one.steps, ("y",), {"u": 1})
+    assert not same_up_to_names(product(one, other_start, (UNIT,)))
+    swapped = Recurrence(("a", "b"), (Step("y", Var("a") - Var("b")),), ("y",))
+    assert not same_up_to_names(product(swapped, Recurrence(("b", "a"), swapped.steps, ("y",)), (BITS, BITS)))
+
+
+def _renamed(source, names):
+    for step in source.steps:
+        d = step.definition
+        if isinstance(d, Retrieval):
+            query = d.query.substitute({v: Var(names[v.name], v.lag) for v in d.query.variables()})
+            yield Step(names[step.name], Retrieval(names[d.key], names[d.value], query, d.gap, d.default))
+        else:
+            yield Step(names[step.name], d.substitute({v: Var(names[v.name], v.lag) for v in d.variables()}))
+
+
+def test_algebra_knows_trigonometry():
+    squares = machine(op("sin", y1) * op("sin", y1) + op("cos", y1) ** 2 + x)
+    assert same_up_to_algebra(product(squares, machine(x + 1), (UNIT,)))
+    assert not same_up_to_algebra(product(squares, machine(x + 2), (UNIT,)))
+    assert not same_up_to_algebra(product(machine(x + y1), machine(x + 2 * y1 - Var("y", 2)), (UNIT,)))
+
+
+def test_algebra_leaves_what_may_fail_at_a_point():
+    assert not same_up_to_algebra(product(machine(x * 0 + 1), machine(x / x), (UNIT,)))
+    assert not same_up_to_algebra(product(machine(x), machine(op("floor", x)), (DIGITS,)))
+    assert not same_up_to_algebra(
+        product(SUM, Recurrence(SUM.inputs, SUM.steps, ("y",), {"y": inf}), (UNIT,))
+    )
+
+
+def test_rounding_that_could_change_a_decision():
+    assert not decisions_are_exact(machine((0.1 * x + 0.2 * x).equals(0.3 * x)))
+    assert not decisions_are_exact(machine(op("floor", 0.29 * x)))
+    assert not decisions_are_exact(machine(where(y1 * 0.1 > 1, 1, 0)))
+    assert not decisions_are_exact(machine((x / 3) % 2))
+    assert not decisions_are_exact(machine((s > 3) * x, s=Var("s", 1) * 0.7 + x))
+    assert decisions_are_exact(machine((s / n) > 0.3, s=Var("s", 1) + x, n=Var("n", 1) + 1))
+    assert decisions_are_exact(machine(op("floor", x / 3) + 0.3 * x))
+    assert decisions_are_exact(machine((x * 0.5 + 0.25) >= 1))
+
+
+def test_values_that_float64_holds():
+    assert values_are_exact(machine(0.5 * (x + x1 + abs(x - x1))))
+    assert values_are_exact(machine(x**3 - 2 * y1))
+    assert not values_are_exact(machine(x / 3))
+    assert not values_are_exact(machine(0.1 * x))
+    assert not values_are_exact(machine(op("sqrt", x)))
+    assert not values_are_exact(machine(x1, start={"x": 0.1, "y": 0.1}))
+
+
+def test_exact_runs_take_decimals_at_their_word_and_only_the_branch_that_counts():
+    assert exact_number(0.1) * 3 == Fraction(3, 10)
+    trace = exact_trace(machine(where(x.equals(0), 7, 1 / x)), [[0], [3]])
+    assert trace["y"] == [7, Fraction(1, 3)]
+    with pytest.raises(ZeroDivisionError):
+        exact_trace(machine(1 / x), [[0]])
+    doubled = machine(where(y1.equals(0), 1, 2 * y1))
+    assert run_exact(doubled, np.zeros((1, 70, 1)))[0, -1, 0] == 2.0**69
+    with pytest.raises(ArithmeticError, match="bits"):
+        run_exact(machine(where(y1.equals(0), 3, y1 * y1)), np.zeros((1, 100, 1)))
