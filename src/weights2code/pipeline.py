@@ -10,20 +10,31 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weights2code.data import Problem, Sequences, from_arrays, from_task
-from weights2code.errors import NotExtracted
-from weights2code.explain.explanation import ExplainedGraph, explain, match_routers, require_matches
+from weights2code.data import Problem, Sequences, from_arrays
+from weights2code.errors import InputError, NotExtracted
+from weights2code.explain.explanation import explain, match_routers, require_matches
 from weights2code.graph import DiscreteGraph, prune_by_effect
 from weights2code.language import Expr, Recurrence
 from weights2code.program import Program, simplify_recurrence
 from weights2code.program.assembly import Assembly
 from weights2code.program.direct import direct_recurrences
+from weights2code.results import (
+    Extraction,
+    Outcome,
+    certificate_dict,
+    leave,
+    read_extraction,
+    stored,
+    text_problems,
+)
+from weights2code.run_folder import CERTIFICATE, MODEL, PROGRAM, RunFolder
 from weights2code.settings import Settings
+from weights2code.source import problem_of
 from weights2code.verify import Certificate, certify, certify_on_data
 
 if TYPE_CHECKING:
@@ -32,82 +43,92 @@ if TYPE_CHECKING:
 #: Members of a rung that are worth explaining, and the relative hard loss from which one is.
 MEMBERS_TRIED = 3
 PROMISING = 0.02
-#: Seconds for the regressions of one member and for the proof of one program.
+#: Seconds for the regressions of one member, for the proof of one program, and for its listing.
 REGRESSION_SECONDS = 4.0
 PROOF_SECONDS = 5.0
+EXPLANATION_SECONDS = 1.5
 #: Recurrences with more nodes than this are written as they are: nobody will read them anyway.
 SIMPLIFIED = 120
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Extraction:
-    """What one member gave: its pruned graph, its explanation, and the best program made of it."""
-
-    graph: DiscreteGraph
-    explained: ExplainedGraph | None
-    program: Program
-    certificate: Certificate
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
-    """The end of a run; `exit_code` is the command's."""
-
-    extraction: Extraction | None
-    trained: Trained | None
-    attempts: tuple[str, ...]
-    seconds: float
-
-    @property
-    def program(self) -> Program | None:
-        return self.extraction.program if self.extraction else None
-
-    @property
-    def certificate(self) -> Certificate | None:
-        return self.extraction.certificate if self.extraction else None
-
-    @property
-    def exit_code(self) -> int:
-        if self.extraction is None:
-            return 3
-        return 0 if self.extraction.certificate.verified else 1
-
-    @property
-    def message(self) -> str:
-        if self.extraction is None:
-            return "no program could be extracted; " + (
-                self.attempts[-1] if self.attempts else "nothing was tried"
-            )
-        return self.extraction.certificate.explain()
-
-
-def problem_of(source: str, settings: Settings, samples: int = 8192) -> tuple[Problem, Any]:
-    """The problem that a task's name stands for, and the paper's settings of it."""
-    from weights2code.tasks import get
-
-    task = get(source)
-    return from_task(task, samples, settings.seed, length=settings.length), task.paper
+def run(
+    source: str, settings: Settings, folder: RunFolder | None = None, progress: Progress | None = None
+) -> Outcome:
+    """All stages for a built-in task; with a folder, everything is left there."""
+    problem = problem_of(source, settings)
+    return search(problem, settings, folder, progress)
 
 
 def search(
-    problem: Problem, settings: Settings, paper: Any = None, progress: Progress | None = None
+    problem: Problem, settings: Settings, folder: RunFolder | None = None, progress: Progress | None = None
 ) -> Outcome:
     """Climb the ladder until a program is verified, or the time is up."""
-    from weights2code.training.search import climb
+    from weights2code.training.train import best as best_rung
+    from weights2code.training.train import rungs_of
 
+    if folder and folder.trained and folder.has(CERTIFICATE):
+        return stored(folder, problem)
     began = time.monotonic()
     attempts: list[str] = []
     best: tuple[Extraction, Trained] | None = None
-    last: Trained | None = None
-    for trained in climb(problem, settings, paper, progress=progress):
-        last = trained
+    climbed: list[Trained] = []
+    for trained in rungs_of(problem, settings, folder, progress):
+        climbed.append(trained)
         for extraction in extractions(trained, problem, settings, attempts):
             if best is None or better(extraction.certificate, best[0].certificate):
                 best = extraction, trained
-            if extraction.certificate.verified:
-                return Outcome(extraction, trained, tuple(attempts), time.monotonic() - began)
-    extraction, chosen = best if best else (None, last)
-    return Outcome(extraction, chosen, tuple(attempts), time.monotonic() - began)
+        if best is not None and best[0].certificate.verified:
+            break
+    extraction, chosen = best if best else (None, best_rung(climbed))
+    if extraction:
+        extraction = with_explanation(extraction, problem)
+    outcome = Outcome(extraction, chosen, tuple(attempts), time.monotonic() - began)
+    if folder:
+        chosen.save(folder.file(MODEL))
+        leave(outcome, problem, folder)
+        folder.drop_checkpoint()
+    return outcome
+
+
+def extract(folder: RunFolder, progress: Progress | None = None) -> Outcome:
+    """Extract and certify the model of a run folder."""
+    from weights2code.training.search import Trained
+
+    began = time.monotonic()
+    if not folder.has(MODEL):
+        raise InputError(f"{folder.path} holds no trained model; train it with `w2c train {folder.source}`.")
+    problem = problem_of(folder.source, folder.settings)
+    trained = Trained.load(folder.file(MODEL))
+    attempts: list[str] = []
+    best: Extraction | None = None
+    for extraction in extractions(trained, problem, folder.settings, attempts, everything=True):
+        if best is None or better(extraction.certificate, best.certificate):
+            best = extraction
+    if best:
+        best = with_explanation(best, problem)
+    outcome = Outcome(best, trained, tuple(attempts), time.monotonic() - began)
+    leave(outcome, problem, folder)
+    return outcome
+
+
+def verify(folder: RunFolder) -> Outcome:
+    """Certify again the program of a run folder: the text itself is run, against its own formula too."""
+    began = time.monotonic()
+    problem = problem_of(folder.source, folder.settings)
+    extraction = read_extraction(folder, problem)
+    program, graph = extraction.program, extraction.graph
+    certificate = certificate_of(program.recurrence, graph, problem, folder.settings.seed)
+    problems = text_problems(folder.file(PROGRAM), program, problem)
+    if problems:
+        certificate = replace(
+            certificate, verdict="failed", method=f"{PROGRAM} is not the program: {problems}"
+        )
+    program = program.with_verdict(certificate.explain())
+    extraction = replace(extraction, program=program, certificate=certificate)
+    folder.write_json(CERTIFICATE, certificate_dict(extraction))
+    if not problems:
+        folder.write(PROGRAM, program.source())
+    return Outcome(extraction, None, (), time.monotonic() - began)
 
 
 def better(one: Certificate, other: Certificate) -> bool:
@@ -115,19 +136,22 @@ def better(one: Certificate, other: Certificate) -> bool:
 
 
 def extractions(
-    trained: Trained, problem: Problem, settings: Settings, attempts: list[str]
+    trained: Trained, problem: Problem, settings: Settings, attempts: list[str], everything: bool = False
 ) -> Iterator[Extraction]:
-    """Extract the promising members of a rung, best first; failures are noted, not raised."""
+    """Extract the promising members of a rung, best first, until one is verified; failures are noted.
+
+    With `everything`, members that fit badly are extracted too: there is nothing else to try.
+    """
     from weights2code.graph.from_model import graph_of
 
     seen: set[tuple[Any, ...]] = set()
     tried = 0
     for member, loss in enumerate(trained.losses):
         label = f"{trained.rung}, member {member} (hard loss {loss:.2g})"
-        if loss > PROMISING or tried == MEMBERS_TRIED:
-            attempts.append(
-                f"{trained.rung}: best hard loss {trained.losses[0]:.2g}" if not member else f"{label}: left"
-            )
+        if tried == MEMBERS_TRIED:
+            return
+        if loss > PROMISING and not everything:
+            attempts.append(f"{label}: does not fit")
             return
         graph = prune(graph_of(trained.model, member, trained.layout, problem), problem)
         shape = structure(graph)
@@ -142,6 +166,8 @@ def extractions(
             continue
         attempts.append(f"{label}: {extraction.program.origin}, {extraction.certificate.verdict}")
         yield extraction
+        if extraction.certificate.verified:
+            return
 
 
 def structure(graph: DiscreteGraph) -> tuple[Any, ...]:
@@ -180,14 +206,26 @@ def extract_graph(graph: DiscreteGraph, problem: Problem, seed: int = 0) -> Extr
     program, certificate = certified(recurrence, "composed of the live nodes", graph, problem, seed)
     if best is None or better(certificate, best.certificate):
         best = Extraction(graph, explained, program, certificate)
-    return replace(best, explained=explained)
+    return best
+
+
+def with_explanation(extraction: Extraction, problem: Problem) -> Extraction:
+    """Explain every live node of the graph, for the listing and the report, if that is not done yet."""
+    if extraction.explained is not None:
+        return extraction
+    graph, sequences = extraction.graph, problem.validation
+    explained = explain(graph, problem, sequences, match_routers(graph, sequences), EXPLANATION_SECONDS)
+    return replace(extraction, explained=explained)
 
 
 def certified(
     recurrence: Recurrence, origin: str, graph: DiscreteGraph, problem: Problem, seed: int
 ) -> tuple[Program, Certificate]:
     """Simplify a recurrence, certify it, and put the verdict into the program."""
-    if sum(step.definition.size() for step in recurrence.steps if isinstance(step.definition, Expr)) <= SIMPLIFIED:
+    if (
+        sum(step.definition.size() for step in recurrence.steps if isinstance(step.definition, Expr))
+        <= SIMPLIFIED
+    ):
         recurrence = simplify_recurrence(recurrence, problem.domains)
     certificate = certificate_of(recurrence, graph, problem, seed)
     program = Program(problem.name, recurrence, problem.domains, problem.integer_outputs, origin)

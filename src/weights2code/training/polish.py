@@ -46,7 +46,7 @@ def polish_member(
     data: tuple[Tensor, Tensor, Tensor],
     variance: Tensor,
     sweeps: int = 6,
-    limit: int = 512,
+    limit: int = 128,
 ) -> tuple[DiscreteTransformer, float]:
     """Improve the choices of a one-member model; returns it with choices set, and its hard loss.
 

@@ -31,6 +31,8 @@ FITTED_INTEGER = 1e-3
 #: Members that are polished and tuned after annealing, and sequences that judge discrete moves.
 FINALISTS = 6
 POLISH_SEQUENCES = 128
+#: Where annealing alone has reached this loss, the choices need no polishing.
+WELL_FITTED = 1e-3
 
 #: Seconds between two checkpoints of a rung: epochs of small rungs are shorter than writing one is worth.
 CHECKPOINT_INTERVAL = 1.0
@@ -188,9 +190,12 @@ def finish(
         chosen = list(range(model.members))
     else:
         chosen = losses.argsort()[:FINALISTS].tolist()
-    sample = tuple(tensor[..., :POLISH_SEQUENCES] for tensor in training)
-    polished = [polish_member(model.take([member]), sample, variance)[0] for member in chosen]  # type: ignore[arg-type]
-    model = stack(polished).float()
+    if not rung.recipe.epochs or float(losses.min()) > WELL_FITTED:
+        sample = tuple(tensor[..., :POLISH_SEQUENCES] for tensor in training)
+        polished = [polish_member(model.take([member]), sample, variance)[0] for member in chosen]  # type: ignore[arg-type]
+        model = stack(polished).float()
+    else:
+        model = model.take(chosen)
     tune(model, training, validation, rung.recipe.tune_steps, seed)
     return model
 

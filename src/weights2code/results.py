@@ -1,0 +1,137 @@
+"""What a run ends with, and how it is left in the run folder and read back.
+
+Reading executes nothing: programs are rebuilt from JSON, and the text is compared with what they print.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weights2code.data import Problem
+from weights2code.errors import InputError
+from weights2code.explain.explanation import ExplainedGraph
+from weights2code.graph import DiscreteGraph
+from weights2code.graph import from_dict as graph_from_dict
+from weights2code.graph import to_dict as graph_to_dict
+from weights2code.program import Program, run_program
+from weights2code.program.raw_program import raw_program_source
+from weights2code.run_folder import CERTIFICATE, GRAPH, LATEX, PROGRAM, PROGRAM_RAW, RunFolder
+from weights2code.verify import Certificate
+
+if TYPE_CHECKING:
+    from weights2code.training.search import Trained
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Extraction:
+    """What one member gave: its pruned graph, its explanation, and the best program made of it."""
+
+    graph: DiscreteGraph
+    explained: ExplainedGraph | None
+    program: Program
+    certificate: Certificate
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """The end of a run; `exit_code` is the command's."""
+
+    extraction: Extraction | None
+    trained: Trained | None
+    attempts: tuple[str, ...]
+    seconds: float
+
+    @property
+    def program(self) -> Program | None:
+        return self.extraction.program if self.extraction else None
+
+    @property
+    def certificate(self) -> Certificate | None:
+        return self.extraction.certificate if self.extraction else None
+
+    @property
+    def exit_code(self) -> int:
+        if self.extraction is None:
+            return 3
+        return 0 if self.extraction.certificate.verified else 1
+
+    @property
+    def message(self) -> str:
+        if self.extraction is None:
+            return "no program could be extracted; " + (
+                self.attempts[-1] if self.attempts else "nothing was tried"
+            )
+        return self.extraction.certificate.explain()
+
+
+def leave(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:
+    """Write the files of the later stages; the certificate comes last, so that it stands for all of them."""
+    extraction = outcome.extraction
+    if extraction is None:
+        return
+    folder.write(GRAPH, json.dumps(graph_to_dict(extraction.graph)) + "\n")
+    if extraction.explained is not None:
+        folder.write(PROGRAM_RAW, raw_program_source(extraction.explained, problem))
+    folder.write(PROGRAM, extraction.program.source())
+    folder.write(LATEX, extraction.program.latex())
+    folder.write_json(CERTIFICATE, certificate_dict(extraction, outcome.attempts))
+
+
+def certificate_dict(extraction: Extraction, attempts: tuple[str, ...] = ()) -> dict[str, Any]:
+    """`certificate.json`: the certificate, and the program that it is about."""
+    program = extraction.program
+    length = {"lines": program.lines, "body": program.body, "operations": program.operations}
+    return {
+        **extraction.certificate.to_dict(),
+        "formula": program.formula(),
+        "origin": program.origin,
+        "program_length": length,
+        "program": program.to_dict(),
+        "attempts": list(attempts),
+    }
+
+
+def read_extraction(folder: RunFolder, problem: Problem) -> Extraction:
+    """Rebuild graph, program and certificate from a run folder."""
+    for name in (GRAPH, CERTIFICATE, PROGRAM):
+        if not folder.has(name):
+            raise InputError(f"{folder.path} has no {name}; make it with `w2c extract {folder.path}`.")
+    try:
+        graph = graph_from_dict(folder.read_json(GRAPH))
+        data = folder.read_json(CERTIFICATE)
+        return Extraction(graph, None, Program.from_dict(data["program"]), Certificate.from_dict(data))
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise InputError(
+            f"the files in {folder.path} are damaged ({error}); they were left untouched."
+        ) from None
+
+
+def stored(folder: RunFolder, problem: Problem) -> Outcome:
+    """The outcome of a run that is complete already."""
+    data = folder.read_json(CERTIFICATE)
+    return Outcome(read_extraction(folder, problem), None, tuple(data.get("attempts", ())), 0.0)
+
+
+def text_problems(path: Path, program: Program, problem: Problem, count: int = 20) -> str:
+    """Why a text is not the program: it does not pass the check, or computes something else."""
+    rng = np.random.default_rng(0)
+    batches = [problem.validation.x[:count]]
+    if problem.sampler is not None:
+        batches.append(problem.sampler(rng, count, 4 * problem.length))
+    columns = len(problem.inputs)
+    for x in batches:
+        sequences = [item[:, 0] if columns == 1 else item for item in x]
+        try:
+            answers = run_program(path, sequences)
+        except Exception as error:  # whatever a foreign text does, it is a verdict and not a crash
+            return str(error)
+        expected = [program.run(item) for item in x]
+        for answer, right in zip(answers, expected, strict=True):
+            if not np.allclose(np.asarray(answer), right, rtol=1e-9, atol=1e-9, equal_nan=True):
+                return "its outputs differ from the formula's"
+    return ""
