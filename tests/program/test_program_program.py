@@ -34,7 +34,7 @@ def test_printing_shows_the_formula_first_then_the_source():
 
 def test_formula_says_start_values_that_are_not_zero():
     assert TWO.formula().splitlines() == [
-        "s[t] = a[t] + s[t-1]" if False else "s[t] = s[t-1] + a[t]",
+        "s[t] = s[t-1] + a[t]",
         "d[t] = s[t] - b[t]",
         "before the start s = 3",
     ]

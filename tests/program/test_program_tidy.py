@@ -99,7 +99,7 @@ def test_an_infinite_start_is_respected():
     assert np.array_equal(short.run(sequence), recurrence.run(sequence))
 
 
-@pytest.mark.parametrize("name", ["parity", "bit_addition", "div_3", "Majority_0_1", "spring", "Dithering"])
+@pytest.mark.parametrize("name", ["parity", "bit_addition", "Majority_0_1", "spring"])
 def test_machines_keep_their_outputs(name):
     task = tasks.get(name)
     short = simplify_recurrence(task.machine, task.domains)
@@ -139,7 +139,8 @@ def extend(children):
 formulas = st.recursive(leaves, extend, max_leaves=5).map(lambda e: op("clip", e, -9, 9))
 
 
-@settings(max_examples=25)
+@pytest.mark.slow
+@settings(max_examples=60)
 @given(formulas, formulas, formulas, st.booleans())
 def test_outputs_never_change(r, s, y, whole):
     recurrence = rule({"s": 1.0}, r=r, s=s, y=y + Var("r") - Var("s", 1))

@@ -58,6 +58,7 @@ _NODES: tuple[type[ast.AST], ...] = (
 # files; builtins and imports are cut down once more, in case the check above is ever wrong.
 _RUNNER = """
 import builtins, json, sys
+sys.path.append(sys.argv[1])
 import numpy as np
 import numpy.typing
 job = json.load(sys.stdin)
@@ -105,14 +106,6 @@ def check_source(text: str) -> list[str]:
     for node in ast.walk(tree):
         problems += [f"line {getattr(node, 'lineno', 1)}: {text}" for text in _node_problems(node, bound)]
     return list(dict.fromkeys(problems))
-
-
-def public_function(text: str) -> str:
-    """The one name in `__all__` of a program text that passes the check."""
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.List):
-            return ast.literal_eval(node.value)[0]
-    raise InputError("the program names no public function in __all__")
 
 
 def run_program(
@@ -165,11 +158,13 @@ def run_program(
 def _answer(job: dict, timeout: float) -> dict:
     # one thread is plenty and keeps the memory limit meaningful; nothing else of the environment is passed
     environment = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    # isolated mode leaves out the user's own packages; NumPy may be one of them
+    packages = str(Path(np.__file__).parent.parent)
     environment |= {k: v for k, v in os.environ.items() if k in ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT")}
     with tempfile.TemporaryDirectory() as folder:
         try:
             finished = subprocess.run(
-                [sys.executable, "-I", "-c", _RUNNER],
+                [sys.executable, "-I", "-c", _RUNNER, packages],
                 input=json.dumps(job),
                 capture_output=True,
                 text=True,
