@@ -8,6 +8,7 @@ import pytest
 from weights2code.language import (
     BITS,
     Const,
+    Expr,
     Recurrence,
     Step,
     Var,
@@ -131,15 +132,11 @@ def test_real_outputs_are_judged_by_the_tolerance():
 @pytest.mark.slow
 def test_machines_beyond_every_proof_are_enumerated():
     palindrome = get("Bit_Palindrome")
-    flipped = Recurrence(
-        palindrome.machine.inputs,
-        tuple(
-            Step(step.name, 1 - op("not", step.definition)) if step.name == "y" else step
-            for step in palindrome.machine.steps
-        ),
-        palindrome.machine.outputs,
-        palindrome.machine.start,
-    )
+    source = palindrome.machine
+    *others, last = source.steps
+    assert isinstance(last.definition, Expr)
+    negated = Step(last.name, 1 - op("not", last.definition))
+    flipped = Recurrence(source.inputs, (*others, negated), source.outputs, source.start)
     found = certify(
         flipped,
         reference=palindrome.machine,

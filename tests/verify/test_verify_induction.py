@@ -192,6 +192,32 @@ def test_rounding_that_could_change_a_decision():
     assert decisions_are_exact(machine((x * 0.5 + 0.25) >= 1))
 
 
+MEANS = {"s": Var("s", 1) + x, "q": Var("q", 1) + x * x, "n": Var("n", 1) + 1}
+
+
+def test_one_rounded_quotient_decides_rightly():
+    mean, other = s / n, Var("q") / n
+    for safe in (
+        mean > other,
+        (mean - other) > 0,
+        op("lt", 0, mean - other),
+        (1 - 2 * mean).equals(0),
+        (x - mean) >= 0.5,
+        op("floor", mean + x),
+        where(mean / 4 - 1, 1, 0),
+    ):
+        assert decisions_are_exact(machine(safe, **MEANS)), str(safe)
+    for unsafe in (
+        (3 * mean).equals(1),  # 49 * (1 / 49) is not 1
+        (n * mean).equals(s),
+        (mean - 1).equals(other),  # 4/3 - 1 is not 1/3
+        (mean + 1) > 1.3,
+        (mean + other) > 1,
+        (mean - other) > 1,
+    ):
+        assert not decisions_are_exact(machine(unsafe, **MEANS)), str(unsafe)
+
+
 def test_values_that_float64_holds():
     assert values_are_exact(machine(0.5 * (x + x1 + abs(x - x1))))
     assert values_are_exact(machine(x**3 - 2 * y1))

@@ -225,19 +225,10 @@ def check_mutants(task_name: str, candidate: Recurrence, most: int) -> None:
     assert seen, "no mutant differed: the test tested nothing"
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
-        "freebody",
-        "linear drop",
-        "prefix mean",
-        "minimum",
-        "majority, mean",
-        "dithering",
-        "retrieval",
-        "index",
-    ],
-)
+FEW = ["freebody", "linear drop", "prefix mean", "minimum", "majority, mean", "dithering", "retrieval"]
+
+
+@pytest.mark.parametrize("case", FEW)
 def test_a_wrong_program_is_never_proved(case):
     check_mutants(*CASES[case], most=6)
 
@@ -304,7 +295,7 @@ def check_random(reference: Recurrence, candidate: Recurrence, domain) -> None:
         assert not np.array_equal(np.round(right), np.round(answer))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(MACHINES, DOMAINS)
 def test_a_machine_never_fails_against_itself(machine, domain):
     found = certify(
@@ -319,7 +310,7 @@ def test_a_machine_never_fails_against_itself(machine, domain):
     assert found.verdict != "failed"
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(MACHINES, DOMAINS, st.data())
 def test_random_mutants_are_judged_rightly(machine, domain, data):
     changed = list(mutants(machine))

@@ -2,9 +2,9 @@
 
 Identities and induction reason about exact numbers, the program's text computes in float64. On whole-number
 tasks the two agree as long as every comparison, floor and remainder looks at numbers that float64 holds
-exactly, or at one quotient of such numbers, which is rounded once and never across a whole number or
-another quotient. `0.1*x + 0.2*x == 0.3*x` is the counterexample: true of numbers, false of floats. Such
-programs are left to exploration, which runs the float64 arithmetic itself.
+exactly, or at one quotient of such numbers: it is rounded once, and never across a number that float64
+holds or across another quotient. `0.1*x + 0.2*x == 0.3*x` is the counterexample: true of numbers, false of
+floats. Such programs are left to exploration, which runs the float64 arithmetic itself.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import IntEnum
 from fractions import Fraction
+from math import frexp
 
 from weights2code.language import OPERATORS, Const, Expr, Op, Recurrence, Retrieval, Var
 
@@ -21,13 +22,18 @@ _BINARY_PLACES = 2**20
 class Precision(IntEnum):
     """How a float64 value relates to the number that it stands for; joins are maxima."""
 
+    #: It is that number.
     EXACT = 0
-    ROUNDED_ONCE = 1
-    INEXACT = 2
+    #: It is a quotient of exact numbers, rounded once: safe to compare with others of its kind.
+    QUOTIENT = 1
+    #: It is a quotient plus an exact number. Where that ties with an exact number, the quotient is exact too.
+    SHIFTED = 2
+    #: It is near that number.
+    INEXACT = 3
 
 
 _SELECTIONS = {"max", "min", "clip", "neg", "abs", "relu"}
-_ARITHMETIC = {"add", "sub", "mul"}
+_RELATIONS = {"eq", "ne", "ge", "gt", "le", "lt"}
 
 
 def decisions_are_exact(program: Recurrence) -> bool:
@@ -43,22 +49,22 @@ def values_are_exact(program: Recurrence) -> bool:
 
 def _analyse(program: Recurrence) -> tuple[dict[str, Precision], bool]:
     """The precision of every name, from the best that is consistent, and whether all decisions are safe."""
-    kinds = dict.fromkeys(program.inputs, Precision.EXACT)
+    kinds = {name: _of_number(program.start_of(name)) for name in program.inputs}
     kinds |= {step.name: _of_number(program.start_of(step.name)) for step in program.steps}
     while True:
         before = dict(kinds)
-        fragile = False
+        safe = True
         for step in program.steps:
             if isinstance(step.definition, Retrieval):
-                query, doubtful = _visit(step.definition.query, kinds)
-                fragile |= doubtful or max(query, kinds[step.definition.key]) > Precision.EXACT
+                query, decided = _visit(step.definition.query, kinds)
+                decided &= max(query, kinds[step.definition.key]) == Precision.EXACT
                 kind = max(kinds[step.definition.value], _of_number(step.definition.default))
             else:
-                kind, doubtful = _visit(step.definition, kinds)
-                fragile |= doubtful
+                kind, decided = _visit(step.definition, kinds)
+            safe &= decided
             kinds[step.name] = max(kinds[step.name], kind)
         if kinds == before:
-            return kinds, not fragile
+            return kinds, safe
 
 
 def _of_number(value: object) -> Precision:
@@ -66,35 +72,65 @@ def _of_number(value: object) -> Precision:
         return Precision.EXACT
     fraction = value if isinstance(value, Fraction) else Fraction(value)  # type: ignore[arg-type]
     short = (fraction * _BINARY_PLACES).denominator == 1
-    return Precision.EXACT if short else Precision.ROUNDED_ONCE
+    return Precision.EXACT if short else Precision.QUOTIENT
 
 
 def _visit(expr: Expr, kinds: Mapping[str, Precision]) -> tuple[Precision, bool]:
-    """The precision of the value, and whether some decision inside is in doubt."""
+    """The precision of the value, and whether all decisions inside are safe."""
     if isinstance(expr, Const):
-        return _of_number(expr.value), False
+        return _of_number(expr.value), True
     if isinstance(expr, Var):
-        return kinds[expr.name], False
+        return kinds[expr.name], True
     assert isinstance(expr, Op)
+    if expr.name in _RELATIONS:
+        expr = Op(expr.name, _sides(*expr.args))
     parts = [_visit(argument, kinds) for argument in expr.args]
-    doubtful = any(doubt for _, doubt in parts)
-    worst = max(kind for kind, _ in parts)
+    safe = all(decided for _, decided in parts)
+    low, *_, worst = sorted([kind for kind, _ in parts] * 2)
+    if expr.name in _RELATIONS:
+        comparable = worst <= Precision.QUOTIENT or (low == Precision.EXACT and worst <= Precision.SHIFTED)
+        return Precision.EXACT, safe and comparable
     if expr.name == "where":
-        return max(parts[1][0], parts[2][0]), doubtful or parts[0][0] > Precision.ROUNDED_ONCE
+        return max(parts[1][0], parts[2][0]), safe and parts[0][0] <= Precision.SHIFTED
     if OPERATORS[expr.name].boolean or expr.name == "floor":
-        return Precision.EXACT, doubtful or worst > Precision.ROUNDED_ONCE
+        return Precision.EXACT, safe and worst <= Precision.SHIFTED
     if expr.name == "mod":
-        return worst, doubtful or worst > Precision.EXACT
+        return worst, safe and worst == Precision.EXACT
+    return _of_arithmetic(expr, low, worst), safe
+
+
+def _sides(left: Expr, right: Expr) -> tuple[Expr, Expr]:
+    """A difference compared with zero is its two sides compared: float64 gets the sign right."""
+    for difference, zero in ((left, right), (right, left)):
+        if zero == Const(0) and isinstance(difference, Op) and difference.name == "sub":
+            first, second = difference.args
+            return (first, second) if difference is left else (second, first)
+    return left, right
+
+
+def _of_arithmetic(expr: Op, low: Precision, worst: Precision) -> Precision:
     if expr.name in _SELECTIONS:
-        return worst, doubtful
-    if worst == Precision.EXACT:
-        if expr.name in _ARITHMETIC or (expr.name == "pow" and _is_whole_power(expr.args[1])):
-            return Precision.EXACT, doubtful
-        if expr.name == "div":
-            divisor = expr.args[1]
-            shift = isinstance(divisor, Const) and abs(divisor.value) in (1, 2, 4, 8, 16)
-            return Precision.EXACT if shift else Precision.ROUNDED_ONCE, doubtful
-    return Precision.INEXACT, doubtful
+        return worst
+    if expr.name in ("add", "sub"):
+        return Precision.EXACT if worst == 0 else _shifted(low, worst)
+    if expr.name == "mul":
+        scaled = any(_is_power_of_two(argument) for argument in expr.args)
+        return worst if worst == Precision.EXACT or scaled else Precision.INEXACT
+    if expr.name == "div":
+        if _is_power_of_two(expr.args[1]):
+            return worst
+        return Precision.QUOTIENT if worst == Precision.EXACT else Precision.INEXACT
+    if expr.name == "pow" and worst == Precision.EXACT and _is_whole_power(expr.args[1]):
+        return Precision.EXACT
+    return Precision.INEXACT
+
+
+def _shifted(low: Precision, worst: Precision) -> Precision:
+    return Precision.SHIFTED if low == Precision.EXACT and worst <= Precision.SHIFTED else Precision.INEXACT
+
+
+def _is_power_of_two(expr: Expr) -> bool:
+    return isinstance(expr, Const) and expr.value != 0 and abs(frexp(float(expr.value))[0]) == 0.5
 
 
 def _is_whole_power(expr: Expr) -> bool:
