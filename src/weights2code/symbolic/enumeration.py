@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weights2code.language import Const, Expr, Number, op
-from weights2code.symbolic.combinations import Basis, fit_sum
+from weights2code.symbolic.combinations import fit_sum, product
 from weights2code.symbolic.dictionary import Pool, fingerprints, make_pool
 from weights2code.symbolic.problem import Collector, Problem
 
@@ -21,6 +21,8 @@ _ROWS = 120
 _BLOCK = 3_000_000
 _KEPT_SIZE = 5
 _MOST_KEPT = 12_000
+#: Trees that are combined with every other one: the smallest.
+_SMALL = 320
 
 Recipe = tuple[str, tuple[int, int], tuple[int, int] | None]
 
@@ -180,19 +182,6 @@ class Enumeration:
         chosen = [expr for _, expr in found[:limit]]
         return make_pool(self.problem, [(e, self.problem.values(e, self.problem.Xs)) for e in chosen], limit)
 
-    def pool(self, limit: int) -> Pool:
-        """The smallest kept trees as atoms on all searched rows."""
-        atoms: list[tuple[Expr, np.ndarray]] = []
-        for size in sorted(self.layers):
-            layer = self.layers[size]
-            keys, valid = fingerprints(layer.values, affine=True)
-            _, first = np.unique(keys, return_index=True)
-            for i in np.sort(first):
-                if valid[i] and len(atoms) < 3 * limit:
-                    expr = self.build(layer.recipes[i])
-                    atoms.append((expr, self.problem.values(expr, self.problem.Xs)))
-        return make_pool(self.problem, atoms, limit)
-
 
 _UNARY_FORMS: dict[str, Callable[[Expr], Expr]] = {
     "square": lambda a: a * a,
@@ -295,14 +284,96 @@ def enumeration_stage(problem: Problem, collector: Collector, sizes: tuple[int, 
     return trees
 
 
-def combination_stage(problem: Problem, collector: Collector, trees: Enumeration, limit: int = 900) -> None:
-    """Sums and products of two enumerated trees, with a constant or a linear function beside them."""
-    pool = trees.pool(limit)
-    for linear in (False, True):
-        if problem.expired() or not len(pool):
+def combination_stage(problem: Problem, collector: Collector, trees: Enumeration) -> None:
+    """Sums and products of a small and a larger tree, with a constant or a linear function beside them."""
+    for Q in trees.bases:
+        for join in (_sums, _products):
+            if problem.expired() or collector.exact is not None:
+                return
+            join(trees, Q, linear=Q is trees.bases[1])
+
+
+def _small_and_large(trees: Enumeration) -> tuple[list[tuple[int, int]], np.ndarray, np.ndarray]:
+    """Addresses of all kept trees (up to affine maps), their values, and which of them are small."""
+    places: list[tuple[int, int]] = []
+    parts: list[np.ndarray] = []
+    for size in sorted(trees.layers):
+        layer = trees.layers[size].values
+        if len(layer):
+            places += [(size, i) for i in range(len(layer))]
+            parts.append(layer)
+    values = np.concatenate(parts)
+    keys, valid = fingerprints(values, affine=True)
+    _, first = np.unique(keys, return_index=True)
+    keep = np.sort(first[valid[first]])
+    small = np.arange(min(_SMALL, len(keep)))
+    return [places[i] for i in keep], values[keep], small
+
+
+def _sums(trees: Enumeration, Q: np.ndarray, *, linear: bool) -> None:
+    places, V, small = _small_and_large(trees)
+    V = V - (V @ Q) @ Q.T
+    norm = np.linalg.norm(V, axis=1)
+    alive = norm > 1e-7
+    V = V / np.where(alive, norm, 1.0)[:, None]
+    y = trees.y - Q @ (Q.T @ trees.y)
+    c = V @ y
+    for start in range(0, len(small), 64):
+        if trees.problem.expired():
             return
-        basis = Basis(problem, pool, linear=linear)
-        basis.products(collector)
-        if problem.expired():
+        G = V[start : start + 64] @ V.T
+        a = c[start : start + 64, None]
+        with np.errstate(all="ignore"):
+            left = float(y @ y) - (a**2 + c[None] ** 2 - 2 * a * c[None] * G) / (1 - G**2)
+        left[(np.abs(G) > 1 - 1e-9) | ~alive[None] | ~alive[start : start + 64, None]] = np.inf
+        _offer_pairs(trees, places, left, start, linear, sums=True)
+
+
+def _products(trees: Enumeration, Q: np.ndarray, *, linear: bool) -> None:
+    places, V, small = _small_and_large(trees)
+    V = V / np.max(np.abs(V), axis=1, keepdims=True)
+    y = trees.y - Q @ (Q.T @ trees.y)
+    square = V**2
+    for start in range(0, len(small), 64):
+        if trees.problem.expired():
             return
-        basis.pairs(collector)
+        S = V[start : start + 64]
+        norm = (S**2) @ square.T
+        for q in Q.T:
+            norm = norm - ((S * q) @ V.T) ** 2
+        with np.errstate(all="ignore"):
+            left = float(y @ y) - ((S * y) @ V.T) ** 2 / norm
+        left[norm <= 1e-9 * len(y)] = np.inf
+        _offer_pairs(trees, places, left, start, linear, sums=False)
+
+
+def _offer_pairs(
+    trees: Enumeration,
+    places: list[tuple[int, int]],
+    left: np.ndarray,
+    start: int,
+    linear: bool,
+    *,
+    sums: bool,
+) -> None:
+    problem = trees.problem
+    spread = float(np.sum((trees.y - trees.y.mean()) ** 2))
+    goal = len(trees.y) * problem.accuracy**2 + 1e-12 * spread
+    rows, columns = np.nonzero(left <= goal)
+    if not len(rows) and trees.noisy and left.size:
+        i, j = np.unravel_index(int(np.argmin(left)), left.shape)
+        if left[i, j] <= 1e-4 * spread and left[i, j] < 0.5 * trees.nearest:
+            trees.nearest = float(left[i, j])
+            rows, columns = np.array([i]), np.array([j])
+    size = np.array([place[0] for place in places])
+    order = np.argsort(size[rows + start] + size[columns], kind="stable")[:6]
+    for i, j in zip(rows[order] + start, columns[order], strict=True):
+        pair = [trees.build(trees.layers[s].recipes[k]) for s, k in (places[i], places[j])]
+        values = np.stack([problem.values(expr, problem.Xs) for expr in pair])
+        if not np.all(np.isfinite(values)):
+            continue
+        if not sums:
+            pair, values = [product(*pair)], np.prod(values, axis=0)[None]
+        fitted = fit_sum(problem, pair, values, linear=linear)
+        if fitted is not None:
+            trees.collector.offer(fitted)

@@ -62,6 +62,14 @@ class NativeEngine:
         )
         collector = Collector(problem)
         floor = _search(problem, collector)
+        for _ in range(_REPEATS):
+            if collector.exact is not None or not collector.counterexamples or problem.expired():
+                break
+            # A formula was right on the rows searched on and wrong elsewhere: search on those rows too.
+            rows = np.unique(np.concatenate([problem.rows, collector.counterexamples])).astype(int)
+            problem = replace(problem, rows=rows)
+            collector = Collector(problem, collector.best)
+            floor = _search(problem, collector)
         if floor is not None:
             problem = replace(problem, tolerance=floor, noise=floor / 4.5)
             again = Collector(problem)
@@ -73,6 +81,8 @@ class NativeEngine:
         return collector.front()
 
 
+#: How often rows are added on which a formula turned out wrong.
+_REPEATS = 3
 #: With an exact formula of at most this many nodes at hand, the dear stages are not worth their time.
 _SHORT = 13
 
