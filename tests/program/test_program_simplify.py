@@ -11,6 +11,8 @@ from weights2code.language import (
     BITS,
     OPERATORS,
     Const,
+    Domain,
+    Expr,
     Op,
     Var,
     evaluate,
@@ -88,7 +90,7 @@ FOUND = [
 
 
 @pytest.mark.parametrize(("expr", "domain", "expected"), FOUND, ids=[str(row[0]) for row in FOUND])
-def test_known_forms(expr, domain, expected):
+def test_known_forms(expr: Expr, domain: Domain, expected: str):
     assert str(simplify(expr, dict.fromkeys(FORM_VARIABLES, domain))) == expected
 
 
