@@ -1,0 +1,176 @@
+"""A run that is killed at any moment ends, when resumed, with the same weights, bit by bit."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from weights2code.run_folder import begin
+from weights2code.settings import Settings
+from weights2code.source import problem_of
+from weights2code.training import search
+from weights2code.training.search import climb
+from weights2code.training.train import rungs_of, train
+
+#: The command line, with a checkpoint after every epoch however short, so that every kind of stop occurs.
+COMMAND = """
+import sys
+from weights2code.cli import main
+from weights2code.training import search
+search.CHECKPOINT_INTERVAL = 0.0
+print("begin", flush=True)
+sys.exit(main(sys.argv[1:]))
+"""
+
+SHORT = {
+    "ladder": ["bit_addition", "--epochs", "2", "--members", "1", "--samples", "256", "--length", "5"],
+    "paper": ["parity_last2", "--recipe", "paper", "--epochs", "5", "--samples", "4096"],
+}
+KILLS = 5
+
+
+def command(arguments: list[str], folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", COMMAND, "train", *arguments, "--out", str(folder), "--quiet"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+
+
+def same_weights(one: Path, other: Path) -> bool:
+    a, b = load_file(one / "model.safetensors"), load_file(other / "model.safetensors")
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+def records(folder: Path) -> list[dict]:
+    lines = (folder / "metrics.jsonl").read_text().splitlines()
+    return [{k: v for k, v in json.loads(line).items() if k != "seconds"} for line in lines]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", SHORT)
+def test_killed_at_random_moments(kind: str, tmp_path: Path):
+    unbroken, broken = tmp_path / "unbroken", tmp_path / "broken"
+    with command(SHORT[kind], unbroken) as whole:
+        assert whole.stdout
+        whole.stdout.readline()
+        began = time.monotonic()
+        _, errors = whole.communicate(timeout=600)
+    assert whole.returncode == 0, errors
+    lasted = time.monotonic() - began
+
+    rng = random.Random(7)
+    kills, returned = 0, None
+    while returned is None and kills < 20:
+        with command(SHORT[kind], broken) as process:
+            assert process.stdout
+            process.stdout.readline()  # imports are done, the command begins
+            try:
+                _, errors = process.communicate(
+                    timeout=rng.uniform(0.0, 0.4 * lasted) if kills < KILLS else 600
+                )
+                returned = process.returncode
+            except subprocess.TimeoutExpired:
+                process.kill()  # SIGKILL
+                kills += 1
+    assert returned == 0, errors
+    assert kills >= 2
+    assert same_weights(unbroken, broken)
+    assert records(unbroken) == records(broken)
+    assert sorted(os.listdir(broken)) == ["config.json", "metrics.jsonl", "model.safetensors"]
+
+
+class Stop(Exception):
+    """Stands for a power cut."""
+
+
+SMALL = Settings(recipe="paper", epochs=4, samples=1024, length=5)
+
+
+@pytest.fixture
+def every_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "CHECKPOINT_INTERVAL", 0.0)
+
+
+@pytest.mark.usefixtures("every_epoch")
+@pytest.mark.parametrize("after", [1, 2, 4])
+def test_stopped_after_an_epoch(after: int, tmp_path: Path):
+    problem = problem_of("bitwise_xor", SMALL)
+    with begin(tmp_path / "whole", "bitwise_xor", SMALL) as folder:
+        train(problem, SMALL, folder)
+
+    def cut(stage: str, done: int, total: int, loss: float, temperature: float) -> None:
+        if done == after:
+            raise Stop
+
+    with pytest.raises(Stop), begin(tmp_path / "cut", "bitwise_xor", SMALL) as folder:
+        train(problem, SMALL, folder, cut)
+    assert (tmp_path / "cut" / "checkpoint" / "current.safetensors").exists()
+    assert len(records(tmp_path / "cut")) == after
+    with begin(tmp_path / "cut", "bitwise_xor", SMALL) as folder:
+        train(problem, SMALL, folder)
+    assert same_weights(tmp_path / "whole", tmp_path / "cut")
+    assert records(tmp_path / "whole") == records(tmp_path / "cut")
+
+
+@pytest.mark.usefixtures("every_epoch")
+def test_a_stop_at_the_early_end_does_not_train_on(tmp_path: Path):
+    """The epoch that ends a rung early has its checkpoint too; resumed, the rung must end there as well."""
+    settings = Settings(layers=1, heads=1, submlps=0, samples=256, members=1, epochs=6)
+    problem = problem_of("sum_last2", settings)
+    done = []
+    for trained in climb(problem, settings, progress=lambda _, epoch, *__: done.append(epoch)):
+        assert trained.fitted
+    assert done[-1] < settings.epochs
+
+    def cut(stage: str, epoch: int, *_: float) -> None:
+        if epoch == done[-1]:
+            raise Stop
+
+    with pytest.raises(Stop):
+        next(climb(problem, settings, None, tmp_path, cut))
+    resumed = next(climb(problem, settings, None, tmp_path))
+    assert len(resumed.history) == done[-1]
+
+
+@pytest.mark.usefixtures("every_epoch")
+def test_finished_rungs_are_not_trained_again(tmp_path: Path):
+    settings = Settings(recipe="paper", epochs=1, samples=512, length=5, time_limit=1000.0)
+    problem = problem_of("Div_5", settings)  # not in the paper, so its whole grid is climbed
+    with begin(tmp_path / "run", "Div_5", settings) as folder:
+        climbing = rungs_of(problem, settings, folder)
+        first = [next(climbing).rung for _ in range(3)]
+        climbing.close()
+        stages: list[str] = []
+        climbing = rungs_of(problem, settings, folder, lambda stage, *_: stages.append(stage))
+        again = [next(climbing) for _ in range(4)]
+        climbing.close()
+    assert [trained.rung for trained in again[:3]] == first
+    assert stages == [again[3].rung]
+
+
+def test_a_corrupt_checkpoint_is_refused_and_left(tmp_path: Path):
+    from weights2code.errors import InputError
+
+    settings = SMALL
+    problem = problem_of("bitwise_xor", settings)
+    with begin(tmp_path / "run", "bitwise_xor", settings) as folder:
+        folder.checkpoint.mkdir()
+        for name in ("rung0.safetensors", "current.safetensors"):
+            file = folder.checkpoint / name
+            file.write_bytes(b"\x10\0\0\0\0\0\0\0 not a header")
+            with pytest.raises(InputError, match="corrupt"):
+                train(problem, settings, folder)
+            assert file.read_bytes() == b"\x10\0\0\0\0\0\0\0 not a header"
+            file.unlink()
