@@ -1,0 +1,112 @@
+"""The paper's recipe has every number of its "Training Details" and "Task Formulation"."""
+
+from __future__ import annotations
+
+import pytest
+
+from weights2code import tasks
+from weights2code.data import from_task
+from weights2code.errors import InputError
+from weights2code.settings import Settings
+from weights2code.source import SAMPLES, canonical, problem_of
+from weights2code.training.ladder import FAST_LADDER, Rung, rungs
+from weights2code.training.recipes import Recipe, paper_recipe
+from weights2code.training.train import _resolved
+
+
+def paper_rungs(name: str, **settings: object) -> tuple[Rung, ...]:
+    task = tasks.get(name)
+    resolved, paper = _resolved(name, Settings(recipe="paper", **settings))  # type: ignore[arg-type]
+    return rungs(from_task(task, 8, 0, validation=4), resolved, paper)
+
+
+def test_numbers_of_the_paper():
+    recipe = paper_recipe()
+    assert (recipe.samples, recipe.epochs, recipe.batch) == (1_000_000, 50, 512)
+    assert recipe.steps == 50 * (1_000_000 // 512)
+    assert (recipe.learning_rate, recipe.last_learning_rate) == (0.05, 1e-6)
+    assert (recipe.annealing.first, recipe.annealing.last) == (10.0, 0.1)
+    assert recipe.annealing.tau(0.5) == pytest.approx(1.0)
+    assert recipe.members == 3
+    assert recipe.head == "learned"
+    assert recipe.noise == 1.0
+    assert recipe.l1 == 0.0
+    assert recipe.keep_best
+    assert not recipe.polish
+    assert recipe.tune_steps == 0
+
+
+def test_samples_of_both_recipes():
+    assert SAMPLES["fast"] == Recipe().samples
+    assert SAMPLES["paper"] == paper_recipe().samples
+    assert all(rung.recipe.samples == SAMPLES["fast"] for rung in FAST_LADDER)
+
+
+@pytest.mark.parametrize("name", ["freebody", "gravity"])
+def test_the_papers_exceptions(name: str):
+    (rung,) = paper_rungs(name)
+    assert (rung.recipe.epochs, rung.recipe.learning_rate) == (100, 0.01)
+
+
+def test_the_papers_architecture_of_a_task():
+    (rung,) = paper_rungs("bit_addition")
+    assert [rung.sizes[name] for name in ("layers", "pointer", "submlps")] == [2, 4, 4]
+    assert rung.members == 3
+
+
+def test_the_papers_grid_for_other_tasks():
+    grid = paper_rungs("Div_5")
+    sizes = [(rung.sizes["layers"], rung.sizes["pointer"], rung.sizes["submlps"]) for rung in grid]
+    assert sizes == [(l, h, m) for l in (1, 2) for h in (2, 3) for m in (2, 3)]
+    assert all(rung.recipe.epochs == 50 for rung in grid)
+
+
+def test_the_papers_task_formulation():
+    """Stateless tasks are tagged; the others continue the text [x_1..x_n, y_1..y_n]."""
+    (tagged,) = paper_rungs("sum_last2")
+    assert tagged.layout == "autoregressive"
+    assert all(not variant.past for variant in tagged.variants)
+    (continued,) = paper_rungs("sum")
+    assert continued.layout == "concat"
+    (asked,) = paper_rungs("sum", layout="autoregressive")
+    assert all(variant.past for variant in asked.variants)
+
+
+def test_a_fixed_architecture_in_the_papers_recipe_has_pointer_heads():
+    (rung,) = paper_rungs("sum_last2", layers=2, heads=3, submlps=1)
+    assert (rung.sizes["layers"], rung.sizes["pointer"], rung.sizes["location"]) == (2, 3, 0)
+
+
+def test_overrides():
+    (rung,) = paper_rungs("sum_last2", epochs=3, samples=5120, l1=0.25, members=2)
+    assert (rung.recipe.epochs, rung.recipe.steps_per_epoch, rung.recipe.samples) == (3, 10, 5120)
+    assert rung.recipe.l1 == 0.25
+    assert rung.members == 2
+    assert paper_rungs("sum_last2", samples=1)[0].recipe.steps_per_epoch == 1
+
+
+def test_fewer_samples_leave_the_steps_of_the_ladder():
+    task = tasks.get("sum")
+    problem = from_task(task, 8, 0, validation=4)
+    for rung, plain in zip(rungs(problem, Settings(samples=64)), FAST_LADDER, strict=True):
+        assert rung.recipe.samples == 64
+        assert rung.recipe.steps_per_epoch == plain.recipe.steps_per_epoch
+
+
+def test_sources():
+    assert canonical("Div_3") == canonical("div_3") == "div_3"
+    with pytest.raises(InputError, match="did you mean"):
+        canonical("parity_lst2")
+    problem = problem_of("sum", Settings(samples=16, length=7, seed=2))
+    assert problem.training.x.shape == (16, 7, 1)
+    assert problem.length == 7
+
+
+@pytest.mark.parametrize("wrong", [{"members": 0}, {"batch": 0}, {"epochs": -1}, {"learning_rate": 0.0}])
+def test_impossible_recipes_are_refused(wrong: dict):
+    with pytest.raises(InputError, match="must"):
+        Recipe(**wrong)
+
+
+def test_json_form_and_back():
+    assert Recipe.from_dict(paper_recipe(l1=0.5).to_dict()) == paper_recipe(l1=0.5)

@@ -1,0 +1,60 @@
+"""Settings: checked when made, the same through JSON, and complete on the command line."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from weights2code.cli.parser import OPTIONS, build_parser, settings_from
+from weights2code.errors import InputError
+from weights2code.settings import Settings
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"layers": -1}, "--layers must be at least 0"),
+        ({"heads": -1}, "--heads must be at least 0"),
+        ({"submlps": -2}, "--submlps must be at least 0"),
+        ({"arity": 0}, "--arity must be at least 1"),
+        ({"hidden": 0}, "--hidden must be at least 1"),
+        ({"members": 0}, "--members must be at least 1"),
+        ({"epochs": -1}, "--epochs must be at least 0"),
+        ({"samples": 0}, "--samples must be at least 1"),
+        ({"length": 0}, "--length must be at least 1"),
+        ({"seed": -1}, "--seed must lie between"),
+        ({"seed": 2**32}, "--seed must lie between"),
+        ({"recipe": "slow"}, "unknown recipe 'slow'"),
+        ({"layout": "sideways"}, "unknown layout 'sideways'"),
+        ({"device": "abacus"}, "unknown device 'abacus'"),
+        ({"time_limit": 0.0}, "--time-limit must be a positive"),
+        ({"time_limit": float("inf")}, "--time-limit must be a positive"),
+        ({"l1": -0.1}, "--l1 must not be negative"),
+        ({"l1": float("nan")}, "--l1 must not be negative"),
+    ],
+)
+def test_bad_values_are_refused_with_a_sentence(wrong: dict, sentence: str):
+    with pytest.raises(InputError, match=sentence):
+        Settings(**wrong)
+
+
+def test_json_form_and_back():
+    settings = Settings(seed=4, layers=2, hide=("y[t-1]", "x[t-2]"), l1=0.5)
+    assert Settings.from_dict(settings.to_dict()) == settings
+    with pytest.raises(InputError, match="unknown settings: colour"):
+        Settings.from_dict({"colour": 1})
+
+
+def test_every_setting_is_an_option_and_every_option_a_setting():
+    assert sorted(option.field for option in OPTIONS) == sorted(field.name for field in fields(Settings))
+
+
+def test_options_become_settings():
+    parser = build_parser()
+    plain = parser.parse_args(["train", "sum", "--out", "x"])
+    assert settings_from(plain) == Settings()
+    text = "train sum --out x --seed 5 --recipe paper --heads 0 --hide y[t-1] --hide y[t-2] --time-limit 3.5"
+    assert settings_from(parser.parse_args(text.split())) == Settings(
+        seed=5, recipe="paper", heads=0, hide=("y[t-1]", "y[t-2]"), time_limit=3.5
+    )
