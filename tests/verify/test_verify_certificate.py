@@ -16,6 +16,7 @@ def certificate(**changes):
         "lengths": (10, 40, 100),
         "target": Agreement(300, 0.0, 0.0, 1.0),
         "model": Agreement(100, 0.25, 0.1, 0.5),
+        "by_length": {10: Agreement(100, 0.0, 0.0, 1.0), 40: Agreement(200, 0.0, 0.0, 1.0)},
         "versions": {"python": "3.11"},
         "seed": 7,
         "counterexample": ((0.0, 1.0), (1.0, 1.0)),

@@ -53,7 +53,8 @@ def test_the_method_says_what_was_done():
     assert (total.verdict, total.covers) == ("proved", "every length")
     assert "induction" in total.method
     assert any("r.y[t-1] == p.s[t-1]" in note for note in total.notes)
-    assert total.lengths == (10, 40, 100)
+    assert total.lengths == tuple(total.by_length) == (10, 40, 100)
+    assert sum(numbers.sequences for numbers in total.by_length.values()) == total.sequences
     assert (total.accuracy, total.rmse, total.max_abs_error) == (1.0, 0.0, 0.0)
     same = verdict(SUM, SUM, BITS)
     assert "names" in same.method
@@ -182,6 +183,14 @@ def test_the_discrete_model_has_its_own_numbers():
     assert found.model.rmse == pytest.approx(0.25)
     assert found.model.accuracy == 1.0
     assert found.rmse == 0.0
+
+
+def test_machines_that_do_not_fit_together_are_refused():
+    two = Recurrence(("x",), (Step("y", x), Step("z", x)), ("y", "z"))
+    with pytest.raises(ValueError, match="outputs"):
+        verdict(two, machine(x), BITS)
+    with pytest.raises(ValueError, match="columns"):
+        verdict(machine(x), machine(x, ("x", "z")), BITS)
 
 
 def sequences(rng, noise=0.0, lengths=(3, 7, 7)):

@@ -77,6 +77,8 @@ class Certificate:
         The program against its specification, over every sequence that was run.
     model
         The program against the discrete model, if there was one to compare with.
+    by_length
+        The program against its specification, for each length alone.
     versions
         Of Python, this package and the libraries that the verdict depends on.
     seed
@@ -94,6 +96,7 @@ class Certificate:
     lengths: tuple[int, ...]
     target: Agreement
     model: Agreement | None = None
+    by_length: Mapping[int, Agreement] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     seed: int = 0
     counterexample: Sequence | None = None
@@ -152,6 +155,7 @@ class Certificate:
             **self.target.to_dict(),
             "target": self.target.to_dict(),
             "model": None if self.model is None else self.model.to_dict(),
+            "by_length": {str(length): numbers.to_dict() for length, numbers in self.by_length.items()},
             "versions": dict(self.versions),
             "seed": self.seed,
             "counterexample": None if self.counterexample is None else [list(r) for r in self.counterexample],
@@ -170,6 +174,7 @@ class Certificate:
             lengths=tuple(int(item) for item in data["lengths"]),
             target=Agreement.from_dict(data["target"]),
             model=None if data["model"] is None else Agreement.from_dict(data["model"]),
+            by_length={int(n): Agreement.from_dict(numbers) for n, numbers in data["by_length"].items()},
             versions={str(name): str(version) for name, version in data["versions"].items()},
             seed=int(data["seed"]),
             counterexample=None

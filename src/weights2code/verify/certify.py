@@ -27,8 +27,8 @@ from weights2code.verify.testing import (
     Sampler,
     Trial,
     compare,
-    probes,
     run_tests,
+    uniform,
     wrong_positions,
 )
 
@@ -101,6 +101,7 @@ def certify(
         Test sequences a length.
     """
     deadline = time.monotonic() + time_limit
+    joint = product(reference, program, domains)  # refuses machines that do not fit together
     trial = run_tests(
         program,
         reference,
@@ -114,7 +115,6 @@ def certify(
     )
     finding = _tested(trial, integer_outputs, tolerance)
     if trial.passed:
-        joint = product(reference, program, domains)
         request = _Request(integer_outputs, deadline, seed, tolerance)
         stronger = _prove(program, reference, joint, request) if trial.exact else None
         if stronger is None:
@@ -127,6 +127,7 @@ def certify(
         covers=finding.covers,
         lengths=trial.lengths,
         target=trial.agreement,
+        by_length=dict(zip(trial.lengths, trial.by_length, strict=True)),
         versions=versions(),
         seed=seed,
         counterexample=finding.counterexample,
@@ -134,7 +135,8 @@ def certify(
     )
     if discrete_model is None:
         return certificate
-    x = probes(np.random.default_rng(seed), domains, count, length, sampler)
+    rng = np.random.default_rng(seed)
+    x = uniform(rng, domains, count, length) if sampler is None else sampler(rng, count, length)
     with np.errstate(all="ignore"):
         agreement = compare([(program.run(x), discrete_model(x))], whole=integer_outputs)
     return replace(certificate, model=agreement)
@@ -143,7 +145,7 @@ def certify(
 def _tested(trial: Trial, whole: bool, tolerance: float) -> _Finding:
     lengths = ", ".join(map(str, trial.lengths))
     ran = f"free-running on {trial.agreement.sequences} sequences of length {lengths}"
-    rule = "right after rounding" if whole else f"within {tolerance:g} of the largest target"
+    rule = "right after rounding" if whole else f"within {tolerance:g} times the largest target"
     if not trial.passed:
         found = trial.counterexample or ()
         method = f"{ran}, outputs must be {rule}; a wrong output was found after {len(found)} inputs"
@@ -216,7 +218,7 @@ def _arithmetic(program: Recurrence, joint: Product) -> str:
     """What a proof about exact numbers says about the text, which computes in float64."""
     if joint.discrete and values_are_exact(program):
         return ", in exact arithmetic, which the text follows"
-    return ", in exact arithmetic; the text rounds, and in the tests stays within 1e-6 of the largest target"
+    return ", in exact arithmetic; the text rounds, and stayed within 1e-6 (relative) in all tests"
 
 
 def _counterexample(example: Sequence | None, by: str) -> _Finding:

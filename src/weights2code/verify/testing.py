@@ -36,6 +36,7 @@ class Trial:
 
     agreement: Agreement
     lengths: tuple[int, ...]
+    by_length: tuple[Agreement, ...]
     passed: bool
     exact: bool
     counterexample: Sequence | None = None
@@ -92,6 +93,7 @@ def run_tests(
     """Run program and reference side by side on `count` sequences (and a few extreme ones) a length."""
     rng = np.random.default_rng(seed)
     tally = Tally(whole)
+    by_length = []
     passed, exact, notes = True, True, []
     example: Sequence | None = None
     for steps in trial_lengths(length):
@@ -107,11 +109,20 @@ def run_tests(
         scale = float(np.max(np.abs(right[defined]), initial=0.0))
         wrong = wrong_positions(answer, right, whole=whole, tolerance=tolerance, scale=scale) & defined
         tally.add(answer, right, defined)
+        by_length.append(compare([(answer, right)], whole=whole))
         exact &= not (differences(answer, right) > 1e-6 * (1.0 if whole else max(1.0, scale)))[defined].any()
         if wrong.any():
             passed = False
             example = example or shortest_wrong_prefix(x, wrong)
-    return Trial(tally.agreement(), trial_lengths(length), passed, passed and exact, example, tuple(notes))
+    return Trial(
+        tally.agreement(),
+        trial_lengths(length),
+        tuple(by_length),
+        passed,
+        passed and exact,
+        example,
+        tuple(notes),
+    )
 
 
 def _side_by_side(
