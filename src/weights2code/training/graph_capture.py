@@ -1,0 +1,137 @@
+"""A training step as one CUDA graph: hundreds of small kernels, a single launch.
+
+A step of many small models is bound by launching kernels, not by arithmetic. Recorded once, the step is
+replayed whole. What differs from step to step (the batch, the temperature, the learning rate) lies in
+buffers that are overwritten before each replay; Gumbel noise stays fresh, because the graph knows the
+generator. On the CPU the same step runs without a graph. The closed-form head asks the host whether its
+solver failed, which a graph cannot do, so that recipe keeps the ordinary step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from weights2code.model import DiscreteTransformer, Sampling
+from weights2code.training.loop import Batch, _clip_members, set_learning_rate, training_step
+from weights2code.training.objective import member_losses
+from weights2code.training.recipes import Recipe
+
+#: Steps that run without a graph first: libraries choose their algorithms and the optimizer makes its state.
+WARM_UP = 3
+
+Step = Callable[[Batch, float], Tensor]
+
+
+def make_step(
+    model: DiscreteTransformer,
+    optimizer: torch.optim.Optimizer,
+    recipe: Recipe,
+    variance: Tensor,
+    generator: torch.Generator,
+) -> Step:
+    """The fastest step for this device and recipe: (batch, progress) -> the members' losses, detached."""
+    if model.choices.is_cuda and recipe.head == "learned":
+        return CapturedStep(model, optimizer, recipe, variance, generator)
+
+    def step(batch: Batch, progress: float) -> Tensor:
+        tau = recipe.annealing.tau(progress)
+        sampling = Sampling(tau, recipe.annealing.alpha(tau), noise=recipe.noise, generator=generator)
+        return training_step(model, optimizer, batch, recipe, variance, sampling, progress)
+
+    return step
+
+
+class CapturedStep:
+    """A step with a learned head, recorded after `WARM_UP` ordinary ones.
+
+    The optimizer must be a fused AdamW; its learning rate becomes a tensor. Batches must keep their shape,
+    and weights and moments must be changed in place only, since the graph knows them by their address.
+    """
+
+    def __init__(
+        self,
+        model: DiscreteTransformer,
+        optimizer: torch.optim.Optimizer,
+        recipe: Recipe,
+        variance: Tensor,
+        generator: torch.Generator,
+    ) -> None:
+        device = model.choices.device
+        self.model, self.optimizer, self.recipe = model, optimizer, recipe
+        self.variance, self.generator = variance.to(device), generator
+        self.tau, self.alpha, self.rate = (torch.ones((), device=device) for _ in range(3))
+        self.sampling = Sampling(self.tau, self.alpha, noise=recipe.noise, generator=generator)
+        self.batch: Batch | None = None
+        self.losses: Tensor | None = None
+        self.graph: torch.cuda.CUDAGraph | None = None
+        self.side = torch.cuda.Stream(device) if device.type == "cuda" else None
+        self.steps = 0
+
+    def __call__(self, batch: Batch, progress: float) -> Float[Tensor, " member"]:
+        """One step for all members at a share `progress` (0 to 1) of the training."""
+        self._fill(batch, progress)
+        self.steps += 1
+        if self.side is None:
+            return self._run()
+        if self.graph is None:
+            if self.steps <= WARM_UP:
+                return self._run_aside(self.side)
+            self.graph = self._capture(self.side)
+        self.graph.replay()
+        assert self.losses is not None
+        return self.losses.clone()  # the next replay overwrites them
+
+    def _fill(self, batch: Batch, progress: float) -> None:
+        """Write what changes into the buffers that the graph reads."""
+        tau = self.recipe.annealing.tau(progress)
+        self.tau.fill_(tau)
+        self.alpha.fill_(self.recipe.annealing.alpha(tau))
+        set_learning_rate(self.optimizer, self.recipe, progress)
+        for group in self.optimizer.param_groups:
+            self.rate.fill_(group["lr"])
+            group["lr"], group["capturable"] = self.rate, True
+        if self.batch is None:
+            self.batch = (batch[0].clone(), batch[1].clone(), batch[2].clone())
+            return
+        for buffer, tensor in zip(self.batch, batch, strict=True):
+            if buffer.shape != tensor.shape:
+                raise ValueError(
+                    f"batches must keep their shape: {tuple(buffer.shape)}, {tuple(tensor.shape)}"
+                )
+            buffer.copy_(tensor)
+
+    def _run(self) -> Tensor:
+        """The step itself: nothing in it may wait for the device or depend on a number of the host."""
+        assert self.batch is not None
+        channels, targets, scored = self.batch
+        self.optimizer.zero_grad(set_to_none=True)
+        stream = self.model.stream(channels, self.sampling)
+        losses = member_losses(self.model.predict(stream), targets, scored, self.variance)
+        objective = losses.sum()
+        if self.recipe.l1:
+            objective = objective + self.recipe.l1 * self.model.head[..., :-1].abs().sum()
+        objective.backward()
+        _clip_members(self.model)
+        self.optimizer.step()
+        return losses.detach()
+
+    def _run_aside(self, side: torch.cuda.Stream) -> Tensor:
+        """On the stream of the later capture, as capturing asks for."""
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            losses = self._run()
+        torch.cuda.current_stream().wait_stream(side)
+        return losses
+
+    def _capture(self, side: torch.cuda.Stream) -> torch.cuda.CUDAGraph:
+        """Record the step; nothing is computed until the first replay."""
+        graph = torch.cuda.CUDAGraph()
+        graph.register_generator_state(self.generator)
+        self.optimizer.zero_grad(set_to_none=True)  # gradients must be born inside the graph's memory
+        with torch.cuda.graph(graph, stream=side):
+            self.losses = self._run()
+        return graph
