@@ -125,8 +125,8 @@ def _search(problem: Problem, collector: Collector) -> float | None:
         flat.products(collector)
         flat.pairs(collector)
     promising, last = _dear_stages(problem, collector, pool, trees, flat, sloped)
-    for stage in promising:
-        if beyond(_SHORT):
+    for stage, least in promising:
+        if beyond(least):
             stage()
     for stage in last:
         if collector.exact is None and beyond(_SHORT):
@@ -136,13 +136,15 @@ def _search(problem: Problem, collector: Collector) -> float | None:
     return floor
 
 
-Stages = list[Callable[[], None]]
+Stage = Callable[[], None]
 
 
 def _dear_stages(
     problem: Problem, collector: Collector, pool: Pool, trees: Enumeration, flat: Basis, sloped: Basis
-) -> tuple[Stages, Stages]:
-    """What is tried when no short formula was found: the promising ones, and what is left after them."""
+) -> tuple[list[tuple[Stage, int]], list[Stage]]:
+    """What is tried when no short formula was found: the promising ones, each with the size up to which a
+    formula at hand makes it superfluous, and what is left when nothing was found at all.
+    """
 
     def linear_beside() -> None:
         sloped.products(collector)
@@ -158,21 +160,25 @@ def _dear_stages(
     def planes() -> None:
         plane_stage(problem, collector)
 
-    last: Stages = [
+    last: list[Stage] = [
         lambda: trees.grow(6),
         lambda: combination_stage(problem, collector, trees),
         lambda: trees.grow(7),
         lambda: flat.beam(collector),
     ]
     if problem.whole and problem.discrete:
-        promising: Stages = [
-            branches,
-            extrema,
-            lambda: half_plane(problem, collector),
-            lambda: remainder_stage(problem, collector),
+        # Branches are cheap on few variables, and often shorter than sums and products of tests.
+        least = 8 if len(problem.variables) <= 3 else _SHORT
+        promising: list[tuple[Stage, int]] = [
+            (extrema, least),
+            (branches, least),
+            (lambda: half_plane(problem, collector), _SHORT),
+            (lambda: remainder_stage(problem, collector), _SHORT),
         ]
         return promising, [planes, linear_beside, *last]
-    return [linear_beside, planes, lambda: family_stage(problem, collector)], [extrema, branches, *last]
+    families = lambda: family_stage(problem, collector)  # noqa: E731
+    smooth = [(linear_beside, _SHORT), (planes, _SHORT), (families, _SHORT)]
+    return smooth, [extrema, branches, *last]
 
 
 def constant(problem: Problem, collector: Collector) -> None:

@@ -1,0 +1,107 @@
+"""Snapping: the number that was meant, never at the cost of the fit."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from weights2code.language import Const, Expr, Var, evaluate, op
+from weights2code.symbolic.snapping import free_constants, refit, simplest, snap, snap_linear, with_constants
+
+x, y = Var("x"), Var("y")
+U = np.linspace(-2, 3, 40)
+V = np.cos(5 * U)
+
+
+@pytest.mark.parametrize(
+    ("value", "band", "error", "meant"),
+    [
+        (0.7000000001, 1e-6, 0.0, 0.7),
+        (1 / 3 + 1e-9, 1e-6, 0.0, Fraction(1, 3)),
+        (1.0031, 0.01, 0.002, 1),
+        (0.098, 0.01, 0.0, 0.098),
+        (0.0973, 0.01, 0.002, 0.1),
+        (-0.85, 0.01, 0.0, -0.85),
+        (100.002, 1, 0.01, 100),
+        (1e-17, 1e-9, 1e-10, 0),
+        (123.456789, 1e-12, 0.0, 123.456789),
+    ],
+)
+def test_simplest(value: float, band: float, error: float, meant: float) -> None:
+    assert simplest(value, band, error) == meant
+
+
+@given(st.floats(-1e6, 1e6, allow_nan=False), st.floats(1e-9, 1.0), st.floats(0, 0.1))
+def test_simplest_stays_in_the_band(value: float, band: float, error: float) -> None:
+    assert abs(float(simplest(value, band, error)) - value) <= max(band, 1e-12 * abs(value)) * (1 + 1e-9)
+
+
+@given(st.integers(-999, 999), st.integers(0, 3))
+def test_short_decimals_are_recovered(mantissa: int, places: int) -> None:
+    meant = round(mantissa / 10**places, places)
+    assert float(simplest(meant * (1 + 1e-13), 1e-6)) == pytest.approx(meant, abs=1e-15)
+
+
+@given(st.integers(1, 12), st.integers(2, 12))
+def test_fractions_are_recovered(above: int, below: int) -> None:
+    meant = Fraction(above, below)
+    assert float(simplest(float(meant), 1e-7)) == pytest.approx(float(meant), abs=1e-14)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.tuples(*[st.integers(-50, 50).map(lambda v: v / 10)] * 3),
+    st.sampled_from([0.0, 1e-4]),
+    st.integers(0, 5),
+)
+def test_linear_coefficients_are_recovered(meant: tuple[float, ...], noise: float, seed: int) -> None:
+    columns = np.stack([U, V, np.ones_like(U)], axis=1)
+    data = columns @ np.array(meant) + noise * np.random.default_rng(seed).normal(size=len(U))
+    found = snap_linear(columns, data, max(5 * noise, 1e-8))
+    assert [float(v) for v in found] == pytest.approx(list(meant), abs=1e-12 if noise == 0 else 3e-4)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.floats(-5, 5), min_size=3, max_size=3), st.floats(1e-6, 0.3))
+def test_snapping_never_leaves_the_tolerance(constants: list[float], tolerance: float) -> None:
+    columns = np.stack([U, V, np.ones_like(U)], axis=1)
+    data = columns @ np.array(constants)
+    found = np.array([float(v) for v in snap_linear(columns, data, tolerance)])
+    assert np.max(np.abs(columns @ found - data)) <= tolerance * (1 + 1e-6) + 1e-9
+
+
+def test_joint_snap_of_a_nonlinear_formula() -> None:
+    start: Expr = Const(2.2) * op("exp", Const(1.3) * x) + Const(0.8)
+    data = 1.5 * np.exp(0.7 * U) + 1 / 3
+    found = snap(start, {x: U}, data, 1e-6)
+    values = [node.value for node in found.walk() if isinstance(node, Const)]
+    assert sorted(values, key=float) == [Fraction(1, 3), 0.7, 1.5]
+
+
+def test_refit_reaches_the_least_squares_solution() -> None:
+    start: Expr = Const(0.1) * x + Const(5.5)
+    found = refit(start, {x: U}, 2.25 * U - 0.75)
+    np.testing.assert_allclose(evaluate(found, {x: U}), 2.25 * U - 0.75, atol=1e-8)
+
+
+def test_whole_numbers_stay() -> None:
+    expr = 2 * x + 3 * y
+    assert snap(expr, {x: U, y: V}, 9 * U, 1e-6) == expr
+
+
+def test_constants_go_back_in_order() -> None:
+    expr = Const(0.5) * x + op("max", Const(1.5), y) - 2
+    assert free_constants(expr) == (0.5, 1.5)
+    assert with_constants(expr, (0.25, 3)) == Const(0.25) * x + op("max", 3, y) - 2
+
+
+def test_a_bad_formula_is_not_made_worse() -> None:
+    data = np.sin(3 * U)
+    start: Expr = Const(0.31415) * x + Const(0.2718)
+    before = np.sqrt(np.mean((evaluate(refit(start, {x: U}, data), {x: U}) - data) ** 2))
+    after = np.sqrt(np.mean((evaluate(snap(start, {x: U}, data, 1e-6), {x: U}) - data) ** 2))
+    assert after <= 1.5 * before
