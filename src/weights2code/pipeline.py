@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weights2code.data import Problem, Sequences, from_arrays
+from weights2code.data import Problem, from_arrays, held_pairs
 from weights2code.errors import InputError, NotExtracted
 from weights2code.explain.explanation import explain, match_routers, require_matches
 from weights2code.graph import DiscreteGraph, prune_by_effect
@@ -34,7 +34,7 @@ from weights2code.results import (
 )
 from weights2code.run_folder import CERTIFICATE, MODEL, PROGRAM, RunFolder
 from weights2code.settings import Settings
-from weights2code.source import problem_of
+from weights2code.source import Source, problem_of
 from weights2code.verify import Certificate, certify, certify_on_data
 
 if TYPE_CHECKING:
@@ -52,9 +52,9 @@ SIMPLIFIED = 120
 
 
 def run(
-    source: str, settings: Settings, folder: RunFolder | None = None, progress: Progress | None = None
+    source: Source, settings: Settings, folder: RunFolder | None = None, progress: Progress | None = None
 ) -> Outcome:
-    """All stages for a built-in task; with a folder, everything is left there."""
+    """All stages for a built-in task or a file; with a folder, everything is left there."""
     problem = problem_of(source, settings)
     return search(problem, settings, folder, progress)
 
@@ -251,13 +251,5 @@ def certificate_of(recurrence: Recurrence, graph: DiscreteGraph, problem: Proble
             time_limit=PROOF_SECONDS,
             discrete_model=discrete_model,
         )
-    kept = problem.held_out or problem.validation
-    return certify_on_data(recurrence, pairs(kept), integer_outputs=problem.integer_outputs, seed=seed)
-
-
-def pairs(sequences: Sequences) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Single sequences without their padding."""
-    return [
-        (x[:length], y[:length])
-        for x, y, length in zip(sequences.x, sequences.y, sequences.lengths, strict=True)
-    ]
+    kept = held_pairs(problem.held_out or problem.validation)
+    return certify_on_data(recurrence, kept, integer_outputs=problem.integer_outputs, seed=seed)

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from weights2code import __version__
+from weights2code.data.own import FileSource
 from weights2code.errors import InputError
 from weights2code.settings import Settings
 
@@ -66,7 +67,7 @@ class RunFolder:
     """
 
     path: Path
-    source: str
+    source: str | FileSource
     settings: Settings
     _lock: int | None = None
     _new: bool = False
@@ -133,7 +134,7 @@ class RunFolder:
             shutil.rmtree(aside)
 
 
-def begin(path: Path | str, source: str, settings: Settings) -> RunFolder:
+def begin(path: Path | str, source: str | FileSource, settings: Settings) -> RunFolder:
     """Create a run folder, or continue the one that is there.
 
     Raises
@@ -155,8 +156,9 @@ def begin(path: Path | str, source: str, settings: Settings) -> RunFolder:
         _sweep(path)
         if not folder.has(CONFIG):
             folder._new = True
+            named = source if isinstance(source, str) else source.to_dict()
             folder.write_json(
-                CONFIG, {"source": source, "settings": settings.to_dict(), "version": __version__}
+                CONFIG, {"source": named, "settings": settings.to_dict(), "version": __version__}
             )
         return folder
     except OSError as error:
@@ -177,16 +179,18 @@ def open_existing(path: Path | str) -> RunFolder:
         raise InputError(f"cannot read {path}: {_reason(error)}.") from None
 
 
-def read_config(path: Path) -> tuple[str, Settings]:
+def read_config(path: Path) -> tuple[str | FileSource, Settings]:
     """Source and settings of a run folder."""
     file = path / CONFIG
     data = read_json(file)
     try:
         source = data["source"]
-        if not isinstance(source, str):
-            raise TypeError("its source is not a name")
+        if isinstance(source, dict):
+            source = FileSource.from_dict(source)
+        elif not isinstance(source, str):
+            raise TypeError("its source is neither a name nor a file")
         return source, Settings.from_dict(data["settings"])
-    except (KeyError, TypeError, AttributeError, InputError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, InputError) as error:
         raise InputError(
             f"{file} is not a configuration that this version can read ({str(error).rstrip('.')}); "
             "it was left untouched."
@@ -224,9 +228,11 @@ def _sweep(path: Path) -> None:
             leftover.unlink(missing_ok=True)
 
 
-def _check_same(path: Path, source: str, settings: Settings) -> None:
+def _check_same(path: Path, source: str | FileSource, settings: Settings) -> None:
     old_source, old = read_config(path)
-    if old_source != source:
+    if isinstance(source, FileSource) and isinstance(old_source, FileSource):
+        _check_same_file(path, source, old_source)
+    elif old_source != source:
         raise InputError(f"{path} holds a run of {old_source}, not of {source}; choose another --out.")
     before, after = old.to_dict(), settings.to_dict()
     differing = [
@@ -237,6 +243,24 @@ def _check_same(path: Path, source: str, settings: Settings) -> None:
     if differing:
         raise InputError(
             f"{path} holds a run with other settings: {', '.join(differing)}; choose another --out."
+        )
+
+
+def _check_same_file(path: Path, source: FileSource, old: FileSource) -> None:
+    """A file may have moved, but its content and the meaning of its columns must be the same."""
+    if (source.size, source.sha256) != (old.size, old.sha256):
+        raise InputError(
+            f"{path} holds a run on other content than {source.path} has now; choose another --out."
+        )
+    before, after = old.to_dict(), source.to_dict()
+    differing = [
+        f"{name} ({before[name]} there, {after[name]} asked)"
+        for name in ("inputs", "targets", "sequence", "order")
+        if before[name] != after[name]
+    ]
+    if differing:
+        raise InputError(
+            f"{path} holds a run with other columns: {', '.join(differing)}; choose another --out."
         )
 
 

@@ -1,14 +1,18 @@
-"""Where a run's sequences come from: a name and the settings make the problem, every time the same.
+"""Where a run's sequences come from: a source and the settings make the problem, every time the same.
 
 Later stages build the problem again instead of reading it from the run folder, so nothing in a folder is
-ever executed or trusted as data.
+ever executed or trusted as data. A file of own data is bound to the run by its content.
 """
 
 from __future__ import annotations
 
 from weights2code import tasks
-from weights2code.data import Problem, from_task
+from weights2code.data import FileSource, Problem, from_file, from_task
+from weights2code.errors import InputError
 from weights2code.settings import Settings
+
+#: The name of a built-in task, or a file of own data.
+Source = str | FileSource
 
 #: Training sequences that each recipe draws.
 SAMPLES = {"fast": 8192, "paper": 1_000_000}
@@ -19,7 +23,11 @@ def canonical(source: str) -> str:
     return tasks.get(source).name
 
 
-def problem_of(source: str, settings: Settings) -> Problem:
+def problem_of(source: Source, settings: Settings) -> Problem:
     """The problem that a run is about."""
+    if isinstance(source, FileSource):
+        if settings.samples is not None or settings.length is not None:
+            raise InputError("a file holds what it holds: leave out --samples and --length.")
+        return from_file(source, settings.seed)
     samples = settings.samples or SAMPLES[settings.recipe]
     return from_task(tasks.get(source), samples, settings.seed, length=settings.length)

@@ -11,6 +11,8 @@ from typing import Any
 
 from weights2code.cli.parser import settings_from
 from weights2code.cli.progress import reporter
+from weights2code.data.own import FileSource, file_source
+from weights2code.errors import InputError
 from weights2code.run_folder import FREE_SETTINGS, RunFolder, begin, open_existing
 from weights2code.settings import Settings
 
@@ -35,7 +37,8 @@ def train(options: argparse.Namespace) -> int:
     from weights2code.source import canonical, problem_of
 
     settings = settings_from(options)
-    source = canonical(options.task)
+    of_file = options.inputs is not None or options.targets is not None
+    source = file_of(options, options.task) if of_file else canonical(options.task)
     with begin(options.out, source, settings) as folder:
         finished_before = folder.trained
         from weights2code.training.train import train as train_in
@@ -43,7 +46,7 @@ def train(options: argparse.Namespace) -> int:
         with reporter(_silent(options)) as progress:
             trained = train_in(problem_of(source, settings), settings, folder, progress)
         result = {
-            "source": source,
+            "source": str(source),
             "rung": trained.rung,
             "layout": trained.layout.name,
             "fitted": trained.fitted,
@@ -79,6 +82,28 @@ def run(options: argparse.Namespace) -> int:
         return _show(outcome, folder, options)
 
 
+def fit(options: argparse.Namespace) -> int:
+    settings = settings_from(options)
+    source = file_of(options, options.file)
+    with begin(options.out or default_folder(source, settings), source, settings) as folder:
+        from weights2code import pipeline
+
+        with reporter(_silent(options)) as progress:
+            outcome = pipeline.run(source, settings, folder, progress)
+        return _show(outcome, folder, options)
+
+
+def file_of(options: argparse.Namespace, path: str) -> FileSource:
+    """The file that the options describe."""
+    for name in ("inputs", "targets"):
+        if getattr(options, name) is None:
+            raise InputError(f"--{name} is missing; name columns of {path}, separated by commas.")
+    inputs, targets = (
+        [name.strip() for name in getattr(options, which).split(",")] for which in ("inputs", "targets")
+    )
+    return file_source(path, inputs, targets, options.sequence, options.order)
+
+
 def extract(options: argparse.Namespace) -> int:
     with open_existing(options.folder) as folder:
         from weights2code import pipeline
@@ -95,11 +120,15 @@ def verify(options: argparse.Namespace) -> int:
         return _show(pipeline.verify(folder), folder, options)
 
 
-def default_folder(source: str, settings: Settings) -> Path:
-    """`w2c-runs/TASK-seedN`; settings that are not the defaults add a short digest of theirs."""
+def default_folder(source: str | FileSource, settings: Settings) -> Path:
+    """`w2c-runs/TASK-seedN`; settings that are not the defaults, and files, add a short digest of theirs."""
     plain = Settings(seed=settings.seed).to_dict()
     asked = settings.to_dict()
-    other = {name: asked[name] for name in asked if name not in FREE_SETTINGS and asked[name] != plain[name]}
+    other: dict[str, Any] = {
+        name: asked[name] for name in asked if name not in FREE_SETTINGS and asked[name] != plain[name]
+    }
+    if isinstance(source, FileSource):
+        other |= {"source": {**source.to_dict(), "file": source.name}}
     digest = hashlib.sha256(json.dumps(other, sort_keys=True).encode()).hexdigest()[:8]
     return DEFAULT_PARENT / f"{source}-seed{settings.seed}{f'-{digest}' if other else ''}"
 

@@ -16,6 +16,10 @@ from weights2code.errors import Weights2CodeError
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 
+#: One thread: the arrays are small, so threads wait for each other more than they compute, and results do not
+#: depend on the number of cores. Libraries read these when they are first imported.
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `w2c` with the given arguments (the process's own by default) and return its exit code."""
@@ -24,6 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = parser.parse_args(arguments)
     except SystemExit as leaving:  # argparse leaves after --help and after its own errors
         return int(leaving.code or 0)
+    for variable in THREADS:
+        os.environ.setdefault(variable, "1")
     from weights2code.cli import commands
 
     try:

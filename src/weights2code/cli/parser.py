@@ -14,6 +14,7 @@ EXAMPLES = """\
 examples:
   w2c run parity_last2                     train, extract a program, certify it
   w2c run Div_3 --seed 1 --out runs/div3   the names of both suites work; the same command resumes
+  w2c fit log.csv --inputs heater,outside --targets room --order minute
   w2c train spring --hide "y[t-1]" --hide "y[t-2]" --out runs/spring
   w2c extract runs/spring && w2c verify runs/spring
   w2c tasks --suite paper
@@ -29,6 +30,18 @@ examples:
 
 The same command with the same --out continues where it stopped, even after a power cut; --time-limit and
 --device may differ, everything else must be the same.
+"""
+
+
+FIT_EXAMPLES = """\
+examples:
+  w2c fit log.csv --inputs heater,outside --targets room --order minute
+  w2c fit machines.parquet --inputs load --targets temperature --sequence machine --order time
+  w2c fit arrays.npz --inputs x --targets y --out runs/own
+
+CSV files need a header line. Without --sequence all rows are one sequence, which is cut into windows; past
+values of the targets are used where they help. A part of the data is kept back for the certificate. The
+same command with the same --out continues where it stopped.
 """
 
 
@@ -114,6 +127,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _tasks(commands)
     _run(commands)
+    _fit(commands)
     _train(commands)
     _later(commands, "extract", "extract a program from the trained model of a run folder, and certify it")
     _later(commands, "verify", "check the program of a run folder against its specification again")
@@ -161,11 +175,38 @@ def _run(commands: Any) -> None:
     _add_output(parser)
 
 
+def _fit(commands: Any) -> None:
+    parser = _command(
+        commands, "fit", "train on a file of your own, extract a program, certify it", FIT_EXAMPLES
+    )
+    parser.add_argument("file", metavar="FILE", help="CSV, Parquet or NPZ")
+    _add_columns(parser)
+    parser.add_argument(
+        "--out", metavar="DIR", help="run folder; default w2c-runs/FILE-seedN in the current directory"
+    )
+    _add_settings(parser)
+    _add_output(parser)
+
+
+def _add_columns(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("columns of the file")
+    group.add_argument("--inputs", metavar="A,B", help="columns that the program reads")
+    group.add_argument("--targets", metavar="Y", help="columns that it computes")
+    group.add_argument("--sequence", metavar="NAME", help="column that tells sequences apart")
+    group.add_argument("--order", metavar="NAME", help="column that rows are sorted by within a sequence")
+
+
 def _train(commands: Any) -> None:
     parser = _command(
-        commands, "train", "train on a task and leave the model", TRAIN_EXAMPLES.format(command="train")
+        commands,
+        "train",
+        "train on a task or a file and leave the model",
+        TRAIN_EXAMPLES.format(command="train"),
     )
-    parser.add_argument("task", metavar="TASK", help="a built-in task; `w2c tasks` lists them")
+    parser.add_argument(
+        "task", metavar="TASK|FILE", help="a built-in task, or with --inputs and --targets a file"
+    )
+    _add_columns(parser)
     parser.add_argument("--out", metavar="DIR", required=True, help="run folder, new or of the same command")
     _add_settings(parser)
     _add_output(parser)

@@ -12,7 +12,7 @@ def as_dict(outcome: Outcome, folder: RunFolder) -> dict[str, Any]:
     """The result as plain data, for `--json`."""
     program, certificate = outcome.program, outcome.certificate
     return {
-        "source": folder.source,
+        "source": str(folder.source),
         "exit_code": outcome.exit_code,
         "message": outcome.message,
         "formula": program.formula().splitlines() if program else None,
@@ -67,5 +67,5 @@ def show_panel(outcome: Outcome, folder: RunFolder) -> None:
     formula = Text(outcome.program.formula() if outcome.program else "no program", style="bold")
     colour = {0: "green", 1: "red"}.get(outcome.exit_code, "yellow")
     Console().print(
-        Panel(Group(formula, Text(), table), title=folder.source, border_style=colour, expand=False)
+        Panel(Group(formula, Text(), table), title=str(folder.source), border_style=colour, expand=False)
     )

@@ -1,19 +1,25 @@
 """Sequences, the layouts that turn them into channels of the stream, and the problem that a run is about."""
 
 from weights2code.data.layouts import LAYOUTS, Encoded, Layout, LayoutName, fit_layout
+from weights2code.data.own import FileSource, file_source, from_file, from_lists, held_pairs
 from weights2code.data.problem import Problem, from_task
 from weights2code.data.sequences import Sequences, from_arrays, from_list, split
 
 __all__ = [
     "LAYOUTS",
     "Encoded",
+    "FileSource",
     "Layout",
     "LayoutName",
     "Problem",
     "Sequences",
+    "file_source",
     "fit_layout",
     "from_arrays",
+    "from_file",
     "from_list",
+    "from_lists",
     "from_task",
+    "held_pairs",
     "split",
 ]

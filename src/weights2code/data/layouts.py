@@ -61,7 +61,7 @@ class Layout:
         """Channels, targets and what is scored, in the layout of the stream, scaled."""
         x = sequences.x / np.array(self.input_scales)
         y = sequences.y / np.array(self.output_scales)
-        valid = sequences.valid.copy()
+        valid = sequences.scored
         valid[:, : self.first_scored] = False
         n, length, _ = x.shape
         if self.name == "tagging":
@@ -70,8 +70,8 @@ class Layout:
             before = np.concatenate([np.zeros_like(y[:, :1]), y[:, :-1]], 1)
             channels, targets = np.concatenate([x, before], 2), y
         else:
-            if not (sequences.lengths == length).all():
-                raise InputError("the concat layout needs sequences of one length; use autoregressive.")
+            if not (sequences.lengths == length).all() or sequences.given.any():
+                raise InputError("the concat layout needs whole sequences of one length; use autoregressive.")
             width = self.channels
 
             def widen(a: np.ndarray) -> np.ndarray:

@@ -1,7 +1,9 @@
 """Sequences: what every later stage learns from, in the user's own units.
 
 A `Sequences` value holds inputs (n, T, columns) and targets (n, T, outputs), padded at the end where
-lengths differ. It comes from a task's sampler or from arrays of the user's own.
+lengths differ. It comes from a task's sampler or from arrays of the user's own. A sequence that was cut out
+of the middle of a longer one begins with `context`: positions that are fed but never scored, because what
+they depend on lies before the cut.
 """
 
 from __future__ import annotations
@@ -18,11 +20,16 @@ from weights2code.language import Domain, infer
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sequences:
-    """Inputs and targets of n sequences, each as long as `lengths` says."""
+    """Inputs and targets of n sequences, each as long as `lengths` says.
+
+    `context` counts the positions at the start of each that are given and not scored; None is none, and a
+    sequence without context begins at a true start.
+    """
 
     x: Float[np.ndarray, "n pos column"]
     y: Float[np.ndarray, "n pos output"]
     lengths: Int[np.ndarray, " n"]
+    context: Int[np.ndarray, " n"] | None = None
 
     def __len__(self) -> int:
         return len(self.x)
@@ -32,8 +39,19 @@ class Sequences:
         """True where a position belongs to its sequence (n, T)."""
         return np.arange(self.x.shape[1])[None, :] < self.lengths[:, None]
 
+    @property
+    def given(self) -> np.ndarray:
+        """Positions of context of each sequence (n,)."""
+        return np.zeros(len(self), int) if self.context is None else self.context
+
+    @property
+    def scored(self) -> np.ndarray:
+        """True where an output is to be computed and judged (n, T)."""
+        return self.valid & (np.arange(self.x.shape[1])[None, :] >= self.given[:, None])
+
     def take(self, index: np.ndarray | slice) -> Sequences:
-        return Sequences(self.x[index], self.y[index], self.lengths[index])
+        context = None if self.context is None else self.context[index]
+        return Sequences(self.x[index], self.y[index], self.lengths[index], context)
 
     def domains(self) -> tuple[tuple[Domain, ...], tuple[Domain, ...]]:
         """The narrowest domains of the input columns and of the outputs."""

@@ -99,19 +99,28 @@ class Recurrence:
     def retrieves(self) -> bool:
         return any(isinstance(step.definition, Retrieval) for step in self.steps)
 
-    def run(self, x: Any) -> np.ndarray:
-        """All outputs, shape (n, T, outputs), for inputs of shape (n, T, inputs)."""
-        trace = self.trace(x)
+    def run(self, x: Any, known: Any = None, until: Any = 0) -> np.ndarray:
+        """All outputs, shape (n, T, outputs), for inputs of shape (n, T, inputs).
+
+        `known` outputs, of that shape too, are what later steps read back at positions before `until` (one
+        number, or one a sequence): the past of a sequence that was cut out, or everything but the present.
+        """
+        trace = self.trace(x, known, until)
         return np.stack([trace[name] for name in self.outputs], axis=-1)
 
-    def trace(self, x: Any) -> dict[str, np.ndarray]:
-        """Every variable, each of shape (n, T), for inputs of shape (n, T, inputs)."""
+    def trace(self, x: Any, known: Any = None, until: Any = 0) -> dict[str, np.ndarray]:
+        """Every variable as computed, each of shape (n, T); the arguments are those of `run`."""
         x = np.asarray(x, dtype=float)
         if x.ndim != 3 or x.shape[2] != len(self.inputs):
             raise ValueError(f"inputs must have shape (n, T, {len(self.inputs)}), got {x.shape}")
         count, length, _ = x.shape
         values = {name: x[:, :, i] for i, name in enumerate(self.inputs)}
         values |= {step.name: np.zeros((count, length)) for step in self.steps}
+        past = dict(values)
+        given: dict[str, np.ndarray] = {}
+        if known is not None:
+            given = {name: np.asarray(known, float)[:, :, i] for i, name in enumerate(self.outputs)}
+            past |= {name: np.zeros((count, length)) for name in given}
         compiled = [
             (step, variables, compile_numpy(step.definition, variables))
             if isinstance(step.definition, Expr)
@@ -121,11 +130,14 @@ class Recurrence:
         ]
         for t in range(length):
             for step, variables, function in compiled:
-                arrays = [self._read(values, variable, t) for variable in variables]
+                arrays = [self._read(past if v.lag else values, v, t) for v in variables]
                 result = function(*arrays)
                 if isinstance(step.definition, Retrieval):
-                    result = _retrieve(step.definition, values, np.broadcast_to(result, count), t)
+                    table = past if step.definition.gap else values
+                    result = _retrieve(step.definition, table, np.broadcast_to(result, count), t)
                 values[step.name][:, t] = result
+            for name, right in given.items():
+                past[name][:, t] = np.where(t < np.asarray(until), right[:, t], values[name][:, t])
         return values
 
     def _read(self, values: Mapping[str, np.ndarray], variable: Var, t: int) -> Any:

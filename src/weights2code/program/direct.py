@@ -86,7 +86,7 @@ def table(
     """Rows of leaf values and targets, from positions where every lag lies inside the sequence."""
     values = sequence_values(assembly, sequences)
     deepest = max((leaf.lag for leaf in leaves), default=0)
-    valid = sequences.valid[:, deepest:]
+    valid = sequences.scored[:, deepest:]
     length = valid.shape[1]
     columns = [
         values[leaf.name][:, deepest - leaf.lag : deepest - leaf.lag + length][valid] for leaf in leaves
@@ -111,7 +111,7 @@ def sequence_values(assembly: Assembly, sequences: Sequences) -> dict[str, np.nd
 
 def settle_start(draft: Recurrence, problem: Problem, assembly: Assembly) -> Recurrence | None:
     """The simplest start values with which the rule reproduces every position of validation sequences."""
-    check = problem.validation.take(slice(0, 200))
+    check = checked_sequences(problem.validation)
     names = sorted(set(draft.depths()) & {*problem.inputs, *problem.outputs})
     choices = [start_candidates(name, problem, assembly) for name in names]
     trials = sorted(product(*(enumerate(choice) for choice in choices)), key=lambda v: sum(i for i, _ in v))
@@ -123,6 +123,11 @@ def settle_start(draft: Recurrence, problem: Problem, assembly: Assembly) -> Rec
         if reproduces(candidate, check, problem):
             return candidate
     return None
+
+
+def checked_sequences(sequences: Sequences, most: int = 200) -> Sequences:
+    """Some sequences, those with a true start first: only they show what lies before it."""
+    return sequences.take(np.argsort(sequences.given > 0, kind="stable")[:most])
 
 
 def start_candidates(name: str, problem: Problem, assembly: Assembly) -> list[Start]:
@@ -143,8 +148,8 @@ def start_candidates(name: str, problem: Problem, assembly: Assembly) -> list[St
 def reproduces(candidate: Recurrence, check: Sequences, problem: Problem) -> bool:
     """Whether the free-running recurrence equals the targets at every position."""
     with np.errstate(all="ignore"):
-        error = np.abs(candidate.run(check.x) - check.y)[check.valid]
+        error = np.abs(candidate.run(check.x, check.y, check.given) - check.y)[check.scored]
     if problem.integer_outputs:
         return bool((error < 1e-3).all())
-    spread = np.std(check.y[check.valid], axis=0)
+    spread = np.std(check.y[check.scored], axis=0)
     return bool((error <= 1e-3 * np.maximum(spread, 1e-9)).all())

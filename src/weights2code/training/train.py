@@ -47,7 +47,7 @@ def train(
             break
     chosen = best(found)
     chosen.save(folder.file(MODEL))
-    if chosen.fitted or len(found) == len(rungs(problem, *_resolved(folder.source, settings))):
+    if chosen.fitted or len(found) == len(rungs(problem, *_resolved(problem, settings))):
         folder.drop_checkpoint()
     return chosen
 
@@ -60,7 +60,7 @@ def rungs_of(
     The caller decides when to stop, saves the model of its choice, and drops the folder's checkpoint.
     """
     torch.set_num_threads(THREADS)
-    settings, paper = _resolved(folder.source if folder else problem.name, settings)
+    settings, paper = _resolved(problem, settings)
     done: list[Epoch] = []
 
     def record(under_way: Sequence[Epoch]) -> None:
@@ -100,11 +100,11 @@ def _finite(value: Any) -> Any:
     return value if not isinstance(value, float) or math.isfinite(value) else None
 
 
-def _resolved(source: str, settings: Settings) -> tuple[Settings, tasks.PaperSettings | None]:
+def _resolved(problem: Problem, settings: Settings) -> tuple[Settings, tasks.PaperSettings | None]:
     """The paper's settings of a task; its recipe tags stateless tasks and continues text for the others."""
-    if settings.recipe != "paper":
+    if settings.recipe != "paper" or problem.reference is None:
         return settings, None
-    task = tasks.get(source)
+    task = tasks.get(problem.name)
     if settings.layout == "auto":
         settings = replace(settings, layout="concat" if task.state_tracking else "tagging")
     return settings, task.paper

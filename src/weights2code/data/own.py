@@ -1,0 +1,232 @@
+"""Own data: files and arrays as a problem, with what can be found out about them found out.
+
+Domains are what the values show (bits, whole numbers, reals). Whether past outputs are needed, how far back
+and through which architecture is left to the ladder. There is no reference machine, so the certificate
+rests on sequences that were set aside.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from weights2code.data.problem import Problem
+from weights2code.data.sequences import Sequences
+from weights2code.data.tables import check_readable, read_columns
+from weights2code.data.windows import LONGEST, divide
+from weights2code.errors import InputError
+from weights2code.language import infer
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """A file of own data and the meaning of its columns; `sha256` ties a run to the content.
+
+    Parameters
+    ----------
+    path : the file, as an absolute path.
+    inputs, targets : names of columns.
+    sequence : the column that tells sequences apart; None is one sequence.
+    order : the column that rows are sorted by within a sequence; None keeps the order of the file.
+    """
+
+    path: str
+    size: int
+    sha256: str
+    inputs: tuple[str, ...]
+    targets: tuple[str, ...]
+    sequence: str | None = None
+    order: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The file's name without its ending: what the program is called."""
+        return Path(self.path).stem
+
+    def __str__(self) -> str:
+        return self.name
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "file": self.path,
+            "size": self.size,
+            "sha256": self.sha256,
+            "inputs": list(self.inputs),
+            "targets": list(self.targets),
+            "sequence": self.sequence,
+            "order": self.order,
+        }
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> FileSource:
+        return FileSource(
+            str(data["file"]),
+            int(data["size"]),
+            str(data["sha256"]),
+            tuple(str(name) for name in data["inputs"]),
+            tuple(str(name) for name in data["targets"]),
+            None if data["sequence"] is None else str(data["sequence"]),
+            None if data["order"] is None else str(data["order"]),
+        )
+
+
+def file_source(
+    path: Path | str,
+    inputs: Sequence[str],
+    targets: Sequence[str],
+    sequence: str | None = None,
+    order: str | None = None,
+) -> FileSource:
+    """Describe a file, its content included; the columns are checked when it is read."""
+    path = Path(path).absolute()
+    check_readable(path)
+    named = [*inputs, *targets, *(name for name in (sequence, order) if name is not None)]
+    for what, names in (("--inputs", inputs), ("--targets", targets)):
+        if not names or not all(names):
+            raise InputError(f"{what} names no column; give names separated by commas.")
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if list(names).count(name) > 1)
+            raise InputError(f"{what} names {twice!r} twice; name each column once.")
+    both = set(inputs) & set(targets)
+    if both:
+        raise InputError(
+            f"{min(both)!r} is an input and a target; past targets are used by themselves, so leave it out "
+            "of --inputs."
+        )
+    for what, name in (("--sequence", sequence), ("--order", order)):
+        if name is not None and named.count(name) > 1 and name in (*inputs, *targets):
+            raise InputError(f"{what} {name!r} is an input or a target too; give it one role.")
+    return FileSource(
+        str(path), path.stat().st_size, content_hash(path), tuple(inputs), tuple(targets), sequence, order
+    )
+
+
+def content_hash(path: Path) -> str:
+    """SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def from_file(source: FileSource, seed: int) -> Problem:
+    """Read the file, which must be what it was when it was described."""
+    path = Path(source.path)
+    check_readable(path)
+    if path.stat().st_size != source.size or content_hash(path) != source.sha256:
+        raise InputError(
+            f"{path} has changed since the run began; restore it, or begin a new run with another --out."
+        )
+    numbers = (*source.inputs, *source.targets)
+    labels = tuple(name for name in (source.sequence, source.order) if name is not None)
+    columns = read_columns(path, numbers, tuple(dict.fromkeys(labels)))
+    x = np.stack([columns[name] for name in source.inputs], -1)
+    y = np.stack([columns[name] for name in source.targets], -1)
+    if x.ndim == 3:
+        if labels:
+            raise InputError(f"{path} holds arrays (n, T): leave out --sequence and --order.")
+        xs, ys = list(x), list(y)
+    else:
+        xs, ys = _sequences(path, x, y, columns, source.sequence, source.order)
+    return from_lists(xs, ys, source.inputs, source.targets, seed, source.name, str(path))
+
+
+def _sequences(
+    path: Path,
+    x: np.ndarray,
+    y: np.ndarray,
+    columns: Mapping[str, np.ndarray],
+    sequence: str | None,
+    order: str | None,
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Rows as sequences, in the order in which their ids first appear."""
+    rows = np.arange(len(x))
+    codes = np.zeros(len(x), int)
+    if sequence is not None:
+        _, first, inverse = np.unique(columns[sequence], return_index=True, return_inverse=True)
+        codes = np.argsort(np.argsort(first))[inverse.reshape(-1)]
+    if order is not None:
+        keys = _sortable(path, order, columns[order])
+        rows = np.lexsort((keys, codes))
+        same = (np.diff(codes[rows]) == 0) & (keys[rows][1:] == keys[rows][:-1])
+        if same.any():
+            twice = columns[order][rows[int(np.flatnonzero(same)[0])]]
+            hint = "" if sequence else " or name the column that tells sequences apart with --sequence"
+            raise InputError(
+                f"{path}, column {order!r}: {twice} stands twice in a sequence; make it unique{hint}."
+            )
+    else:
+        rows = np.argsort(codes, kind="stable")
+    ends = np.flatnonzero(np.diff(codes[rows])) + 1
+    return np.split(x[rows], ends), np.split(y[rows], ends)
+
+
+def _sortable(path: Path, name: str, column: np.ndarray) -> np.ndarray:
+    """Numbers as numbers, times as times, anything else as it is."""
+    if column.dtype.kind not in "US":
+        if column.dtype.kind == "O":
+            raise InputError(f"{path}, column {name!r} cannot be sorted by; give numbers or ISO times.")
+        return column
+    for kind in (float, "datetime64[us]"):
+        try:
+            return column.astype(kind)
+        except ValueError:
+            continue
+    raise InputError(
+        f"{path}, column {name!r} holds {column[0]!r}, which is no number and no ISO time to sort by."
+    )
+
+
+def from_lists(
+    x: Sequence[np.ndarray],
+    y: Sequence[np.ndarray],
+    inputs: tuple[str, ...],
+    outputs: tuple[str, ...],
+    seed: int,
+    name: str = "program",
+    where: str = "the data",
+) -> Problem:
+    """The problem of sequences (T_i, columns) and (T_i, outputs) of the user's own."""
+    longest = max(len(item) for item in x)
+    if longest < 1:
+        raise InputError(f"{where} has no rows; add data.")
+    for i, column in enumerate(outputs):
+        values = np.concatenate([item[:, i] for item in y])
+        if np.ptp(values) == 0:
+            raise InputError(
+                f"{where}: the target {column!r} is {values[0]:g} everywhere, so there is nothing to learn; "
+                "name another target."
+            )
+    parts = divide(x, y, seed, where)
+    everything = np.concatenate(list(x)), np.concatenate(list(y))
+    domains, output_domains = (tuple(infer(column) for column in table.T) for table in everything)
+    for i, column in enumerate(outputs):
+        if np.ptp(parts.training.y[..., i][parts.training.scored]) == 0:
+            raise InputError(
+                f"{where}: the target {column!r} changes too rarely to be learned; give more rows."
+            )
+    length = min(int(np.max(parts.training.lengths)), LONGEST)
+    return Problem(
+        name,
+        inputs,
+        outputs,
+        domains,
+        output_domains,
+        parts.training,
+        parts.validation,
+        length,
+        held_out=parts.held_out,
+    )
+
+
+def held_pairs(sequences: Sequences) -> list[tuple[np.ndarray, np.ndarray, int]]:
+    """Single sequences without padding, each with its number of context positions."""
+    return [
+        (x[:length], y[:length], int(given))
+        for x, y, length, given in zip(
+            sequences.x, sequences.y, sequences.lengths, sequences.given, strict=True
+        )
+    ]

@@ -1,0 +1,170 @@
+"""Long sequences cut into windows, and the parts that a problem of own data needs.
+
+Models learn from short sequences. A long one is cut into windows that overlap: each begins with `CONTEXT`
+positions that are fed but not scored, because the past of the window's first positions lies before the cut.
+So every position is scored once, with its true past in view, and only the windows that begin where a
+sequence truly begins say anything about the start.
+
+What the certificate is tested on is set aside before anything is learned: whole sequences, the longest among
+them, or the end of a single one; those stay long, so that a program must run on by itself for many steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from weights2code.data.sequences import Sequences, from_list
+from weights2code.errors import InputError
+
+#: Positions of context in front of a window, and positions that it scores.
+CONTEXT = 12
+SCORED = 20
+#: Sequences up to this length are not cut.
+LONGEST = CONTEXT + SCORED
+#: Length of the stretches that the certificate runs over, and how many rows it has at most.
+STRETCH = 1000
+MOST_ROWS = 40_000
+#: Windows that training and validation use at most.
+MOST_TRAINING = 8192
+MOST_VALIDATION = 512
+#: Shares of the data that are kept for the certificate and for judging structures.
+HELD_OUT = 0.2
+VALIDATION = 0.15
+#: Fewer true starts than this are too precious for one side: training and validation both get them.
+FEW_STARTS = 5
+#: Fewer scored positions than this say nothing.
+FEWEST_ROWS = 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """Rows [first, last) of a sequence; the first `context` of them are not scored."""
+
+    sequence: int
+    first: int
+    last: int
+    context: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """Sequences to learn from, to judge structures by, and for the certificate."""
+
+    training: Sequences
+    validation: Sequences
+    held_out: Sequences
+
+
+def divide(x: Sequence[np.ndarray], y: Sequence[np.ndarray], seed: int, where: str = "the data") -> Parts:
+    """Split sequences, of any lengths, into the three parts, the same way for the same seed."""
+    lengths = np.array([len(item) for item in x])
+    if lengths.sum() < FEWEST_ROWS:
+        raise InputError(
+            f"{where}: {lengths.sum()} rows are too few to learn from; give at least {FEWEST_ROWS}."
+        )
+    rng = np.random.default_rng(seed)
+    learned, kept = _by_sequence(lengths, rng) if len(x) >= 5 else _by_time(lengths)
+    windows = [window for piece in learned for window in cut(piece)]
+    order = rng.permutation(len(windows))
+    starts = [i for i in order if windows[i].context == 0]
+    validation = _validation(order, starts)
+    chosen = set(validation) - (set(starts) if len(starts) < FEW_STARTS else set())
+    training = [i for i in order if i not in chosen][:MOST_TRAINING]
+    stretches = [stretch for piece in kept for stretch in _stretches(piece)]
+    return Parts(
+        _gather(x, y, [windows[i] for i in training or validation]),
+        _gather(x, y, [windows[i] for i in validation]),
+        _gather(x, y, _thin(stretches, MOST_ROWS)),
+    )
+
+
+def cut(piece: Piece) -> list[Piece]:
+    """Windows of a piece; each of its scored positions is scored in exactly one of them."""
+    if piece.last - piece.first <= LONGEST:
+        return [piece]
+    windows = []
+    first = piece.first + piece.context
+    if piece.context == 0:
+        windows.append(Piece(piece.sequence, piece.first, piece.first + LONGEST, 0))
+        first = piece.first + LONGEST
+    while first < piece.last:
+        last = min(first + SCORED, piece.last)
+        before = min(CONTEXT, first - piece.first)
+        windows.append(Piece(piece.sequence, first - before, last, before))
+        first = last
+    return windows
+
+
+def _by_sequence(lengths: np.ndarray, rng: np.random.Generator) -> tuple[list[Piece], list[Piece]]:
+    """Whole sequences are kept back: the longest, if they are longer than others, and some of any length."""
+    count = max(1, round(HELD_OUT * len(lengths)))
+    order = rng.permutation(len(lengths))
+    if lengths.max() > 1.5 * np.median(lengths):
+        longest = order[np.argsort(-lengths[order], kind="stable")][: max(1, count // 2)]
+    else:
+        longest = order[:0]
+    rest = [int(i) for i in order if i not in set(longest.tolist())]
+    kept = [int(i) for i in longest] + rest[: count - len(longest)]
+    learned = rest[count - len(longest) :]
+
+    def whole(i: int) -> Piece:
+        return Piece(i, 0, int(lengths[i]), 0)
+
+    return [whole(i) for i in learned], [whole(i) for i in kept]
+
+
+def _by_time(lengths: np.ndarray) -> tuple[list[Piece], list[Piece]]:
+    """The end of each of a few sequences is kept back."""
+    learned, kept = [], []
+    for i, length in enumerate(lengths.tolist()):
+        middle = length - max(1, round(HELD_OUT * length))
+        if middle < 1:
+            learned.append(Piece(i, 0, length, 0))
+            continue
+        learned.append(Piece(i, 0, middle, 0))
+        context = min(CONTEXT, middle)
+        kept.append(Piece(i, middle - context, length, context))
+    return learned, kept
+
+
+def _validation(order: np.ndarray, starts: list[int]) -> list[int]:
+    """Windows to judge by; true starts are shared out, and serve both sides where there are few."""
+    count = min(MOST_VALIDATION, max(1, round(VALIDATION * len(order))))
+    chosen = [int(i) for i in order[:count]]
+    wanted = max(1, round(VALIDATION * len(starts))) if starts else 0
+    if sum(i in set(starts) for i in chosen) < wanted:
+        chosen = [int(i) for i in starts[:wanted]] + chosen[: max(0, count - wanted)]
+    return list(dict.fromkeys(chosen))
+
+
+def _stretches(piece: Piece) -> list[Piece]:
+    """A kept piece in stretches that can be run in reasonable time."""
+    if piece.last - piece.first <= 2 * STRETCH:
+        return [piece]
+    found = []
+    first = piece.first + piece.context
+    while first < piece.last:
+        before = min(CONTEXT, first - piece.first)
+        last = min(first + STRETCH, piece.last)
+        found.append(Piece(piece.sequence, first - before, last, before if first else 0))
+        first = last
+    return found
+
+
+def _thin(pieces: list[Piece], most: int) -> list[Piece]:
+    """Pieces of about `most` rows in all: the longest, and an even choice of the others."""
+    ordered = sorted(pieces, key=lambda piece: piece.first - piece.last)
+    rows = sum(piece.last - piece.first for piece in ordered)
+    count = max(1, min(len(ordered), len(ordered) * most // max(rows, 1)))
+    return [ordered[int(i)] for i in np.linspace(0, len(ordered) - 1, count)]
+
+
+def _gather(x: Sequence[np.ndarray], y: Sequence[np.ndarray], pieces: list[Piece]) -> Sequences:
+    whole = from_list(
+        [x[p.sequence][p.first : p.last] for p in pieces], [y[p.sequence][p.first : p.last] for p in pieces]
+    )
+    context = np.array([piece.context for piece in pieces])
+    return Sequences(whole.x, whole.y, whole.lengths, context if context.any() else None)
