@@ -12,17 +12,12 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from weights2code.errors import InputError
 from weights2code.model.sampler import (
     Annealing,
-    _Sparsemax,
-    _SparsemaxFixedPasses,
     gumbel,
     one_hot_argmax,
     sample,
     sparsemax,
 )
 
-VARIANTS = pytest.mark.parametrize(
-    "project", [_Sparsemax.apply, _SparsemaxFixedPasses.apply], ids=["until settled", "fixed passes"]
-)
 ELEMENTS = st.floats(-20, 20, allow_subnormal=False) | st.integers(-2, 2).map(float)
 LOGITS = arrays(np.float64, array_shapes(min_dims=1, max_dims=2, min_side=1, max_side=7), elements=ELEMENTS)
 ROW = arrays(np.float64, st.integers(1, 5), elements=ELEMENTS)
@@ -52,21 +47,19 @@ def projection_by_sorting(z):
     return result
 
 
-@VARIANTS
 @given(z=masked_logits())
-def test_sparsemax_is_the_projection_onto_the_simplex(project, z):
-    p = project(torch.from_numpy(z)).numpy()
+def test_sparsemax_is_the_projection_onto_the_simplex(z):
+    p = sparsemax(torch.from_numpy(z)).numpy()
     assert (p >= 0).all()
     np.testing.assert_allclose(p.sum(-1), 1, atol=1e-9)
     assert (p[np.isneginf(z)] == 0).all()
     np.testing.assert_allclose(p, projection_by_sorting(z), atol=1e-9)
 
 
-@VARIANTS
 @given(z=LOGITS)
-def test_sparsemax_is_nearer_than_every_other_point(project, z):
+def test_sparsemax_is_nearer_than_every_other_point(z):
     """Optimality: no vertex of the simplex lies in a direction that would bring p closer to z."""
-    p = project(torch.from_numpy(z)).numpy()
+    p = sparsemax(torch.from_numpy(z)).numpy()
     towards = (z - p) - ((z - p) * p).sum(-1, keepdims=True)  # (z - p) . (e_i - p) for every vertex e_i
     assert (towards <= 1e-8).all()
 
@@ -84,18 +77,17 @@ def test_sparsemax_of_a_point_of_the_simplex_is_itself():
     torch.testing.assert_close(sparsemax(points), points)
 
 
-@VARIANTS
 @FEWER
 @given(z=ROW, seed=st.integers(0, 99))
-def test_sparsemax_gradients_equal_finite_differences(project, z, seed):
+def test_sparsemax_gradients_equal_finite_differences(z, seed):
     """Away from the places where an entry enters or leaves the support, where no derivative exists."""
     p = projection_by_sorting(z)
     threshold = np.where(p > 0, z - p, np.inf).min(-1, keepdims=True)
     assume((abs(z - threshold) > 1e-3).all())
-    assert torch.autograd.gradcheck(project, torch.from_numpy(z).requires_grad_())
+    assert torch.autograd.gradcheck(sparsemax, torch.from_numpy(z).requires_grad_())
     direction = torch.from_numpy(np.random.default_rng(seed).normal(size=z.shape))
     x = torch.from_numpy(z).requires_grad_()
-    (gradient,) = torch.autograd.grad((project(x) * direction).sum(), x)
+    (gradient,) = torch.autograd.grad((sparsemax(x) * direction).sum(), x)
     np.testing.assert_allclose(gradient.sum(-1).numpy(), 0, atol=1e-9)
 
 
