@@ -15,9 +15,9 @@ from weights2code.training.train import _resolved
 
 
 def paper_rungs(name: str, **settings: object) -> tuple[Rung, ...]:
-    task = tasks.get(name)
-    resolved, paper = _resolved(name, Settings(recipe="paper", **settings))  # type: ignore[arg-type]
-    return rungs(from_task(task, 8, 0, validation=4), resolved, paper)
+    problem = from_task(tasks.get(name), 8, 0, validation=4)
+    resolved, paper = _resolved(problem, Settings(recipe="paper", **settings))  # type: ignore[arg-type]
+    return rungs(problem, resolved, paper)
 
 
 def test_numbers_of_the_paper():

@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 import time
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -149,13 +150,10 @@ def test_finished_rungs_are_not_trained_again(tmp_path: Path):
     settings = Settings(recipe="paper", epochs=1, samples=512, length=5, time_limit=1000.0)
     problem = problem_of("Div_5", settings)  # not in the paper, so its whole grid is climbed
     with begin(tmp_path / "run", "Div_5", settings) as folder:
-        climbing = rungs_of(problem, settings, folder)
-        first = [next(climbing).rung for _ in range(3)]
-        climbing.close()
+        first = [trained.rung for trained in islice(rungs_of(problem, settings, folder), 3)]
         stages: list[str] = []
         climbing = rungs_of(problem, settings, folder, lambda stage, *_: stages.append(stage))
-        again = [next(climbing) for _ in range(4)]
-        climbing.close()
+        again = list(islice(climbing, 4))
     assert [trained.rung for trained in again[:3]] == first
     assert stages == [again[3].rung]
 

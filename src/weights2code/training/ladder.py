@@ -207,7 +207,7 @@ def _paper_rungs(problem: Problem, settings: Settings, paper: Any) -> tuple[Rung
 
 def _with_overrides(rung: Rung, settings: Settings) -> Rung:
     recipe = rung.recipe
-    if settings.epochs is not None:
+    if settings.epochs is not None and recipe.epochs:  # a rung without annealing stays without
         recipe = replace(recipe, epochs=settings.epochs)
     if settings.samples is not None:
         recipe = with_samples(recipe, settings.samples)

@@ -1,0 +1,296 @@
+"""Training: the loop learns, the closed head is exact, polishing finds structures, masks are honoured."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from weights2code.data import fit_layout, from_task
+from weights2code.errors import InputError
+from weights2code.graph.from_model import graph_of
+from weights2code.model import HARD
+from weights2code.run_folder import begin
+from weights2code.settings import Settings
+from weights2code.source import problem_of
+from weights2code.tasks import get
+from weights2code.training.ladder import FAST_LADDER, Rung, Variant, build, hide, rungs
+from weights2code.training.recipes import Recipe
+from weights2code.training.search import Trained, climb, pick_device, train_rung
+from weights2code.training.train import best, train, write_metrics
+
+CPU = torch.device("cpu")
+LINEAR = FAST_LADDER[0]
+
+
+def problem(name: str, samples: int = 512, seed: int = 0, length: int | None = None):
+    return from_task(get(name), samples, seed, validation=256, length=length)
+
+
+def test_the_loss_falls_with_a_learned_head():
+    recipe = Recipe(
+        members=2, epochs=4, steps_per_epoch=40, head="learned", polish=False, tune_steps=0, noise=0.1
+    )
+    rung = Rung("test", {"layers": 1, "location": 1, "submlps": 0}, recipe, (Variant(2),))
+    trained = train_rung(rung, problem("sum_last2"), Settings(), CPU)
+    soft = [min(epoch.soft_loss) for epoch in trained.history]
+    assert len(soft) == 4
+    assert soft[-1] < 0.5 * soft[0]
+    assert trained.losses[0] < 0.5
+
+
+def test_the_best_epoch_of_each_member_is_kept():
+    recipe = Recipe(
+        members=2, epochs=5, steps_per_epoch=5, head="learned", polish=False, tune_steps=0, keep_best=True
+    )
+    rung = Rung("test", {"layers": 1, "location": 1, "submlps": 1}, recipe, (Variant(2),))
+    trained = train_rung(rung, problem("sum_last2"), Settings(), CPU)
+    lowest = np.min([epoch.hard_loss for epoch in trained.history], axis=0)
+    ratio = np.sort(trained.losses) / np.sort(lowest)  # relative to another variance, the same for all
+    assert np.allclose(ratio, ratio[0], rtol=1e-4)
+    assert np.allclose(ratio, 1.0, rtol=0.1)
+
+
+def test_a_closed_head_solves_a_linear_task_exactly():
+    recipe = Recipe(epochs=1, steps_per_epoch=1, polish=False, tune_steps=0)
+    rung = Rung("test", {"layers": 0}, recipe, (Variant(1),))
+    trained = train_rung(rung, problem("sum"), Settings(), CPU)  # y[t] = x[t] + y[t-1]: both are channels
+    assert trained.losses[0] < 1e-12
+    assert trained.accuracies[0] == 1.0
+    assert trained.fitted
+
+
+@pytest.mark.parametrize("name", ["freebody", "magnetic"])
+def test_polishing_from_an_empty_start_solves_stiff_dynamics(name: str):
+    trained = train_rung(LINEAR, problem(name), Settings(), CPU)
+    assert trained.fitted
+    assert trained.losses[0] < 1e-10
+
+
+def test_a_rung_without_annealing_has_one_record():
+    trained = train_rung(LINEAR, problem("sum"), Settings(), CPU)
+    (only,) = trained.history
+    assert only.epoch == 0
+    assert only.hard_loss == only.soft_loss == list(trained.losses)
+    assert set(only.agreement) == {1.0}
+
+
+def test_same_seed_same_weights_and_another_seed_others():
+    rung = Rung(
+        "test",
+        {"layers": 1, "location": 1, "submlps": 1},
+        Recipe(epochs=1, steps_per_epoch=10, polish=False, tune_steps=0),
+        (Variant(2),),
+    )
+    once, again, other = (
+        train_rung(rung, problem("bitwise_xor"), Settings(seed=seed), CPU).model.hidden_weight
+        for seed in (0, 0, 1)
+    )
+    assert torch.equal(once, again)
+    assert not torch.equal(once, other)
+
+
+# -- the ladder ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rung", FAST_LADDER, ids=lambda rung: rung.name)
+def test_members_without_past_never_depend_on_past_outputs(rung: Rung):
+    data = problem("bit_addition", samples=8)
+    layout = fit_layout("autoregressive", data.training)
+    model = build(rung, data, layout.channels, (-1.0, 1.0), seed=0)
+    channels = torch.from_numpy(layout.encode(data.training).channels)
+    changed = channels.clone()
+    changed[len(data.inputs) :] += 1.0
+    same = (model(channels, HARD) == model(changed, HARD)).flatten(1).all(1)
+    blind = torch.tensor([not rung.variants[rung.variant_of(m)].past for m in range(rung.members)])
+    assert same[blind].all()
+    assert not same[~blind].any()
+
+
+def test_members_with_fewer_heads_do_not_use_the_others():
+    rung = next(rung for rung in FAST_LADDER if any(variant.heads == 1 for variant in rung.variants))
+    data = problem("bitwise_xor", samples=8)
+    model = build(rung, data, 3, (-1.0, 1.0), seed=0)
+    first = model.architecture.channels
+    for member in range(rung.members):
+        heads = rung.variants[rung.variant_of(member)].heads
+        visible = model.variable_mask[member, first : first + model.architecture.heads]
+        assert visible.sum() == (model.architecture.heads if heads is None else heads)
+
+
+def test_smallest_rungs_come_first():
+    assert LINEAR.recipe.epochs == 0
+    steps = [rung.recipe.steps * rung.members for rung in FAST_LADDER]
+    assert steps[0] == min(steps)
+    assert steps[-1] == max(steps)
+
+
+def test_a_fixed_architecture_is_one_rung():
+    settings = Settings(layers=2, heads=3, submlps=1, arity=3, mean=1)
+    (rung,) = rungs(problem("sum"), settings)
+    assert (rung.sizes["layers"], rung.sizes["location"], rung.sizes["mean"]) == (2, 3, 1)
+    assert (rung.sizes["submlps"], rung.sizes["arity"]) == (1, 3)
+
+
+@pytest.mark.parametrize(("layout", "past"), [("tagging", False), ("autoregressive", True)])
+def test_a_layout_keeps_its_variants(layout: str, past: bool):
+    for rung in rungs(problem("sum"), Settings(layout=layout)):  # type: ignore[arg-type]
+        assert {variant.past for variant in rung.variants} == {past}
+
+
+def test_a_number_of_epochs_does_not_make_the_linear_rung_anneal():
+    assert [rung.recipe.epochs for rung in rungs(problem("sum"), Settings(epochs=7))][:2] == [0, 7]
+
+
+# -- masks ---------------------------------------------------------------------------------------------------
+
+
+def test_hidden_past_outputs_lead_to_the_other_recurrence():
+    """The paper's intervention: spring without y[t-1] and y[t-2] is y[t] = -y[t-3] + x[t] + x[t-1]."""
+    settings = Settings(hide=("y[t-1]", "y[t-2]"))
+    data = problem("spring")
+    trained = next(climb(data, settings))
+    assert trained.rung == "linear"
+    assert trained.fitted
+    graph = graph_of(trained.model, 0, trained.layout, data)
+    x = get("spring").sample(4, length=12, seed=9)[0]
+    y = get("spring").reference(x)
+    expected = x[:, 3:, 0] + x[:, 2:-1, 0] - y[:, :-3]
+    assert np.allclose(expected, y[:, 3:])
+    from weights2code.data import from_arrays
+
+    forged = y.copy()[:, :, None]
+    forged[:, 5] += 1.0  # of the outputs, only the one three steps later may notice
+    change = graph.run(from_arrays(x, forged)) - graph.run(from_arrays(x, y[:, :, None]))
+    assert np.allclose(change[:, 8], -1.0, atol=1e-5)
+    assert np.allclose(np.delete(change, 8, axis=1), 0.0, atol=1e-5)
+
+
+def test_several_values_can_be_hidden():
+    data = problem("sum")
+    layout = fit_layout("autoregressive", data.training)
+    model = build(LINEAR, data, layout.channels, (-1.0, 1.0), seed=0)
+    hide(model, ("x[t-1]", "y[t-1]"), data, "autoregressive")
+    channels = torch.zeros(2, 8, 1)
+    for channel, forbidden in ((0, 1), (1, 0)):
+        probe = channels.clone()
+        probe[channel, 3] = 1.0
+        moved = (model.stream(probe, HARD) - model.stream(channels, HARD))[:, 2:, :, 0]
+        assert not moved[:, :, 3 + forbidden].any()
+
+
+@pytest.mark.parametrize("mask", ["z[t-1]", "y", "y[t]", "y[t+1]", "x[1]"])
+def test_masks_that_mean_nothing_are_refused(mask: str):
+    with pytest.raises(InputError, match="mask"):
+        next(climb(problem("sum"), Settings(hide=(mask,))))
+
+
+# -- the stage -----------------------------------------------------------------------------------------------
+
+
+def trained_with(loss: float, fitted: bool, rung: str) -> Trained:
+    return Trained(rung, None, None, (loss,), (0.5,), fitted, (), 1.0)  # type: ignore[arg-type]
+
+
+def test_the_rung_that_is_kept():
+    small = trained_with(0.4, False, "small")
+    assert best([small, trained_with(0.2, False, "large")]).rung == "small"
+    assert best([small, trained_with(0.03, False, "large")]).rung == "large"
+    assert best([small, trained_with(0.3, True, "large")]).rung == "large"
+
+
+def test_metrics_have_every_field(tmp_path: Path):
+    settings = Settings(recipe="paper", samples=1024, epochs=2)
+    with begin(tmp_path, "bitwise_xor", settings) as folder:
+        trained = train(problem_of("bitwise_xor", settings), settings, folder)
+    lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert [line["epoch"] for line in lines] == [1, 2]
+    members = len(trained.history[0].hard_loss)
+    for line in lines:
+        assert line["stage"] == trained.rung
+        assert line["seconds"] > 0
+        for name in ("soft_loss", "hard_loss", "discrepancy", "agreement"):
+            assert len(line[name]) == members
+        gap = np.subtract(line["hard_loss"], line["soft_loss"])
+        assert np.allclose(line["discrepancy"], gap, atol=1e-3 * max(1.0, *line["hard_loss"]))
+    assert lines[0]["temperature"] > lines[1]["temperature"] == 0.1
+    assert set(lines[-1]["agreement"]) == {1.0}
+    assert all(0.0 <= share <= 1.0 for share in lines[0]["agreement"])
+
+
+def test_losses_that_are_not_numbers_are_null_in_metrics(tmp_path: Path):
+    trained = train_rung(LINEAR, problem("sum", samples=64), Settings(), CPU)
+    diverged = replace(trained.history[0], hard_loss=[float("inf"), 1.0])
+    with begin(tmp_path, "sum", Settings()) as folder:
+        write_metrics(folder, [diverged])
+    assert json.loads((tmp_path / "metrics.jsonl").read_text())["hard_loss"] == [None, 1.0]
+
+
+def test_a_model_is_the_same_after_saving(tmp_path: Path):
+    trained = train_rung(LINEAR, problem("spring", samples=128), Settings(), CPU)
+    trained.save(tmp_path / "model.safetensors")
+    loaded = Trained.load(tmp_path / "model.safetensors")
+    assert loaded.header() == trained.header()
+    for name, value in trained.model.named_parameters():
+        assert torch.equal(value, dict(loaded.model.named_parameters())[name])
+    assert torch.equal(loaded.model.choice_mask, trained.model.choice_mask)
+
+
+@pytest.mark.parametrize("damage", [b"", b"garbage", b"\x02\0\0\0\0\0\0\0{}"])
+def test_a_damaged_model_is_refused_and_left(damage: bytes, tmp_path: Path):
+    file = tmp_path / "model.safetensors"
+    file.write_bytes(damage)
+    with pytest.raises(InputError, match="left untouched"):
+        Trained.load(file)
+    assert file.read_bytes() == damage
+
+
+def test_a_run_that_stopped_at_its_time_limit_can_go_on(tmp_path: Path):
+    settings = Settings(recipe="paper", samples=512, epochs=1, length=5, time_limit=1e-9)
+    data = problem_of("Div_5", settings)
+    with begin(tmp_path, "Div_5", settings) as folder:
+        train(data, settings, folder)
+        assert len(list(folder.checkpoint.iterdir())) == 1
+        assert not folder.trained
+        longer = replace(settings, time_limit=1000.0)
+        train(data, longer, folder)
+        assert folder.trained
+    stages = [json.loads(line)["stage"] for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert len(stages) == len(set(stages)) == 8
+
+
+def test_a_complete_run_is_not_trained_again(tmp_path: Path):
+    settings = Settings(samples=256)
+    data = problem_of("sum", settings)
+    with begin(tmp_path, "sum", settings) as folder:
+        train(data, settings, folder)
+        before = folder.file("model.safetensors").stat().st_mtime_ns
+        assert train(data, settings, folder).fitted
+        assert folder.file("model.safetensors").stat().st_mtime_ns == before
+
+
+def test_another_length(tmp_path: Path):
+    settings = Settings(samples=256, length=15)
+    data = problem_of("sum_last2", settings)
+    assert data.training.x.shape[1] == 15
+    assert next(climb(data, settings)).fitted
+
+
+def test_devices():
+    assert pick_device("cpu") == CPU
+    if not torch.cuda.is_available():
+        assert pick_device("auto") == CPU
+        with pytest.raises(InputError, match="no CUDA device"):
+            pick_device("cuda")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["bitwise_xor", "parity_last2", "maximum_prev2", "add_mod_3"])
+def test_the_ladder_fits_small_nonlinear_tasks(name: str):
+    data = from_task(get(name), 8192, seed=0)
+    assert any(trained.fitted for trained in islice(climb(data, Settings()), 4))
