@@ -31,7 +31,7 @@ def facts(outcome: Outcome, folder: RunFolder) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     certificate = outcome.certificate
     if certificate:
-        rows.append(("verdict", f"{certificate.verdict}: {certificate.explain()}"))
+        rows += [("verdict", certificate.verdict), ("why", certificate.explain())]
         accuracy = "" if certificate.accuracy is None else f", accuracy {certificate.accuracy:.4f}"
         rows.append(
             ("error", f"largest {certificate.max_abs_error:.3g}, rmse {certificate.rmse:.3g}{accuracy}")
