@@ -15,6 +15,7 @@ import numpy as np
 from weights2code.data import Problem
 from weights2code.errors import InputError
 from weights2code.explain.explanation import ExplainedGraph
+from weights2code.explain.stored import formulas_to_dict
 from weights2code.graph import DiscreteGraph
 from weights2code.graph import from_dict as graph_from_dict
 from weights2code.graph import to_dict as graph_to_dict
@@ -74,7 +75,10 @@ def leave(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:
     extraction = outcome.extraction
     if extraction is None:
         return
-    folder.write(GRAPH, json.dumps(graph_to_dict(extraction.graph)) + "\n")
+    stored_graph = graph_to_dict(extraction.graph)
+    if extraction.explained is not None:
+        stored_graph["formulas"] = formulas_to_dict(extraction.explained.operators)
+    folder.write(GRAPH, json.dumps(stored_graph) + "\n")
     if extraction.explained is not None:
         folder.write(PROGRAM_RAW, raw_program_source(extraction.explained, problem))
     folder.write(PROGRAM, extraction.program.source())
@@ -96,7 +100,7 @@ def certificate_dict(extraction: Extraction, attempts: tuple[str, ...] = ()) -> 
     }
 
 
-def read_extraction(folder: RunFolder, problem: Problem) -> Extraction:
+def read_extraction(folder: RunFolder, problem: Problem | None = None) -> Extraction:
     """Rebuild graph, program and certificate from a run folder."""
     for name in (GRAPH, CERTIFICATE, PROGRAM):
         if not folder.has(name):

@@ -1,0 +1,65 @@
+"""Attention patterns: where each live head looks, averaged over sequences (paper, "Attention Patterns")."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from weights2code.graph import RouterNode, selection
+from weights2code.report.svg import Drawing, heat, n, number, text
+
+#: Positions shown; a pattern that repeats needs no more.
+SHOWN = 24
+CELL = 15.0
+
+
+def pattern(node: RouterNode, values: np.ndarray, valid: np.ndarray) -> np.ndarray:
+    """Mean weight (T, T + 1) that position t gives to position s; the last column is the null slot."""
+    length = values.shape[1]
+    matrix = np.zeros((length, length + 1))
+    if node.kind in ("mean", "sum"):
+        rows = np.tril(np.ones((length, length)))
+        matrix[:, :-1] = rows / rows.sum(1, keepdims=True) if node.kind == "mean" else rows
+        return matrix
+    if node.kind == "location":
+        for t in range(length):
+            reached = node.offset is not None and t >= node.offset
+            matrix[t, t - (node.offset or 0) if reached else -1] = 1.0
+        return matrix
+    places = np.where(selection(node, values) < 0, length, selection(node, values))
+    for t in range(length):
+        seen = places[valid[:, t], t]
+        matrix[t] = np.bincount(seen, minlength=length + 1) / max(len(seen), 1)
+    return matrix
+
+
+def attention_drawing(node: RouterNode, matrix: np.ndarray, hypothesis: str) -> Drawing:
+    """The pattern as a heat map: one row a query position, one column a key position, null at the right."""
+    shown = min(len(matrix), SHOWN)
+    left, top = 40.0, 30.0
+    width, gap = shown * CELL, 6.0
+    parts = [
+        f'<rect class="well" x="{n(left)}" y="{n(top)}" width="{n(width)}" height="{n(width)}"/>',
+        heat(matrix[:shown, :shown], left, top, (CELL, CELL), 0.0, 1.0),
+        f'<rect class="well" x="{n(left + width + gap)}" y="{n(top)}" width="{n(CELL)}" height="{n(width)}"/>',
+        heat(matrix[:shown, -1:], left + width + gap, top, (CELL, CELL), 0.0, 1.0),
+    ]
+    step = 1 if shown <= 10 else 4
+    for t in range(0, shown, step):
+        middle = (t + 0.5) * CELL
+        parts.append(text(left + middle, top - 6, str(t), "tick middle"))
+        parts.append(text(left - 6, top + middle + 3.5, str(t), "tick end"))
+    parts.append(text(left + width + gap + CELL / 2, top - 6, "null", "tick middle"))
+    parts.append(text(left + width / 2, 10, "read from position s", "tick middle"))
+    turned = f' transform="rotate(-90 10 {n(top + width / 2)})"'
+    parts.append(text(10, top + width / 2, "at position t", "tick middle", turned))
+    strongest = matrix[-1].argmax() if len(matrix) else 0
+    where = "the null slot" if strongest == matrix.shape[1] - 1 else f"position {strongest}"
+    return Drawing(
+        f"attention_{node.name}",
+        left + width + gap + CELL + 14,
+        top + width + 8,
+        "".join(parts),
+        f"Attention pattern of {node.name}",
+        f"{hypothesis}. The last of {len(matrix)} positions reads mostly {where} "
+        f"(weight {number(float(matrix[-1].max()), 3)}).",
+    )

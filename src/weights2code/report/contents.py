@@ -1,0 +1,178 @@
+"""What a report says, gathered from a run folder alone: nothing here trains, and nothing needs torch.
+
+Data are not stored in a run folder. They are drawn or read again from the source; where that is impossible
+(a file that has moved), the report is made without the parts that need them, and says so.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weights2code.data import Problem, from_arrays
+from weights2code.errors import InputError
+from weights2code.explain.explanation import RouterMatch, match_routers, stream_values
+from weights2code.explain.operators import OperatorFit, explain_operator
+from weights2code.explain.stored import formulas_from_dict
+from weights2code.graph import DiscreteGraph, OperatorNode
+from weights2code.program import Program
+from weights2code.results import Outcome, read_extraction
+from weights2code.run_folder import CERTIFICATE, GRAPH, METRICS, PROGRAM_RAW, RunFolder
+from weights2code.source import problem_of
+from weights2code.verify import Certificate
+
+#: Seconds for formulas that the run did not leave.
+EXPLANATION_SECONDS = 1.5
+#: Sequences that patterns are averaged over, and fresh ones that predictions are compared on.
+SEQUENCES = 512
+FRESH = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contents:
+    """Everything that the page shows; None and empty values are left out of it.
+
+    Parameters
+    ----------
+    source : what was learned from.
+    config : the settings as pairs, only those that are not the defaults.
+    values : the stream on validation sequences (n, T, nodes), scaled, where there are data.
+    fresh : inputs (n, T, columns) and targets (n, T, outputs) that training did not see.
+    """
+
+    source: str
+    config: tuple[tuple[str, str], ...]
+    message: str
+    attempts: tuple[str, ...]
+    epochs: tuple[dict[str, Any], ...]
+    program: Program | None = None
+    certificate: Certificate | None = None
+    listing: str = ""
+    graph: DiscreteGraph | None = None
+    routers: dict[int, RouterMatch] | None = None
+    operators: dict[int, OperatorFit] | None = None
+    values: np.ndarray | None = None
+    valid: np.ndarray | None = None
+    fresh: tuple[np.ndarray, np.ndarray] | None = None
+    examples: tuple[np.ndarray, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def gather(folder: RunFolder, outcome: Outcome | None = None, problem: Problem | None = None) -> Contents:
+    """Read a run folder; an outcome or a problem that is at hand saves reading or drawing it again."""
+    notes: list[str] = []
+    if problem is None:
+        try:
+            problem = problem_of(folder.source, folder.settings)
+        except InputError as error:
+            notes.append(f"Figures that need the data are left out: {error}")
+    common = {
+        "source": folder.source,
+        "config": _config(folder),
+        "epochs": read_metrics(folder),
+        "examples": _examples(problem),
+    }
+    if not (folder.has(CERTIFICATE) and folder.has(GRAPH)):
+        message = outcome.message if outcome else "This run folder holds no program."
+        attempts = outcome.attempts if outcome else ()
+        return Contents(message=message, attempts=attempts, notes=tuple(notes), **common)
+    extraction = read_extraction(folder, problem)
+    graph = extraction.graph
+    attempts = tuple(str(item) for item in folder.read_json(CERTIFICATE).get("attempts", ()))
+    values = valid = None
+    routers: dict[int, RouterMatch] = {}
+    operators = _stored_formulas(folder)
+    if problem is not None:
+        sequences = problem.validation.take(slice(0, SEQUENCES))
+        values = stream_values(graph, sequences)
+        valid = sequences.valid if graph.layout.name != "concat" else np.ones(values.shape[:2], bool)
+        routers = match_routers(graph, sequences)
+        if not operators:
+            operators = _explain(graph, values, problem)
+    return Contents(
+        message=extraction.certificate.explain(),
+        attempts=attempts,
+        notes=tuple(notes),
+        program=extraction.program,
+        certificate=extraction.certificate,
+        listing=_listing(folder),
+        graph=graph,
+        routers=routers,
+        operators=operators,
+        values=values,
+        valid=valid,
+        fresh=_fresh(problem),
+        **common,
+    )
+
+
+def read_metrics(folder: RunFolder) -> tuple[dict[str, Any], ...]:
+    """The lines of `metrics.jsonl`; what is not a record of an epoch is refused."""
+    if not folder.has(METRICS):
+        return ()
+    file = folder.file(METRICS)
+    try:
+        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+        for line in lines:
+            str(line["stage"]), int(line["epoch"]), float(line["temperature"])
+            for name in ("soft_loss", "hard_loss", "discrepancy", "agreement"):
+                np.array(line[name], float)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise InputError(
+            f"{file} is corrupt (a line is not a record of an epoch); it was left untouched."
+        ) from None
+    return tuple(lines)
+
+
+def _config(folder: RunFolder) -> tuple[tuple[str, str], ...]:
+    from weights2code.settings import Settings
+
+    asked, plain = folder.settings.to_dict(), Settings().to_dict()
+    pairs = [("seed", str(folder.settings.seed)), ("recipe", folder.settings.recipe)]
+    return (*pairs, *((k, str(v)) for k, v in asked.items() if v != plain[k] and k not in ("seed", "recipe")))
+
+
+def _stored_formulas(folder: RunFolder) -> dict[int, OperatorFit]:
+    """What the run left beside its graph."""
+    try:
+        return formulas_from_dict(folder.read_json(GRAPH).get("formulas", {}))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise InputError(
+            f"the formulas in {folder.file(GRAPH)} are damaged; they were left untouched."
+        ) from None
+
+
+def _listing(folder: RunFolder) -> str:
+    return folder.file(PROGRAM_RAW).read_text(encoding="utf-8") if folder.has(PROGRAM_RAW) else ""
+
+
+def _explain(graph: DiscreteGraph, values: np.ndarray, problem: Problem) -> dict[int, OperatorFit]:
+    found = [index for index in graph.live() if isinstance(graph.nodes[index], OperatorNode)]
+    share = EXPLANATION_SECONDS / max(len(found), 1)
+    return {index: explain_operator(graph, index, values, problem, share) for index in found}
+
+
+def _fresh(problem: Problem | None) -> tuple[np.ndarray, np.ndarray] | None:
+    """Sequences four times as long as in training where they can be had, else those that were kept back."""
+    if problem is None:
+        return None
+    if problem.sampler is not None and problem.reference is not None:
+        x = problem.sampler(np.random.default_rng(1), FRESH, 4 * problem.length)
+        return x, problem.reference.run(x)
+    kept = problem.held_out or problem.validation
+    longest = kept.lengths == kept.lengths.max()
+    same = kept.take(np.flatnonzero(longest)[:FRESH])
+    length = int(kept.lengths.max())
+    plain = from_arrays(same.x[:, :length], same.y[:, :length])
+    return plain.x, plain.y
+
+
+def _examples(problem: Problem | None, count: int = 5, longest: int = 12) -> tuple[np.ndarray, ...]:
+    """A few short inputs (T, columns) for the reader to start from."""
+    if problem is None:
+        return ()
+    kept = problem.validation
+    return tuple(kept.x[i, : min(int(kept.lengths[i]), longest)] for i in range(min(count, len(kept))))

@@ -1,0 +1,219 @@
+"""The computation graph as a picture: columns are the stages of the stream, formulas stand on the nodes.
+
+What the output does not need is greyed. It is drawn all the same: the reader sees how little of the trained
+model is left.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+
+from weights2code.explain.explanation import RouterMatch
+from weights2code.explain.operators import OperatorFit, node_variable
+from weights2code.explain.routing import FixedOffset
+from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode, sources
+from weights2code.language import Var, formula
+from weights2code.report.graph_layout import Box, Layout, place
+from weights2code.report.node_names import short_name, used_operands
+from weights2code.report.svg import Drawing, n, number, text
+
+#: Widths in pixels and, for what is written inside, in letters.
+LIVE_WIDTH, DEAD_WIDTH, LETTERS, LINES = 190.0, 96.0, 29, 4
+LINE_HEIGHT, PADDING = 15.0, 9.0
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What is written on a node: a small heading, then lines; `full` is the text before it was cut."""
+
+    heading: str
+    lines: tuple[str, ...]
+    full: str
+    live: bool
+
+    @property
+    def height(self) -> float:
+        return PADDING * 2 + 9 + LINE_HEIGHT * len(self.lines) if self.live else 24.0
+
+
+def graph_drawing(
+    graph: DiscreteGraph, routers: dict[int, RouterMatch], operators: dict[int, OperatorFit]
+) -> Drawing:
+    """All nodes and the outputs, what reads what, and which of it matters."""
+    live = set(graph.live())
+    column_of, headings = _columns(graph)
+    cards = [_card(graph, routers, operators, index, index in live) for index in range(len(graph.nodes))]
+    boxes = [
+        Box(
+            str(index),
+            column_of[index],
+            LIVE_WIDTH if card.live else DEAD_WIDTH,
+            card.height,
+            tuple(
+                str(s)
+                for s in (
+                    used_operands(graph, index)
+                    if card.live
+                    else tuple(dict.fromkeys(sources(graph.nodes[index])))
+                )
+            ),
+            not card.live,
+        )
+        for index, card in enumerate(cards)
+    ]
+    last = len(headings) - 1
+    outputs = {f"out{row}": _output_card(graph, routers, row) for row in range(len(graph.outputs))}
+    for row, (key, card) in enumerate(outputs.items()):
+        reads = tuple(str(i) for i in np.flatnonzero(graph.head[row, :-1]))
+        boxes.append(Box(key, last, LIVE_WIDTH, card.height, reads))
+    layout = place(boxes, top=34.0)
+    written = {**{str(i): card for i, card in enumerate(cards)}, **outputs}
+    body = _edges(boxes, layout) + "".join(_box(layout, key, card) for key, card in written.items())
+    for (left, _), heading in zip(layout.columns, headings, strict=True):
+        body += text(left, 16, heading, "panel-title")
+    dead = len(cards) - len(live)
+    return Drawing(
+        "graph",
+        round(layout.width),
+        round(layout.height),
+        body,
+        "Computation graph",
+        f"{len(live)} live and {dead} unused nodes. "
+        + " ".join(f"{card.heading}: {card.full[:200]}." for card in written.values() if card.live),
+    )
+
+
+def _columns(graph: DiscreteGraph) -> tuple[list[int], list[str]]:
+    """The column of each node (inputs, then heads and sub-MLPs of each layer), and the headings."""
+    places: list[tuple[int, int]] = []
+    for node in graph.nodes:
+        found = re.search(r"_L(\d+)", node.name)
+        layer = int(found[1]) if found else 0
+        kind = 0 if isinstance(node, ChannelNode) else 1 if isinstance(node, RouterNode) else 2
+        places.append((0, 0) if kind == 0 else (layer, kind))
+    used = sorted(set(places))
+    names = {0: "Inputs", 1: "heads", 2: "sub-MLPs"}
+    headings = [names[kind] if kind == 0 else f"Layer {layer} {names[kind]}" for layer, kind in used]
+    return [used.index(item) for item in places], [*headings, "Output head"]
+
+
+def _card(
+    graph: DiscreteGraph,
+    routers: dict[int, RouterMatch],
+    operators: dict[int, OperatorFit],
+    index: int,
+    live: bool,
+) -> Card:
+    node = graph.nodes[index]
+    heading = f"V{index}" + (f" · {node.name.split('_')[-1]}" if "_L" in node.name else "")
+    if not live:
+        return Card(heading, (), "unused", False)
+    if isinstance(node, ChannelNode):
+        full = short_name(graph, routers, index)
+        full = node.label if full == f"V{index}" else full
+    elif isinstance(node, OperatorNode):
+        full = operator_words(graph, routers, operators, index)
+    else:
+        full = _router_words(graph, routers, index, node)
+    return Card(heading, _wrapped(full), full, True)
+
+
+def operator_words(
+    graph: DiscreteGraph,
+    routers: dict[int, RouterMatch],
+    operators: dict[int, OperatorFit],
+    index: int,
+) -> str:
+    """The formula of an operator in the names of what it reads."""
+    if index not in operators:
+        return "f(" + ", ".join(short_name(graph, routers, o) for o in used_operands(graph, index)) + ")"
+    fit = operators[index]
+    names = {node_variable(o): short_name(graph, routers, o) for o in fit.operands}
+
+    def write(variable: Var) -> str:
+        return names[variable]
+
+    return formula(fit.formula, write).replace(" - ", " − ")
+
+
+def _router_words(graph: DiscreteGraph, routers: dict[int, RouterMatch], index: int, node: RouterNode) -> str:
+    value = short_name(graph, routers, node.reads["value"])
+    found = routers.get(index)
+    hypothesis = found.hypothesis if found else None
+    if isinstance(hypothesis, FixedOffset) or (hypothesis is None and node.kind == "location"):
+        offset = hypothesis.offset if isinstance(hypothesis, FixedOffset) else node.offset
+        name = short_name(graph, routers, index)
+        return f"{name}: offset {offset}" if not name.startswith("V") else f"{value}, {offset} back"
+    words = hypothesis.describe() if hypothesis else f"{node.kind} head, no hypothesis fits"
+    text_of = f"{words} of {value}"
+    if "key" in node.reads:
+        key, query = (short_name(graph, routers, node.reads[role]) for role in ("key", "query"))
+        if hypothesis is not None and "retrieval" in words:
+            text_of += f", where {key} = {query}"
+    return text_of
+
+
+def _output_card(graph: DiscreteGraph, routers: dict[int, RouterMatch], row: int) -> Card:
+    """The linear head in the user's units, three digits a weight."""
+    scale, units = graph.layout.output_scales[row], graph.units()
+    terms = [
+        (float(graph.head[row, i] * scale / units[i]), short_name(graph, routers, int(i)))
+        for i in np.flatnonzero(graph.head[row, :-1])
+    ]
+    bias = float(graph.head[row, -1] * scale)
+    words = ""
+    for weight, name in [*terms, *([(bias, "")] if abs(bias) > 1e-9 else [])]:
+        size = number(abs(weight), 3)
+        part = f"{size} {name}".strip() if size != "1" or not name else name
+        sign = "−" if weight < 0 else "+"
+        words += f" {sign} {part}" if words else f"{'−' if weight < 0 else ''}{part}"
+    return Card(f"{graph.outputs[row]}[t]", _wrapped(words or "0"), words or "0", True)
+
+
+def _wrapped(words: str) -> tuple[str, ...]:
+    lines = textwrap.wrap(words, LETTERS, break_long_words=True) or [""]
+    if len(lines) > LINES:
+        lines = [*lines[: LINES - 1], lines[LINES - 1][: LETTERS - 1].rstrip() + "…"]
+    return tuple(lines)
+
+
+def _edges(boxes: list[Box], layout: Layout) -> str:
+    """Dead edges first, so that they lie below."""
+    column = {box.key: box.column for box in boxes}
+    quiet, loud = [], []
+    for box in boxes:
+        end = layout.boxes[box.key]
+        for slot, source in enumerate(box.reads):
+            arrival = end.top + end.height * (slot + 1) / (len(box.reads) + 1)
+            kind = "edge dead" if box.quiet else "edge"
+            path = layout.edge(source, column[source], box.key, box.column, arrival)
+            (quiet if box.quiet else loud).append(f'<path class="{kind}" d="{path}"/>')
+            if not box.quiet:
+                loud.append(f'<circle class="port" cx="{n(end.left)}" cy="{n(arrival)}" r="2.4"/>')
+    return "".join(quiet) + "".join(loud)
+
+
+def _box(layout: Layout, key: str, card: Card) -> str:
+    at = layout.boxes[key]
+    kind = "node out" if key.startswith("out") else "node" if card.live else "node dead"
+    parts = [
+        f"<g><title>{_title(card)}</title>"
+        f'<rect class="{kind}" x="{n(at.left)}" y="{n(at.top)}" width="{n(at.width)}" '
+        f'height="{n(at.height)}" rx="3"/>'
+    ]
+    heading = "node-name" if card.live else "node-name faint"
+    parts.append(text(at.left + 9, at.top + (16.5 if card.live else 16), card.heading, heading))
+    parts += [
+        text(at.left + 9, at.top + 18 + LINE_HEIGHT * (line + 1), words, "node-text")
+        for line, words in enumerate(card.lines)
+    ]
+    return "".join(parts) + "</g>"
+
+
+def _title(card: Card) -> str:
+    return escape(f"{card.heading}: {card.full}")

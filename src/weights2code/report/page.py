@@ -1,0 +1,105 @@
+"""`report.html`: one page that carries everything it needs and asks the network for nothing.
+
+Its content security policy says so too: scripts run only if their digest is on the list, so that even a text
+that slipped through unescaped could not act.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from html import escape
+
+from weights2code import __version__
+from weights2code.report.contents import Contents
+from weights2code.report.javascript import literal, machine
+from weights2code.report.sections import SECTIONS, Figures, facts, formula_block, verdict_line
+from weights2code.report.svg import asset, number
+
+
+def page(contents: Contents) -> str:
+    """The whole document."""
+    figure = Figures()
+    made = [(anchor, heading, make(contents, figure)) for anchor, heading, make in SECTIONS]
+    sections = [(anchor, heading, body) for anchor, heading, body in made if body]
+    links = "".join(f'<li><a href="#{anchor}">{escape(heading)}</a></li>' for anchor, heading, _ in sections)
+    main = "".join(
+        f'<section id="{anchor}" aria-labelledby="{anchor}-heading"><h2 id="{anchor}-heading">'
+        f"{escape(heading)}</h2>{body}</section>"
+        for anchor, heading, body in sections
+    )
+    scripts = [asset("page.js"), *_box_script(contents)]
+    title = escape(contents.source)
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>{title} · weights2code</title>\n"
+        f"<style>\n{asset('page.css')}{asset('drawing.css')}</style>\n</head>\n<body>\n"
+        '<a class="skip" href="#content">Skip to the content</a>\n'
+        f'<header><div class="top"><p class="kicker">Extracted program, weights2code {escape(__version__)}</p>'
+        '<button type="button" id="theme" hidden></button></div>'
+        f"<h1>{title}</h1>{_head(contents)}"
+        f'<nav aria-label="Sections"><ul>{links}</ul></nav></header>\n'
+        f'<main id="content" tabindex="-1">{_notes(contents)}{main}</main>\n'
+        f"<footer>{_footer(contents)}</footer>\n"
+        + "".join(f"<script>{script}</script>\n" for script in scripts)
+        + "</body>\n</html>\n"
+    )
+
+
+def _head(contents: Contents) -> str:
+    if contents.program is None or contents.certificate is None:
+        badge = '<strong class="badge bad">No program</strong>'
+        return f'<p class="verdict-line">{badge} <span>{escape(contents.message)}</span></p>'
+    return formula_block(contents.program) + verdict_line(contents.certificate) + facts(contents)
+
+
+def _notes(contents: Contents) -> str:
+    return "".join(f'<p class="fair">{escape(note)}</p>' for note in contents.notes)
+
+
+def _footer(contents: Contents) -> str:
+    asked = ", ".join(f"{name} {value}" for name, value in contents.config)
+    certificate = contents.certificate
+    versions = (
+        ", ".join(f"{name} {version}" for name, version in certificate.versions.items())
+        if certificate
+        else ""
+    )
+    lines = [
+        f"Settings: {asked}.",
+        *(
+            [f"Certified with {versions}; random sequences from seed {certificate.seed}."]
+            if certificate
+            else []
+        ),
+        "This page is remade from its run folder by <code>w2c report DIR</code>.",
+    ]
+    plain = [line if "<code>" in line else escape(line) for line in lines]
+    return "".join(f"<p>{line}</p>" for line in plain)
+
+
+def _box_script(contents: Contents) -> list[str]:
+    if contents.program is None:
+        return []
+    program = contents.program
+    columns = len(program.recurrence.inputs)
+    examples = [[_plain(example[:, i]) for i in range(columns)] for example in contents.examples]
+    if not examples:
+        examples = [[[0.0] * 8 for _ in range(columns)]]
+    return [f"startBox({machine(program.recurrence, program.domains)}, {literal(examples)});"]
+
+
+def _plain(column: object) -> list[float]:
+    """Numbers to start from, short enough to read."""
+    return [float(number(float(v), 4).replace("−", "-")) for v in column]  # type: ignore[attr-defined]
+
+
+def _policy(scripts: list[str]) -> str:
+    digests = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+        for script in scripts
+    )
+    return f"default-src 'none'; style-src 'unsafe-inline'; script-src {digests}; base-uri 'none'; form-action 'none'"

@@ -1,0 +1,65 @@
+"""Predictions against targets, on sequences that training did not see; the program runs free."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from weights2code.program import Program
+from weights2code.report.svg import Drawing, Frame, legend, number, spread
+
+#: Outputs that get a picture of their own, points of the scatter, positions of the trace.
+OUTPUTS, POINTS, POSITIONS = 4, 400, 80
+
+
+def prediction_drawings(program: Program, x: np.ndarray, y: np.ndarray) -> list[Drawing]:
+    """One drawing an output: a single sequence over time, and all sequences against their targets."""
+    with np.errstate(all="ignore"):
+        answers = program.run(x)
+    return [
+        _drawing(name, answers[..., i], y[..., i], program.integer_outputs)
+        for i, name in enumerate(program.recurrence.outputs[:OUTPUTS])
+    ]
+
+
+def _drawing(name: str, answers: np.ndarray, targets: np.ndarray, whole: bool) -> Drawing:
+    shown = min(targets.shape[1], POSITIONS)
+    target, answer = targets[0, :shown], answers[0, :shown]
+    limits = spread([*target, *answer], margin=0.08)
+    trace = Frame.at((56, 44, 400, 180), (-0.5, shown - 0.5), limits)
+    steps = list(range(shown))
+    ticks = [tick for tick in trace.x.ticks(5) if tick == round(tick) and tick >= 0]
+    body = legend(56, 14, [("line second", "target"), ("dot", "program")])
+    body += trace.axes("", "position t of one sequence", ticks)
+    body += trace.line(steps, target.tolist(), "line second")
+    body += trace.dots(steps, answer.tolist(), 2.2 if shown > 45 else 2.8)
+    pairs = np.stack([targets.ravel(), answers.ravel()], 1)
+    pairs = pairs[np.isfinite(pairs).all(1)]
+    both = spread(pairs.ravel().tolist(), margin=0.08)
+    scatter = Frame.at((530, 44, 180, 180), both, both)
+    body += scatter.axes("", "target") + scatter.line(both, both, "line faint")
+    body += _points(scatter, pairs, whole)
+    body += f'<text x="530" y="34" class="tick">program, {len(targets)} sequences</text>'
+    error = float(np.max(np.abs(pairs[:, 0] - pairs[:, 1]))) if len(pairs) else float("nan")
+    return Drawing(
+        f"predictions_{name}",
+        730,
+        270,
+        body,
+        f"Predictions of {name} against targets",
+        f"{len(targets)} sequences of length {targets.shape[1]}; the largest error is {number(error, 3)}.",
+    )
+
+
+def _points(frame: Frame, pairs: np.ndarray, whole: bool) -> str:
+    """Equal points become one, the larger the more there are."""
+    counts = Counter(map(tuple, np.round(pairs) if whole else pairs))
+    if len(counts) <= 40:
+        most = max(counts.values(), default=1)
+        return "".join(
+            frame.dots([target], [answer], 2.5 + 7 * (count / most) ** 0.5, "dot soft")
+            for (target, answer), count in counts.items()
+        )
+    chosen = np.linspace(0, len(pairs) - 1, min(POINTS, len(pairs))).astype(int)
+    return frame.dots(pairs[chosen, 0].tolist(), pairs[chosen, 1].tolist(), 1.8, "dot soft")

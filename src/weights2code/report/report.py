@@ -1,0 +1,122 @@
+"""Making the report: the page, single plots as files, and the fragment that notebooks show."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import Literal
+
+from weights2code.data import Problem
+from weights2code.errors import InputError
+from weights2code.explain.explanation import RouterMatch
+from weights2code.explain.operators import OperatorFit
+from weights2code.graph import DiscreteGraph, RouterNode
+from weights2code.program import Program
+from weights2code.report.attention import attention_drawing, pattern
+from weights2code.report.contents import Contents, gather
+from weights2code.report.graph_drawing import graph_drawing
+from weights2code.report.mathml import rule
+from weights2code.report.node_names import short_name
+from weights2code.report.operator_plots import operator_drawing
+from weights2code.report.page import page
+from weights2code.report.prediction_plots import prediction_drawings
+from weights2code.report.sections import VERDICTS
+from weights2code.report.svg import Drawing, light_colours
+from weights2code.report.training_curves import training_drawing
+from weights2code.results import Outcome
+from weights2code.run_folder import REPORT, RunFolder, write_atomically
+from weights2code.verify import Certificate
+
+PlotFormat = Literal["svg", "png"]
+
+#: Pixels a unit of the drawing in PNG files: sharp in print.
+ZOOM = 3
+
+
+def write_report(folder: RunFolder, outcome: Outcome | None = None, problem: Problem | None = None) -> Path:
+    """Write `report.html` into a run folder, from what the folder holds.
+
+    Parameters
+    ----------
+    outcome : of the run that just ended; it says what was tried where no program was found.
+    problem : the run's problem, if it is at hand; else it is made again from the source.
+    """
+    return folder.write(REPORT, page(gather(folder, outcome, problem)))
+
+
+def write_plots(folder: RunFolder, form: PlotFormat = "svg", problem: Problem | None = None) -> list[Path]:
+    """Write every drawing of the report as a file of its own into the subfolder `plots`."""
+    files = []
+    for drawing in drawings(gather(folder, None, problem)):
+        content = drawing.document() if form == "svg" else _png(drawing)
+        files.append(folder.file("plots") / f"{_file_name(drawing.name)}.{form}")
+        write_atomically(files[-1], content)
+    return files
+
+
+def drawings(contents: Contents) -> list[Drawing]:
+    """All drawings of the page."""
+    found: list[Drawing] = []
+    graph, routers, values, valid = contents.graph, contents.routers or {}, contents.values, contents.valid
+    if graph is not None:
+        found.append(graph_drawing(graph, routers, contents.operators or {}))
+    if graph is not None and values is not None and valid is not None:
+        for index, match in routers.items():
+            node = graph.nodes[index]
+            assert isinstance(node, RouterNode)
+            words = match.hypothesis.describe() if match.hypothesis else "No hypothesis matches"
+            found.append(attention_drawing(node, pattern(node, values, valid), words))
+        for index, fit in (contents.operators or {}).items():
+            drawing = operator_drawing(graph, index, fit, values, lambda i: short_name(graph, routers, i))
+            if drawing is not None:
+                found.append(drawing)
+    if contents.epochs:
+        found.append(training_drawing(contents.epochs))
+    if contents.program is not None and contents.fresh is not None:
+        found += prediction_drawings(contents.program, *contents.fresh)
+    return found
+
+
+def fragment(
+    program: Program,
+    certificate: Certificate,
+    graph: DiscreteGraph | None = None,
+    routers: dict[int, RouterMatch] | None = None,
+    operators: dict[int, OperatorFit] | None = None,
+) -> str:
+    """HTML for a notebook cell: formula, verdict, and the graph; no scripts, its own light colours."""
+    colour, meaning = VERDICTS[certificate.verdict]
+    colours = light_colours()
+    picture = ""
+    if graph is not None:
+        drawing = graph_drawing(graph, routers or {}, operators or {})
+        data = drawing.document().replace("%", "%25").replace("#", "%23").replace('"', "%22")
+        data = (
+            data.replace("<", "%3C")
+            .replace(">", "%3E")
+            .replace("\n", " ")
+            .replace("&", "%26")
+            .replace("'", "%27")
+        )
+        words = escape(f"{drawing.title}. {drawing.description}", quote=True)
+        # an image keeps the drawing's style apart from the notebook's
+        picture = f'<img alt="{words}" style="max-width:100%;margin-top:8px" src="data:image/svg+xml,{data}">'
+    return (
+        f'<div style="background:{colours["paper"]};color:{colours["ink"]};padding:12px 16px;border:1px solid '
+        f'{colours["rule"]};border-radius:4px;max-width:100%;overflow-x:auto">'
+        f'<div style="font-size:1.35em">{rule(program.recurrence)}</div>'
+        f'<p style="margin:10px 0 0"><strong style="color:{colours[colour]}">{certificate.verdict.capitalize()}'
+        f"</strong>: {escape(meaning)}. {escape(certificate.explain())}</p>{picture}</div>"
+    )
+
+
+def _file_name(name: str) -> str:
+    return "".join(c if c.isalnum() or c in "-_" else "_" for c in name)
+
+
+def _png(drawing: Drawing) -> bytes:
+    try:
+        import resvg_py
+    except ImportError:
+        raise InputError('PNG plots need one more package: pip install "weights2code[plots]".') from None
+    return bytes(resvg_py.svg_to_bytes(svg_string=drawing.document(), zoom=ZOOM))

@@ -1,0 +1,323 @@
+"""The sections of the page. Each takes the contents and gives HTML, or nothing if there is nothing to show.
+
+Every text that comes from outside (names of columns above all) passes through `escape`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from html import escape
+from itertools import count
+
+from weights2code.graph import DiscreteGraph, OperatorNode, RouterNode
+from weights2code.language import Recurrence, Retrieval
+from weights2code.program import Program
+from weights2code.report import mathml
+from weights2code.report.attention import attention_drawing, pattern
+from weights2code.report.contents import Contents
+from weights2code.report.graph_drawing import graph_drawing
+from weights2code.report.listing import listing
+from weights2code.report.node_names import readable, short_name
+from weights2code.report.operator_plots import operator_drawing
+from weights2code.report.prediction_plots import OUTPUTS, prediction_drawings
+from weights2code.report.svg import Drawing, number
+from weights2code.report.training_curves import training_drawing
+from weights2code.verify import Certificate
+
+#: Verdict -> colour, and what it means in a few words.
+VERDICTS = {
+    "proved": ("good", "equal to its specification at every length"),
+    "exhaustive": ("good", "right on every input"),
+    "tested": ("fair", "right on everything that was tried, not proved"),
+    "failed": ("bad", "wrong on a known input"),
+}
+
+#: Formulas with more nodes than this are not typeset: nobody could read them.
+TYPESET, TYPESET_NODE = 400, 80
+
+
+class Figures:
+    """Numbers the figures in the order in which they appear."""
+
+    def __init__(self) -> None:
+        self._number = count(1)
+
+    def __call__(self, drawing: Drawing, caption: str, *, wide: bool = False) -> str:
+        """A drawing with its caption (HTML); a wide one may leave the column of text and is scrolled."""
+        picture = drawing.inline(shrink=not wide)
+        label = escape(drawing.title, quote=True)
+        box = f'<div class="scroll" role="region" tabindex="0" aria-label="{label}">{picture}</div>'
+        kind = ' class="wide"' if wide and drawing.width > 860 else ""
+        caption = f"<figcaption><b>Figure {next(self._number)}.</b> {caption}</figcaption>"
+        return f"<figure><div{kind}>{box}</div>{caption}</figure>"
+
+
+def formula_block(program: Program) -> str:
+    """The rule, as large as its length allows."""
+    size = sum(_size(step.definition) for step in program.recurrence.steps)
+    longest = max(len(line) for line in program.formula().splitlines())
+    name = "huge" if longest < 30 else "large" if longest < 52 else "medium" if longest < 84 else "small"
+    label = f'role="region" tabindex="0" aria-label="{escape(program.formula(), quote=True)}"'
+    body = mathml.rule(program.recurrence) if size <= TYPESET else f"<pre>{escape(program.formula())}</pre>"
+    return f'<div class="formula {name}" {label}>{body}</div>'
+
+
+def _size(definition: object) -> int:
+    return definition.query.size() + 4 if isinstance(definition, Retrieval) else definition.size()  # type: ignore[attr-defined]
+
+
+def verdict_line(certificate: Certificate) -> str:
+    colour, meaning = VERDICTS[certificate.verdict]
+    if certificate.verdict == "exhaustive":
+        meaning = f"right on every input, {certificate.covers}"
+    return (
+        f'<p class="verdict-line"><strong class="badge {colour}">{certificate.verdict.capitalize()}</strong>'
+        f" <span>{escape(meaning)}</span></p>"
+    )
+
+
+def facts(contents: Contents) -> str:
+    """The numbers that people look for first."""
+    program, certificate = contents.program, contents.certificate
+    assert program is not None
+    assert certificate is not None
+    pairs = [("largest error", number(certificate.max_abs_error, 3)), ("RMSE", number(certificate.rmse, 3))]
+    if certificate.accuracy is not None:
+        pairs.append(("accuracy after rounding", f"{100 * certificate.accuracy:.6g} %"))
+    pairs += [
+        ("sequences run", f"{certificate.sequences:,}".replace(",", " ")),
+        ("program", f"{program.body} lines, {_plural(program.operations, 'operation')}"),
+        ("found by", program.origin or "unknown"),
+    ]
+    cells = "".join(f"<div><dt>{escape(a)}</dt><dd>{escape(b)}</dd></div>" for a, b in pairs)
+    return f'<dl class="facts">{cells}</dl>'
+
+
+def _plural(amount: int, noun: str) -> str:
+    return f"{amount} {noun}{'' if amount == 1 else 's'}"
+
+
+def program_section(contents: Contents, _: Figures) -> str:
+    if contents.program is None:
+        return ""
+    text = (
+        "<p>The file <code>program.py</code> stands alone: NumPy is all it needs, and it runs on sequences "
+        f"of any length.</p>{_code(contents.program.source(), 'source')}"
+    )
+    if contents.listing:
+        text += (
+            "<details><summary>The same, node by node, as the paper lists it (program_raw.py)</summary>"
+            f"{_code(contents.listing, 'raw')}</details>"
+        )
+    return text
+
+
+def _code(source: str, name: str) -> str:
+    return (
+        f'<div class="code"><button type="button" data-copy="{name}" hidden>Copy</button>'
+        f'<pre id="{name}" tabindex="0" aria-label="Python source">{listing(source)}</pre></div>'
+    )
+
+
+def verdict_section(contents: Contents, _: Figures) -> str:
+    certificate = contents.certificate
+    if certificate is None or contents.program is None:
+        return ""
+    against = "its specification" if certificate.domain else "held-out targets"
+    rows = [(f"program against {against}", certificate.target)]
+    if certificate.model is not None:
+        rows.append(("program against the discrete model", certificate.model))
+    body = "".join(
+        f'<tr><th scope="row">{what}</th><td>{a.sequences}</td><td>{number(a.max_abs_error, 3)}</td>'
+        f"<td>{number(a.rmse, 3)}</td><td>{'' if a.accuracy is None else f'{100 * a.accuracy:.6g} %'}</td></tr>"
+        for what, a in rows
+    )
+    heads = "".join(f'<th scope="col">{h}</th>' for h in ("sequences", "largest error", "RMSE", "accuracy"))
+    text = f"<p>{escape(certificate.explain())}</p>"
+    text += (
+        '<div class="scroll" role="region" tabindex="0" aria-label="Agreement"><table><thead><tr>'
+        f'<th scope="col">agreement</th>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
+    if certificate.notes:
+        text += "<h3>Notes</h3>" + _list(certificate.notes)
+    if certificate.counterexample is not None:
+        text += _counterexample(contents.program.recurrence, certificate.counterexample)
+    return text
+
+
+def _counterexample(recurrence: Recurrence, rows: tuple[tuple[float, ...], ...]) -> str:
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    lines = "".join(
+        f'<tr><th scope="row">{escape(name)}</th>{"".join(f"<td>{number(v, 6)}</td>" for v in column)}</tr>'
+        for name, column in zip(recurrence.inputs, columns, strict=True)
+    )
+    loaded = escape(json.dumps(columns), quote=True)
+    return (
+        "<h3>A sequence on which the program is wrong</h3>"
+        '<div class="scroll" role="region" tabindex="0" aria-label="Counterexample">'
+        f"<table><tbody>{lines}</tbody></table></div>"
+        f'<p><button type="button" data-sequence="{loaded}" hidden>Run it in the box</button></p>'
+    )
+
+
+def try_section(contents: Contents, _: Figures) -> str:
+    """The box; its content is made by the script."""
+    program = contents.program
+    if program is None:
+        return ""
+    columns = zip(program.recurrence.inputs, program.domains, strict=True)
+    fields = "".join(
+        f'<div class="field"><label for="column{i}">{escape(name)} <span class="hint">{escape(str(domain))}'
+        f'</span></label><input id="column{i}" type="text" inputmode="text" autocomplete="off" '
+        f'autocapitalize="off" spellcheck="false" aria-describedby="message"></div>'
+        for i, (name, domain) in enumerate(columns)
+    )
+    one = len(program.recurrence.inputs) == 1
+    lines = "a sequence" if one else "a sequence, one line a column,"
+    return (
+        f"<p>Type {lines} with spaces or commas between the numbers. The page itself computes every variable, "
+        "as <code>program.py</code> does. Choose a position to see how its values come about.</p>"
+        "<noscript><p>The box needs JavaScript.</p></noscript>"
+        f'<div id="fields">{fields}</div>'
+        '<p id="message" role="status"></p>'
+        '<div class="scroll" role="region" tabindex="0" aria-label="Every variable at every position; '
+        'the arrow keys choose a position"><table id="steps"></table></div>'
+        '<div class="controls"><button type="button" id="back" aria-label="Previous position">← Back</button>'
+        '<span id="where" class="hint" aria-live="polite"></span>'
+        '<button type="button" id="forward" aria-label="Next position">Next →</button>'
+        '<button type="button" id="another" hidden>Another example</button></div>'
+        '<ol id="working" aria-live="polite" aria-label="The values at this position"></ol>'
+    )
+
+
+def graph_section(contents: Contents, figure: Figures) -> str:
+    if contents.graph is None or contents.routers is None or contents.operators is None:
+        return ""
+    graph = contents.graph
+    live = len(graph.live())
+    caption = (
+        "The trained model with every choice settled. Values flow from left to right; each node reads what "
+        f"its edges bring. {_plural(live, 'node')} of {len(graph.nodes)} matter to the output; the others are "
+        "greyed. Names such as <i>V</i>5 are those of the listing."
+    )
+    return figure(graph_drawing(graph, contents.routers, contents.operators), caption, wide=True)
+
+
+def attention_section(contents: Contents, figure: Figures) -> str:
+    graph, values, valid = contents.graph, contents.values, contents.valid
+    if graph is None or values is None or valid is None or contents.routers is None:
+        return ""
+    parts = []
+    for index in graph.live():
+        node = graph.nodes[index]
+        if isinstance(node, RouterNode):
+            found = contents.routers[index]
+            words = found.hypothesis.describe() if found.hypothesis else "No hypothesis matches"
+            drawing = attention_drawing(node, pattern(node, values, valid), words)
+            picture = figure(drawing, f"Mean attention of {escape(node.name)} over {len(values)} sequences.")
+            parts.append(
+                f"<h3>{escape(node.name)}</h3>"
+                f'<div class="beside">{picture}{_evidence(contents, graph, index)}</div>'
+            )
+    return "".join(parts) or "<p>The output needs no attention: no head is live.</p>"
+
+
+def _evidence(contents: Contents, graph: DiscreteGraph, index: int) -> str:
+    node = graph.nodes[index]
+    assert isinstance(node, RouterNode)
+    assert contents.routers is not None
+    found = contents.routers[index]
+    reads = ", ".join(f"{role} {short_name(graph, contents.routers, i)}" for role, i in node.reads.items())
+    pairs = [("hypothesis", found.hypothesis.describe() if found.hypothesis else "none matches")]
+    if found.evidence is not None:
+        seen = found.evidence
+        pairs += [
+            ("agreement", f"{100 * seen.agreement:.4g} % of {seen.positions} positions"),
+            ("before the full window", f"{100 * seen.at_start:.4g} %"),
+            ("worst position", f"{100 * seen.worst:.4g} %"),
+        ]
+    if found.runner_up:
+        pairs.append(("runner-up", found.runner_up))
+    pairs += [("kind of head", node.kind), ("reads", reads)]
+    return _pairs(pairs)
+
+
+def _pairs(pairs: list[tuple[str, str]]) -> str:
+    body = "".join(f"<dt>{escape(a)}</dt><dd>{escape(b)}</dd>" for a, b in pairs)
+    return f'<dl class="pairs">{body}</dl>'
+
+
+def operator_section(contents: Contents, figure: Figures) -> str:
+    graph, values = contents.graph, contents.values
+    if graph is None or values is None or contents.routers is None or contents.operators is None:
+        return ""
+    routers = contents.routers
+
+    def name(index: int) -> str:
+        return short_name(graph, routers, index)
+
+    parts = []
+    for index, fit in contents.operators.items():
+        node = graph.nodes[index]
+        assert isinstance(node, OperatorNode)
+        expr = readable(graph, routers, fit)
+        if expr.size() <= TYPESET_NODE:
+            shown = f"<p>{mathml.equation(f'V{index}', expr)}</p>"
+        else:
+            shown = f"<p>A formula with {expr.operations()} operators; it stands in the listing.</p>"
+        if fit.kind != "formula":
+            shown += f"<p>No short formula fits: this is a faithful {escape(fit.kind)}.</p>"
+        shown += (
+            f"<p>Largest difference from the sub-MLP on the data {number(fit.max_error, 3)}, "
+            f"allowed {number(fit.tolerance, 3)}.</p>"
+        )
+        drawing = operator_drawing(graph, index, fit, values, name)
+        parts.append(f"<h3>{escape(node.name)}</h3>{shown}")
+        if drawing is not None:
+            parts.append(figure(drawing, escape(drawing.description)))
+    return "".join(parts) or "<p>The output needs no sub-MLP: it is linear in what the heads deliver.</p>"
+
+
+def training_section(contents: Contents, figure: Figures) -> str:
+    if not contents.epochs:
+        return ""
+    members = len(contents.epochs[-1]["hard_loss"])
+    caption = (
+        "Loss of the soft model in training and of the hard (argmax) model on validation sequences; "
+        "temperature of the samplers; share of choices that are already the final ones; what the hard model "
+        f"loses against the soft one. Dotted lines divide the rungs; the last has {_plural(members, 'member')}."
+    )
+    return figure(training_drawing(contents.epochs), caption)
+
+
+def prediction_section(contents: Contents, figure: Figures) -> str:
+    if contents.program is None or contents.fresh is None:
+        return ""
+    x, y = contents.fresh
+    drawings = prediction_drawings(contents.program, x, y)
+    left = y.shape[2] - OUTPUTS
+    more = f"<p>{_plural(left, 'further output')} not shown.</p>" if left > 0 else ""
+    return "".join(figure(d, f"{escape(d.title)}. {escape(d.description)}") for d in drawings) + more
+
+
+def attempts_section(contents: Contents, _: Figures) -> str:
+    return _list(contents.attempts) if contents.attempts else ""
+
+
+def _list(items: tuple[str, ...]) -> str:
+    return f'<ul class="plain">{"".join(f"<li>{escape(item)}</li>" for item in items)}</ul>'
+
+
+#: In the order of the page: anchor, heading, function.
+SECTIONS: tuple[tuple[str, str, Callable[[Contents, Figures], str]], ...] = (
+    ("try", "Try it", try_section),
+    ("program", "Program", program_section),
+    ("verdict", "What the verdict rests on", verdict_section),
+    ("predictions", "Predictions and targets", prediction_section),
+    ("graph", "How the model computes it", graph_section),
+    ("attention", "Attention", attention_section),
+    ("operators", "Sub-MLPs", operator_section),
+    ("training", "Training", training_section),
+    ("attempts", "What was tried", attempts_section),
+)
