@@ -105,3 +105,8 @@ def test_a_bad_formula_is_not_made_worse() -> None:
     before = np.sqrt(np.mean((evaluate(refit(start, {x: U}, data), {x: U}) - data) ** 2))
     after = np.sqrt(np.mean((evaluate(snap(start, {x: U}, data, 1e-6), {x: U}) - data) ** 2))
     assert after <= 1.5 * before
+
+
+def test_a_formula_that_is_undefined_on_some_rows_stays() -> None:
+    expr: Expr = op("sqrt", x) * Const(1.5) + Const(0.25)
+    assert snap(expr, {x: U}, np.ones_like(U), 1e-6) == expr

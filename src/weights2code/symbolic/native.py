@@ -25,6 +25,7 @@ from weights2code.symbolic.families import family_stage
 from weights2code.symbolic.noise import noise_floor
 from weights2code.symbolic.planes import plane_stage
 from weights2code.symbolic.problem import Collector, Problem, prepare
+from weights2code.symbolic.relevance import relevant_variables
 from weights2code.symbolic.remainders import remainder_stage
 from weights2code.symbolic.snapping import simplest
 
@@ -136,6 +137,20 @@ def _search(problem: Problem, collector: Collector) -> float | None:
     return floor
 
 
+def _search_on(problem: Problem, collector: Collector, chosen: list[int]) -> None:
+    """Search with some of the variables only, and offer what fits best and what is exact there."""
+    smaller = replace(
+        problem,
+        variables=tuple(problem.variables[j] for j in chosen),
+        domains=tuple(problem.domains[j] for j in chosen),
+        X=problem.X[:, chosen],
+    )
+    found = Collector(smaller)
+    _search(smaller, found)
+    for candidate in found.front():
+        collector.offer(candidate.expr)
+
+
 Stage = Callable[[], None]
 
 
@@ -150,6 +165,11 @@ def _dear_stages(
         sloped.products(collector)
         if collector.exact is None:
             sloped.pairs(collector)
+
+    def fewer_variables() -> None:
+        chosen = relevant_variables(sloped)
+        if 0 < len(chosen) < len(problem.variables):
+            _search_on(problem, collector, chosen)
 
     def branches() -> None:
         branch_stage(problem, collector, pool, trees.tests())
@@ -178,6 +198,8 @@ def _dear_stages(
         return promising, [planes, linear_beside, *last]
     families = lambda: family_stage(problem, collector)  # noqa: E731
     smooth = [(linear_beside, _SHORT), (planes, _SHORT), (families, _SHORT)]
+    if len(problem.variables) >= 4:
+        smooth.insert(1, (fewer_variables, _SHORT))
     return smooth, [extrema, branches, *last]
 
 

@@ -12,11 +12,11 @@ import math
 import numpy as np
 
 from weights2code.errors import InputError
-from weights2code.language import Domain, Var
+from weights2code.language import Const, Domain, Var
 from weights2code.symbolic.engine import Candidate
 from weights2code.symbolic.infix import parse_infix
 from weights2code.symbolic.problem import Collector, prepare
-from weights2code.symbolic.snapping import snap
+from weights2code.symbolic.snapping import simplest, snap
 
 #: Operon's symbols for each operator of the language.
 _SYMBOLS = {
@@ -92,6 +92,8 @@ class OperonEngine:
         meaning = dict(zip(names, variables, strict=True))
         values = dict(zip(variables, problem.Xs.T, strict=True))
         collector = Collector(problem)
+        # Operon's formatter has no word for a formula without variables.
+        collector.offer(Const(simplest(float(np.mean(problem.ys)), problem.accuracy)))
         for member in model.pareto_front_:
             if not member["variables"]:
                 continue

@@ -30,7 +30,7 @@ def simplest(value: float, band: float, error: float = 0.0) -> Number:
     >>> simplest(0.70000000001, 1e-6), simplest(0.33333333, 1e-6), simplest(1.0031, 0.01, 0.002)
     (0.7, Fraction(1, 3), 1)
     """
-    if not math.isfinite(value):
+    if not math.isfinite(value) or math.isnan(band) or math.isnan(error):
         return value
     band = max(band, 1e-12 * abs(value), 1e-300)
     floor = max(error, 1e-10 * abs(value), 1e-3 * band, 1e-300)
@@ -145,6 +145,27 @@ def snap(
     return with_constants(expr, snapped)
 
 
+def snap_function(
+    predict: Callable[[np.ndarray], np.ndarray], start: np.ndarray, y: np.ndarray, *, noise: float = 0.0
+) -> tuple[Number, ...]:
+    """Constants of any function of them, refitted to `y` from `start` and snapped as far as `y` allows."""
+
+    def solve(fixed: Mapping[int, Number]) -> np.ndarray:
+        c = start.copy()
+        for j, v in fixed.items():
+            c[j] = float(v)
+        return _levenberg(predict, c, y, [j for j in range(len(c)) if j not in fixed])
+
+    with np.errstate(all="ignore"):
+        return _snap_constants(solve, predict, lambda c: _jacobian(predict, c), y, 0.0, noise)
+
+
+def fit_function(predict: Callable[[np.ndarray], np.ndarray], start: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Constants of any function of them, fitted to `y` by nonlinear least squares."""
+    with np.errstate(all="ignore"):
+        return _levenberg(predict, start.copy(), y, list(range(len(start))))
+
+
 def refit(expr: Expr, values: Mapping[Var, np.ndarray], y: np.ndarray) -> Expr:
     """The same formula with its float constants fitted jointly by nonlinear least squares."""
     free = free_constants(expr)
@@ -194,6 +215,9 @@ def _snap_constants(
     count = len(current)
     residual = y - predict(current)
     worst, rms = float(np.max(np.abs(residual))), float(np.sqrt(np.mean(residual**2)))
+    if not (math.isfinite(worst) and np.all(np.isfinite(current))):
+        # a formula that is undefined on some rows cannot be judged, so nothing is changed
+        return tuple(_tidy(float(v)) for v in current)
     freedom = max(len(y) - count, 1)
     sigma = max(float(np.sqrt(np.sum(residual**2) / freedom)), noise)
     allowed_worst = max(tolerance, worst * 1.1) + 1e-12 * float(np.max(np.abs(y), initial=0.0))
