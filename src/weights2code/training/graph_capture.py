@@ -93,7 +93,7 @@ class CapturedStep:
         set_learning_rate(self.optimizer, self.recipe, progress)
         for group in self.optimizer.param_groups:
             self.rate.fill_(group["lr"])
-            group["lr"], group["capturable"] = self.rate, True
+            group["lr"] = self.rate
         if self.batch is None:
             self.batch = (batch[0].clone(), batch[1].clone(), batch[2].clone())
             return
@@ -132,6 +132,8 @@ class CapturedStep:
         graph = torch.cuda.CUDAGraph()
         graph.register_generator_state(self.generator)
         self.optimizer.zero_grad(set_to_none=True)  # gradients must be born inside the graph's memory
+        for group in self.optimizer.param_groups:
+            group["capturable"] = True
         with torch.cuda.graph(graph, stream=side):
             self.losses = self._run()
         return graph
