@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from weights2code.model import Architecture, DiscreteTransformer
 from weights2code.training.graph_capture import WARM_UP, CapturedStep, make_step
@@ -59,6 +60,31 @@ def test_batches_must_keep_their_shape():
     step((channels, targets, scored), 0.0)
     with pytest.raises(ValueError, match="keep their shape"):
         step((channels[..., :2], targets[..., :2], scored[..., :2]), 0.5)
+
+
+class Operators(TorchDispatchMode):
+    """Writes down which operators run."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = set()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.seen.add(func.overloadpacket.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+def test_the_step_never_waits_for_the_device():
+    """What a graph cannot hold: numbers that the host looks at, or tensors that the host makes."""
+    step = CapturedStep(*prepare())
+    batch = next(batches(1))
+    step(batch, 0.0)
+    with Operators() as operators:
+        step._run()
+    assert {"bmm", "sort", "uniform_"} <= operators.seen
+    waiting = {"_local_scalar_dense", "item", "equal", "is_nonzero", "nonzero", "masked_select", "index"}
+    made_by_the_host = {"lift_fresh", "lift"}
+    assert not operators.seen & (waiting | made_by_the_host)
 
 
 @CUDA
