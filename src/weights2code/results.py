@@ -6,6 +6,7 @@ Reading executes nothing: programs are rebuilt from JSON, and the text is compar
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,10 +72,26 @@ class Outcome:
 
 
 def leave(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:
-    """Write the files of the later stages; the certificate comes last, so that it stands for all of them."""
-    extraction = outcome.extraction
-    if extraction is None:
-        return
+    """Write the files of the later stages; the certificate stands for all, and the page comes after it."""
+    if outcome.extraction is not None:
+        _leave_extraction(outcome.extraction, outcome.attempts, problem, folder)
+    leave_report(outcome, problem, folder)
+
+
+def leave_report(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:
+    """Write `report.html`; whatever goes wrong with it, the run is complete without it."""
+    try:
+        from weights2code.report import write_report
+
+        write_report(folder, outcome, problem)
+    except Exception as error:
+        message = "report.html could not be made (%s: %s); the other files are complete"
+        logging.getLogger(__name__).warning(message, type(error).__name__, error)
+
+
+def _leave_extraction(
+    extraction: Extraction, attempts: tuple[str, ...], problem: Problem, folder: RunFolder
+) -> None:
     stored_graph = graph_to_dict(extraction.graph)
     if extraction.explained is not None:
         stored_graph["formulas"] = formulas_to_dict(extraction.explained.operators)
@@ -83,7 +100,7 @@ def leave(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:
         folder.write(PROGRAM_RAW, raw_program_source(extraction.explained, problem))
     folder.write(PROGRAM, extraction.program.source())
     folder.write(LATEX, extraction.program.latex())
-    folder.write_json(CERTIFICATE, certificate_dict(extraction, outcome.attempts))
+    folder.write_json(CERTIFICATE, certificate_dict(extraction, attempts))
 
 
 def certificate_dict(extraction: Extraction, attempts: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -120,6 +120,20 @@ def verify(options: argparse.Namespace) -> int:
         return _show(pipeline.verify(folder), folder, options)
 
 
+def report(options: argparse.Namespace) -> int:
+    with open_existing(options.folder) as folder:
+        from weights2code.report import write_plots, write_report
+
+        made = [write_report(folder)]
+        if options.plots:
+            made += write_plots(folder, options.plots)
+    if options.json:
+        print(json.dumps({"folder": str(folder.path), "files": [str(path) for path in made]}, indent=2))
+    else:
+        print("\n".join(str(path) for path in made))
+    return 0
+
+
 def default_folder(source: str | FileSource, settings: Settings) -> Path:
     """`w2c-runs/TASK-seedN`; settings that are not the defaults, and files, add a short digest of theirs."""
     plain = Settings(seed=settings.seed).to_dict()

@@ -131,6 +131,10 @@ def build_parser() -> argparse.ArgumentParser:
     _train(commands)
     _later(commands, "extract", "extract a program from the trained model of a run folder, and certify it")
     _later(commands, "verify", "check the program of a run folder against its specification again")
+    report = _later(commands, "report", "make the report of a run folder again")
+    report.add_argument(
+        "--plots", choices=("svg", "png"), help="write every drawing as a file too, into DIR/plots"
+    )
     return parser
 
 
@@ -212,10 +216,11 @@ def _train(commands: Any) -> None:
     _add_output(parser)
 
 
-def _later(commands: Any, name: str, summary: str) -> None:
+def _later(commands: Any, name: str, summary: str) -> argparse.ArgumentParser:
     parser = _command(commands, name, summary)
     parser.add_argument("folder", metavar="DIR", help="run folder of `w2c train` or `w2c run`")
     _add_output(parser)
+    return parser
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:

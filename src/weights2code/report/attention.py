@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from weights2code.graph import RouterNode, selection
-from weights2code.report.svg import Drawing, heat, n, number, text
+from weights2code.report.svg import Drawing, heat, n, number, text, well
 
 #: Positions shown; a pattern that repeats needs no more.
 SHOWN = 24
@@ -25,11 +25,22 @@ def pattern(node: RouterNode, values: np.ndarray, valid: np.ndarray) -> np.ndarr
             reached = node.offset is not None and t >= node.offset
             matrix[t, t - (node.offset or 0) if reached else -1] = 1.0
         return matrix
-    places = np.where(selection(node, values) < 0, length, selection(node, values))
+    if node.kind in ("max", "min"):
+        places = _extremum(values[..., node.reads["value"]] * (1 if node.kind == "max" else -1))
+    else:
+        places = selection(node, values)
+        places = np.where(places < 0, length, places)
     for t in range(length):
         seen = places[valid[:, t], t]
         matrix[t] = np.bincount(seen, minlength=length + 1) / max(len(seen), 1)
     return matrix
+
+
+def _extremum(value: np.ndarray) -> np.ndarray:
+    """The position (n, T) of the largest value so far, the newest among equals."""
+    length = value.shape[1]
+    newest = np.maximum.accumulate(value, 1) == value
+    return np.maximum.accumulate(np.where(newest, np.arange(length), 0), 1)
 
 
 def attention_drawing(node: RouterNode, matrix: np.ndarray, hypothesis: str) -> Drawing:
@@ -38,9 +49,9 @@ def attention_drawing(node: RouterNode, matrix: np.ndarray, hypothesis: str) -> 
     left, top = 40.0, 30.0
     width, gap = shown * CELL, 6.0
     parts = [
-        f'<rect class="well" x="{n(left)}" y="{n(top)}" width="{n(width)}" height="{n(width)}"/>',
+        well(left, top, width, width),
         heat(matrix[:shown, :shown], left, top, (CELL, CELL), 0.0, 1.0),
-        f'<rect class="well" x="{n(left + width + gap)}" y="{n(top)}" width="{n(CELL)}" height="{n(width)}"/>',
+        well(left + width + gap, top, CELL, width),
         heat(matrix[:shown, -1:], left + width + gap, top, (CELL, CELL), 0.0, 1.0),
     ]
     step = 1 if shown <= 10 else 4

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from weights2code.data import Problem, from_arrays
+from weights2code.data import FileSource, Problem, Sequences, from_arrays
 from weights2code.errors import InputError
 from weights2code.explain.explanation import RouterMatch, match_routers, stream_values
 from weights2code.explain.operators import OperatorFit, explain_operator
@@ -21,6 +22,7 @@ from weights2code.graph import DiscreteGraph, OperatorNode
 from weights2code.program import Program
 from weights2code.results import Outcome, read_extraction
 from weights2code.run_folder import CERTIFICATE, GRAPH, METRICS, PROGRAM_RAW, RunFolder
+from weights2code.settings import Settings
 from weights2code.source import problem_of
 from weights2code.verify import Certificate
 
@@ -40,7 +42,7 @@ class Contents:
     source : what was learned from.
     config : the settings as pairs, only those that are not the defaults.
     values : the stream on validation sequences (n, T, nodes), scaled, where there are data.
-    fresh : inputs (n, T, columns) and targets (n, T, outputs) that training did not see.
+    fresh : sequences that training did not see.
     """
 
     source: str
@@ -56,9 +58,14 @@ class Contents:
     operators: dict[int, OperatorFit] | None = None
     values: np.ndarray | None = None
     valid: np.ndarray | None = None
-    fresh: tuple[np.ndarray, np.ndarray] | None = None
+    fresh: Sequences | None = None
     examples: tuple[np.ndarray, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def one_step(self) -> bool:
+        """Whether the certificate judged the program with the true past outputs given."""
+        return self.certificate is not None and self.certificate.method.startswith("one step ahead")
 
 
 def gather(folder: RunFolder, outcome: Outcome | None = None, problem: Problem | None = None) -> Contents:
@@ -70,12 +77,13 @@ def gather(folder: RunFolder, outcome: Outcome | None = None, problem: Problem |
         except InputError as error:
             notes.append(f"Figures that need the data are left out: {error}")
     common = {
-        "source": folder.source,
+        "source": str(folder.source),
         "config": _config(folder),
         "epochs": read_metrics(folder),
         "examples": _examples(problem),
     }
-    if not (folder.has(CERTIFICATE) and folder.has(GRAPH)):
+    failed = outcome is not None and outcome.extraction is None
+    if failed or not (folder.has(CERTIFICATE) and folder.has(GRAPH)):
         message = outcome.message if outcome else "This run folder holds no program."
         attempts = outcome.attempts if outcome else ()
         return Contents(message=message, attempts=attempts, notes=tuple(notes), **common)
@@ -116,22 +124,31 @@ def read_metrics(folder: RunFolder) -> tuple[dict[str, Any], ...]:
     file = folder.file(METRICS)
     try:
         lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
-        for line in lines:
-            str(line["stage"]), int(line["epoch"]), float(line["temperature"])
-            for name in ("soft_loss", "hard_loss", "discrepancy", "agreement"):
-                np.array(line[name], float)
+        whole = all(_is_epoch(line) for line in lines)
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise InputError(
-            f"{file} is corrupt (a line is not a record of an epoch); it was left untouched."
-        ) from None
+        whole = False
+    if not whole:
+        raise InputError(f"{file} is corrupt (a line is not a record of an epoch); it was left untouched.")
     return tuple(lines)
 
 
-def _config(folder: RunFolder) -> tuple[tuple[str, str], ...]:
-    from weights2code.settings import Settings
+def _is_epoch(line: dict[str, Any]) -> bool:
+    """Whether a line has what the curves are drawn from; null is a loss that is not a number."""
+    per_member = [
+        np.array(line[name], float) for name in ("soft_loss", "hard_loss", "discrepancy", "agreement")
+    ]
+    return (
+        isinstance(line["stage"], str)
+        and float(line["temperature"]) >= 0
+        and all(values.ndim == 1 for values in per_member)
+    )
 
+
+def _config(folder: RunFolder) -> tuple[tuple[str, str], ...]:
     asked, plain = folder.settings.to_dict(), Settings().to_dict()
     pairs = [("seed", str(folder.settings.seed)), ("recipe", folder.settings.recipe)]
+    if isinstance(folder.source, FileSource):
+        pairs.insert(0, ("file", Path(folder.source.path).name))
     return (*pairs, *((k, str(v)) for k, v in asked.items() if v != plain[k] and k not in ("seed", "recipe")))
 
 
@@ -155,19 +172,15 @@ def _explain(graph: DiscreteGraph, values: np.ndarray, problem: Problem) -> dict
     return {index: explain_operator(graph, index, values, problem, share) for index in found}
 
 
-def _fresh(problem: Problem | None) -> tuple[np.ndarray, np.ndarray] | None:
+def _fresh(problem: Problem | None) -> Sequences | None:
     """Sequences four times as long as in training where they can be had, else those that were kept back."""
     if problem is None:
         return None
     if problem.sampler is not None and problem.reference is not None:
         x = problem.sampler(np.random.default_rng(1), FRESH, 4 * problem.length)
-        return x, problem.reference.run(x)
+        return from_arrays(x, problem.reference.run(x))
     kept = problem.held_out or problem.validation
-    longest = kept.lengths == kept.lengths.max()
-    same = kept.take(np.flatnonzero(longest)[:FRESH])
-    length = int(kept.lengths.max())
-    plain = from_arrays(same.x[:, :length], same.y[:, :length])
-    return plain.x, plain.y
+    return kept.take(np.argsort(-kept.lengths, kind="stable")[:FRESH])
 
 
 def _examples(problem: Problem | None, count: int = 5, longest: int = 12) -> tuple[np.ndarray, ...]:
@@ -175,4 +188,5 @@ def _examples(problem: Problem | None, count: int = 5, longest: int = 12) -> tup
     if problem is None:
         return ()
     kept = problem.validation
-    return tuple(kept.x[i, : min(int(kept.lengths[i]), longest)] for i in range(min(count, len(kept))))
+    from_start = np.argsort(kept.given, kind="stable")[:count]
+    return tuple(kept.x[i, : min(int(kept.lengths[i]), longest)] for i in from_start)

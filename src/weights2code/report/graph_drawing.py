@@ -15,15 +15,15 @@ import numpy as np
 
 from weights2code.explain.explanation import RouterMatch
 from weights2code.explain.operators import OperatorFit, node_variable
-from weights2code.explain.routing import FixedOffset
+from weights2code.explain.routing import FixedOffset, Nothing
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode, sources
 from weights2code.language import Var, formula
 from weights2code.report.graph_layout import Box, Layout, place
-from weights2code.report.node_names import short_name, used_operands
+from weights2code.report.node_names import readable, short_name, used_operands
 from weights2code.report.svg import Drawing, n, number, text
 
 #: Widths in pixels and, for what is written inside, in letters.
-LIVE_WIDTH, DEAD_WIDTH, LETTERS, LINES = 190.0, 96.0, 29, 4
+LIVE_WIDTH, DEAD_WIDTH, LETTERS, LINES = 190.0, 96.0, 26, 4
 LINE_HEIGHT, PADDING = 15.0, 9.0
 
 
@@ -133,12 +133,16 @@ def operator_words(
     if index not in operators:
         return "f(" + ", ".join(short_name(graph, routers, o) for o in used_operands(graph, index)) + ")"
     fit = operators[index]
-    names = {node_variable(o): short_name(graph, routers, o) for o in fit.operands}
+    if fit.kind != "formula":
+        return f"{fit.kind} in " + ", ".join(short_name(graph, routers, o) for o in fit.operands)
+    own = {node_variable(i) for i in range(len(graph.nodes))} - {Var(name) for name in graph.inputs}
 
     def write(variable: Var) -> str:
-        return names[variable]
+        if variable in own:
+            return variable.name
+        return f"{variable.name}[t-{variable.lag}]" if variable.lag else f"{variable.name}[t]"
 
-    return formula(fit.formula, write).replace(" - ", " − ")
+    return formula(readable(graph, routers, fit, 3), write).replace(" - ", " − ")
 
 
 def _router_words(graph: DiscreteGraph, routers: dict[int, RouterMatch], index: int, node: RouterNode) -> str:
@@ -150,6 +154,8 @@ def _router_words(graph: DiscreteGraph, routers: dict[int, RouterMatch], index: 
         name = short_name(graph, routers, index)
         return f"{name}: offset {offset}" if not name.startswith("V") else f"{value}, {offset} back"
     words = hypothesis.describe() if hypothesis else f"{node.kind} head, no hypothesis fits"
+    if isinstance(hypothesis, Nothing):
+        return words
     text_of = f"{words} of {value}"
     if "key" in node.reads:
         key, query = (short_name(graph, routers, node.reads[role]) for role in ("key", "query"))
@@ -178,7 +184,7 @@ def _output_card(graph: DiscreteGraph, routers: dict[int, RouterMatch], row: int
 def _wrapped(words: str) -> tuple[str, ...]:
     lines = textwrap.wrap(words, LETTERS, break_long_words=True) or [""]
     if len(lines) > LINES:
-        lines = [*lines[: LINES - 1], lines[LINES - 1][: LETTERS - 1].rstrip() + "…"]
+        lines = [*lines[: LINES - 1], lines[LINES - 1][: LETTERS - 2].rstrip() + " …"]
     return tuple(lines)
 
 

@@ -28,7 +28,8 @@ def machine(recurrence: Recurrence, domains: tuple[Domain, ...]) -> str:
     """
     names = _names(recurrence)
     steps = ",\n".join(
-        f"  {{text: {literal(step_text(recurrence, index))}, value: (r, find) => {_definition(step.definition, names)}}}"
+        f"  {{text: {literal(step_text(recurrence, index))}, "
+        f"value: (r, find) => {_definition(step.definition, names)}}}"
         for index, step in enumerate(recurrence.steps)
     )
     facts = {

@@ -42,7 +42,8 @@ def _row(left: str, right: str) -> str:
 
 
 def _at(name: str, index: str) -> str:
-    return f"<msub>{_identifier(name)}{index}</msub>"
+    # without its depth a letter such as y would push its index lower than others
+    return f'<msub><mpadded depth="0">{_identifier(name)}</mpadded>{index}</msub>'
 
 
 def _identifier(name: str) -> str:
@@ -76,7 +77,9 @@ def _cases(rows: list[tuple[str, str]]) -> str:
 
 
 def _fenced(body: str, left: str, right: str) -> str:
-    return f'<mrow><mo fence="true" stretchy="true">{left}</mo>{body}<mo fence="true" stretchy="true">{right}</mo></mrow>'
+    marks = 'fence="true" stretchy="true" lspace="0" rspace="0"'
+    opening, closing = f'<mo form="prefix" {marks}>{left}</mo>', f'<mo form="postfix" {marks}>{right}</mo>'
+    return f"<mrow>{opening}{body}{closing}</mrow>"
 
 
 def _value(expr: Expr) -> tuple[str, int]:

@@ -6,7 +6,7 @@ from weights2code.explain.explanation import RouterMatch
 from weights2code.explain.operators import OperatorFit, node_variable
 from weights2code.explain.routing import FixedOffset
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode, sources
-from weights2code.language import Expr, Var
+from weights2code.language import Const, Expr, Var
 
 
 def variable_of(graph: DiscreteGraph, routers: dict[int, RouterMatch], index: int) -> Var:
@@ -30,9 +30,15 @@ def short_name(graph: DiscreteGraph, routers: dict[int, RouterMatch], index: int
     return f"{variable.name}[t-{variable.lag}]" if variable.lag else f"{variable.name}[t]"
 
 
-def readable(graph: DiscreteGraph, routers: dict[int, RouterMatch], fit: OperatorFit) -> Expr:
-    """The formula of an operator in the names of what it reads."""
-    return fit.formula.substitute({node_variable(o): variable_of(graph, routers, o) for o in fit.operands})
+def readable(graph: DiscreteGraph, routers: dict[int, RouterMatch], fit: OperatorFit, digits: int) -> Expr:
+    """The formula of an operator in the names of what it reads, its constants rounded."""
+    named = fit.formula.substitute({node_variable(o): variable_of(graph, routers, o) for o in fit.operands})
+    return named.transform(lambda node: _rounded(node, digits) if isinstance(node, Const) else node)
+
+
+def _rounded(constant: Const, digits: int) -> Const:
+    value = constant.value
+    return Const(float(f"{value:.{digits}g}")) if isinstance(value, float) else constant
 
 
 def used_operands(graph: DiscreteGraph, index: int) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 from weights2code.explain.operators import OperatorFit, node_variable
 from weights2code.graph import DiscreteGraph, OperatorNode
 from weights2code.language import evaluate
-from weights2code.report.svg import Drawing, Frame, heat, legend, n, number, spread, text
+from weights2code.report.svg import Drawing, Frame, heat, legend, n, number, spread, text, well
 
 #: A column with at most this many different values is drawn value by value.
 FEW = 8
@@ -104,7 +104,7 @@ def _map(
     parts, lefts, top = [], (56.0, 56.0 + SIDE + 34), 30.0
     for left, heading, shown in zip(lefts, ("Sub-MLP", "Formula"), (model, fitted), strict=True):
         parts.append(text(left, 14, heading, "panel-title"))
-        parts.append(f'<rect class="well" x="{n(left)}" y="{n(top)}" width="{n(SIDE)}" height="{n(SIDE)}"/>')
+        parts.append(well(left, top, SIDE, SIDE))
         parts.append(heat(shown, left, top, cell, low, high))
         if shown.size <= 36:
             parts += _cell_numbers(shown, left, top, cell, low, high)
@@ -130,7 +130,7 @@ def _map(
 def _shade_key(left: float, top: float, low: float, high: float) -> str:
     ramp = np.linspace(1, 0, 24)[:, None]
     return (
-        f'<rect class="well" x="{n(left)}" y="{n(top)}" width="10" height="{n(SIDE)}"/>'
+        well(left, top, 10, SIDE)
         + heat(ramp, left, top, (10, SIDE / 24), 0.0, 1.0)
         + text(left + 16, top + 8, number(high, 3), "tick")
         + text(left + 16, top + SIDE, number(low, 3), "tick")
@@ -146,7 +146,7 @@ def _cell_numbers(
             left + (column + 0.5) * cell[0],
             top + (row + 0.5) * cell[1] + 4,
             number(float(value), 3),
-            "cell on-dark" if (value - low) / span > 0.55 else "cell",
+            "cell on-dark" if (value - low) / span > 0.66 else "cell",
         )
         for (row, column), value in np.ndenumerate(shown)
     ]

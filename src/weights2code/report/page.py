@@ -38,7 +38,8 @@ def page(contents: Contents) -> str:
         f"<title>{title} · weights2code</title>\n"
         f"<style>\n{asset('page.css')}{asset('drawing.css')}</style>\n</head>\n<body>\n"
         '<a class="skip" href="#content">Skip to the content</a>\n'
-        f'<header><div class="top"><p class="kicker">Extracted program, weights2code {escape(__version__)}</p>'
+        '<header><div class="top"><p class="kicker">'
+        f"Extracted program, weights2code {escape(__version__)}</p>"
         '<button type="button" id="theme" hidden></button></div>'
         f"<h1>{title}</h1>{_head(contents)}"
         f'<nav aria-label="Sections"><ul>{links}</ul></nav></header>\n'
@@ -102,4 +103,5 @@ def _policy(scripts: list[str]) -> str:
         f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
         for script in scripts
     )
-    return f"default-src 'none'; style-src 'unsafe-inline'; script-src {digests}; base-uri 'none'; form-action 'none'"
+    rest = "base-uri 'none'; form-action 'none'"
+    return f"default-src 'none'; style-src 'unsafe-inline'; script-src {digests}; {rest}"

@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 
+from weights2code.data import Sequences
 from weights2code.program import Program
 from weights2code.report.svg import Drawing, Frame, legend, number, spread
 
@@ -13,28 +14,39 @@ from weights2code.report.svg import Drawing, Frame, legend, number, spread
 OUTPUTS, POINTS, POSITIONS = 4, 400, 80
 
 
-def prediction_drawings(program: Program, x: np.ndarray, y: np.ndarray) -> list[Drawing]:
-    """One drawing an output: a single sequence over time, and all sequences against their targets."""
+def prediction_drawings(program: Program, fresh: Sequences, *, one_step: bool = False) -> list[Drawing]:
+    """One drawing an output: a single sequence over time, and all sequences against their targets.
+
+    What a sequence gives as context is given to the program too, and not shown. With `one_step` the true
+    past outputs are given everywhere: so are programs judged where noise drives the process itself.
+    """
+    until = fresh.lengths if one_step else fresh.given
     with np.errstate(all="ignore"):
-        answers = program.run(x)
+        answers = program.recurrence.run(fresh.x, fresh.y, until)
     return [
-        _drawing(name, answers[..., i], y[..., i], program.integer_outputs)
+        _drawing(name, answers[..., i], fresh, i, program.integer_outputs, one_step)
         for i, name in enumerate(program.recurrence.outputs[:OUTPUTS])
     ]
 
 
-def _drawing(name: str, answers: np.ndarray, targets: np.ndarray, whole: bool) -> Drawing:
-    shown = min(targets.shape[1], POSITIONS)
-    target, answer = targets[0, :shown], answers[0, :shown]
+def _drawing(
+    name: str, answers: np.ndarray, fresh: Sequences, output: int, whole: bool, one_step: bool
+) -> Drawing:
+    targets = fresh.y[..., output]
+    first = int(fresh.given[0])
+    shown = min(int(fresh.lengths[0]) - first, POSITIONS)
+    target, answer = targets[0, first : first + shown], answers[0, first : first + shown]
     limits = spread([*target, *answer], margin=0.08)
     trace = Frame.at((56, 44, 400, 180), (-0.5, shown - 0.5), limits)
     steps = list(range(shown))
     ticks = [tick for tick in trace.x.ticks(5) if tick == round(tick) and tick >= 0]
     body = legend(56, 14, [("line second", "target"), ("dot", "program")])
     body += trace.axes("", "position t of one sequence", ticks)
-    body += trace.line(steps, target.tolist(), "line second")
+    body += (
+        trace.stairs(steps, target.tolist()) if whole else trace.line(steps, target.tolist(), "line second")
+    )
     body += trace.dots(steps, answer.tolist(), 2.2 if shown > 45 else 2.8)
-    pairs = np.stack([targets.ravel(), answers.ravel()], 1)
+    pairs = np.stack([targets[fresh.scored], answers[fresh.scored]], 1)
     pairs = pairs[np.isfinite(pairs).all(1)]
     both = spread(pairs.ravel().tolist(), margin=0.08)
     scatter = Frame.at((530, 44, 180, 180), both, both)
@@ -42,13 +54,15 @@ def _drawing(name: str, answers: np.ndarray, targets: np.ndarray, whole: bool) -
     body += _points(scatter, pairs, whole)
     body += f'<text x="530" y="34" class="tick">program, {len(targets)} sequences</text>'
     error = float(np.max(np.abs(pairs[:, 0] - pairs[:, 1]))) if len(pairs) else float("nan")
+    ran = "one step ahead, the true past outputs given" if one_step else "free-running"
     return Drawing(
         f"predictions_{name}",
         730,
         270,
         body,
         f"Predictions of {name} against targets",
-        f"{len(targets)} sequences of length {targets.shape[1]}; the largest error is {number(error, 3)}.",
+        f"The program {ran} on {len(targets)} sequences of up to {int(fresh.lengths.max())} positions that "
+        f"training did not see; the largest error is {number(error, 3)}.",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from html import escape
 from pathlib import Path
 from typing import Literal
@@ -73,7 +74,7 @@ def drawings(contents: Contents) -> list[Drawing]:
     if contents.epochs:
         found.append(training_drawing(contents.epochs))
     if contents.program is not None and contents.fresh is not None:
-        found += prediction_drawings(contents.program, *contents.fresh)
+        found += prediction_drawings(contents.program, contents.fresh, one_step=contents.one_step)
     return found
 
 
@@ -90,23 +91,20 @@ def fragment(
     picture = ""
     if graph is not None:
         drawing = graph_drawing(graph, routers or {}, operators or {})
-        data = drawing.document().replace("%", "%25").replace("#", "%23").replace('"', "%22")
-        data = (
-            data.replace("<", "%3C")
-            .replace(">", "%3E")
-            .replace("\n", " ")
-            .replace("&", "%26")
-            .replace("'", "%27")
-        )
+        data = base64.b64encode(drawing.document().encode()).decode()
         words = escape(f"{drawing.title}. {drawing.description}", quote=True)
         # an image keeps the drawing's style apart from the notebook's
-        picture = f'<img alt="{words}" style="max-width:100%;margin-top:8px" src="data:image/svg+xml,{data}">'
+        source = f"data:image/svg+xml;base64,{data}"
+        picture = f'<img alt="{words}" style="max-width:100%;margin-top:8px" src="{source}">'
+    frame = (
+        f"background:{colours['paper']};color:{colours['ink']};border:1px solid {colours['rule']};"
+        "padding:12px 16px;border-radius:4px;max-width:100%;overflow-x:auto"
+    )
+    verdict = f'<strong style="color:{colours[colour]}">{certificate.verdict.capitalize()}</strong>'
     return (
-        f'<div style="background:{colours["paper"]};color:{colours["ink"]};padding:12px 16px;border:1px solid '
-        f'{colours["rule"]};border-radius:4px;max-width:100%;overflow-x:auto">'
-        f'<div style="font-size:1.35em">{rule(program.recurrence)}</div>'
-        f'<p style="margin:10px 0 0"><strong style="color:{colours[colour]}">{certificate.verdict.capitalize()}'
-        f"</strong>: {escape(meaning)}. {escape(certificate.explain())}</p>{picture}</div>"
+        f'<div style="{frame}"><div style="font-size:1.35em">{rule(program.recurrence)}</div>'
+        f'<p style="margin:10px 0 0">{verdict}: {escape(meaning)}. {escape(certificate.explain())}</p>'
+        f"{picture}</div>"
     )
 
 

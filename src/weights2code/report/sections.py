@@ -33,6 +33,12 @@ VERDICTS = {
     "failed": ("bad", "wrong on a known input"),
 }
 
+#: What stands in place of a formula that was not found.
+FALLBACKS = {
+    "piecewise": "the network itself was written out, piece by piece, which is exact on the data",
+    "table": "its values were listed one by one",
+}
+
 #: Formulas with more nodes than this are not typeset: nobody could read them.
 TYPESET, TYPESET_NODE = 400, 80
 
@@ -45,19 +51,20 @@ class Figures:
 
     def __call__(self, drawing: Drawing, caption: str, *, wide: bool = False) -> str:
         """A drawing with its caption (HTML); a wide one may leave the column of text and is scrolled."""
-        picture = drawing.inline(shrink=not wide)
+        picture = drawing.inline(least=0.8 * drawing.width if wide else min(drawing.width, 520.0))
         label = escape(drawing.title, quote=True)
         box = f'<div class="scroll" role="region" tabindex="0" aria-label="{label}">{picture}</div>'
         kind = ' class="wide"' if wide and drawing.width > 860 else ""
         caption = f"<figcaption><b>Figure {next(self._number)}.</b> {caption}</figcaption>"
-        return f"<figure><div{kind}>{box}</div>{caption}</figure>"
+        room = "" if wide else f' style="max-width:{max(drawing.width, 480):.0f}px"'
+        return f"<figure{room}><div{kind}>{box}</div>{caption}</figure>"
 
 
 def formula_block(program: Program) -> str:
     """The rule, as large as its length allows."""
     size = sum(_size(step.definition) for step in program.recurrence.steps)
     longest = max(len(line) for line in program.formula().splitlines())
-    name = "huge" if longest < 30 else "large" if longest < 52 else "medium" if longest < 84 else "small"
+    name = "huge" if longest <= 48 else "large" if longest <= 62 else "medium" if longest <= 80 else "small"
     label = f'role="region" tabindex="0" aria-label="{escape(program.formula(), quote=True)}"'
     body = mathml.rule(program.recurrence) if size <= TYPESET else f"<pre>{escape(program.formula())}</pre>"
     return f'<div class="formula {name}" {label}>{body}</div>'
@@ -84,14 +91,17 @@ def facts(contents: Contents) -> str:
     assert certificate is not None
     pairs = [("largest error", number(certificate.max_abs_error, 3)), ("RMSE", number(certificate.rmse, 3))]
     if certificate.accuracy is not None:
-        pairs.append(("accuracy after rounding", f"{100 * certificate.accuracy:.6g} %"))
+        pairs.append(("accuracy", _percent(certificate.accuracy)))
     pairs += [
         ("sequences run", f"{certificate.sequences:,}".replace(",", " ")),
         ("program", f"{program.body} lines, {_plural(program.operations, 'operation')}"),
-        ("found by", program.origin or "unknown"),
     ]
     cells = "".join(f"<div><dt>{escape(a)}</dt><dd>{escape(b)}</dd></div>" for a, b in pairs)
     return f'<dl class="facts">{cells}</dl>'
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.6g} %"
 
 
 def _plural(amount: int, noun: str) -> str:
@@ -103,7 +113,7 @@ def program_section(contents: Contents, _: Figures) -> str:
         return ""
     text = (
         "<p>The file <code>program.py</code> stands alone: NumPy is all it needs, and it runs on sequences "
-        f"of any length.</p>{_code(contents.program.source(), 'source')}"
+        f"of any length. {escape(_origin(contents.program))}</p>{_code(contents.program.source(), 'source')}"
     )
     if contents.listing:
         text += (
@@ -111,6 +121,10 @@ def program_section(contents: Contents, _: Figures) -> str:
             f"{_code(contents.listing, 'raw')}</details>"
         )
     return text
+
+
+def _origin(program: Program) -> str:
+    return f"How it was found: {program.origin}." if program.origin else ""
 
 
 def _code(source: str, name: str) -> str:
@@ -126,11 +140,13 @@ def verdict_section(contents: Contents, _: Figures) -> str:
         return ""
     against = "its specification" if certificate.domain else "held-out targets"
     rows = [(f"program against {against}", certificate.target)]
+    if len(certificate.by_length) > 1:
+        rows += [(f"length {length}", numbers) for length, numbers in sorted(certificate.by_length.items())]
     if certificate.model is not None:
         rows.append(("program against the discrete model", certificate.model))
     body = "".join(
         f'<tr><th scope="row">{what}</th><td>{a.sequences}</td><td>{number(a.max_abs_error, 3)}</td>'
-        f"<td>{number(a.rmse, 3)}</td><td>{'' if a.accuracy is None else f'{100 * a.accuracy:.6g} %'}</td></tr>"
+        f"<td>{number(a.rmse, 3)}</td><td>{_percent(a.accuracy)}</td></tr>"
         for what, a in rows
     )
     heads = "".join(f'<th scope="col">{h}</th>' for h in ("sequences", "largest error", "RMSE", "accuracy"))
@@ -176,8 +192,8 @@ def try_section(contents: Contents, _: Figures) -> str:
     one = len(program.recurrence.inputs) == 1
     lines = "a sequence" if one else "a sequence, one line a column,"
     return (
-        f"<p>Type {lines} with spaces or commas between the numbers. The page itself computes every variable, "
-        "as <code>program.py</code> does. Choose a position to see how its values come about.</p>"
+        f"<p>Type {lines} with spaces or commas between the numbers. The page itself computes every "
+        "variable, as <code>program.py</code> does. Choose a position to see how its values come about.</p>"
         "<noscript><p>The box needs JavaScript.</p></noscript>"
         f'<div id="fields">{fields}</div>'
         '<p id="message" role="status"></p>'
@@ -198,8 +214,8 @@ def graph_section(contents: Contents, figure: Figures) -> str:
     live = len(graph.live())
     caption = (
         "The trained model with every choice settled. Values flow from left to right; each node reads what "
-        f"its edges bring. {_plural(live, 'node')} of {len(graph.nodes)} matter to the output; the others are "
-        "greyed. Names such as <i>V</i>5 are those of the listing."
+        f"its edges bring. {live} of {_plural(len(graph.nodes), 'node')} matter to the output; what does "
+        "not is greyed. Names such as <i>V</i>5 are those of the listing; constants are rounded."
     )
     return figure(graph_drawing(graph, contents.routers, contents.operators), caption, wide=True)
 
@@ -261,13 +277,14 @@ def operator_section(contents: Contents, figure: Figures) -> str:
     for index, fit in contents.operators.items():
         node = graph.nodes[index]
         assert isinstance(node, OperatorNode)
-        expr = readable(graph, routers, fit)
+        expr = readable(graph, routers, fit, 4)
         if expr.size() <= TYPESET_NODE:
-            shown = f"<p>{mathml.equation(f'V{index}', expr)}</p>"
+            name_of = f'role="region" tabindex="0" aria-label="{escape(str(expr), quote=True)}"'
+            shown = f'<div class="equation" {name_of}>{mathml.equation(f"V{index}", expr)}</div>'
         else:
             shown = f"<p>A formula with {expr.operations()} operators; it stands in the listing.</p>"
-        if fit.kind != "formula":
-            shown += f"<p>No short formula fits: this is a faithful {escape(fit.kind)}.</p>"
+        if fit.kind in FALLBACKS:
+            shown += f"<p>No short formula fits; {FALLBACKS[fit.kind]}.</p>"
         shown += (
             f"<p>Largest difference from the sub-MLP on the data {number(fit.max_error, 3)}, "
             f"allowed {number(fit.tolerance, 3)}.</p>"
@@ -285,8 +302,9 @@ def training_section(contents: Contents, figure: Figures) -> str:
     members = len(contents.epochs[-1]["hard_loss"])
     caption = (
         "Loss of the soft model in training and of the hard (argmax) model on validation sequences; "
-        "temperature of the samplers; share of choices that are already the final ones; what the hard model "
-        f"loses against the soft one. Dotted lines divide the rungs; the last has {_plural(members, 'member')}."
+        "temperature of the samplers; share of choices that are already the final ones; what the hard "
+        "model loses against the soft one. Dotted lines divide the rungs; the last has "
+        f"{_plural(members, 'member')}."
     )
     return figure(training_drawing(contents.epochs), caption)
 
@@ -294,9 +312,8 @@ def training_section(contents: Contents, figure: Figures) -> str:
 def prediction_section(contents: Contents, figure: Figures) -> str:
     if contents.program is None or contents.fresh is None:
         return ""
-    x, y = contents.fresh
-    drawings = prediction_drawings(contents.program, x, y)
-    left = y.shape[2] - OUTPUTS
+    drawings = prediction_drawings(contents.program, contents.fresh, one_step=contents.one_step)
+    left = len(contents.program.recurrence.outputs) - OUTPUTS
     more = f"<p>{_plural(left, 'further output')} not shown.</p>" if left > 0 else ""
     return "".join(figure(d, f"{escape(d.title)}. {escape(d.description)}") for d in drawings) + more
 

@@ -30,10 +30,10 @@ class Drawing:
     title: str
     description: str = ""
 
-    def inline(self, *, shrink: bool = True) -> str:
-        """For the page; a drawing that may not shrink keeps its size and is scrolled."""
+    def inline(self, *, least: float = 0.0) -> str:
+        """For the page; where there is little room it shrinks, to a width of `least` pixels."""
         label = escape(f"{self.title}. {self.description}".strip(), quote=True)
-        style = "" if shrink else f' style="min-width:{self.width:.0f}px"'
+        style = f' style="min-width:{least:.0f}px"' if least else ""
         return (
             f'<svg class="drawing" viewBox="0 0 {self.width:g} {self.height:g}" width="{self.width:g}" '
             f'height="{self.height:g}" role="img" aria-label="{label}"{style}>{self.body}</svg>'
@@ -194,6 +194,11 @@ class Frame:
                 marks.append(f'<path class="{kind}" d="M{"L".join(f"{n(x)} {n(y)}" for x, y in piece)}"/>')
         return "".join(marks)
 
+    def stairs(self, xs: Sequence[float], ys: Sequence[float], kind: str = "line second") -> str:
+        """A line that jumps half-way between points, for values with nothing between them."""
+        doubled = [x + side for x in xs for side in (-0.5, 0.5)]
+        return self.line(doubled, [y for y in ys for _ in range(2)], kind)
+
     def _inside(self, y: float) -> float:
         return self.y(min(max(y, self.y.low), self.y.high))
 
@@ -214,6 +219,11 @@ class Frame:
             for x, y in zip(xs, ys, strict=True)
             if math.isfinite(x) and math.isfinite(y)
         )
+
+
+def well(left: float, top: float, width: float, height: float) -> str:
+    """The frame of a heat map."""
+    return f'<rect class="well" x="{n(left)}" y="{n(top)}" width="{n(width)}" height="{n(height)}"/>'
 
 
 def heat(

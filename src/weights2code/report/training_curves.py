@@ -10,7 +10,7 @@ import numpy as np
 
 from weights2code.report.svg import Drawing, Frame, legend, n, spread, text
 
-WIDTH, PANEL_HEIGHT, GAP = 760.0, 120.0, 62.0
+WIDTH, PANEL_HEIGHT, GAP = 772.0, 120.0, 84.0
 LEFT, TOP = 56.0, 62.0
 
 
@@ -18,7 +18,7 @@ def training_drawing(epochs: Sequence[dict[str, Any]]) -> Drawing:
     """Four panels side by side in pairs; the band holds the middle half of the members."""
     stages = [(name, list(lines)) for name, lines in groupby(epochs, key=lambda line: line["stage"])]
     bounds = np.cumsum([0, *(len(lines) for _, lines in stages)])
-    width = (WIDTH - 2 * LEFT - 24) / 2
+    width = (WIDTH - 2 * LEFT - 36) / 2
     panels = [
         ("Loss, relative to the variance", True, ("soft_loss", "hard_loss")),
         ("Temperature", True, ("temperature",)),
@@ -59,7 +59,7 @@ def _panel(
     if names == ("agreement",):
         low, high = min(low, 0.5), 1.02
     frame = Frame.at(box, (0.0, max(float(bounds[-1]), 1.0)), (low, high), log=log)
-    left, top, _, height = box
+    _, top, _, height = box
     ticks = [tick for tick in frame.x.ticks(5) if tick == round(tick)]
     parts = [frame.axes(title, "epoch, all rungs", ticks)]
     for (stage, lines), first in zip(stages, bounds, strict=False):
