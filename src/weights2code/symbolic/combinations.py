@@ -9,15 +9,23 @@ a few matrix multiplications. What fits is then fitted again, snapped and judged
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 
 from weights2code.language import Const, Expr, Number, Op, op
 from weights2code.symbolic.dictionary import Pool
+from weights2code.symbolic.engine import Kind
 from weights2code.symbolic.forms import weighted_sum
 from weights2code.symbolic.inner import opposite
-from weights2code.symbolic.problem import Collector, Problem
+from weights2code.symbolic.problem import Problem
 from weights2code.symbolic.snapping import snap_linear
+
+
+class Taker(Protocol):
+    """Whatever takes formulas: a collector that judges them, or a list of guesses."""
+
+    def offer(self, expr: Expr, kind: Kind = "formula") -> object: ...
 
 
 def fit_sum(
@@ -77,7 +85,7 @@ class Basis:
     def solved(self) -> bool:
         return self.total <= self.goal
 
-    def offer(self, collector: Collector, indices: Sequence[int], limit: int | None = None) -> None:
+    def offer(self, collector: Taker, indices: Sequence[int], limit: int | None = None) -> None:
         pool = self.pool
         expr = fit_sum(
             self.problem,
@@ -88,7 +96,7 @@ class Basis:
         if expr is not None:
             collector.offer(expr)
 
-    def singles(self, collector: Collector, keep: int = 6) -> None:
+    def singles(self, collector: Taker, keep: int = 6) -> None:
         """Every atom alone; those that fit in order of size, and the best few in any case."""
         left = self.total - self.c**2
         left[~self.alive] = np.inf
@@ -99,7 +107,7 @@ class Basis:
             for i in np.argsort(left, kind="stable")[:2]:
                 self.offer(collector, [int(i)])
 
-    def pairs(self, collector: Collector, keep: int = 8) -> None:
+    def pairs(self, collector: Taker, keep: int = 8) -> None:
         """Every pair, through the Gram matrix."""
         G = self.A @ self.A.T
         c = self.c
@@ -110,7 +118,7 @@ class Basis:
         left[np.tril_indices(len(c))] = np.inf
         self._offer_best(collector, left, self.pool.cost, keep, lambda i, j: self.offer(collector, [i, j]))
 
-    def products(self, collector: Collector, keep: int = 8, limit: int = 700) -> None:
+    def products(self, collector: Taker, keep: int = 8, limit: int = 700) -> None:
         """Every product of two atoms on top of what is always present."""
         pool, problem = _both_ways(self.pool.take(np.arange(min(limit, len(self.pool))))), self.problem
         values = pool.values
@@ -135,7 +143,7 @@ class Basis:
 
     def _offer_best(
         self,
-        collector: Collector,
+        collector: Taker,
         left: np.ndarray,
         cost: np.ndarray,
         keep: int,
@@ -153,7 +161,7 @@ class Basis:
             if np.isfinite(left[i, j]):
                 offer(int(i), int(j))
 
-    def beam(self, collector: Collector, width: int = 40, depth: int = 3, keep: int = 6) -> None:
+    def beam(self, collector: Taker, width: int = 40, depth: int = 3, keep: int = 6) -> None:
         """Greedy sums of up to `depth` atoms, many at a time, each re-fitted as it grows."""
         states: list[tuple[float, tuple[int, ...]]] = [(self.total, ())]
         for _ in range(depth):

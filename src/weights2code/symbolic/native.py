@@ -22,6 +22,7 @@ from weights2code.symbolic.engine import Candidate
 from weights2code.symbolic.enumeration import Enumeration, combination_stage, enumeration_stage
 from weights2code.symbolic.fallback import table_stage
 from weights2code.symbolic.families import family_stage
+from weights2code.symbolic.inverses import inverse_stage
 from weights2code.symbolic.noise import noise_floor
 from weights2code.symbolic.planes import plane_stage
 from weights2code.symbolic.problem import Collector, Problem, prepare
@@ -151,6 +152,23 @@ def _search_on(problem: Problem, collector: Collector, chosen: list[int]) -> Non
         collector.offer(candidate.expr)
 
 
+def _short_search(problem: Problem, collector: Collector) -> None:
+    """The cheap stages alone, for problems that are only a guess."""
+    linear(problem, collector)
+    if collector.exact is not None:
+        return
+    trees = enumeration_stage(problem, collector, (2, 3, 4, 5))
+    pool = dictionary(problem)
+    for stage in ("singles", "pairs", "products"):
+        for beside in (False, True):
+            if collector.exact is None and not problem.expired():
+                getattr(Basis(problem, pool, linear=beside), stage)(collector)
+    if collector.exact is None:
+        extremum_stage(problem, collector, pool)
+    if collector.exact is None:
+        combination_stage(problem, collector, trees)
+
+
 Stage = Callable[[], None]
 
 
@@ -200,7 +218,7 @@ def _dear_stages(
     smooth = [(linear_beside, _SHORT), (planes, _SHORT), (families, _SHORT)]
     if len(problem.variables) >= 4:
         smooth.insert(1, (fewer_variables, _SHORT))
-    return smooth, [extrema, branches, *last]
+    return smooth, [extrema, branches, lambda: inverse_stage(problem, collector, _short_search), *last]
 
 
 def constant(problem: Problem, collector: Collector) -> None:
