@@ -16,7 +16,7 @@ from weights2code.symbolic.native import NativeEngine
 a, b = Var("a"), Var("b")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(-3, 9), min_size=12, max_size=12))
 def test_table_repeats_every_row(outputs: list[int]) -> None:
     X = np.array([[i, j] for i in range(4) for j in range(3)], dtype=float)
@@ -38,7 +38,7 @@ def test_table_is_labelled() -> None:
 finite = st.floats(-3, 3).map(lambda v: round(v, 3))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     arrays(float, (5, 2), elements=finite),
     arrays(float, 5, elements=finite),

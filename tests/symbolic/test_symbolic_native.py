@@ -231,7 +231,7 @@ def test_rows_that_refute_are_searched_on() -> None:
     assert found.exact == bool(np.all(np.abs(values - y) < 1e-6))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_never_calls_a_wrong_formula_exact(seed: int) -> None:
     """Mutate one output of a rule: whatever is then called exact must reproduce that output too."""
     rng = np.random.default_rng(seed)

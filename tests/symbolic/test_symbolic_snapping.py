@@ -52,7 +52,7 @@ def test_fractions_are_recovered(above: int, below: int) -> None:
     assert float(simplest(float(meant), 1e-7)) == pytest.approx(float(meant), abs=1e-14)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.tuples(*[st.integers(-50, 50).map(lambda v: v / 10)] * 3),
     st.sampled_from([0.0, 1e-4]),
@@ -65,7 +65,7 @@ def test_linear_coefficients_are_recovered(meant: tuple[float, ...], noise: floa
     assert [float(v) for v in found] == pytest.approx(list(meant), abs=1e-12 if noise == 0 else 3e-4)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.floats(-5, 5), min_size=3, max_size=3), st.floats(1e-6, 0.3))
 def test_snapping_never_leaves_the_tolerance(constants: list[float], tolerance: float) -> None:
     columns = np.stack([U, V, np.ones_like(U)], axis=1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from weights2code.language import Const, Expr, Number, Var, op
+from weights2code.language import OPERATORS, Const, Expr, Number, Op, Var, op
 from weights2code.symbolic.forms import weighted_sum
 from weights2code.symbolic.problem import Collector, Problem
 from weights2code.symbolic.snapping import simplest
@@ -17,11 +17,11 @@ MOST_ROWS = 64
 
 
 def table_stage(problem: Problem, collector: Collector) -> None:
-    """Offer the table if the domain is finite, small and completely seen."""
-    if not problem.discrete or len(problem.X) > MOST_ROWS:
-        return
-    for expr in (table(problem.variables, problem.X, problem.y, problem.accuracy),):
-        collector.offer(expr, kind="table")
+    """Offer the table of a finite domain with few distinct rows; combinations never seen get a
+    neighbour's value, which is why the label matters.
+    """
+    if problem.discrete and len(problem.X) <= MOST_ROWS:
+        collector.offer(table(problem.variables, problem.X, problem.y, problem.accuracy), kind="table")
 
 
 def table(variables: tuple[Var, ...], X: np.ndarray, y: np.ndarray, tolerance: float) -> Expr:
@@ -56,14 +56,12 @@ def _choose(variables: tuple[Var, ...], X: np.ndarray, values: list[Number]) -> 
         return test
     if no == Const(0) and yes != Const(0):
         return op("mul", test, yes)
-    if yes == Const(1) and isinstance(no, type(test)) and _is_bit(no):
+    if yes == Const(1) and _is_bit(no):
         return op("or", test, no)
     return op("where", test, yes, no)
 
 
 def _is_bit(expr: Expr) -> bool:
-    from weights2code.language import OPERATORS, Op
-
     if isinstance(expr, Op) and expr.name == "mul":
         return all(_is_bit(argument) for argument in expr.args)
     return isinstance(expr, Op) and OPERATORS[expr.name].boolean
