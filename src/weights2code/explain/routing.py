@@ -166,6 +166,9 @@ def hypotheses(node: RouterNode, length: int) -> Iterator[Hypothesis]:
     if node.kind in ("mean", "sum"):
         yield PrefixAggregate(node.kind == "mean")
         return
+    if node.kind in ("max", "min"):
+        yield WindowedExtremum(None, node.kind == "max")
+        return
     yield Nothing()
     yield from (FixedOffset(offset) for offset in range(length))
     for window in (*range(2, length), None):

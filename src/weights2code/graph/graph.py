@@ -179,6 +179,8 @@ def route(node: RouterNode, values: np.ndarray) -> np.ndarray:
     if node.kind in ("mean", "sum"):
         total = np.cumsum(value, 1)
         return total / np.arange(1, length + 1) if node.kind == "mean" else total
+    if node.kind in ("max", "min"):
+        return (np.maximum if node.kind == "max" else np.minimum).accumulate(value, axis=1)
     place = selection(node, values)
     picked = np.take_along_axis(value, np.maximum(place, 0), 1)
     return np.where(place >= 0, picked, 0.0)

@@ -13,9 +13,11 @@ import numpy as np
 
 from weights2code.graph.graph import DiscreteGraph, OperatorNode
 
-#: All drops together may raise the relative loss to this, or by this factor, whichever is larger.
+#: All drops together may raise the relative loss to HARMLESS, or by this factor, whichever is larger, but
+#: never by more than NOTICEABLE: what a bad fit loses is still a loss.
 HARMLESS = 1e-9
 FACTOR = 2.0
+NOTICEABLE = 1e-3
 
 
 def prune_by_threshold(graph: DiscreteGraph, epsilon: float) -> DiscreteGraph:
@@ -27,30 +29,35 @@ def prune_by_threshold(graph: DiscreteGraph, epsilon: float) -> DiscreteGraph:
 
 
 def prune_by_effect(
-    graph: DiscreteGraph, channels: np.ndarray, targets: np.ndarray, scored: np.ndarray
+    graph: DiscreteGraph,
+    channels: np.ndarray,
+    targets: np.ndarray,
+    scored: np.ndarray,
+    factor: float = FACTOR,
 ) -> DiscreteGraph:
     """Drop operands, then head variables, that the loss on these sequences does not need.
 
     Parameters
     ----------
     channels, targets : scaled, (n, T, channels) and (n, T, outputs); scored : (n, T).
+    factor : what all drops together may multiply the loss by; noisy data want it near 1.
     """
-    graph = _drop_operands(graph, channels, targets, scored)
+    graph = _drop_operands(graph, channels, targets, scored, factor)
     stream = graph.stream(channels)[scored]
     wanted = targets[scored]
     head = np.zeros_like(graph.head)
     for output in range(len(head)):
         kept = np.flatnonzero(graph.head[output, :-1])
-        head[output] = _smallest_head(stream, wanted[:, output], [int(i) for i in kept])
+        head[output] = _smallest_head(stream, wanted[:, output], [int(i) for i in kept], factor)
     return replace(graph, head=head)
 
 
 def _drop_operands(
-    graph: DiscreteGraph, channels: np.ndarray, targets: np.ndarray, scored: np.ndarray
+    graph: DiscreteGraph, channels: np.ndarray, targets: np.ndarray, scored: np.ndarray, factor: float
 ) -> DiscreteGraph:
     """Fix operands that do not matter at 0 (their column of weights becomes zero)."""
     wanted = targets[scored]
-    limit = max(FACTOR * _loss(graph.stream(channels)[scored], wanted, graph), HARMLESS)
+    limit = _limit(_loss(graph.stream(channels)[scored], wanted, graph), factor)
     for index, node in enumerate(graph.nodes):
         if not isinstance(node, OperatorNode) or index not in graph.live():
             continue
@@ -64,6 +71,10 @@ def _drop_operands(
             if loss <= limit:
                 graph, node = candidate, replace(node, hidden_weight=weight)
     return graph
+
+
+def _limit(loss: float, factor: float) -> float:
+    return max(min(factor * loss, loss + NOTICEABLE), HARMLESS)
 
 
 def _with_node(graph: DiscreteGraph, index: int, node: OperatorNode) -> DiscreteGraph:
@@ -81,14 +92,16 @@ def _loss(stream: np.ndarray, wanted: np.ndarray, graph: DiscreteGraph) -> float
 
 def _solve(stream: np.ndarray, wanted: np.ndarray, kept: list[int]) -> tuple[np.ndarray, float]:
     design = np.column_stack([stream[:, kept], np.ones(len(stream))])
-    solution = np.linalg.lstsq(design, wanted, rcond=1e-10)[0]
+    gram = design.T @ design
+    gram[np.diag_indices_from(gram)] += 1e-12 * np.trace(gram) / len(gram) + 1e-300
+    solution = np.linalg.solve(gram, design.T @ wanted)
     variance = max(float(np.var(wanted)), 1e-300)
     return solution, float(np.mean((design @ solution - wanted) ** 2)) / variance
 
 
-def _smallest_head(stream: np.ndarray, wanted: np.ndarray, kept: list[int]) -> np.ndarray:
+def _smallest_head(stream: np.ndarray, wanted: np.ndarray, kept: list[int], factor: float) -> np.ndarray:
     """Backward elimination; later nodes are tried first, so that channels are what remains."""
-    limit = max(FACTOR * _solve(stream, wanted, kept)[1], HARMLESS)
+    limit = _limit(_solve(stream, wanted, kept)[1], factor)
     for index in sorted(kept, reverse=True):
         fewer = [i for i in kept if i != index]
         _, loss = _solve(stream, wanted, fewer)

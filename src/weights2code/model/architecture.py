@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from weights2code.errors import InputError
 
-HeadKind = Literal["location", "pointer", "equality", "mean", "sum"]
+HeadKind = Literal["location", "pointer", "equality", "mean", "sum", "max", "min"]
 
 #: The order in which the heads of a layer enter the stream, and the reads that each kind makes.
 HEAD_READS: dict[HeadKind, tuple[str, ...]] = {
@@ -22,6 +22,8 @@ HEAD_READS: dict[HeadKind, tuple[str, ...]] = {
     "equality": ("query", "key", "value"),
     "mean": ("value",),
     "sum": ("value",),
+    "max": ("value",),
+    "min": ("value",),
 }
 
 
@@ -33,7 +35,8 @@ class Architecture:
     ----------
     channels, outputs : width of the stream at the input, rows of the linear head.
     layers : number of layers; 0 leaves only the linear head.
-    location, pointer, equality, mean, sum : heads of each kind in every layer.
+    location, pointer, equality, mean, sum, max, min : heads of each kind in every layer; the last four
+        aggregate everything so far.
     submlps, arity, hidden : sub-MLPs a layer, operands of each, hidden units of each.
     bins, width : pieces of the piecewise linear encoding and size of its embedding (pointer heads).
     window : offsets 0..window-1 are told apart; farther ones share the last bias (pointer heads) or are
@@ -51,6 +54,8 @@ class Architecture:
     equality: int = 0
     mean: int = 0
     sum: int = 0
+    max: int = 0
+    min: int = 0
     submlps: int = 2
     arity: int = 2
     hidden: int = 16
@@ -74,7 +79,7 @@ class Architecture:
     @property
     def heads(self) -> int:
         """Heads a layer, of all kinds."""
-        return self.location + self.pointer + self.equality + self.mean + self.sum
+        return len(self.head_kinds())
 
     def head_kinds(self) -> tuple[HeadKind, ...]:
         """The kind of each head of a layer, in stream order."""

@@ -114,6 +114,16 @@ def prefix_sum(values: Float[Tensor, "member head pos batch"]) -> Float[Tensor, 
     return values.cumsum(2)
 
 
+def prefix_max(values: Float[Tensor, "member head pos batch"]) -> Float[Tensor, "member head pos batch"]:
+    """The largest value so far: an extremum whose window is the whole prefix."""
+    return values.cummax(2).values
+
+
+def prefix_min(values: Float[Tensor, "member head pos batch"]) -> Float[Tensor, "member head pos batch"]:
+    """The smallest value so far."""
+    return values.cummin(2).values
+
+
 def prefix_mean(values: Float[Tensor, "member head pos batch"]) -> Float[Tensor, "member head pos batch"]:
     """Soft attention with equal scores: the mean of everything so far."""
     count = torch.arange(1, values.shape[2] + 1, device=values.device, dtype=values.dtype)

@@ -215,28 +215,49 @@ class DiscreteTransformer(nn.Module):
         table: Float[Tensor, "member row option"] | None = None,
     ) -> Float[Tensor, "member variable pos batch"]:
         """All variables of the residual stream; `table` overrides the sampled choices."""
+        flat, hidden = self.features(channels, sampling, table)
+        if hidden is not None:
+            flat = torch.cat([flat, self._operate(self.architecture.layers - 1, hidden)], 1)
+        return flat.unflatten(-1, channels.shape[1:])
+
+    def features(
+        self,
+        channels: Float[Tensor, "channel pos batch"],
+        sampling: Sampling = HARD,
+        table: Float[Tensor, "member row option"] | None = None,
+    ) -> tuple[Float[Tensor, "member variable column"], Float[Tensor, "member submlp hidden column"] | None]:
+        """The stream up to the last layer's sub-MLPs, and their hidden units (None if there are none).
+
+        Positions and batch are one axis here, the columns.
+        """
         if table is None:
             table = self._sample(self.masked_choices(), sampling)
         a = self.architecture
-        length, batch = channels.shape[1:]
+        shape = (channels.shape[1], channels.shape[2])
         start = self.start * self.start_mask if a.learned_start else None
         if start is not None and a.past:
-            channels = self._with_start(channels, start[:, : a.past])
-            flat = channels.flatten(2)
+            flat = self._with_start(channels, start[:, : a.past]).flatten(2)
         else:
             flat = channels.reshape(1, channels.shape[0], -1).expand(table.shape[0], -1, -1)
-        row = 0
+        row, hidden = 0, None
         for layer in range(a.layers):
+            if hidden is not None:
+                flat = torch.cat([flat, self._operate(layer - 1, hidden)], 1)
             if a.heads:
                 first = a.past + layer * a.location
                 null = None if start is None else start[:, first : first + a.location]
-                outputs, row = self._heads(layer, row, flat, table, sampling, (length, batch), null)
+                outputs, row = self._heads(layer, row, flat, table, sampling, shape, null)
                 flat = torch.cat([flat, outputs.flatten(2)], 1)
             if a.submlps:
                 operands = table[:, row : row + a.submlps * a.arity, : flat.shape[1]] @ flat
                 row += a.submlps * a.arity
-                flat = torch.cat([flat, self._submlps(layer, operands)], 1)
-        return flat.unflatten(-1, (length, batch))
+                u = operands.unflatten(1, (a.submlps, a.arity))
+                hidden = torch.relu(self.hidden_weight[:, layer] @ u + self.hidden_bias[:, layer])
+        return flat, hidden
+
+    def _operate(self, layer: int, hidden: Float[Tensor, "member submlp hidden column"]) -> Tensor:
+        """Outputs of a layer's sub-MLPs from their hidden units."""
+        return (self.output_weight[:, layer] @ hidden + self.output_bias[:, layer]).squeeze(2)
 
     def _sample(self, logits: Tensor, sampling: Sampling) -> Tensor:
         if not logits.shape[1]:
@@ -246,16 +267,10 @@ class DiscreteTransformer(nn.Module):
     @staticmethod
     def _with_start(channels: Tensor, start: Float[Tensor, "member past"]) -> Tensor:
         """Channels of each member with the learned past outputs at the first position."""
-        first = channels.new_zeros(channels.shape[1], 1)
-        first[0] = 1.0
+        position = torch.arange(channels.shape[1], device=channels.device)
+        first = (position == 0).to(channels.dtype)[:, None]
         added = torch.nn.functional.pad(start, (channels.shape[0] - start.shape[1], 0))
         return channels + added[:, :, None, None] * first
-
-    def _submlps(self, layer: int, operands: Float[Tensor, "member operand column"]) -> Tensor:
-        a = self.architecture
-        u = operands.unflatten(1, (a.submlps, a.arity))
-        hidden = torch.relu(self.hidden_weight[:, layer] @ u + self.hidden_bias[:, layer])
-        return (self.output_weight[:, layer] @ hidden + self.output_bias[:, layer]).squeeze(2)
 
     def _heads(
         self,
@@ -297,7 +312,12 @@ class DiscreteTransformer(nn.Module):
             )
             outputs.append(attention.select_values(self._sample(scores, sampling), value))
             row += 3 * n
-        for n, aggregate in ((a.mean, attention.prefix_mean), (a.sum, attention.prefix_sum)):
+        for n, aggregate in (
+            (a.mean, attention.prefix_mean),
+            (a.sum, attention.prefix_sum),
+            (a.max, attention.prefix_max),
+            (a.min, attention.prefix_min),
+        ):
             if n:
                 outputs.append(aggregate(read(slice(row, row + n))))
                 row += n

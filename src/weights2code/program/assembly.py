@@ -9,6 +9,7 @@ from which the output is regressed directly.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,16 +25,24 @@ from weights2code.explain.routing import (
     WindowedExtremum,
 )
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
-from weights2code.language import Const, Definition, Expr, Recurrence, Retrieval, Start, Step, Var, op
+from weights2code.language import Const, Definition, Domain, Expr, Recurrence, Retrieval, Start, Step, Var, op
+
+#: Aggregates of functions of an input with at most this many values become counters of the values.
+MOST_COUNTED = 5
 
 
 @dataclass(slots=True)
 class Assembly:
-    """Steps and start values under construction; `fits` holds the operators' formulas, where needed."""
+    """Steps and start values under construction.
+
+    `fits` holds the operators' formulas; `fit` finds one where it is missing; `domains` are the inputs'.
+    """
 
     graph: DiscreteGraph
     matches: dict[int, RouterMatch]
     fits: dict[int, OperatorFit] = field(default_factory=dict)
+    fit: Callable[[int], OperatorFit] | None = None
+    domains: Mapping[str, Domain] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     start: dict[str, Start] = field(default_factory=dict)
     _values: dict[int, Expr] = field(default_factory=dict)
@@ -54,7 +63,7 @@ class Assembly:
         return self.recurrence(outputs)
 
     def recurrence(self, outputs: list[Step]) -> Recurrence:
-        """The steps so far and then the outputs; start values of names that nothing reads back are dropped."""
+        """The steps so far and then the outputs; only start values that something reads are kept."""
         draft = Recurrence(self.graph.inputs, (*self.steps, *outputs), self.graph.outputs)
         depths = draft.depths()
         start: dict[str, Start] = {n: v for n, v in self.start.items() if n in depths and v != 0}
@@ -71,6 +80,8 @@ class Assembly:
         if isinstance(node, ChannelNode):
             return self.token(index, 0)
         if isinstance(node, OperatorNode):
+            if index not in self.fits and self.fit is not None:
+                self.fits[index] = self.fit(index)
             fit = self.fits[index]
             replaced = fit.formula.substitute({node_variable(o): self.value(o) for o in fit.operands})
             return self.named(f"v{index}", replaced)
@@ -186,8 +197,31 @@ class Assembly:
                 for step in range(hypothesis.window)
                 for leaf in self.leaves(node.reads["value"], offset + step)
             ]
+        if isinstance(hypothesis, PrefixAggregate):
+            counted = self._counts(node.reads["value"])
+            if counted:
+                return [Var(name, offset) for name in counted]
         value = self.value(index)
         return [Var(variable.name, variable.lag + offset) for variable in value.variables()]
+
+    def _counts(self, source: int) -> list[str]:
+        """Counters that stand for any aggregate of a function of one input with few values.
+
+        What such an operator gives each value is a matter of gauge: every aggregate of it is a weighted
+        sum of how often each value occurred.
+        """
+        if not isinstance(self.graph.nodes[source], OperatorNode):
+            return []
+        leaves = set(self.leaves(source))
+        leaf = leaves.pop() if len(leaves) == 1 else None
+        domain = self.domains.get(leaf.name) if leaf and leaf.lag == 0 else None
+        if leaf is None or domain is None or not domain.discrete or len(domain.values()) > MOST_COUNTED:
+            return []
+        names = []
+        for value in domain.values():
+            names.append(f"c{int(value)}" if value >= 0 else f"cm{int(-value)}")
+            self.add(names[-1], Var(names[-1], 1) + leaf.equals(int(value)))
+        return names
 
     def output_leaves(self, row: int) -> tuple[Var, ...]:
         """The leaves of one output, nearest first."""

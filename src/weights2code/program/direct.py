@@ -17,6 +17,7 @@ from weights2code.data import Problem, Sequences
 from weights2code.errors import NotExtracted
 from weights2code.language import Domain, Recurrence, Start, Step, Var, infer
 from weights2code.program.assembly import Assembly
+from weights2code.program.sufficiency import determines, needed
 from weights2code.symbolic import NativeEngine
 from weights2code.symbolic.engine import Candidate, Engine
 
@@ -34,7 +35,7 @@ def direct_recurrences(
     """Recurrences whose rule is exact on the training sequences, simplest first."""
     per_output: list[list[Step]] = []
     for row, name in enumerate(problem.outputs):
-        leaves = assembly.output_leaves(row)
+        leaves = needed_leaves(assembly, problem, row)
         if len(leaves) > MOST_LEAVES:
             raise NotExtracted(f"{name} depends on {len(leaves)} values, too many to regress directly.")
         found = regress(assembly, problem, row, leaves, time_limit / len(problem.outputs), engine)
@@ -46,6 +47,27 @@ def direct_recurrences(
         settled = settle_start(draft, problem, assembly)
         if settled is not None:
             yield settled
+
+
+def needed_leaves(assembly: Assembly, problem: Problem, row: int) -> tuple[Var, ...]:
+    """The leaves of an output, without those that discrete data show to be dispensable.
+
+    Aggregates go first, then past outputs, then inputs, the farther back the earlier.
+    """
+    leaves = assembly.output_leaves(row)
+    if not all(domain.discrete for domain in (*problem.domains, problem.output_domains[row])):
+        return leaves
+    columns, target = table(assembly, problem.training, leaves, row)
+    if not determines(columns, target)[0]:
+        raise NotExtracted(
+            f"the {len(leaves)} values that {problem.outputs[row]} is computed from do not determine it."
+        )
+
+    def cost(leaf: Var) -> float:
+        kind = 1.0 if leaf.name in problem.inputs else 2.0 if leaf.name in problem.outputs else 3.0
+        return kind + 0.1 * leaf.lag
+
+    return tuple(leaves[i] for i in needed(columns, target, [cost(leaf) for leaf in leaves]))
 
 
 def regress(
@@ -131,17 +153,19 @@ def checked_sequences(sequences: Sequences, most: int = 200) -> Sequences:
 
 
 def start_candidates(name: str, problem: Problem, assembly: Assembly) -> list[Start]:
-    """Zero, what training found, the value itself repeated, nothing at all, then the ends of the domain."""
+    """Zero, the first value repeated, one, nothing at all, what training found, the ends of the domain."""
     found: list[Start] = [0.0]
+    if name in problem.inputs:
+        found.append("first")
+    found += [1.0, math.inf, -math.inf]
     learned = assembly.start.get(name, 0.0)
     if isinstance(learned, float) and math.isfinite(learned):
         found += [float(round(learned)), round(learned, 3)]
     if name in problem.inputs:
         domain = problem.domains[problem.inputs.index(name)]
-        found.append("first")
     else:
         domain = problem.output_domains[problem.outputs.index(name)]
-    found += [math.inf, -math.inf, 1.0, -1.0, float(domain.low), float(domain.high)]
+    found += [-1.0, float(domain.low), float(domain.high)]
     return list(dict.fromkeys(found))
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from weights2code.data import Problem
 from weights2code.errors import InputError
 from weights2code.model import Architecture, DiscreteTransformer
 from weights2code.settings import Settings
+from weights2code.training.fixed_wiring import aggregate_sizes, fix_aggregates, fix_window, window_sizes
 from weights2code.training.recipes import Recipe, paper_recipe, with_samples
 
 #: Location heads look back at most this far, and at most half a sequence, so that what they find is seen
@@ -34,13 +35,18 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """One step of the ladder: sizes (of `Architecture`), recipe, variants, layout."""
+    """One step of the ladder: sizes (of `Architecture`), recipe, variants, layout.
+
+    With a fixed wiring the sizes that depend on the problem are filled in when the rung is met; `reach` of
+    a window is how far back it looks.
+    """
 
     name: str
     sizes: dict[str, Any]
     recipe: Recipe
     variants: tuple[Variant, ...]
     layout: str = "autoregressive"
+    wiring: Literal["free", "window", "aggregates"] = "free"
 
     @property
     def members(self) -> int:
@@ -63,7 +69,7 @@ FAST_LADDER: tuple[Rung, ...] = (
     Rung(
         "linear",
         {"layers": 1, "location": 8, "submlps": 0},
-        Recipe(epochs=0, tune_steps=0),
+        Recipe(epochs=0, tune_steps=0, polish=True),
         (Variant(1, past=False), Variant(1)),
     ),
     Rung(
@@ -83,6 +89,27 @@ FAST_LADDER: tuple[Rung, ...] = (
         ),
     ),
     Rung(
+        "window",
+        {"reach": 1, "submlps": 1, "hidden": 64, "learned_start": True},
+        _recipe(400, head="projected", noise=0.0, batch=64),
+        (Variant(3), Variant(1, start=True)),
+        wiring="window",
+    ),
+    Rung(
+        "wide window",
+        {"reach": 3, "submlps": 1, "hidden": 96, "learned_start": True},
+        _recipe(500, head="projected", noise=0.0, batch=96),
+        (Variant(2),),
+        wiring="window",
+    ),
+    Rung(
+        "aggregates",
+        {"submlps": 3, "hidden": 24},
+        _recipe(600, head="projected", noise=0.0, batch=64),
+        (Variant(4),),
+        wiring="aggregates",
+    ),
+    Rung(
         "triples",
         {"layers": 1, "location": 3, "submlps": 2, "arity": 3, "learned_start": True},
         _recipe(900),
@@ -97,7 +124,7 @@ FAST_LADDER: tuple[Rung, ...] = (
         ),
     ),
     Rung(
-        "aggregates",
+        "deep aggregates",
         {"layers": 2, "location": 1, "mean": 1, "sum": 1, "submlps": 2, "arity": 2},
         _recipe(900),
         (Variant(16, past=False), Variant(8)),
@@ -141,12 +168,35 @@ def rungs(problem: Problem, settings: Settings, paper: Any = None) -> tuple[Rung
     else:
         ladder = FAST_LADDER
     ladder = tuple(_with_overrides(rung, settings) for rung in ladder)
+    fitted = [_fitted_to(rung, problem, settings.layout) for rung in ladder]
+    ladder = tuple(rung for rung in fitted if rung is not None)
     if settings.layout == "auto":
         return ladder
     if settings.layout == "concat":
-        return tuple(_as_concat(rung) for rung in ladder)
+        return tuple(_as_concat(rung) for rung in ladder if rung.wiring == "free")
     past = settings.layout == "autoregressive"
     return tuple(_only(rung, past) for rung in ladder)
+
+
+def _fitted_to(rung: Rung, problem: Problem, layout: str) -> Rung | None:
+    """A fixed wiring with the sizes that this problem needs; None if it would be too wide."""
+    if rung.wiring == "free":
+        return rung
+    tagging = layout == "tagging"
+    channels = len(problem.inputs) + (0 if tagging else len(problem.outputs))
+    extra: dict[str, Any] | None
+    if rung.wiring == "window":
+        extra = None
+        for reach in range(min(rung.sizes["reach"], problem.length // 2), 0, -1):
+            extra = extra or window_sizes(channels, reach)
+    else:
+        extra = aggregate_sizes(problem, channels)
+    if extra is None:
+        return None
+    own = {name: size for name, size in rung.sizes.items() if name != "reach"}
+    submlps = max(own["submlps"], len(problem.outputs))
+    layout = "tagging" if tagging else "autoregressive"
+    return replace(rung, layout=layout, sizes={**own, **extra, "submlps": submlps})
 
 
 def _fixed_rung(settings: Settings) -> Rung:
@@ -228,6 +278,8 @@ def _as_concat(rung: Rung) -> Rung:
 
 def _only(rung: Rung, past: bool) -> Rung:
     """Keep the variants of one layout; if there are none, make one."""
+    if rung.wiring != "free":
+        return rung
     kept = tuple(variant for variant in rung.variants if variant.past == past)
     return replace(rung, variants=kept or (Variant(rung.members, past=past),))
 
@@ -243,17 +295,21 @@ def build(
         channels=channels,
         outputs=outputs,
         window=max(window, 2),
-        past=0 if concat else outputs,
+        past=outputs if rung.layout == "autoregressive" else 0,
         **rung.sizes,
     )
     model = DiscreteTransformer(architecture, rung.members, value_range, seed)
     inputs = len(problem.inputs)
+    if rung.wiring == "window":
+        fix_window(model)
+    elif rung.wiring == "aggregates":
+        fix_aggregates(model, inputs)
     first = 0
     for variant in rung.variants:
         members = slice(first, first + variant.members)
         first += variant.members
         hidden: list[int] = []
-        if not variant.past and not concat:
+        if not variant.past and not concat and rung.wiring == "free":
             hidden += range(inputs, inputs + outputs)
         if variant.heads is not None:
             for layer in range(architecture.layers):

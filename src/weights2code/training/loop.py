@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
@@ -89,7 +89,7 @@ def start(model: DiscreteTransformer, recipe: Recipe) -> LoopState:
     parameters = [
         parameter
         for name, parameter in model.named_parameters()
-        if parameter.numel() and not (name == "head" and recipe.head == "closed")
+        if parameter.numel() and not (name == "head" and recipe.solves_head)
     ]
     optimizer = torch.optim.AdamW(
         parameters or [model.head], lr=recipe.learning_rate, weight_decay=recipe.weight_decay, fused=True
@@ -120,7 +120,7 @@ def run_loop(
         began = time.perf_counter()
         generator.manual_seed(seed * 1_000_003 + state.epoch)
         soft = _train_epoch(state, training, recipe, variance, generator)
-        hard = evaluate_hard(model, validation, variance, solve=recipe.head == "closed")
+        hard = evaluate_hard(model, validation, variance, recipe.head)
         state.choices.append(model.hard_choices())
         state.epoch += 1
         tau = recipe.annealing.tau(state.epoch / recipe.epochs)
@@ -175,13 +175,12 @@ def training_step(
     """One step for all members; returns their losses, detached."""
     channels, targets, scored = batch
     set_learning_rate(optimizer, recipe, progress)
-    stream = model.stream(channels, sampling)
-    head = (
-        closed_form(model, stream, targets, scored).to(stream.dtype)
-        if recipe.head == "closed"
-        else model.head
-    )
-    losses = member_losses(model.predict(stream, head), targets, scored, variance)
+    if recipe.solves_head:
+        project = recipe.head == "projected"
+        prediction = closed_form(model, batch, sampling, project=project).prediction
+    else:
+        prediction = model(channels, sampling)
+    losses = member_losses(prediction, targets, scored, variance)
     objective = losses.sum()
     if recipe.l1 and recipe.head == "learned":
         objective = objective + recipe.l1 * model.head[..., :-1].abs().sum()
@@ -209,15 +208,14 @@ def _clip_members(model: DiscreteTransformer, limit: float = 100.0) -> None:
 
 
 def evaluate_hard(
-    model: DiscreteTransformer, data: Batch, variance: Tensor, *, solve: bool
+    model: DiscreteTransformer, data: Batch, variance: Tensor, head: str = "learned"
 ) -> Float[Tensor, " member"]:
-    """Loss of the argmax model of each member; `solve` refits the head, and stores it."""
+    """Loss of the argmax model of each member; a head that the recipe solves is solved and stored first."""
     channels, targets, scored = data
     with torch.no_grad():
-        stream = model.stream(channels, HARD)
-        if solve:
-            model.head.copy_(closed_form(model, stream, targets, scored))
-        losses = member_losses(model.predict(stream), targets, scored, variance)
+        if head != "learned":
+            closed_form(model, data, project=head == "projected").write(model)
+        losses = member_losses(model(channels, HARD), targets, scored, variance)
     return torch.nan_to_num(losses, nan=torch.inf)
 
 
@@ -245,17 +243,22 @@ def _record_agreement(state: LoopState) -> None:
 
 
 def tune(
-    model: DiscreteTransformer, training: Batch, validation: Batch, steps: int, seed: int, batch: int = 128
+    model: DiscreteTransformer,
+    training: Batch,
+    validation: Batch,
+    steps: int,
+    seed: int,
+    batch: int = 128,
+    head: Literal["closed", "projected"] = "closed",
 ) -> Float[Tensor, " member"]:
     """Train the sub-MLPs with the choices fixed, the head in closed form; returns the hard losses."""
     variance = target_variance(training[1], training[2])
     if not steps or not model.hidden_weight.numel():
-        return evaluate_hard(model, validation, variance, solve=True)
+        return evaluate_hard(model, validation, variance, head)
     names = ("hidden_weight", "hidden_bias", "output_weight", "output_bias")
-    recipe = Recipe(learning_rate=0.01, batch=batch, head="closed")
-    optimizer = torch.optim.AdamW(
-        [getattr(model, name) for name in names], lr=0.01, weight_decay=0.0, fused=True
-    )
+    recipe = Recipe(learning_rate=0.01, batch=batch, head=head)
+    trained = [getattr(model, name) for name in names]
+    optimizer = torch.optim.AdamW(trained, lr=0.01, weight_decay=0.0, fused=True)
     generator = torch.Generator().manual_seed(seed)
     count = training[0].shape[2]
     size = min(batch, count)
@@ -263,4 +266,4 @@ def tune(
         first = int(torch.randint(0, count - size + 1, (1,), generator=generator))
         part = tuple(tensor[..., first : first + size] for tensor in training)
         training_step(model, optimizer, part, recipe, variance, HARD, step / steps)  # type: ignore[arg-type]
-    return evaluate_hard(model, validation, variance, solve=True)
+    return evaluate_hard(model, validation, variance, head)

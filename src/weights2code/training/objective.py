@@ -8,11 +8,13 @@ input.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from weights2code.model import DiscreteTransformer
+from weights2code.model import HARD, DiscreteTransformer, Sampling
 
 #: Ridge of the closed-form head, relative to the mean square of the features.
 RIDGE = 1e-8
@@ -64,12 +66,64 @@ def target_variance(targets: Tensor, scored: Tensor) -> Float[Tensor, " output"]
     return torch.where(variance > 0, variance, torch.ones_like(variance))
 
 
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """The closed-form part of each member: head and output weights of the last layer's sub-MLPs."""
+
+    head: Float[Tensor, "member output variable_and_one"]
+    output_weight: Float[Tensor, "member submlp hidden"] | None
+    prediction: Float[Tensor, "member output pos batch"]
+
+    def write(self, model: DiscreteTransformer) -> None:
+        """Make it the model's own."""
+        with torch.no_grad():
+            model.head.copy_(self.head)
+            if self.output_weight is not None:
+                last = model.architecture.layers - 1
+                model.output_weight[:, last] = self.output_weight[:, :, None, :].to(model.head.dtype)
+                model.output_bias[:, last] = 0.0
+
+
 def closed_form(
     model: DiscreteTransformer,
-    stream: Float[Tensor, "member variable pos batch"],
-    targets: Float[Tensor, "output pos batch"],
-    scored: Bool[Tensor, "pos batch"],
-) -> Float[Tensor, "member output variable_and_one"]:
-    """The best head of each member on this batch, over the variables that it may see."""
-    features = (stream * model.variable_mask[:, :, None, None]).flatten(2)
-    return solve_head(features, targets.flatten(1), scored.flatten().to(stream.dtype))
+    batch: tuple[Tensor, Tensor, Tensor],
+    sampling: Sampling = HARD,
+    table: Tensor | None = None,
+    project: bool = False,
+) -> Solved:
+    """Run the members and solve their linear head; the prediction carries the gradient, the head does not.
+
+    With `project`, the output weights of the last layer's sub-MLPs are solved too: the head alone reads
+    them, so output weights and head weight are one linear map of the hidden units. With several outputs
+    each of these sub-MLPs then serves one of them, in turn.
+    """
+    channels, targets, scored = batch
+    if project:
+        flat, hidden = model.features(channels, sampling, table)
+    else:
+        flat, hidden = model.stream(channels, sampling, table).flatten(2), None
+    mask = model.variable_mask.to(flat.dtype)
+    before = flat * mask[:, : flat.shape[1], None]
+    outputs, width = targets.shape[0], before.shape[1]
+    weight = scored.flatten().to(flat.dtype)
+    total = model.architecture.stream_width(model.architecture.layers)
+    head = flat.new_zeros(model.members, outputs, total + 1, dtype=torch.float64)
+    inner = None
+    if hidden is not None:
+        hidden = hidden * mask[:, width:, None, None]
+        inner = torch.zeros(hidden.shape[:3], dtype=torch.float64, device=flat.device)
+    predictions = []
+    for output in range(outputs):
+        own = before
+        if hidden is not None:
+            own = torch.cat([before, hidden[:, output::outputs].flatten(1, 2)], 1)
+        solution = solve_head(own, targets[output : output + 1].flatten(1), weight)[:, 0]
+        head[:, output, :width], head[:, output, -1] = solution[:, :width], solution[:, -1]
+        if inner is not None:
+            part = solution[:, width:-1].unflatten(1, (-1, inner.shape[2]))
+            inner[:, output::outputs] = part
+            head[:, output, width + output : total : outputs] = 1.0
+        row = solution.to(flat.dtype)
+        predictions.append((row[:, None, :-1] @ own).squeeze(1) + row[:, -1:])
+    prediction = torch.stack(predictions, 1).unflatten(-1, channels.shape[1:])
+    return Solved(head, inner, prediction)

@@ -28,16 +28,12 @@ def hard_losses(
     table: Float[Tensor, "candidate row option"],
     data: tuple[Tensor, Tensor, Tensor],
     variance: Tensor,
-    head: Tensor | None = None,
 ) -> Float[Tensor, " candidate"]:
     """Loss of each table of choices with its own best head; `model` has one member."""
-    channels, targets, scored = data
     with torch.no_grad():
         repeated = model if table.shape[0] == model.members else model.take([0] * table.shape[0])
-        stream = repeated.stream(channels, table=table)
-        if head is None:
-            head = closed_form(repeated, stream, targets, scored).to(stream.dtype)
-        losses = member_losses(repeated.predict(stream, head), targets, scored, variance)
+        prediction = closed_form(repeated, data, table=table).prediction
+        losses = member_losses(prediction, data[1], data[2], variance)
         return torch.nan_to_num(losses, nan=torch.inf)
 
 

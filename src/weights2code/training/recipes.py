@@ -26,7 +26,8 @@ class Recipe:
     batch : sequences a step, shared by all members.
     learning_rate, last_learning_rate : cosine schedule; annealing : of the temperature.
     noise : scale of the Gumbel noise.
-    head : "closed" solves the linear head at every step, "learned" trains it as the paper does.
+    head : "closed" solves the linear head at every step, "projected" also the output weights of the last
+        layer's sub-MLPs, "learned" trains everything as the paper does.
     l1 : penalty on a learned head.
     polish : settle the discrete choices by coordinate descent after annealing.
     tune_steps : steps with fixed choices at the end, for the best members.
@@ -41,10 +42,10 @@ class Recipe:
     last_learning_rate: float = 1e-6
     annealing: Annealing = field(default_factory=Annealing)
     noise: float = 0.3
-    head: Literal["closed", "learned"] = "closed"
+    head: Literal["closed", "projected", "learned"] = "closed"
     l1: float = 0.0
     weight_decay: float = 0.0
-    polish: bool = True
+    polish: bool = False
     tune_steps: int = 150
     keep_best: bool = False
 
@@ -56,6 +57,10 @@ class Recipe:
             raise InputError(f"epochs must not be negative, got {self.epochs}.")
         if not self.learning_rate > 0:
             raise InputError(f"the learning rate must be positive, got {self.learning_rate}.")
+
+    @property
+    def solves_head(self) -> bool:
+        return self.head != "learned"
 
     @property
     def steps(self) -> int:
@@ -83,7 +88,6 @@ def paper_recipe(epochs: int = 50, learning_rate: float = 0.05, l1: float = 0.0,
         head="learned",
         l1=l1,
         weight_decay=0.01,
-        polish=False,
         tune_steps=0,
         keep_best=True,
     )

@@ -31,8 +31,6 @@ FITTED_INTEGER = 1e-3
 #: Members that are polished and tuned after annealing, and sequences that judge discrete moves.
 FINALISTS = 6
 POLISH_SEQUENCES = 128
-#: Where annealing alone has reached this loss, the choices need no polishing.
-WELL_FITTED = 1e-3
 
 #: Seconds between two checkpoints of a rung: epochs of small rungs are shorter than writing one is worth.
 CHECKPOINT_INTERVAL = 1.0
@@ -164,9 +162,9 @@ def train_rung(
             last = now.history[-1]
             progress(rung.name, now.epoch, rung.recipe.epochs, min(last.hard_loss), last.temperature)
 
-    stop_below = 1e-7 if rung.recipe.head == "closed" else None
+    stop_below = 1e-7 if rung.recipe.solves_head else None
     run_loop(state, training, validation, rung.recipe, settings.seed, rung.name, on_epoch, stop_below)
-    if rung.recipe.polish:
+    if rung.recipe.solves_head:
         model = finish(rung, model, training, validation, settings.seed)
     trained = rank(rung, layout, model, validation, problem, state.history, time.monotonic() - began)
     return trained if trained.history else replace(trained, history=(_only_epoch(rung, trained),))
@@ -184,19 +182,18 @@ def finish(
 ) -> DiscreteTransformer:
     """Polish the discrete choices of the best members and tune them; only those are kept."""
     variance = target_variance(training[1], training[2])
-    losses = evaluate_hard(model, validation, variance, solve=True)
+    losses = evaluate_hard(model, validation, variance, rung.recipe.head)
     if not rung.recipe.epochs:
         clear_location_heads(model)
-        chosen = list(range(model.members))
-    else:
-        chosen = losses.argsort()[:FINALISTS].tolist()
-    if not rung.recipe.epochs or float(losses.min()) > WELL_FITTED:
+    chosen = losses.argsort()[:FINALISTS].tolist() if rung.recipe.epochs else range(model.members)
+    if rung.recipe.polish:
         sample = tuple(tensor[..., :POLISH_SEQUENCES] for tensor in training)
         polished = [polish_member(model.take([member]), sample, variance)[0] for member in chosen]  # type: ignore[arg-type]
         model = stack(polished).float()
     else:
-        model = model.take(chosen)
-    tune(model, training, validation, rung.recipe.tune_steps, seed)
+        model = model.take(list(chosen))
+    if rung.recipe.head != "learned":
+        tune(model, training, validation, rung.recipe.tune_steps, seed, head=rung.recipe.head)
     return model
 
 
@@ -224,7 +221,7 @@ def rank(
     model = model.double()
     data = (validation[0].double(), validation[1].double(), validation[2])
     variance = target_variance(data[1], data[2])
-    losses = evaluate_hard(model, data, variance, solve=rung.recipe.head == "closed")
+    losses = evaluate_hard(model, data, variance, rung.recipe.head)
     accuracy = rounding_accuracy(model, data, layout)
     integer = problem.integer_outputs
     fits = (losses < FITTED_INTEGER) & (accuracy == 1.0) if integer else losses < FITTED_REAL
