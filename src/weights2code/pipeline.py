@@ -11,15 +11,18 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weights2code.data import Problem, from_arrays, held_pairs
+from weights2code.data import Problem, from_arrays
 from weights2code.errors import InputError, NotExtracted
-from weights2code.explain.explanation import explain, match_routers, require_matches
+from weights2code.explain.explanation import explain, match_routers, require_matches, stream_values
+from weights2code.explain.operators import explain_operator
 from weights2code.graph import DiscreteGraph, prune_by_effect
 from weights2code.language import Expr, Recurrence
+from weights2code.noise import Noisy, looks_noisy, under_noise
 from weights2code.program import Program, simplify_recurrence
 from weights2code.program.assembly import Assembly
 from weights2code.program.direct import direct_recurrences
@@ -35,11 +38,14 @@ from weights2code.results import (
 from weights2code.run_folder import CERTIFICATE, MODEL, PROGRAM, RunFolder
 from weights2code.settings import Settings
 from weights2code.source import Source, problem_of
-from weights2code.verify import Certificate, certify, certify_on_data
+from weights2code.verify import Certificate, certify
+from weights2code.verify.measured import certify_measured
 
 if TYPE_CHECKING:
     from weights2code.training.search import Progress, Trained
 
+#: Validation sequences that pruning looks at.
+PRUNING_SEQUENCES = 256
 #: Members of a rung that are worth explaining, and the relative hard loss from which one is.
 MEMBERS_TRIED = 3
 PROMISING = 0.02
@@ -72,13 +78,23 @@ def search(
     attempts: list[str] = []
     best: tuple[Extraction, Trained] | None = None
     climbed: list[Trained] = []
+    noisy: Noisy | None = None
+    judge = partial(certified, seed=settings.seed)
     for trained in rungs_of(problem, settings, folder, progress):
         climbed.append(trained)
+        if noisy and noisy.confirmed_by(trained):
+            break
         for extraction in extractions(trained, problem, settings, attempts):
             if best is None or better(extraction.certificate, best[0].certificate):
                 best = extraction, trained
-        if best is not None and best[0].certificate.verified:
+        if best is not None and best[0].certificate.verified and not noisy:
             break
+        if problem.reference is None:
+            noisy = under_noise(trained, problem, attempts, noisy, REGRESSION_SECONDS, judge)
+            if noisy and (best is None or better(noisy.extraction.certificate, best[0].certificate)):
+                best = noisy.extraction, noisy.trained
+            if noisy and noisy.exact:
+                break
     extraction, chosen = best if best else (None, best_rung(climbed))
     if extraction:
         extraction = with_explanation(extraction, problem)
@@ -150,8 +166,8 @@ def extractions(
         label = f"{trained.rung}, member {member} (hard loss {loss:.2g})"
         if tried == MEMBERS_TRIED:
             return
-        if loss > PROMISING and not everything:
-            attempts.append(f"{label}: does not fit")
+        fits = loss <= PROMISING or everything
+        if not fits and tried:
             return
         graph = prune(graph_of(trained.model, member, trained.layout, problem), problem)
         shape = structure(graph)
@@ -160,7 +176,7 @@ def extractions(
         seen.add(shape)
         tried += 1
         try:
-            extraction = extract_graph(graph, problem, settings.seed)
+            extraction = extract_graph(graph, problem, settings.seed, leaves_only=not fits)
         except NotExtracted as error:
             attempts.append(f"{label}: {error}")
             continue
@@ -182,25 +198,48 @@ def structure(graph: DiscreteGraph) -> tuple[Any, ...]:
 
 def prune(graph: DiscreteGraph, problem: Problem) -> DiscreteGraph:
     """Drop what the output does not need, on validation sequences."""
-    encoded = graph.layout.encode(problem.validation, np.float64)
+    encoded = graph.layout.encode(problem.validation.take(slice(0, PRUNING_SEQUENCES)), np.float64)
     order = (2, 1, 0)
     return prune_by_effect(
         graph, encoded.channels.transpose(order), encoded.targets.transpose(order), encoded.scored.T
     )
 
 
-def extract_graph(graph: DiscreteGraph, problem: Problem, seed: int = 0) -> Extraction:
-    """The best program of a graph: regressed from its leaves, or composed of its nodes."""
+def extract_graph(
+    graph: DiscreteGraph, problem: Problem, seed: int = 0, leaves_only: bool = False
+) -> Extraction:
+    """The best program of a graph: regressed from its leaves, or composed of its nodes.
+
+    A model that does not fit yet may still have found the right values; `leaves_only` asks for a program
+    that is exact on them, and for nothing less.
+    """
     sequences = problem.validation
     matches = match_routers(graph, sequences)
     require_matches(graph, matches)
     best: Extraction | None = None
-    for recurrence in direct_recurrences(Assembly(graph, matches), problem, REGRESSION_SECONDS):
+    values = stream_values(graph, sequences)
+    assembly = Assembly(
+        graph,
+        matches,
+        fit=lambda index: explain_operator(graph, index, values, problem, EXPLANATION_SECONDS),
+        domains=dict(zip(problem.inputs, problem.domains, strict=True)),
+    )
+    if leaves_only and not problem.integer_outputs:
+        raise NotExtracted("the model does not fit, and real outputs give no other sign of the right values.")
+    for recurrence in direct_recurrences(assembly, problem, REGRESSION_SECONDS):
         program, certificate = certified(recurrence, "regressed from the live leaves", graph, problem, seed)
         if best is None or better(certificate, best.certificate):
             best = Extraction(graph, None, program, certificate)
         if certificate.verified:
             return best
+    if leaves_only and best is None:
+        raise NotExtracted("the model does not fit, and no formula of its values is exact.")
+    if leaves_only and best is not None:
+        return best
+    if looks_noisy(graph, problem):
+        if best is None:
+            raise NotExtracted("no exact rule was found from the live leaves.")
+        return best
     explained = explain(graph, problem, sequences, matches, REGRESSION_SECONDS)
     recurrence = Assembly(graph, matches, explained.operators).compose()
     program, certificate = certified(recurrence, "composed of the live nodes", graph, problem, seed)
@@ -251,5 +290,4 @@ def certificate_of(recurrence: Recurrence, graph: DiscreteGraph, problem: Proble
             time_limit=PROOF_SECONDS,
             discrete_model=discrete_model,
         )
-    kept = held_pairs(problem.held_out or problem.validation)
-    return certify_on_data(recurrence, kept, integer_outputs=problem.integer_outputs, seed=seed)
+    return certify_measured(recurrence, problem, seed)
