@@ -17,6 +17,7 @@ from weights2code.data import Problem, Sequences
 from weights2code.errors import NotExtracted
 from weights2code.language import Domain, Recurrence, Start, Step, Var, infer
 from weights2code.program.assembly import Assembly
+from weights2code.program.denominators import clear_denominators
 from weights2code.program.sufficiency import determines, needed
 from weights2code.symbolic import NativeEngine
 from weights2code.symbolic.engine import Candidate, Engine
@@ -46,7 +47,7 @@ def direct_recurrences(
         draft = assembly.recurrence(list(outputs))
         settled = settle_start(draft, problem, assembly)
         if settled is not None:
-            yield settled
+            yield clear_denominators(settled)
 
 
 def needed_leaves(assembly: Assembly, problem: Problem, row: int) -> tuple[Var, ...]:

@@ -1,0 +1,80 @@
+"""Clearing denominators: a running extremum of means that is only compared with a number needs no division.
+
+max over the prefix of a/n <= p/q says the same as max over the prefix of q*a - p*n <= 0, for a counter
+n > 0. The second form stays in whole numbers: it is exact, and induction can prove it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from weights2code.language import Const, Expr, Op, Recurrence, Step, Var
+
+_COMPARISONS = ("ge", "gt", "le", "lt", "eq", "ne")
+_LARGEST_DENOMINATOR = 100
+
+
+def clear_denominators(recurrence: Recurrence) -> Recurrence:
+    """The same recurrence with such extrema in whole numbers; unchanged where the pattern is not met."""
+    for step in recurrence.steps:
+        quotient = _running_quotient(step, recurrence)
+        if quotient is None:
+            continue
+        bounds = _bounds(step.name, recurrence)
+        if bounds is None or len(bounds) != 1:
+            continue
+        bound = Fraction(bounds.pop()).limit_denominator(_LARGEST_DENOMINATOR)
+        recurrence = _rewritten(recurrence, step, quotient, bound)
+    return recurrence
+
+
+def _running_quotient(step: Step, recurrence: Recurrence) -> Op | None:
+    """The quotient a/n of `m = max(m[t-1], a/n)`, if n counts positions."""
+    rule = step.definition
+    if not (isinstance(rule, Op) and rule.name in ("max", "min") and Var(step.name, 1) in rule.args):
+        return None
+    other = rule.args[1] if rule.args[0] == Var(step.name, 1) else rule.args[0]
+    if not (isinstance(other, Op) and other.name == "div" and isinstance(other.args[1], Var)):
+        return None
+    counter = other.args[1]
+    counts = any(
+        s.name == counter.name and s.definition == Var(s.name, 1) + 1 for s in recurrence.steps
+    ) and not recurrence.start.get(counter.name)
+    return other if counts and counter.lag == 0 else None
+
+
+def _bounds(name: str, recurrence: Recurrence) -> set[float] | None:
+    """The numbers that `name` is compared with; None if it is used in any other way."""
+    found: set[float] = set()
+    for step in recurrence.steps:
+        if not isinstance(step.definition, Expr):
+            return None
+        nodes = list(step.definition.walk())
+        uses = sum(node.name == name for node in nodes if isinstance(node, Var))
+        own = step.name == name
+        for node in nodes:
+            if isinstance(node, Op) and node.name in _COMPARISONS and node.args[0] == Var(name):
+                if not isinstance(node.args[1], Const):
+                    return None
+                found.add(float(node.args[1].value))
+                uses -= 1
+        if uses - own:
+            return None
+    return None if name in recurrence.outputs else found
+
+
+def _rewritten(recurrence: Recurrence, step: Step, quotient: Op, bound: Fraction) -> Recurrence:
+    top, counter = quotient.args
+    difference = top * bound.denominator - counter * bound.numerator
+
+    def rule(node: Expr) -> Expr:
+        if isinstance(node, Op) and node.name in _COMPARISONS and node.args[0] == Var(step.name):
+            return Op(node.name, (node.args[0], Const(0)))
+        return difference if node == quotient else node
+
+    steps = tuple(
+        Step(s.name, s.definition.transform(rule)) if isinstance(s.definition, Expr) else s
+        for s in recurrence.steps
+    )
+    return replace(recurrence, steps=steps)
