@@ -194,7 +194,8 @@ def _edges(boxes: list[Box], layout: Layout) -> str:
     quiet, loud = [], []
     for box in boxes:
         end = layout.boxes[box.key]
-        for slot, source in enumerate(box.reads):
+        near = sorted(box.reads, key=lambda source: layout.height_at(source, column[source], box.column - 1))
+        for slot, source in enumerate(near):
             arrival = end.top + end.height * (slot + 1) / (len(box.reads) + 1)
             kind = "edge dead" if box.quiet else "edge"
             path = layout.edge(source, column[source], box.key, box.column, arrival)

@@ -61,11 +61,16 @@ class Layout:
             x, y = lane.left + lane.width, lane.middle
         return path
 
+    def height_at(self, source: str, first: int, column: int) -> float:
+        """How high the value of a source passes a column."""
+        lane = self.lanes.get((source, column)) if column > first else None
+        return (lane or self.boxes[source]).middle
+
     def edge(self, source: str, first: int, target: str, last: int, arrival: float) -> str:
         """The whole path to the left side of the target at height `arrival`."""
         path, end = self.way(source, first, last), self.boxes[target]
-        lane = self.lanes.get((source, last - 1))
-        start = lane if lane is not None and last - 1 > first else self.boxes[source]
+        lane = self.lanes.get((source, last - 1)) if last - 1 > first else None
+        start = lane or self.boxes[source]
         return path + _curve(start.left + start.width, start.middle, end.left, arrival)
 
 

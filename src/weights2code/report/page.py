@@ -44,7 +44,7 @@ def page(contents: Contents) -> str:
         f"<h1>{title}</h1>{_head(contents)}"
         f'<nav aria-label="Sections"><ul>{links}</ul></nav></header>\n'
         f'<main id="content" tabindex="-1">{_notes(contents)}{main}</main>\n'
-        f"<footer>{_footer(contents)}</footer>\n"
+        f"<footer><div>{_footer(contents)}</div></footer>\n"
         + "".join(f"<script>{script}</script>\n" for script in scripts)
         + "</body>\n</html>\n"
     )

@@ -33,9 +33,11 @@ def _drawing(
     name: str, answers: np.ndarray, fresh: Sequences, output: int, whole: bool, one_step: bool
 ) -> Drawing:
     targets = fresh.y[..., output]
-    first = int(fresh.given[0])
-    shown = min(int(fresh.lengths[0]) - first, POSITIONS)
-    target, answer = targets[0, first : first + shown], answers[0, first : first + shown]
+    # the liveliest sequence tells most
+    one = int(np.argmax([np.std(row[seen]) for row, seen in zip(targets, fresh.scored, strict=True)]))
+    first = int(fresh.given[one])
+    shown = min(int(fresh.lengths[one]) - first, POSITIONS)
+    target, answer = targets[one, first : first + shown], answers[one, first : first + shown]
     limits = spread([*target, *answer], margin=0.08)
     trace = Frame.at((56, 44, 400, 180), (-0.5, shown - 0.5), limits)
     steps = list(range(shown))

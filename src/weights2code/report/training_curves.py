@@ -34,14 +34,16 @@ def training_drawing(epochs: Sequence[dict[str, Any]]) -> Drawing:
         box = (left, top, width, PANEL_HEIGHT)
         parts.append(_panel(box, title, log, names, stages, bounds))
     names = ", ".join(f"{name} ({len(lines)} epochs)" for name, lines in stages)
-    best = min((float(np.nanmin(_column(line, "hard_loss"))) for line in epochs), default=float("nan"))
+    losses = np.concatenate([_column(line, "hard_loss") for line in epochs])
+    losses = losses[np.isfinite(losses)]
+    lowest = f" Lowest hard loss {losses.min():.2g}." if len(losses) else ""
     return Drawing(
         "training",
         WIDTH,
         TOP + 2 * PANEL_HEIGHT + GAP + 40,
         "".join(parts),
         "Loss, temperature, agreement and discrepancy over training",
-        f"Rungs: {names}. Lowest hard loss {best:.2g}.",
+        f"Rungs: {names}.{lowest}",
     )
 
 

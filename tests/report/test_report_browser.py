@@ -1,0 +1,273 @@
+"""The page in a real browser: it opens cleanly, and its box computes what `program.py` computes."""
+
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+from weights2code.language import OPERATORS, Op, Recurrence, Step, Var, evaluate, integers
+from weights2code.program import Program, run_program
+from weights2code.report import write_report
+from weights2code.report.javascript import expression
+from weights2code.report.page import page as page_html
+from weights2code.report.svg import asset
+from weights2code.run_folder import open_existing
+
+api = pytest.importorskip("playwright.sync_api", reason="the tests in a browser need the package playwright")
+
+pytestmark = pytest.mark.slow
+
+OPTIONS = [
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync", "--no-first-run",
+]  # fmt: skip
+EVIL = "\"><img src=x onerror=alert(1)></script><script>alert(2)</script>'&"
+#: Where JavaScript's own functions may round otherwise than NumPy's, in the last digit.
+INEXACT = {"exp", "log", "sin", "cos", "pow"}
+
+
+def chromium() -> str | None:
+    named = os.environ.get("CHROMIUM")
+    return named or next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    )
+
+
+@pytest.fixture(scope="module")
+def browser():
+    path = chromium()
+    if path is None:
+        pytest.skip("no Chromium found; install it (apt-get install chromium) or set CHROMIUM to its path")
+    with api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=path, args=OPTIONS)
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def visit(browser, tmp_path):
+    """Open HTML in a page; nothing may be logged as an error, raised, or asked of the network."""
+    complaints: list[str] = []
+    contexts = []
+
+    def go(html: str, **options):
+        file = tmp_path / f"page{len(contexts)}.html"
+        file.write_text(html, encoding="utf-8")
+        contexts.append(browser.new_context(**{"viewport": {"width": 1180, "height": 900}, **options}))
+        shown = contexts[-1].new_page()
+        shown.on("console", lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None)
+        shown.on("pageerror", lambda error: complaints.append(str(error)))
+        shown.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
+        shown.on("request", lambda r: None if r.url.startswith("file:") else complaints.append(r.url))
+        shown.goto(file.as_uri())
+        return shown
+
+    yield go
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def read_box(shown, names):
+    """The rows of the table by name, as numbers."""
+    rows = shown.locator("#steps tbody tr").evaluate_all(
+        "rows => rows.map(r => [r.dataset.name, [...r.querySelectorAll('td')].map(c => c.dataset.value)])"
+    )
+    table = {name: [float(v.replace("Infinity", "inf")) for v in cells] for name, cells in rows}
+    return np.array([table[name] for name in names]).T
+
+
+def type_in(shown, columns):
+    for i, column in enumerate(columns):
+        shown.locator(f"#column{i}").fill(", ".join(repr(float(v)) for v in column))
+
+
+def draw(program, length, seed):
+    rng = np.random.default_rng(seed)
+    columns = [
+        rng.integers(int(d.low), int(d.high) + 1, length).astype(float) if d.discrete
+        else rng.uniform(d.low, d.high, length)
+        for d in program.domains
+    ]  # fmt: skip
+    return np.stack(columns, -1)
+
+
+CASES = [
+    "one column", "two columns", "two outputs", "first", "infinity", "start", "retrieval", "retrieval now",
+    "remainder and floor", "cases and logic", "real",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_box_computes_what_the_program_computes(visit, programs, make_contents, tmp_path, case):
+    program = programs[case]
+    (tmp_path / "program.py").write_text(program.source())
+    shown = visit(page_html(make_contents(program)))
+    sequences = [draw(program, length, seed) for seed, length in enumerate((1, 2, 30))]
+    answers = run_program(
+        tmp_path / "program.py", [s[:, 0] if len(program.domains) == 1 else s for s in sequences]
+    )
+    for x, answer in zip(sequences, answers, strict=True):
+        type_in(shown, x.T)
+        assert shown.locator("#message").inner_text() == ""
+        box = read_box(shown, program.recurrence.outputs)
+        assert box.tolist() == np.reshape(answer, box.shape).tolist()  # every digit
+        every = [*program.recurrence.inputs, *(step.name for step in program.recurrence.steps)]
+        trace = program.recurrence.trace(x[None])
+        assert read_box(shown, every).tolist() == np.stack([trace[n][0] for n in every], -1).tolist()
+
+
+def test_every_operator_computes_what_numpy_computes(visit):
+    points = [-7.5, -2.0, -1.0, 0.0, 0.3, 1.0, 3.0, 11.0]
+    shown = visit("<!DOCTYPE html><title>operators</title>")
+    mod = asset("page.js").split("const mod = ")[1].split("};")[0] + "}"
+    for name, operator in OPERATORS.items():
+        grid = np.stack(np.meshgrid(*[points] * operator.arity), -1).reshape(-1, operator.arity)
+        variables = tuple(Var(n) for n in ("a", "b", "c")[: operator.arity])
+        expr = Op(name, variables)
+        with np.errstate(all="ignore"):
+            wanted = np.broadcast_to(evaluate(expr, dict(zip(variables, grid.T, strict=True))), len(grid))
+        code = expression(expr, ["a", "b", "c"])
+        body = (
+            f"const mod = {mod}; return rows.map(row => {{ const r = i => row[i]; return String({code}); }});"
+        )
+        answers = shown.evaluate(f"rows => {{ {body} }}", grid.tolist())
+        found = np.array([float(value.replace("Infinity", "inf")) for value in answers])
+        if name in INEXACT:
+            np.testing.assert_allclose(found, wanted, rtol=1e-14, err_msg=name)
+        else:
+            np.testing.assert_array_equal(found, wanted, err_msg=name)
+
+
+def test_the_box_says_what_is_wrong(visit, programs, make_contents):
+    shown = visit(page_html(make_contents(programs["two columns"])))
+    message = shown.locator("#message")
+    for a, b, said in (
+        ("1 0 x", "1 0 1", "“x” in a is not a number."),
+        ("1 0", "1 0 1", "a has 2, b has 3"),
+        ("", "1", "Type numbers for a"),
+        ("1 0 1", "1 2 1", "2 is outside b: bits"),
+        ("1 " * 1001, "1", "more than 1000"),
+    ):
+        shown.locator("#column0").fill(a)
+        shown.locator("#column1").fill(b)
+        assert said in message.inner_text()
+
+
+def test_one_position_at_a_time(visit, programs, make_contents):
+    shown = visit(page_html(make_contents(programs["one column"])))
+    shown.locator("#column0").fill("3 −4 5")
+    shown.locator("#steps td[data-t='1']").first.click()
+    assert shown.locator("#working li").inner_text() == "y[1] = x[t] + x[t−1] = (−4) + 3 = −1"
+    shown.get_by_role("button", name="Next position").click()
+    assert shown.locator("#where").inner_text() == "t = 2"
+    assert shown.locator("#forward").is_disabled()
+    shown.locator("#steps").locator("xpath=..").focus()
+    shown.keyboard.press("ArrowLeft")
+    shown.keyboard.press("ArrowLeft")
+    assert "= 3 + 0 = 3" in shown.locator("#working li").inner_text()
+
+
+def test_a_counterexample_runs_in_the_box(visit, programs, make_contents, make_certificate):
+    wrong = make_certificate("failed", counterexample=((1.0,), (7.0,), (2.0,)))
+    shown = visit(page_html(make_contents(programs["one column"], certificate=wrong)))
+    shown.get_by_role("button", name="Run it in the box").click()
+    assert read_box(shown, ["x", "y"]).tolist() == [[1, 1], [7, 8], [2, 9]]
+
+
+def test_a_whole_report(visit, run_folder):
+    with open_existing(run_folder) as folder:
+        html = write_report(folder).read_text(encoding="utf-8")
+    shown = visit(html)
+    assert shown.locator("h1").inner_text() == "parity_last2"
+    assert shown.locator("svg[role=img]:not([aria-label])").count() == 0
+    assert shown.locator("svg").count() >= 4
+    unnamed = "els => els.filter(e => !(e.textContent.trim() || e.getAttribute('aria-label'))).length"
+    assert shown.locator("button:visible").evaluate_all(unnamed) == 0
+    assert shown.locator("input").evaluate_all("els => els.filter(e => !e.labels.length).length") == 0
+    # every link of the contents leads somewhere
+    assert shown.locator("nav a").evaluate_all("as => as.every(a => document.querySelector(a.hash))")
+    formula = shown.locator(".formula math").bounding_box()
+    assert formula["height"] > 30  # typeset large
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_can_be_read_in_both_schemes(visit, run_folder, scheme):
+    with open_existing(run_folder) as folder:
+        shown = visit(write_report(folder).read_text(encoding="utf-8"), color_scheme=scheme)
+    assert contrasts(shown) >= 4.5
+    shown.locator("#theme").click()
+    assert shown.evaluate("document.documentElement.dataset.theme") == (
+        "light" if scheme == "dark" else "dark"
+    )
+    assert contrasts(shown) >= 4.5
+
+
+def contrasts(shown) -> float:
+    """The lowest contrast of the page's text colours against the paper (WCAG)."""
+    return shown.evaluate(
+        """() => {
+        const light = (c) => { const [r, g, b] = c.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255)
+            .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+            return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+        const paper = light(getComputedStyle(document.body).backgroundColor);
+        const texts = [...document.querySelectorAll(
+            "p, h1, h2, h3, dt, dd, td, th, li, a, figcaption, .badge, pre span, text.tick, text.label")];
+        return Math.min(...texts.map(e => { const s = getComputedStyle(e);
+            const ink = light(e.namespaceURI.endsWith("svg") ? s.fill : s.color);
+            return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05); })); }"""
+    )
+
+
+@pytest.mark.parametrize("width", [320, 390, 820, 1400])
+def test_the_page_never_scrolls_sideways(visit, run_folder, width):
+    with open_existing(run_folder) as folder:
+        html = write_report(folder).read_text(encoding="utf-8")
+    shown = visit(html, viewport={"width": width, "height": 800})
+    assert shown.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_on_paper(visit, run_folder):
+    with open_existing(run_folder) as folder:
+        shown = visit(write_report(folder).read_text(encoding="utf-8"), color_scheme="dark")
+    shown.emulate_media(media="print")
+    assert shown.locator("nav").is_hidden()
+    assert shown.locator("#theme").is_hidden()
+    paper = shown.evaluate("getComputedStyle(document.querySelector('h1')).color")
+    assert max(int(v) for v in paper[4:-1].split(",")) < 80  # dark ink, even for those who read in the dark
+    assert len(shown.pdf(format="A4")) > 20_000
+
+
+def test_copying(visit, programs, make_contents):
+    shown = visit(
+        page_html(make_contents(programs["one column"])), permissions=["clipboard-read", "clipboard-write"]
+    )
+    shown.locator("button[data-copy=source]").click()
+    assert shown.locator("button[data-copy=source]").inner_text() == "Copied"
+    assert shown.evaluate("navigator.clipboard.readText()") == programs["one column"].source()
+
+
+def test_nothing_from_outside_acts(visit, make_contents, make_certificate, programs):
+    rule = Recurrence((EVIL,), (Step("y", Var(EVIL) + Var("y", 1)),), ("y",))
+    program = Program("name", rule, (integers(0, 9),), True, EVIL).with_verdict(EVIL)
+    html = page_html(make_contents(program, certificate=make_certificate(method=EVIL, notes=(EVIL,))))
+    shown = visit(html)
+    shown.locator("#column0").fill("1 2 3")
+    assert shown.locator("#steps tbody th").first.inner_text() == EVIL
+    assert shown.locator("img").count() == 0
+
+
+def test_even_an_unescaped_script_would_not_run(browser, make_contents, programs, tmp_path):
+    html = page_html(make_contents(programs["real"]))
+    (tmp_path / "page.html").write_text(
+        html.replace("</main>", "<script>document.title = 'run'</script></main>")
+    )
+    context = browser.new_context()
+    shown = context.new_page()
+    blocked: list[str] = []
+    shown.on("console", lambda message: blocked.append(message.text))
+    shown.goto((tmp_path / "page.html").as_uri())
+    assert shown.title() == "oscillator · weights2code"
+    assert any("Content Security Policy" in text for text in blocked)
+    context.close()
