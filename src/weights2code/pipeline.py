@@ -82,7 +82,7 @@ def search(
     judge = partial(certified, seed=settings.seed)
     for trained in rungs_of(problem, settings, folder, progress):
         climbed.append(trained)
-        if noisy and noisy.confirmed_by(trained):
+        if noisy and noisy.confirmed_by(trained, problem):
             break
         for extraction in extractions(trained, problem, settings, attempts):
             if best is None or better(extraction.certificate, best[0].certificate):

@@ -61,7 +61,7 @@ def check_readable(path: Path) -> None:
         raise InputError(f"{path} is empty; it needs a header line and rows.")
 
 
-# -- CSV ------------------------------------------------------------------------------------------------------
+# -- CSV ---------------------------------------------------------------------------------------------------
 
 
 def read_csv(path: Path, numbers: Sequence[str], labels: Sequence[str] = ()) -> Columns:
@@ -163,7 +163,7 @@ def _refuse_gap(path: Path, row: str, name: str, cell: str) -> None:
     raise InputError(f"{path}, {row}, column {name!r} holds {what}; remove the row or fill it.")
 
 
-# -- Parquet and NPZ ------------------------------------------------------------------------------------------
+# -- Parquet and NPZ ---------------------------------------------------------------------------------------
 
 
 def read_parquet(path: Path, numbers: Sequence[str], labels: Sequence[str] = ()) -> Columns:

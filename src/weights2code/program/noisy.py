@@ -13,8 +13,8 @@ program run free, with fewer terms, and fitting what it then gives.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from itertools import product
+from collections.abc import Callable, Iterator
+from itertools import combinations, product
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from weights2code.symbolic.snapping import fit_function, free_constants, refit, 
 MOST_NODES = 31
 #: Rows of the regression, and sequences that free-running fits use.
 ROWS = 4000
-SIMULATED = 300
+SIMULATED = 100
 #: Dropping a term may raise the free-running error by this factor.
 AS_GOOD = 1.02
 #: Free-running is the right fit if its error is at most this many times the one-step error.
@@ -130,14 +130,13 @@ def running_free(ahead: Recurrence, problem: Problem) -> Recurrence | None:
     if not best <= RUNS_FREE * one_step:
         return None
     limit = AS_GOOD * best
-    shortened = True
-    while shortened:
-        shortened = False
-        for fewer in _without_a_term(draft):
-            trial = _fitted(fewer, sequences)
-            if error_of(trial, sequences, sequences.given) <= limit:
-                draft, shortened = trial, True
+    for count in (1, 2):  # a term of the past can stand in for another: those go only together
+        while True:
+            trials = [_fitted(fewer, sequences) for fewer in _with_fewer_terms(draft, count)]
+            errors = [error_of(trial, sequences, sequences.given) for trial in trials]
+            if not errors or min(errors) > limit:
                 break
+            draft = trials[int(np.argmin(errors))]
     return _snapped(draft, sequences)
 
 
@@ -169,13 +168,16 @@ def _filled(program: Recurrence, values: tuple) -> Recurrence:
     return Recurrence(program.inputs, tuple(steps), program.outputs, program.start)
 
 
-def _simulation(program: Recurrence, sequences: Sequences):
+def _simulation(
+    program: Recurrence, sequences: Sequences, until: np.ndarray
+) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
+    """Constants to outputs, as the program runs on some sequences, and what they should be."""
     mask = sequences.scored
     spread = np.maximum(np.std(sequences.y[mask], axis=0), 1e-300)
 
     def predict(constants: np.ndarray) -> np.ndarray:
         filled = _filled(program, tuple(float(v) for v in constants))
-        answers = filled.run(sequences.x, sequences.y, sequences.given)[mask] / spread
+        answers = filled.run(sequences.x, sequences.y, until)[mask] / spread
         return np.clip(np.nan_to_num(answers, nan=1e6), -1e6, 1e6).ravel()
 
     return predict, (sequences.y[mask] / spread).ravel()
@@ -190,11 +192,13 @@ def _loose(program: Recurrence) -> Recurrence:
 
 
 def _fitted(program: Recurrence, sequences: Sequences) -> Recurrence:
+    """Constants fitted to free running, from where one step ahead would have them."""
     program = _loose(program)
-    start = _constants(program)
-    if not len(start):
+    if not len(_constants(program)):
         return program
-    predict, target = _simulation(program, sequences)
+    ahead, target = _simulation(program, sequences, sequences.lengths)
+    start = fit_function(ahead, _constants(program), target)
+    predict, target = _simulation(program, sequences, sequences.given)
     return _filled(program, tuple(float(v) for v in fit_function(predict, start, target)))
 
 
@@ -202,27 +206,23 @@ def _snapped(program: Recurrence, sequences: Sequences) -> Recurrence:
     start = _constants(program)
     if not len(start):
         return program
-    predict, target = _simulation(program, sequences)
+    predict, target = _simulation(program, sequences, sequences.given)
     return _filled(program, snap_function(predict, start, target))
 
 
-def _without_a_term(program: Recurrence) -> Iterator[Recurrence]:
-    """The program with one term of one output left out, the farthest past first."""
+def _with_fewer_terms(program: Recurrence, count: int) -> Iterator[Recurrence]:
+    """The program with so many terms of one output left out."""
     for index, step in enumerate(program.steps):
         if step.name not in program.outputs or not isinstance(step.definition, Expr):
             continue
         terms = _terms(step.definition)
-        order = sorted(
-            range(len(terms)), key=lambda i: -max((v.lag for v in terms[i].variables()), default=0)
-        )
-        for drop in order if len(terms) > 1 else []:
-            rest = [term for i, term in enumerate(terms) if i != drop]
+        for dropped in combinations(range(len(terms)), count) if len(terms) > count else ():
+            rest = [term for i, term in enumerate(terms) if i not in dropped]
             total = rest[0]
             for term in rest[1:]:
                 total = total + term
             steps = (*program.steps[:index], Step(step.name, total), *program.steps[index + 1 :])
-            draft = Recurrence(program.inputs, steps, program.outputs)
-            depths = draft.depths()
+            depths = Recurrence(program.inputs, steps, program.outputs).depths()
             start: dict[str, Start] = {n: v for n, v in program.start.items() if n in depths}
             yield Recurrence(program.inputs, steps, program.outputs, start)
 

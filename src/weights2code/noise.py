@@ -1,0 +1,167 @@
+"""Own data that are not exact: when to take what a model leaves over for noise, and what then is the rule.
+
+Each rung of the ladder lowers the loss as long as there is a rule left to learn. Under noise the loss stops
+falling above zero, so a program that leaves nothing but noise is kept until a larger rung does better, and
+is confirmed by the first one that does not: the ladder need not be climbed to its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from weights2code.data import Problem, Sequences
+from weights2code.errors import NotExtracted
+from weights2code.explain.explanation import match_routers, require_matches, stream_values
+from weights2code.explain.operators import explain_operator
+from weights2code.graph import DiscreteGraph, prune_by_effect
+from weights2code.language import Recurrence
+from weights2code.program import Program
+from weights2code.program.assembly import Assembly
+from weights2code.program.noisy import noisy_recurrences
+from weights2code.results import Extraction
+from weights2code.verify import Certificate
+from weights2code.verify.residuals import residuals
+
+if TYPE_CHECKING:
+    from weights2code.training.search import Trained
+
+#: A rung is worth a rule under noise if it leaves less of the variance than this.
+EXPLAINS = 0.9
+#: A rung does better than another if its loss is below this share of the other's.
+BETTER = 0.95
+#: Pruning may raise a loss by this factor.
+PRUNING = 1.02
+#: Relative loss of a model on real targets from which on it holds noise, not only its own rounding.
+NO_NOISE = 1e-5
+#: Sequences that a head is solved on again.
+MOST_SEQUENCES = 1000
+#: Whole-number outputs with a range of at least this may be rounded readings.
+MANY = 20
+
+#: (recurrence, where it came from, graph, problem) -> the program and its certificate.
+Judge = Callable[[Recurrence, str, DiscreteGraph, Problem], tuple[Program, Certificate]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Noisy:
+    """What a rung gave if its loss is noise, and the share of the variance that its program leaves.
+
+    `exact` programs leave nothing but the digits that were not written, and need no confirmation.
+    """
+
+    extraction: Extraction
+    trained: Trained
+    left: float
+    exact: bool
+
+    def confirmed_by(self, larger: Trained, problem: Problem) -> bool:
+        """Whether nothing but noise is left: the program is verified, and a larger rung does no better."""
+        return self.extraction.certificate.verified and honest_loss(larger, problem) > BETTER * self.left
+
+
+def honest_loss(trained: Trained, problem: Problem) -> float:
+    """The best member's share of the variance, its head solved on training sequences and judged on others.
+
+    The recorded loss solves the head on the sequences that it is judged by, which hides some of the noise.
+    """
+    from weights2code.graph.from_model import graph_of
+
+    graph = graph_of(trained.model, 0, trained.layout, problem)
+
+    def rows(sequences: Sequences) -> tuple[np.ndarray, np.ndarray]:
+        encoded = graph.layout.encode(sequences, np.float64)
+        scored = encoded.scored.T
+        stream = graph.stream(encoded.channels.transpose(2, 1, 0))[scored]
+        return np.column_stack([stream, np.ones(len(stream))]), encoded.targets.transpose(2, 1, 0)[scored]
+
+    design, wanted = rows(problem.training.take(slice(0, MOST_SEQUENCES)))
+    judged, right = rows(problem.validation)
+    losses = []
+    for output in range(wanted.shape[1]):
+        used = np.append(graph.head[output, :-1] != 0, True)
+        solution = np.linalg.lstsq(design[:, used], wanted[:, output], rcond=1e-10)[0]
+        error = judged[:, used] @ solution - right[:, output]
+        losses.append(float(np.mean(error**2)) / max(float(np.var(right[:, output])), 1e-300))
+    return float(np.mean(losses))
+
+
+def looks_noisy(graph: DiscreteGraph, problem: Problem) -> bool:
+    """Whether composing the nodes of a model would repeat the noise that it learned."""
+    if problem.reference is not None or problem.integer_outputs:
+        return False
+    sequences = problem.validation
+    scored = sequences.scored
+    error = (graph.run(sequences) - sequences.y)[scored]
+    return bool(np.any(np.mean(error**2, 0) > NO_NOISE * np.var(sequences.y[scored], 0)))
+
+
+def under_noise(
+    trained: Trained,
+    problem: Problem,
+    attempts: list[str],
+    before: Noisy | None,
+    time_limit: float,
+    judge: Judge,
+) -> Noisy | None:
+    """Take the rung's loss for noise, and keep its program until a larger rung does better."""
+    from weights2code.graph.from_model import graph_of
+
+    loss = honest_loss(trained, problem)
+    problem = with_real_outputs(problem)
+    if loss > EXPLAINS or problem.integer_outputs or (before and loss > BETTER * before.left):
+        return before
+    graph = pruned(graph_of(trained.model, 0, trained.layout, problem), problem)
+    label = f"{trained.rung}, member 0 (hard loss {loss:.2g}), as noise"
+    best: Extraction | None = None
+    try:
+        matches = match_routers(graph, problem.validation)
+        require_matches(graph, matches)
+        values = stream_values(graph, problem.validation)
+        assembly = Assembly(
+            graph,
+            matches,
+            fit=lambda index: explain_operator(graph, index, values, problem, time_limit / 4),
+            domains=dict(zip(problem.inputs, problem.domains, strict=True)),
+        )
+        for recurrence in noisy_recurrences(assembly, problem, time_limit):
+            program, certificate = judge(
+                recurrence, "regressed from the live leaves, under noise", graph, problem
+            )
+            if best is None or (not certificate.verified, certificate.rmse) < (
+                not best.certificate.verified,
+                best.certificate.rmse,
+            ):
+                best = Extraction(graph, None, program, certificate)
+            if certificate.verified:
+                break
+    except NotExtracted as error:
+        attempts.append(f"{label}: {error}")
+    if best is None:
+        return before
+    attempts.append(f"{label}: {best.certificate.verdict}")
+    spread = float(np.std(problem.validation.y[problem.validation.scored]))
+    left = (best.certificate.rmse / max(spread, 1e-300)) ** 2
+    found = residuals(best.program.recurrence, problem.training, one_step=False)
+    exact = best.certificate.verified and all(item.exact for item in found)
+    return Noisy(best, trained, left, exact)
+
+
+def pruned(graph: DiscreteGraph, problem: Problem) -> DiscreteGraph:
+    """Without what the loss does not need; hardly any loss may be added, since all of it is noise."""
+    encoded = graph.layout.encode(problem.validation, np.float64)
+    order = (2, 1, 0)
+    channels, targets = encoded.channels.transpose(order), encoded.targets.transpose(order)
+    return prune_by_effect(graph, channels, targets, encoded.scored.T, PRUNING)
+
+
+def with_real_outputs(problem: Problem) -> Problem:
+    """Whole numbers that take many values may be rounded readings: under noise they are reals."""
+    domains = tuple(
+        replace(domain, kind="reals") if domain.discrete and domain.high - domain.low >= MANY else domain
+        for domain in problem.output_domains
+    )
+    return replace(problem, output_domains=domains)
