@@ -46,7 +46,8 @@ def _choose(variables: tuple[Var, ...], X: np.ndarray, values: list[Number]) -> 
                 key = (score, j, float(level), name)
                 if best is None or key < best:
                     best = key
-    assert best is not None, "rows are distinct, so some question tells them apart"
+    if best is None:  # rows that no question tells apart: the collector will see the error that is left
+        return Const(values[0])
     _, j, level, name = best
     holds = X[:, j] == level if name == "eq" else X[:, j] >= level
     yes = _choose(variables, X[holds], [v for v, h in zip(values, holds, strict=True) if h])
