@@ -170,6 +170,8 @@ def rungs(problem: Problem, settings: Settings, paper: Any = None) -> tuple[Rung
     ladder = tuple(_with_overrides(rung, settings) for rung in ladder)
     fitted = [_fitted_to(rung, problem, settings.layout) for rung in ladder]
     ladder = tuple(rung for rung in fitted if rung is not None)
+    if settings.hide:  # a fixed wiring reads everything, so nothing can be hidden from it
+        ladder = tuple(rung for rung in ladder if rung.wiring == "free")
     if settings.layout == "auto":
         return ladder
     if settings.layout == "concat":
