@@ -152,6 +152,7 @@ def write(folder: Path, outcomes: list[Outcome]) -> None:
         "scipy": scipy.__version__,
         "processor": platform.machine(),
         "cores": os.cpu_count(),
+        "load average": round(os.getloadavg()[1], 1),
     }
     if any(o.engine.startswith("operon") for o in outcomes):
         from importlib.metadata import version

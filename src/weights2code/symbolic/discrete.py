@@ -225,11 +225,11 @@ def _with_carry(problem: Problem, weights: tuple[int, ...], test: Expr, levels: 
 
 def half_plane(problem: Problem, collector: Collector) -> None:
     """A linear test by linear programming: the smallest weights that separate the two values."""
+    values = np.unique(problem.ys)
+    if len(values) != 2 or problem.Xs.shape[1] < 2 or not problem.discrete:
+        return
     from scipy.optimize import linprog
 
-    values = np.unique(problem.ys)
-    if len(values) != 2 or problem.Xs.shape[1] < 2:
-        return
     sign = np.where(problem.ys == values[1], 1.0, -1.0)
     X = problem.Xs
     k = X.shape[1]
@@ -240,8 +240,6 @@ def half_plane(problem: Problem, collector: Collector) -> None:
     if result.status != 0:
         return
     w = result.x[:k] - result.x[k : 2 * k]
-    if not problem.discrete:
-        return
     for factor in (0.5, 1, 2, 3, 4, 6, 1 / max(np.max(np.abs(w)), 1e-9)):
         whole = np.round(factor * w).astype(int)
         u = X @ whole

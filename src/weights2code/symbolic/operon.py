@@ -94,11 +94,15 @@ class OperonEngine:
         collector = Collector(problem)
         # Operon's formatter has no word for a formula without variables.
         collector.offer(Const(simplest(float(np.mean(problem.ys)), problem.accuracy)))
+        best = min(member["mean_squared_error"] for member in model.pareto_front_)
         for member in model.pareto_front_:
             if not member["variables"]:
                 continue
             expr = parse_infix(model.get_model_string(member["tree"], 9, names), meaning)
             collector.offer(expr)
+            if member["mean_squared_error"] > 100 * best + problem.tolerance**2:
+                # far from the best of the front: its constants are not worth polishing
+                continue
             # float32 arithmetic: constants are good to six digits at best
             loose = max(problem.tolerance, 1e-6 * problem.scale)
             collector.offer(snap(expr, values, problem.ys, loose, noise=problem.noise))
