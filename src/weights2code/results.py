@@ -78,7 +78,7 @@ def leave(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:
     leave_report(outcome, problem, folder)
 
 
-def leave_report(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:
+def leave_report(outcome: Outcome, problem: Problem | None, folder: RunFolder) -> None:
     """Write `report.html`; whatever goes wrong with it, the run is complete without it."""
     try:
         from weights2code.report import write_report

@@ -233,3 +233,13 @@ def test_the_command(run_folder, capsys):
     assert len(answer["files"]) > 4
     assert main(["report", str(run_folder / "nowhere")]) == 2
     assert "there is no run folder" in capsys.readouterr().err
+
+
+def test_verifying_again_remakes_the_page(run_folder, capsys):
+    (run_folder / "report.html").write_text("an old page")
+    assert main(["verify", str(run_folder), "--quiet"]) == 0
+    assert "the program is the reference machine" in (run_folder / "report.html").read_text()
+    source = (run_folder / "program.py").read_text()
+    (run_folder / "program.py").write_text(source.replace("% 2", "% 1"))
+    assert main(["verify", str(run_folder), "--quiet"]) == 1
+    assert "program.py is not the program" in (run_folder / "report.html").read_text()

@@ -116,8 +116,11 @@ def extract(options: argparse.Namespace) -> int:
 def verify(options: argparse.Namespace) -> int:
     with open_existing(options.folder) as folder:
         from weights2code import pipeline
+        from weights2code.results import leave_report
 
-        return _show(pipeline.verify(folder), folder, options)
+        outcome = pipeline.verify(folder)
+        leave_report(outcome, None, folder)  # it must not say what is no longer known
+        return _show(outcome, folder, options)
 
 
 def report(options: argparse.Namespace) -> int:

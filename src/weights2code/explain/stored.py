@@ -1,4 +1,4 @@
-"""The formulas of operators as JSON, beside the graph that they explain, so that nobody has to search twice."""
+"""The formulas of operators as JSON, beside the graph that they explain, so that nobody searches twice."""
 
 from __future__ import annotations
 

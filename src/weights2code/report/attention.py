@@ -9,7 +9,7 @@ from weights2code.report.svg import Drawing, heat, n, number, text, well
 
 #: Positions shown; a pattern that repeats needs no more.
 SHOWN = 24
-CELL = 15.0
+CELL, SMALL_CELL = 15.0, 11.0
 
 
 def pattern(node: RouterNode, values: np.ndarray, valid: np.ndarray) -> np.ndarray:
@@ -46,20 +46,21 @@ def _extremum(value: np.ndarray) -> np.ndarray:
 def attention_drawing(node: RouterNode, matrix: np.ndarray, hypothesis: str) -> Drawing:
     """The pattern as a heat map: one row a query position, one column a key position, null at the right."""
     shown = min(len(matrix), SHOWN)
+    cell = CELL if shown <= 12 else SMALL_CELL
     left, top = 40.0, 30.0
-    width, gap = shown * CELL, 6.0
+    width, gap = shown * cell, 6.0
     parts = [
         well(left, top, width, width),
-        heat(matrix[:shown, :shown], left, top, (CELL, CELL), 0.0, 1.0),
-        well(left + width + gap, top, CELL, width),
-        heat(matrix[:shown, -1:], left + width + gap, top, (CELL, CELL), 0.0, 1.0),
+        heat(matrix[:shown, :shown], left, top, (cell, cell), 0.0, 1.0),
+        well(left + width + gap, top, cell, width),
+        heat(matrix[:shown, -1:], left + width + gap, top, (cell, cell), 0.0, 1.0),
     ]
     step = 1 if shown <= 10 else 4
     for t in range(0, shown, step):
-        middle = (t + 0.5) * CELL
+        middle = (t + 0.5) * cell
         parts.append(text(left + middle, top - 6, str(t), "tick middle"))
         parts.append(text(left - 6, top + middle + 3.5, str(t), "tick end"))
-    parts.append(text(left + width + gap + CELL / 2, top - 6, "null", "tick middle"))
+    parts.append(text(left + width + gap + cell / 2, top - 6, "null", "tick middle"))
     parts.append(text(left + width / 2, 10, "read from position s", "tick middle"))
     turned = f' transform="rotate(-90 10 {n(top + width / 2)})"'
     parts.append(text(10, top + width / 2, "at position t", "tick middle", turned))
@@ -67,7 +68,7 @@ def attention_drawing(node: RouterNode, matrix: np.ndarray, hypothesis: str) -> 
     where = "the null slot" if strongest == matrix.shape[1] - 1 else f"position {strongest}"
     return Drawing(
         f"attention_{node.name}",
-        left + width + gap + CELL + 14,
+        left + width + gap + cell + 14,
         top + width + 8,
         "".join(parts),
         f"Attention pattern of {node.name}",

@@ -8,7 +8,7 @@ import numpy as np
 
 from weights2code.data import Sequences
 from weights2code.program import Program
-from weights2code.report.svg import Drawing, Frame, legend, number, spread
+from weights2code.report.svg import Drawing, Frame, legend, number, plural, spread
 
 #: Outputs that get a picture of their own, points of the scatter, positions of the trace.
 OUTPUTS, POINTS, POSITIONS = 4, 400, 80
@@ -54,7 +54,7 @@ def _drawing(
     scatter = Frame.at((530, 44, 180, 180), both, both)
     body += scatter.axes("", "target") + scatter.line(both, both, "line faint")
     body += _points(scatter, pairs, whole)
-    body += f'<text x="530" y="34" class="tick">program, {len(targets)} sequences</text>'
+    body += f'<text x="530" y="34" class="tick">program, {plural(len(targets), "sequence")}</text>'
     error = float(np.max(np.abs(pairs[:, 0] - pairs[:, 1]))) if len(pairs) else float("nan")
     ran = "one step ahead, the true past outputs given" if one_step else "free-running"
     return Drawing(
@@ -63,8 +63,8 @@ def _drawing(
         270,
         body,
         f"Predictions of {name} against targets",
-        f"The program {ran} on {len(targets)} sequences of up to {int(fresh.lengths.max())} positions that "
-        f"training did not see; the largest error is {number(error, 3)}.",
+        f"The program {ran} on {plural(len(targets), 'sequence')} of up to {int(fresh.lengths.max())} "
+        f"positions that training did not see; the largest error is {number(error, 3)}.",
     )
 
 

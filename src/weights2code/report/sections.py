@@ -21,7 +21,7 @@ from weights2code.report.listing import listing
 from weights2code.report.node_names import readable, short_name
 from weights2code.report.operator_plots import operator_drawing
 from weights2code.report.prediction_plots import OUTPUTS, prediction_drawings
-from weights2code.report.svg import Drawing, number
+from weights2code.report.svg import Drawing, number, plural
 from weights2code.report.training_curves import training_drawing
 from weights2code.verify import Certificate
 
@@ -29,7 +29,7 @@ from weights2code.verify import Certificate
 VERDICTS = {
     "proved": ("good", "equal to its specification at every length"),
     "exhaustive": ("good", "right on every input"),
-    "tested": ("fair", "right on everything that was tried, not proved"),
+    "tested": ("fair", "passes every test that was run; not proved"),
     "failed": ("bad", "wrong on a known input"),
 }
 
@@ -94,18 +94,14 @@ def facts(contents: Contents) -> str:
         pairs.append(("accuracy", _percent(certificate.accuracy)))
     pairs += [
         ("sequences run", f"{certificate.sequences:,}".replace(",", " ")),
-        ("program", f"{program.body} lines, {_plural(program.operations, 'operation')}"),
+        ("program", f"{program.body} lines, {plural(program.operations, 'operation')}"),
     ]
     cells = "".join(f"<div><dt>{escape(a)}</dt><dd>{escape(b)}</dd></div>" for a, b in pairs)
     return f'<dl class="facts">{cells}</dl>'
 
 
-def _percent(share: float | None) -> str:
-    return "" if share is None else f"{100 * share:.6g} %"
-
-
-def _plural(amount: int, noun: str) -> str:
-    return f"{amount} {noun}{'' if amount == 1 else 's'}"
+def _percent(share: float) -> str:
+    return f"{100 * share:.6g} %"
 
 
 def program_section(contents: Contents, _: Figures) -> str:
@@ -146,10 +142,16 @@ def verdict_section(contents: Contents, _: Figures) -> str:
         rows.append(("program against the discrete model", certificate.model))
     body = "".join(
         f'<tr><th scope="row">{what}</th><td>{a.sequences}</td><td>{number(a.max_abs_error, 3)}</td>'
-        f"<td>{number(a.rmse, 3)}</td><td>{_percent(a.accuracy)}</td></tr>"
+        f"<td>{number(a.rmse, 3)}</td>{'' if a.accuracy is None else f'<td>{_percent(a.accuracy)}</td>'}</tr>"
         for what, a in rows
     )
-    heads = "".join(f'<th scope="col">{h}</th>' for h in ("sequences", "largest error", "RMSE", "accuracy"))
+    names = [
+        "sequences",
+        "largest error",
+        "RMSE",
+        *(["accuracy"] if certificate.accuracy is not None else []),
+    ]
+    heads = "".join(f'<th scope="col">{name}</th>' for name in names)
     text = f"<p>{escape(certificate.explain())}</p>"
     text += (
         '<div class="scroll" role="region" tabindex="0" aria-label="Agreement"><table><thead><tr>'
@@ -214,7 +216,7 @@ def graph_section(contents: Contents, figure: Figures) -> str:
     live = len(graph.live())
     caption = (
         "The trained model with every choice settled. Values flow from left to right; each node reads what "
-        f"its edges bring. {live} of {_plural(len(graph.nodes), 'node')} matter to the output; what does "
+        f"its edges bring. {live} of {plural(len(graph.nodes), 'node')} matter to the output; what does "
         "not is greyed. Names such as <i>V</i>5 are those of the listing; constants are rounded."
     )
     return figure(graph_drawing(graph, contents.routers, contents.operators), caption, wide=True)
@@ -304,7 +306,7 @@ def training_section(contents: Contents, figure: Figures) -> str:
         "Loss of the soft model in training and of the hard (argmax) model on validation sequences; "
         "temperature of the samplers; share of choices that are already the final ones; what the hard "
         "model loses against the soft one. Dotted lines divide the rungs; the last has "
-        f"{_plural(members, 'member')}."
+        f"{plural(members, 'member')}."
     )
     return figure(training_drawing(contents.epochs), caption)
 
@@ -314,7 +316,7 @@ def prediction_section(contents: Contents, figure: Figures) -> str:
         return ""
     drawings = prediction_drawings(contents.program, contents.fresh, one_step=contents.one_step)
     left = len(contents.program.recurrence.outputs) - OUTPUTS
-    more = f"<p>{_plural(left, 'further output')} not shown.</p>" if left > 0 else ""
+    more = f"<p>{plural(left, 'further output')} not shown.</p>" if left > 0 else ""
     return "".join(figure(d, f"{escape(d.title)}. {escape(d.description)}") for d in drawings) + more
 
 

@@ -89,6 +89,10 @@ def number(value: float, digits: int = 4) -> str:
     return plain.replace("-", "−") if value else "0"
 
 
+def plural(amount: int, noun: str) -> str:
+    return f"{amount} {noun}{'' if amount == 1 else 's'}"
+
+
 @dataclass(frozen=True, slots=True)
 class Scale:
     """From values to coordinates, linear or logarithmic."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from weights2code.report.svg import Drawing, Frame, legend, n, spread, text
+from weights2code.report.svg import Drawing, Frame, legend, n, plural, spread, text
 
 WIDTH, PANEL_HEIGHT, GAP = 772.0, 120.0, 84.0
 LEFT, TOP = 56.0, 62.0
@@ -33,7 +33,7 @@ def training_drawing(epochs: Sequence[dict[str, Any]]) -> Drawing:
         top = TOP + (place // 2) * (PANEL_HEIGHT + GAP)
         box = (left, top, width, PANEL_HEIGHT)
         parts.append(_panel(box, title, log, names, stages, bounds))
-    names = ", ".join(f"{name} ({len(lines)} epochs)" for name, lines in stages)
+    names = ", ".join(f"{name} ({plural(len(lines), 'epoch')})" for name, lines in stages)
     losses = np.concatenate([_column(line, "hard_loss") for line in epochs])
     losses = losses[np.isfinite(losses)]
     lowest = f" Lowest hard loss {losses.min():.2g}." if len(losses) else ""

@@ -188,7 +188,7 @@ function startBox(machine, examples) {
   back.addEventListener("click", () => go(now - 1));
   forward.addEventListener("click", () => go(now + 1));
   let next = 0;
-  const load = (columns) => { columns.forEach((column, i) => { fields[i].value = column.join(" "); }); now = columns[0].length - 1; refresh(); };
+  const load = (columns) => { columns.forEach((column, i) => { fields[i].value = column.join(" "); }); now = 1; refresh(); };
   const another = document.getElementById("another");
   another.hidden = examples.length < 2;
   another.addEventListener("click", () => { next = (next + 1) % examples.length; load(examples[next]); });
