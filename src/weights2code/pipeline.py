@@ -49,6 +49,8 @@ PRUNING_SEQUENCES = 256
 #: Members of a rung that are worth explaining, and the relative hard loss from which one is.
 MEMBERS_TRIED = 3
 PROMISING = 0.02
+#: Share of positions at which a member must be right for its leaves to be tried although it does not fit.
+NEARLY_RIGHT = 0.9
 #: Seconds for the regressions of one member, for the proof of one program, and for its listing.
 REGRESSION_SECONDS = 4.0
 PROOF_SECONDS = 5.0
@@ -95,6 +97,8 @@ def search(
                 best = noisy.extraction, noisy.trained
             if noisy and noisy.exact:
                 break
+    if best is None and problem.reference is not None:
+        best = last_resort(climbed, problem, settings, attempts)
     extraction, chosen = best if best else (None, best_rung(climbed))
     if extraction:
         extraction = with_explanation(extraction, problem)
@@ -117,7 +121,7 @@ def extract(folder: RunFolder, progress: Progress | None = None) -> Outcome:
     trained = Trained.load(folder.file(MODEL))
     attempts: list[str] = []
     best: Extraction | None = None
-    for extraction in extractions(trained, problem, folder.settings, attempts, everything=True):
+    for extraction in extractions(trained, problem, folder.settings, attempts, resort=True):
         if best is None or better(extraction.certificate, best.certificate):
             best = extraction
     if best:
@@ -151,12 +155,25 @@ def better(one: Certificate, other: Certificate) -> bool:
     return (not one.verified, one.rmse) < (not other.verified, other.rmse)
 
 
+def last_resort(
+    climbed: list[Trained], problem: Problem, settings: Settings, attempts: list[str]
+) -> tuple[Extraction, Trained] | None:
+    """No rung fits: try the leaves of each once more, smallest rung first."""
+    for trained in climbed:
+        for extraction in extractions(trained, problem, settings, attempts, resort=True):
+            if extraction.certificate.verified:
+                return extraction, trained
+    return None
+
+
 def extractions(
-    trained: Trained, problem: Problem, settings: Settings, attempts: list[str], everything: bool = False
+    trained: Trained, problem: Problem, settings: Settings, attempts: list[str], resort: bool = False
 ) -> Iterator[Extraction]:
     """Extract the promising members of a rung, best first, until one is verified; failures are noted.
 
-    With `everything`, members that fit badly are extracted too: there is nothing else to try.
+    A member that fits is explained as it is. One that is right at most positions may have found the right
+    values without fitting yet: its leaves are tried. As a last resort the best member's leaves are tried
+    however badly it fits.
     """
     from weights2code.graph.from_model import graph_of
 
@@ -166,8 +183,11 @@ def extractions(
         label = f"{trained.rung}, member {member} (hard loss {loss:.2g})"
         if tried == MEMBERS_TRIED:
             return
-        fits = loss <= PROMISING or everything
-        if not fits and tried:
+        fits = loss <= PROMISING
+        nearly = problem.integer_outputs and trained.accuracies[member] >= NEARLY_RIGHT
+        if not fits and (tried or not (nearly or resort)):
+            if not member:
+                attempts.append(f"{label}: does not fit")
             return
         graph = prune(graph_of(trained.model, member, trained.layout, problem), problem)
         shape = structure(graph)
@@ -177,6 +197,8 @@ def extractions(
         tried += 1
         try:
             extraction = extract_graph(graph, problem, settings.seed, leaves_only=not fits)
+            if not fits:
+                extraction = replace(extraction, certificate=with_caveat(extraction.certificate))
         except NotExtracted as error:
             attempts.append(f"{label}: {error}")
             continue
@@ -184,6 +206,14 @@ def extractions(
         yield extraction
         if extraction.certificate.verified:
             return
+
+
+def with_caveat(certificate: Certificate) -> Certificate:
+    """Say it where the discrete model itself is not right: the program stands on its own check."""
+    share = certificate.model.accuracy if certificate.model else None
+    found = "" if share is None else f" (it agrees with the program at {share:.1%} of the positions)"
+    note = f"the discrete model does not fit{found}; the rule was regressed from the values that it reads"
+    return replace(certificate, notes=(*certificate.notes, note))
 
 
 def structure(graph: DiscreteGraph) -> tuple[Any, ...]:
