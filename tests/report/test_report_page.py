@@ -235,6 +235,7 @@ def test_the_command(run_folder, capsys):
     assert "there is no run folder" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_verifying_again_remakes_the_page(run_folder, capsys):
     (run_folder / "report.html").write_text("an old page")
     assert main(["verify", str(run_folder), "--quiet"]) == 0
