@@ -133,7 +133,7 @@ class PlainTransformer(nn.Module):
     def __init__(self, architecture: Architecture, value_range: tuple[float, float] = (-1.0, 1.0)) -> None:
         super().__init__()
         a = architecture
-        if a.equality or a.mean or a.sum or a.learned_start:
+        if a.heads != a.location + a.pointer or a.learned_start:
             raise ValueError("the plain model has pointer and location heads, and nothing else")
         self.sampler = Sampler()
         self.heads, self.submlps = nn.ModuleList(), nn.ModuleList()

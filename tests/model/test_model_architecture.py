@@ -16,9 +16,10 @@ def test_variables_are_named_as_in_the_paper():
 
 
 def test_heads_stand_in_the_order_of_their_kinds():
-    architecture = Architecture(sum=1, pointer=2, location=1, mean=1, equality=1)
-    assert architecture.head_kinds() == ("location", "pointer", "pointer", "equality", "mean", "sum")
-    assert architecture.heads == 6
+    architecture = Architecture(min=1, max=1, sum=1, pointer=2, location=1, mean=1, equality=1)
+    kinds = ("location", "pointer", "pointer", "equality", "mean", "sum", "max", "min")
+    assert architecture.head_kinds() == kinds
+    assert architecture.heads == 8
 
 
 def test_every_module_makes_its_own_choices():
@@ -54,7 +55,7 @@ def test_sizes_that_must_be_positive(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["layers", "location", "pointer", "equality", "mean", "sum", "submlps", "past"]
+    "name", ["layers", "location", "pointer", "equality", "mean", "sum", "max", "min", "submlps", "past"]
 )
 def test_sizes_that_must_not_be_negative(name):
     with pytest.raises(InputError, match=f"{name} must not be negative, got -1"):

@@ -9,7 +9,7 @@ from weights2code.model import HARD, Architecture, DiscreteTransformer, Sampling
 SIZES = {
     "location": Architecture(location=2, layers=2, window=4, submlps=3),
     "pointer": Architecture(pointer=2, window=5, outputs=2),
-    "aggregates": Architecture(mean=1, sum=1, channels=2, layers=2),
+    "aggregates": Architecture(mean=1, sum=1, max=1, min=1, channels=2, layers=2),
     "every kind": Architecture(
         channels=3, outputs=2, layers=2, location=1, pointer=1, equality=1, mean=1, sum=1, arity=3, window=6
     ),

@@ -122,9 +122,9 @@ class Reference:
         values = [self.read(name, "value", stream, t) for t in range(length)]
         if kind == "location":
             return [self.location(layer, head, name, stream, t, values) for t in range(length)]
-        if kind in ("mean", "sum"):
-            prefix = [sum(values[: t + 1]) for t in range(length)]
-            return [p / (t + 1) for t, p in enumerate(prefix)] if kind == "mean" else prefix
+        aggregates = {"mean": lambda v: sum(v) / len(v), "sum": sum, "max": max, "min": min}
+        if kind in aggregates:
+            return [aggregates[kind](values[: t + 1]) for t in range(length)]
         return [self.seek(layer, kind, head, name, stream, t, values) for t in range(length)]
 
     def operate(self, layer, index, stream, t):
@@ -191,10 +191,14 @@ SIZES = {
     "mean, two layers": Architecture(mean=2, layers=2, channels=2),
     "sum": Architecture(sum=2),
     "sum and mean": Architecture(sum=1, mean=1, layers=2),
+    "max": Architecture(max=1, submlps=1),
+    "min, two layers": Architecture(min=2, layers=2, channels=2),
     "location and pointer": Architecture(location=2, pointer=2, window=6),
     "location and mean": Architecture(location=1, mean=2, layers=3, hidden=2),
     "pointer and equality": Architecture(pointer=1, equality=2, channels=2, window=8),
-    "every kind": Architecture(location=1, pointer=1, equality=1, mean=1, sum=1, channels=2, window=8),
+    "every kind": Architecture(
+        location=1, pointer=1, equality=1, mean=1, sum=1, max=1, min=1, channels=2, window=8
+    ),
     "every kind, twice, two layers": Architecture(
         location=2, pointer=2, equality=2, mean=2, sum=2, channels=2, layers=2, outputs=2, window=7
     ),

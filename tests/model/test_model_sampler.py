@@ -21,7 +21,8 @@ from weights2code.model.sampler import (
 ELEMENTS = st.floats(-20, 20, allow_subnormal=False) | st.integers(-2, 2).map(float)
 LOGITS = arrays(np.float64, array_shapes(min_dims=1, max_dims=2, min_side=1, max_side=7), elements=ELEMENTS)
 ROW = arrays(np.float64, st.integers(1, 5), elements=ELEMENTS)
-FEWER = settings(max_examples=30)
+FEWER = settings(max_examples=25)
+SOME = settings(max_examples=50)
 
 
 @st.composite
@@ -47,6 +48,7 @@ def projection_by_sorting(z):
     return result
 
 
+@SOME
 @given(z=masked_logits())
 def test_sparsemax_is_the_projection_onto_the_simplex(z):
     p = sparsemax(torch.from_numpy(z)).numpy()
@@ -56,6 +58,7 @@ def test_sparsemax_is_the_projection_onto_the_simplex(z):
     np.testing.assert_allclose(p, projection_by_sorting(z), atol=1e-9)
 
 
+@SOME
 @given(z=LOGITS)
 def test_sparsemax_is_nearer_than_every_other_point(z):
     """Optimality: no vertex of the simplex lies in a direction that would bring p closer to z."""
@@ -64,6 +67,7 @@ def test_sparsemax_is_nearer_than_every_other_point(z):
     assert (towards <= 1e-8).all()
 
 
+@SOME
 @given(z=LOGITS, shift=st.floats(-100, 100))
 def test_sparsemax_ignores_a_common_shift_and_the_order(z, shift):
     p = sparsemax(torch.from_numpy(z))
@@ -104,6 +108,7 @@ def test_forbidden_entries_get_no_gradient():
 # -- the blend ----------------------------------------------------------------------------------------------
 
 
+@SOME
 @given(first=st.floats(0.5, 50), share=st.floats(0.001, 0.9), points=st.lists(st.floats(0, 1), max_size=9))
 def test_annealing_runs_from_softmax_to_sparsemax(first, share, points):
     annealing = Annealing(first, first * share)
@@ -131,6 +136,7 @@ def test_annealing_must_fall_and_stay_positive(first, last):
         Annealing(first, last)
 
 
+@SOME
 @given(z=LOGITS, tau=st.floats(0.1, 10))
 def test_the_ends_of_the_blend_are_softmax_and_sparsemax(z, tau):
     logits = torch.from_numpy(z)
@@ -138,6 +144,7 @@ def test_the_ends_of_the_blend_are_softmax_and_sparsemax(z, tau):
     assert torch.equal(sample(logits, tau, 1.0, "soft"), sparsemax(logits / tau))
 
 
+@SOME
 @given(z=masked_logits(), tau=st.floats(0.05, 10), alpha=st.floats(0, 1), noise=st.floats(0, 2))
 def test_samples_lie_on_the_simplex_and_never_on_forbidden_entries(z, tau, alpha, noise):
     generator = torch.Generator().manual_seed(0)
@@ -147,6 +154,7 @@ def test_samples_lie_on_the_simplex_and_never_on_forbidden_entries(z, tau, alpha
     assert (p[np.isneginf(z)] == 0).all()
 
 
+@SOME
 @given(order=st.permutations(range(6)), alpha=st.floats(0, 1))
 def test_low_temperatures_choose_one(order, alpha):
     """As tau goes to 0 the soft sample becomes the hard one."""
@@ -154,6 +162,7 @@ def test_low_temperatures_choose_one(order, alpha):
     torch.testing.assert_close(sample(logits, 1e-5, alpha, "soft"), one_hot_argmax(logits))
 
 
+@SOME
 @given(z=masked_logits())
 def test_hard_samples_are_one_hot_at_the_first_largest_entry(z):
     p = sample(torch.from_numpy(z), 1.0, 0.5, "hard").numpy()
