@@ -251,9 +251,15 @@ class DiscreteTransformer(nn.Module):
             if a.submlps:
                 operands = table[:, row : row + a.submlps * a.arity, : flat.shape[1]] @ flat
                 row += a.submlps * a.arity
-                u = operands.unflatten(1, (a.submlps, a.arity))
-                hidden = torch.relu(self.hidden_weight[:, layer] @ u + self.hidden_bias[:, layer])
+                hidden = self._hidden(layer, operands)
         return flat, hidden
+
+    def _hidden(self, layer: int, operands: Float[Tensor, "member operand column"]) -> Tensor:
+        """Hidden units of a layer's sub-MLPs: the largest tensor of a step, so written once and in place."""
+        a = self.architecture
+        u = operands.reshape(-1, a.arity, operands.shape[2])
+        bias, weight = self.hidden_bias[:, layer].flatten(0, 1), self.hidden_weight[:, layer].flatten(0, 1)
+        return torch.baddbmm(bias, weight, u).relu_().unflatten(0, (-1, a.submlps))
 
     def _operate(self, layer: int, hidden: Float[Tensor, "member submlp hidden column"]) -> Tensor:
         """Outputs of a layer's sub-MLPs from their hidden units."""
