@@ -66,14 +66,16 @@ def pointer_scores(
     key_table: Float[Tensor, "member head boundary width"],
     value_range: tuple[float, float],
 ) -> Float[Tensor, "member head batch pos pos"]:
-    """Scaled dot products of the encoded queries and keys."""
+    """Scaled dot products of the encoded queries and keys.
+
+    The embeddings of boundaries meet each other first: one small table of similarities for each head.
+    """
     bins, width = query_table.shape[-2] - 1, query_table.shape[-1]
-
-    def encode(x: Tensor, table: Tensor) -> Tensor:
-        weights = piecewise_linear_encoding(x.transpose(-1, -2), *value_range, bins)
-        return (weights.flatten(2, 3) @ table).unflatten(2, weights.shape[2:4])
-
-    return encode(query, query_table) @ encode(key, key_table).transpose(-1, -2) / math.sqrt(width)
+    similarity = query_table @ key_table.transpose(-1, -2) / math.sqrt(width)
+    encoded = piecewise_linear_encoding(query.transpose(-1, -2), *value_range, bins)
+    keys = piecewise_linear_encoding(key.transpose(-1, -2), *value_range, bins)
+    queries = (encoded.flatten(2, 3) @ similarity).unflatten(2, encoded.shape[2:4])
+    return queries @ keys.transpose(-1, -2)
 
 
 def equality_scores(
@@ -94,19 +96,18 @@ def with_bias_and_null(
 ) -> Float[Tensor, "member head batch pos slot"]:
     """Add the clipped relative bias, forbid the future, append the null slot."""
     members, heads, batch, length, _ = scores.shape
-    relative = (bias @ basis).view(members, heads, 1, length, length)
     future = torch.ones(length, length, dtype=torch.bool, device=scores.device).triu(1)
-    scores = (scores + relative).masked_fill(future, -torch.inf)
+    relative = (bias @ basis).view(members, heads, 1, length, length).masked_fill(future, -torch.inf)
     null_slot = null[:, :, None, None, None].expand(members, heads, batch, length, 1)
-    return torch.cat([scores, null_slot], -1)
+    return torch.cat([scores + relative, null_slot], -1)
 
 
 def select_values(
     weights: Float[Tensor, "member head batch pos slot"], values: Float[Tensor, "member head pos batch"]
 ) -> Float[Tensor, "member head pos batch"]:
     """Weighted sum of the raw values; the null slot's value is 0."""
-    picked = weights[..., :-1] @ values.transpose(-1, -2)[..., None]
-    return picked.squeeze(-1).transpose(-1, -2)
+    with_null = torch.nn.functional.pad(values.transpose(-1, -2), (0, 1))
+    return (weights * with_null[..., None, :]).sum(-1).transpose(-1, -2)
 
 
 def prefix_sum(values: Float[Tensor, "member head pos batch"]) -> Float[Tensor, "member head pos batch"]:

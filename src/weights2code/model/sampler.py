@@ -94,6 +94,6 @@ def sample(
     if mode == "hard":
         return one_hot_argmax(logits)
     if mode == "sampled" and noise:
-        logits = logits + noise * gumbel(logits, generator)
+        logits = torch.add(logits, gumbel(logits, generator), alpha=noise)
     scaled = logits / tau
-    return (1 - alpha) * scaled.softmax(-1) + alpha * sparsemax(scaled)
+    return torch.lerp(scaled.softmax(-1), sparsemax(scaled), alpha)
