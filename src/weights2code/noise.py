@@ -36,7 +36,7 @@ BETTER = 0.95
 #: Pruning may raise a loss by this factor.
 PRUNING = 1.02
 #: Relative loss of a model on real targets from which on it holds noise, not only its own rounding.
-NO_NOISE = 1e-5
+NO_NOISE = 1e-9
 #: Sequences that a head is solved on again.
 MOST_SEQUENCES = 1000
 #: Whole-number outputs with a range of at least this may be rounded readings.
@@ -59,7 +59,12 @@ class Noisy:
     exact: bool
 
     def confirmed_by(self, larger: Trained, problem: Problem) -> bool:
-        """Whether nothing but noise is left: the program is verified, and a larger rung does no better."""
+        """Whether nothing but noise is left: the program is verified, and a larger rung does no better.
+
+        Whole numbers are more likely a rule that was not found yet: for them the ladder is climbed.
+        """
+        if problem.integer_outputs:
+            return False
         return self.extraction.certificate.verified and honest_loss(larger, problem) > BETTER * self.left
 
 
@@ -143,10 +148,9 @@ def under_noise(
     if best is None:
         return before
     attempts.append(f"{label}: {best.certificate.verdict}")
-    spread = float(np.std(problem.validation.y[problem.validation.scored]))
-    left = (best.certificate.rmse / max(spread, 1e-300)) ** 2
-    found = residuals(best.program.recurrence, problem.training, one_step=False)
-    exact = best.certificate.verified and all(item.exact for item in found)
+    found = [residuals(best.program.recurrence, problem.validation, one_step=one) for one in (False, True)]
+    left = min(float(np.mean([(item.rmse / max(item.spread, 1e-300)) ** 2 for item in x])) for x in found)
+    exact = best.certificate.verified and any(all(item.exact for item in items) for items in found)
     return Noisy(best, trained, left, exact)
 
 

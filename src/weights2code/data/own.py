@@ -18,7 +18,7 @@ import numpy as np
 from weights2code.data.problem import Problem
 from weights2code.data.sequences import Sequences
 from weights2code.data.tables import check_readable, read_columns
-from weights2code.data.windows import LONGEST, divide
+from weights2code.data.windows import FEWEST_ROWS, LONGEST, divide
 from weights2code.errors import InputError
 from weights2code.language import infer
 
@@ -188,6 +188,7 @@ def from_lists(
     seed: int,
     name: str = "program",
     where: str = "the data",
+    fewest: int | None = None,
 ) -> Problem:
     """The problem of sequences (T_i, columns) and (T_i, outputs) of the user's own."""
     longest = max(len(item) for item in x)
@@ -200,7 +201,7 @@ def from_lists(
                 f"{where}: the target {column!r} is {values[0]:g} everywhere, so there is nothing to learn; "
                 "name another target."
             )
-    parts = divide(x, y, seed, where)
+    parts = divide(x, y, seed, where, FEWEST_ROWS if fewest is None else fewest)
     everything = np.concatenate(list(x)), np.concatenate(list(y))
     domains, output_domains = (tuple(infer(column) for column in table.T) for table in everything)
     for i, column in enumerate(outputs):

@@ -248,7 +248,7 @@ def clean(path: Path | str, name: str, column: np.ndarray, *, number: bool) -> n
             if value is None:
                 _refuse_gap(path, row, name, "")  # type: ignore[arg-type]
             try:
-                float(value)
+                float(value)  # type: ignore[arg-type]
             except (TypeError, ValueError):
                 shown = str(value)[:20]
                 raise InputError(

@@ -58,12 +58,19 @@ class Parts:
     held_out: Sequences
 
 
-def divide(x: Sequence[np.ndarray], y: Sequence[np.ndarray], seed: int, where: str = "the data") -> Parts:
+def divide(
+    x: Sequence[np.ndarray],
+    y: Sequence[np.ndarray],
+    seed: int,
+    where: str = "the data",
+    fewest: int = FEWEST_ROWS,
+) -> Parts:
     """Split sequences, of any lengths, into the three parts, the same way for the same seed."""
     lengths = np.array([len(item) for item in x])
-    if lengths.sum() < FEWEST_ROWS:
+    if lengths.sum() < fewest:
         raise InputError(
-            f"{where}: {lengths.sum()} rows are too few to learn from; give at least {FEWEST_ROWS}."
+            f"{where}: {lengths.sum()} rows (n_samples = {lengths.sum()}) are too few to learn from; "
+            f"give at least {fewest}."
         )
     rng = np.random.default_rng(seed)
     learned, kept = _by_sequence(lengths, rng) if len(x) >= 5 else _by_time(lengths)

@@ -8,7 +8,9 @@ taken for noise, and their size is what the certificate makes room for.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -24,15 +26,18 @@ FINE = 0.01
 #: How strongly an error may follow anything: so many standard errors, plus what does not matter.
 STANDARD_ERRORS = 4.5
 HARMLESS = 0.02
-#: Positions back that are looked at, and sequences that are used.
-LAGS = 6
-MOST_SEQUENCES = 1500
-MOST_COLUMNS = 24
+#: Positions back that are looked at, values in all, those that products are tried of, and fewest rows.
+LAGS = 12
+MOST_COLUMNS = 36
+NEAR = 8
+FEWEST = 30
+#: Sequences that are used.
+MOST_SEQUENCES = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Residuals:
-    """Errors of one output: their root mean square, the spread of the target, what they follow if anything."""
+    """Errors of one output: their root mean square, the spread of the target, and what they follow."""
 
     rmse: float
     spread: float
@@ -77,57 +82,51 @@ def rounding(values: np.ndarray, spread: float) -> float:
 
 def structure(errors: np.ndarray, sequences: Sequences) -> str:
     """What the errors (n, T) follow, in words; empty if nothing."""
-    names, columns, mask = _recent(sequences)
-    error = errors[mask]
-    n = len(error)
-    if n < 30 or not error.any():
-        return ""
-    limit = STANDARD_ERRORS / np.sqrt(n) + HARMLESS
-    error = (error - error.mean()) / max(float(error.std()), 1e-300)
-    worst, what = 0.0, ""
-    for name, values in _probes(names, [column[mask] for column in columns]):
-        values = values - values.mean()
-        size = float(np.sqrt(np.mean(values**2)))
-        if size > 1e-12:
-            strength = abs(float(np.mean(values * error))) / size
-            if strength > worst:
-                worst, what = strength, name
-    return what if worst > limit else ""
+    worst, what = 1.0, ""
+    for name, values, mask in _probes(sequences):
+        strength = _strength(values[mask], errors[mask])
+        if strength > worst:
+            worst, what = strength, name
+    return what
 
 
-def _recent(sequences: Sequences) -> tuple[list[str], list[np.ndarray], np.ndarray]:
-    """Inputs and targets at the last positions, each (n, T), and where all of them are inside."""
-    length = sequences.x.shape[1]
-    lags = min(LAGS, max(length - 1, 0))
-    mask = sequences.scored & (np.arange(length) >= lags)[None, :]
-    if mask.sum() < sequences.scored.sum() / 2:
-        lags = min(1, max(length - 1, 0))
-        mask = sequences.scored & (np.arange(length) >= lags)[None, :]
-    names, columns = [], []
-    for lag in range(lags + 1):
+def _strength(values: np.ndarray, errors: np.ndarray) -> float:
+    """The correlation, as a multiple of what chance and carelessness may give."""
+    if len(errors) < FEWEST:
+        return 0.0
+    u, v = values - values.mean(), errors - errors.mean()
+    size = float(np.sqrt(np.mean(u**2) * np.mean(v**2)))
+    if not size > 1e-12 * max(1.0, float(np.abs(values).max())) * float(np.abs(errors).max()):
+        return 0.0
+    return abs(float(np.mean(u * v))) / size / (STANDARD_ERRORS / np.sqrt(len(errors)) + HARMLESS)
+
+
+#: A name, values (n, T), and where they are defined.
+Probe = tuple[str, np.ndarray, np.ndarray]
+
+
+def _probes(sequences: Sequences) -> Iterator[Probe]:
+    """Functions of what came before: each value itself, squared, bent, stepped; products of two near ones."""
+    position = np.arange(sequences.x.shape[1])[None, :]
+    near: list[Probe] = []
+    columns = sequences.x.shape[2] + sequences.y.shape[2]
+    for lag in range(max(1, min(LAGS, MOST_COLUMNS // columns)) + 1):
+        mask = sequences.scored & (position >= lag)
         for what, table in (("input", sequences.x), ("target", sequences.y)):
-            if what == "target" and lag == 0:
-                continue
-            for i in range(table.shape[2]):
-                names.append(f"{what} {i + 1} at t{f'-{lag}' if lag else ''}")
-                columns.append(np.roll(table[..., i], lag, axis=1))
-    return names[:MOST_COLUMNS], columns[:MOST_COLUMNS], mask
-
-
-def _probes(names: list[str], columns: list[np.ndarray]):
-    """Named functions of the columns: each itself, squared, bent, stepped; products of two near ones."""
-    for name, column in zip(names, columns, strict=True):
-        spread = float(np.std(column))
-        if spread == 0:
-            continue
-        z = (column - column.mean()) / spread
-        yield name, z
-        yield f"{name}, squared", z**2
-        for cut in (-0.7, 0.0, 0.7):
-            yield f"{name}, bent", np.abs(z - cut)
-            yield f"{name}, stepped", (z > cut).astype(float)
-    near = [(n, (c - c.mean()) / c.std()) for n, c in zip(names, columns, strict=True) if np.std(c) > 0][:8]
-    for i, (first, u) in enumerate(near):
-        for second, v in near[i + 1 :]:
-            yield f"{first} times {second}", u * v
-            yield f"the larger of {first} and {second}", np.maximum(u, v)
+            for i in range(table.shape[2] if lag or what == "input" else 0):
+                values = np.roll(table[..., i], lag, axis=1)
+                spread = float(np.std(values[mask])) if mask.any() else 0.0
+                if spread == 0:
+                    continue
+                name = f"{what} {i + 1} at t{f'-{lag}' if lag else ''}"
+                z = (values - values[mask].mean()) / spread
+                yield name, z, mask
+                yield f"{name}, squared", z**2, mask
+                for cut in (-0.7, 0.0, 0.7):
+                    yield f"{name}, bent", np.abs(z - cut), mask
+                    yield f"{name}, stepped", (z > cut).astype(float), mask
+                if len(near) < NEAR:
+                    near.append((name, z, mask))
+    for (first, u, known), (second, v, also) in combinations(near, 2):
+        yield f"{first} times {second}", u * v, known & also
+        yield f"the larger of {first} and {second}", np.maximum(u, v), known & also

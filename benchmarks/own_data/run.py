@@ -1,0 +1,126 @@
+"""Fit every file and judge the programs: exact free-running at four times the training length?
+
+    python benchmarks/own_data/run.py [--only NAME ...] [--time-limit S] [--again]
+
+Results are written after each case to `results/own_data.json` and `results/own_data.md`; cases that are there
+already are not run again unless asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from cases import CASES, Case
+from make import write
+
+from weights2code import pipeline
+from weights2code.data import file_source
+from weights2code.language import Recurrence
+from weights2code.settings import Settings
+
+RESULTS = Path(__file__).parent / "results"
+#: A program of noisy data is right if it follows the machine without noise to this share of the spread.
+NOISY = 0.02
+
+
+def right_at_four_times(case: Case, program: Recurrence | None, seed: int = 1) -> bool:
+    """Free-running on fresh inputs, four times as long as training saw, against the machine itself."""
+    if program is None:
+        return False
+    rng = np.random.default_rng([seed, *case.name.encode()])
+    for _ in range(50):
+        x = case.draw(rng, 4 * case.length)
+        y = case.machine(x)
+        with np.errstate(all="ignore"):
+            error = program.run(x[None])[0] - y
+        spread = max(float(np.std(y)), 1e-9)
+        if case.noise:
+            if not float(np.sqrt(np.mean(error**2))) <= NOISY * spread:
+                return False
+        elif not float(np.max(np.abs(error))) <= max(1e-6 * spread, 1e-6):
+            return False
+    return True
+
+
+def fit(case: Case, time_limit: float) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = write(case, Path(folder))
+        source = file_source(path, case.inputs, case.targets, "sequence", "step")
+        began, busy = time.monotonic(), time.process_time()
+        outcome = pipeline.run(source, Settings(time_limit=time_limit))
+        seconds, busy = time.monotonic() - began, time.process_time() - busy
+    program, certificate = outcome.program, outcome.certificate
+    return {
+        "name": case.name,
+        "field": case.field,
+        "hard": case.hard,
+        "exact": right_at_four_times(case, program.recurrence if program else None),
+        "seconds": round(seconds, 1),
+        "cpu_seconds": round(busy, 1),
+        "verdict": certificate.verdict if certificate else "not extracted",
+        "formula": program.formula() if program else None,
+        "attempts": list(outcome.attempts),
+    }
+
+
+def report(rows: list[dict[str, Any]]) -> str:
+    """The table in Markdown."""
+    lines = [
+        "# Own data",
+        "",
+        "`exact`: free-running on fresh inputs at four times the training length. Seconds are wall time, "
+        "and in brackets processor time, on a machine shared with other work.",
+        "",
+    ]
+    for title, hard in (("simple", False), ("hard", True)):
+        part = [row for row in rows if row["hard"] == hard]
+        if not part:
+            continue
+        good = sum(row["exact"] for row in part)
+        times = [row["cpu_seconds"] for row in part]
+        lines += [
+            f"## {title}: {good} of {len(part)} exact, median {median(times):.0f} s of processor time",
+            "",
+            "| file | field | exact | verdict | seconds | program |",
+            "|---|---|---|---|---|---|",
+        ]
+        for row in part:
+            formula = (row["formula"] or "-").replace("\n", "; ").replace("|", "\\|")
+            formula = formula if len(formula) <= 160 else formula[:157] + "..."
+            lines.append(
+                f"| {row['name']} | {row['field']} | {'yes' if row['exact'] else 'no'} | {row['verdict']} | "
+                f"{row['seconds']} ({row['cpu_seconds']}) | `{formula}` |"
+            )
+        lines.append("")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--only", nargs="*", default=None)
+    parser.add_argument("--time-limit", type=float, default=120.0)
+    parser.add_argument("--again", action="store_true")
+    options = parser.parse_args()
+    RESULTS.mkdir(exist_ok=True)
+    file = RESULTS / "own_data.json"
+    known = {row["name"]: row for row in json.loads(file.read_text())} if file.exists() else {}
+    for case in CASES:
+        if (options.only and case.name not in options.only) or (case.name in known and not options.again):
+            continue
+        known[case.name] = fit(case, options.time_limit)
+        row = known[case.name]
+        print(case.name, row["exact"], row["verdict"], row["seconds"], row["formula"], flush=True)
+        rows = [known[other.name] for other in CASES if other.name in known]
+        file.write_text(json.dumps(rows, indent=1) + "\n")
+        (RESULTS / "own_data.md").write_text(report(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,214 @@
+"""What the arrays of a user mean: lists, (n, T), (n, T, columns), DataFrames; what is unclear is refused.
+
+Every form becomes a list of sequences (T, columns) and (T, outputs), and answers go back in the form that the
+question had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from weights2code.errors import InputError
+
+Form = Literal["list", "sequences", "batch", "steps", "samples"]
+AXES = ("auto", "sequences", "steps", "samples")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The form of the data, names of columns and outputs, and whether targets came without an axis for them.
+
+    Forms: "list" of arrays, "sequences" (n, T), "batch" (n, T, columns), "steps" (T, columns),
+    "samples" (n, columns).
+    """
+
+    form: Form
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    flat: bool
+    named: bool
+
+    def arrange(self, answers: list[np.ndarray]) -> Any:
+        """Answers (T, outputs) of each sequence, in the form of the targets."""
+        if self.flat:
+            answers = [answer[:, 0] for answer in answers]
+        if self.form == "list":
+            return answers
+        if self.form == "steps":
+            return answers[0]
+        if self.form == "samples":
+            return np.concatenate(answers)
+        return np.stack(answers)
+
+
+def read_pair(X: Any, y: Any, axes: str = "auto") -> tuple[Given, list[np.ndarray], list[np.ndarray]]:
+    """The meaning of X and y, and their sequences."""
+    if axes not in AXES:
+        raise InputError(f"unknown axes {axes!r}; choose one of {', '.join(AXES)}.")
+    if y is None:
+        raise InputError("y is missing: this estimator requires y to be passed, but the target y is None.")
+    if axes != "samples" and _is_list(X):
+        return _read_list(X, y)
+    names, x = to_array(X, "X")
+    targets, t = to_array(y, "y")
+    form = _form(x, t, axes, framed=bool(names))
+    flat = t.ndim == (2 if form in ("sequences", "batch") else 1)
+    xs, ys = _split(x, form), _split(t[..., None] if flat else t, form)
+    if len(xs) != len(ys) or any(len(a) != len(b) for a, b in zip(xs, ys, strict=True)):
+        raise InputError(
+            f"X {x.shape} and y {t.shape} do not go together: found inconsistent numbers of samples."
+        )
+    inputs = names or _numbered("x", xs[0].shape[1])
+    outputs = targets or _numbered("y", ys[0].shape[1])
+    return Given(form, inputs, _apart(outputs, inputs), flat, bool(names)), xs, ys
+
+
+def read_inputs(X: Any, given: Given) -> list[np.ndarray]:
+    """Sequences to predict, in the form of those that were learned from."""
+    if given.form == "list":
+        if not _is_list(X):
+            raise InputError("the model was fitted on a list of arrays; give a list again.")
+        xs = [_columns(item, f"X[{i}]") for i, item in enumerate(X)]
+    else:
+        names, x = to_array(X, "X")
+        if given.named and names and names != given.inputs:
+            raise InputError(
+                "The feature names should match those that were passed during fit: "
+                f"{', '.join(given.inputs)}."
+            )
+        wanted = {"sequences": 2, "batch": 3, "steps": 2, "samples": 2}[given.form]
+        if given.form == "steps" and x.ndim == 1:
+            x = x[:, None]
+        if x.ndim != wanted:
+            hint = " Reshape your data: X.reshape(-1, 1) for one column, X.reshape(1, -1) for one sample."
+            raise InputError(
+                f"the model was fitted on {wanted} axes, X has {x.ndim}." + (hint if wanted == 2 else "")
+            )
+        if not x.shape[0]:
+            raise InputError(
+                f"Found array with 0 sample(s) (shape={x.shape}) while a minimum of 1 is required."
+            )
+        xs = _split(x, given.form)
+    for x in xs:
+        if x.shape[1] != len(given.inputs):
+            raise InputError(
+                f"X has {x.shape[1]} features, but ProgramRegressor is expecting {len(given.inputs)} "
+                "features as input."
+            )
+    return xs
+
+
+def to_array(data: Any, what: str) -> tuple[tuple[str, ...], np.ndarray]:
+    """Column names, if there are any, and finite numbers."""
+    if hasattr(data, "toarray") and hasattr(data, "nnz"):
+        raise InputError(f"{what} is sparse; sparse data is not supported, use {what}.toarray().")
+    names: tuple[str, ...] = ()
+    if hasattr(data, "columns"):
+        names = tuple(str(name) for name in data.columns)
+        if len(set(names)) < len(names):
+            raise InputError(f"{what} has two columns of one name; rename one.")
+        if not all(isinstance(name, str) for name in data.columns):
+            names = ()
+    elif hasattr(data, "to_numpy") and getattr(data, "name", None):
+        names = (str(data.name),) if what == "y" else ()
+    raw = data.to_numpy() if hasattr(data, "to_numpy") else np.asarray(data)
+    if np.iscomplexobj(raw):
+        raise InputError(f"Complex data not supported: {what} holds complex numbers; give real ones.")
+    try:
+        values = np.asarray(raw, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} does not hold numbers ({error}); encode it as numbers.") from None
+    if values.ndim == 0:
+        raise InputError(f"{what} is a single number; give arrays of at least one axis.")
+    if not np.isfinite(values).all():
+        kind = "NaN" if np.isnan(values).any() else "infinity"
+        raise InputError(f"Input {what} contains {kind}; remove those rows or fill them.")
+    return names, values
+
+
+def _form(x: np.ndarray, y: np.ndarray, axes: str, *, framed: bool) -> Form:
+    if not x.shape[0]:
+        raise InputError(f"Found array with 0 sample(s) (shape={x.shape}) while a minimum of 1 is required.")
+    if x.ndim == 3:
+        if y.ndim not in (2, 3):
+            raise InputError(
+                f"X has the axes (n, T, columns), so y must be (n, T) or (n, T, outputs), not {y.shape}."
+            )
+        return "batch"
+    if x.ndim > 3:
+        raise InputError(f"X has {x.ndim} axes {x.shape}; give (n, T) or (n, T, columns).")
+    if axes == "samples":
+        if x.ndim == 1:
+            raise InputError("Expected 2D array, got 1D array: Reshape your data with X.reshape(-1, 1).")
+        if not x.shape[1]:
+            raise InputError(f"0 feature(s) (shape={x.shape}) while a minimum of 1 is required.")
+        return "samples"
+    if axes == "steps" or (axes == "auto" and framed):
+        return "steps"
+    if x.ndim == 1:
+        raise InputError(
+            "X has one axis: is it one sequence? Then say axes='steps' and give X.reshape(-1, 1), or give "
+            "[X] and [y]."
+        )
+    if axes == "sequences" or (x.shape == y.shape and x.shape[1] > 1):
+        if y.shape[:2] != x.shape:
+            raise InputError(
+                f"with axes='sequences' y must have the shape of X, {x.shape}, but has {y.shape}."
+            )
+        return "sequences"
+    raise InputError(
+        f"X {x.shape} and y {y.shape} can mean several things: say axes='steps' if the rows are the steps of "
+        "one sequence, axes='samples' if they have nothing to do with each other, or give (n, T, columns)."
+    )
+
+
+def _split(values: np.ndarray, form: Form) -> list[np.ndarray]:
+    if form == "batch":
+        return list(values)
+    if form == "sequences":
+        return list(values[..., None] if values.ndim == 2 else values)
+    whole = values[:, None] if values.ndim == 1 else values
+    return [whole] if form == "steps" else [row[None] for row in whole]
+
+
+def _is_list(data: Any) -> bool:
+    """A list of arrays, as against a list of numbers or of rows."""
+    return isinstance(data, (list, tuple)) and bool(data) and all(hasattr(item, "shape") for item in data)
+
+
+def _read_list(X: Sequence[Any], y: Any) -> tuple[Given, list[np.ndarray], list[np.ndarray]]:
+    if not isinstance(y, (list, tuple)) or len(y) != len(X):
+        count = len(y) if hasattr(y, "__len__") else 0
+        raise InputError(f"X is a list of {len(X)} sequences, so y must be one too, but has {count}.")
+    named = to_array(X[0], "X[0]")[0]
+    xs = [_columns(item, f"X[{i}]") for i, item in enumerate(X)]
+    flat = all(np.ndim(item) == 1 for item in y)
+    ys = [_columns(item, f"y[{i}]") for i, item in enumerate(y)]
+    for i, (a, b) in enumerate(zip(xs, ys, strict=True)):
+        if len(a) != len(b):
+            raise InputError(f"X[{i}] has {len(a)} steps but y[{i}] has {len(b)}.")
+        if a.shape[1] != xs[0].shape[1] or b.shape[1] != ys[0].shape[1]:
+            raise InputError(f"X[{i}] or y[{i}] has other columns than the first one.")
+    inputs = named or _numbered("x", xs[0].shape[1])
+    outputs = _apart(_numbered("y", ys[0].shape[1]), inputs)
+    return Given("list", inputs, outputs, flat, bool(named)), xs, ys
+
+
+def _columns(item: Any, what: str) -> np.ndarray:
+    _, values = to_array(item, what)
+    if values.ndim > 2:
+        raise InputError(f"{what} has {values.ndim} axes; a sequence is (T,) or (T, columns).")
+    return values[:, None] if values.ndim == 1 else values
+
+
+def _numbered(letter: str, count: int) -> tuple[str, ...]:
+    return (letter,) if count == 1 else tuple(f"{letter}{i + 1}" for i in range(count))
+
+
+def _apart(outputs: tuple[str, ...], inputs: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of outputs that no input has."""
+    return tuple(f"{name}_target" if name in inputs else name for name in outputs)

@@ -1,0 +1,255 @@
+"""`ProgramRegressor`: sequences in, a certified program out, in the manners of scikit-learn.
+
+Works without scikit-learn; with it, `clone`, `Pipeline` and the rest treat it as one of their own.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weights2code.data import from_lists
+from weights2code.data.shapes import Given, read_inputs, read_pair
+from weights2code.errors import InputError
+from weights2code.language import Recurrence
+from weights2code.settings import Settings
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator, RegressorMixin
+    from sklearn.exceptions import NotFittedError
+else:
+    try:
+        from sklearn.base import BaseEstimator, RegressorMixin
+        from sklearn.exceptions import NotFittedError
+    except ImportError:  # everything but scikit-learn's own tools works without it
+        from weights2code.plain_estimator import BaseEstimator, NotFittedError, RegressorMixin
+
+
+class BadInput(InputError, ValueError):
+    """What was given cannot be used; a ValueError too, as scikit-learn expects."""
+
+
+#: Fewest independent samples that are learned from.
+FEWEST_SAMPLES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """A program that prints as its source."""
+
+    program: Any
+
+    def __str__(self) -> str:
+        return self.program.source()
+
+    __repr__ = __str__
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.program, name)
+
+
+class ProgramRegressor(RegressorMixin, BaseEstimator):
+    """Learn a short Python program from sequences.
+
+    Parameters
+    ----------
+    axes : {"auto", "sequences", "steps", "samples"}
+        What the axes of two-dimensional X mean. "sequences": (n, T), n sequences of one column. "steps":
+        (T, columns), one sequence. "samples": (n, columns), n rows that have nothing to do with each other.
+        "auto" takes X and Y of one shape (n, T) as sequences, DataFrames as one sequence with a row a step,
+        and refuses the rest. Lists of arrays and (n, T, columns) speak for themselves.
+    layout : {"auto", "tagging", "autoregressive"}
+        How past outputs enter; by default the search decides.
+    layers, heads, submlps, arity
+        A fixed architecture instead of the ladder.
+    hide
+        Values that nothing may read, such as ("y[t-1]",).
+    time_limit
+        Seconds after which nothing larger is tried.
+    device : {"cpu", "cuda", "auto"}
+        Where to train.
+    random_state
+        Seed of data splits, initial weights and noise.
+
+    Attributes
+    ----------
+    program_ : the program; prints as its source, `program_.run(x)` runs it on one sequence.
+    certificate_ : verdict, error and what they rest on.
+    graph_ : the discrete graph that the program was extracted from.
+    equations_ : the lines of the formula.
+    attempts_ : what was tried, and why it was not enough.
+    n_features_in_ : number of input columns; feature_names_in_ : their names, if X had any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.random.default_rng(0).integers(0, 10, (200, 8))
+    >>> y = np.cumsum(x, axis=1)
+    >>> model = ProgramRegressor().fit(x, y)  # doctest: +SKIP
+    >>> model.equations_  # doctest: +SKIP
+    ('y[t] = x[t] + y[t-1]',)
+    """
+
+    def __init__(
+        self,
+        *,
+        axes: str = "auto",
+        layout: str = "auto",
+        layers: int | None = None,
+        heads: int | None = None,
+        submlps: int | None = None,
+        arity: int | None = None,
+        hide: Sequence[str] = (),
+        time_limit: float = 120.0,
+        device: str = "cpu",
+        random_state: int | None = 0,
+    ) -> None:
+        self.axes = axes
+        self.layout = layout
+        self.layers = layers
+        self.heads = heads
+        self.submlps = submlps
+        self.arity = arity
+        self.hide = hide
+        self.time_limit = time_limit
+        self.device = device
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> ProgramRegressor:
+        """Search for a program; everything is checked before the search begins.
+
+        Raises
+        ------
+        BadInput
+            If the data cannot be used; the text names the fix.
+        NotExtracted
+            If no program could be read off any model.
+        """
+        from weights2code import pipeline
+        from weights2code.errors import NotExtracted
+
+        try:
+            given, xs, ys = read_pair(X, y, self.axes)
+            seed = 0 if self.random_state is None else int(self.random_state)
+            settings = Settings(
+                seed=seed,
+                layout=self.layout,  # type: ignore[arg-type]
+                layers=self.layers,
+                heads=self.heads,
+                submlps=self.submlps,
+                arity=self.arity,
+                hide=tuple(self.hide),
+                time_limit=float(self.time_limit),
+                device=self.device,
+            )
+            fewest = FEWEST_SAMPLES if given.form == "samples" else None
+            problem = from_lists(xs, ys, given.inputs, given.outputs, seed, where="the data", fewest=fewest)
+        except InputError as error:
+            raise BadInput(str(error)) from None
+        outcome = pipeline.search(problem, settings)
+        if outcome.extraction is None:
+            raise NotExtracted(outcome.message)
+        self.given_ = given
+        self.n_features_in_ = len(given.inputs)
+        if given.named:
+            self.feature_names_in_ = np.array(given.inputs, dtype=object)
+        self.program_ = SourceText(outcome.extraction.program)
+        self.certificate_ = outcome.extraction.certificate
+        self.graph_ = outcome.extraction.graph
+        self.equations_ = tuple(outcome.extraction.program.formula().splitlines())
+        self.attempts_ = outcome.attempts
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Run the program, in the shape of X: a list gives a list, (n, T) gives (n, T), and so on."""
+        given = self._fitted()
+        try:
+            xs = read_inputs(X, given)
+        except InputError as error:
+            raise BadInput(str(error)) from None
+        program = self.program_.program
+        return given.arrange(_run(program.recurrence, xs))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R squared over all positions, averaged over the outputs."""
+        self._fitted()
+        try:
+            _, xs, ys = read_pair(X, y, self.axes)
+        except InputError as error:
+            raise BadInput(str(error)) from None
+        program = self.program_.program
+        answers = np.concatenate(_run(program.recurrence, xs))
+        right = np.concatenate(ys)
+        weight = np.ones(len(right))
+        if sample_weight is not None:
+            weight = np.repeat(np.asarray(sample_weight, float), [len(item) for item in xs])
+        with np.errstate(all="ignore"):
+            residual = weight @ (right - answers) ** 2
+            mean = (weight @ right) / weight.sum()
+            total = weight @ (right - mean) ** 2
+            scores = np.where(total > 0, 1 - residual / total, np.where(residual == 0, 1.0, 0.0))
+        return float(np.mean(scores))
+
+    def sympy(self) -> dict[str, Any]:
+        """Each step of the program as a SymPy expression, by name."""
+        from weights2code.language import Expr
+        from weights2code.language.sympy_form import to_sympy
+
+        self._fitted()
+        steps = self.program_.program.recurrence.steps
+        return {step.name: to_sympy(step.definition) for step in steps if isinstance(step.definition, Expr)}
+
+    def latex(self) -> str:
+        """The formula as aligned LaTeX equations."""
+        from weights2code.program.latex import latex_lines
+
+        self._fitted()
+        lines = latex_lines(self.program_.program.recurrence)
+        return "\\begin{aligned}" + r" \\ ".join(lines) + "\\end{aligned}"
+
+    def _fitted(self) -> Given:
+        if not hasattr(self, "program_"):
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(X, y) first.")
+        return self.given_
+
+    def _repr_html_(self) -> str:
+        """Formula, verdict and source, for notebooks."""
+        if not hasattr(self, "program_"):
+            return f"<pre>{html.escape(repr(self))}</pre>"
+        colour = {"failed": "#b3261e"}.get(self.certificate_.verdict, "#1b6e3c")
+        formula = "<br>".join(html.escape(line) for line in self.equations_)
+        return (
+            '<div style="border:1px solid #8886;border-radius:6px;padding:0.8em;max-width:60em">'
+            f'<div style="font:1.2em monospace">{formula}</div>'
+            f'<div style="margin:0.6em 0"><b style="color:{colour}">{self.certificate_.verdict}</b> '
+            f"{html.escape(self.certificate_.explain())}</div>"
+            f"<details><summary>program</summary><pre>{html.escape(str(self.program_))}</pre></details></div>"
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "program_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.target_tags.multi_output = True
+        tags.regressor_tags.poor_score = True  # random targets have no program
+        tags.input_tags.three_d_array = True
+        return tags
+
+
+def _run(recurrence: Recurrence, xs: list[np.ndarray]) -> list[np.ndarray]:
+    """Outputs (T, outputs) of each sequence; those of one length run together."""
+    answers: list[np.ndarray] = [np.zeros(0)] * len(xs)
+    places: dict[int, list[int]] = {}
+    for i, x in enumerate(xs):
+        places.setdefault(len(x), []).append(i)
+    for indices in places.values():
+        with np.errstate(all="ignore"):
+            batch = recurrence.run(np.stack([xs[i] for i in indices]))
+        for i, answer in zip(indices, batch, strict=True):
+            answers[i] = answer
+    return answers
