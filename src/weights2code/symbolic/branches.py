@@ -16,6 +16,7 @@ from weights2code.language import Const, Expr, Number, op
 from weights2code.symbolic.combinations import Basis, assemble
 from weights2code.symbolic.dictionary import Pool
 from weights2code.symbolic.engine import Kind
+from weights2code.symbolic.extreme_tests import extreme_tests
 from weights2code.symbolic.forms import weighted_sum
 from weights2code.symbolic.inner import opposite
 from weights2code.symbolic.problem import Collector, Problem
@@ -39,7 +40,7 @@ def branch_stage(
     """Offer the decision lists found; tests come from the dictionary and from `more_tests`."""
     tests = _joined_pools(pool.tests(), more_tests.tests())
     order = np.argsort(tests.cost, kind="stable")[:_TESTS]
-    tests = tests.take(order)
+    tests = _joined_pools(tests.take(order), extreme_tests(problem))
     bits = np.all((pool.values == 0) | (pool.values == 1), axis=1)
     rough = np.flatnonzero(~bits)[:_LEAVES]
     short = np.flatnonzero(bits & (pool.cost <= 3))[:60]
@@ -268,7 +269,7 @@ def _meeting(problem: Problem, pool: Pool, rows: np.ndarray, keep: int = 4) -> l
         columns = np.stack([A[i], np.ones(len(y))], axis=1)
         slope, offset = snap_linear(columns, y, problem.accuracy, noise=problem.noise)
         found.append(assemble([(slope, pool.exprs[i])], offset))
-    if not found and len(y) >= 12:
+    if not found and len(y) >= 12 and not problem.discrete:
         subset = np.flatnonzero(norm > 1e-12)[:300]
         part = replace(problem, rows=problem.rows[rows])
         some = Pool([pool.exprs[i] for i in subset], A[subset], pool.cost[subset])
