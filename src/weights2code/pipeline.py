@@ -145,7 +145,8 @@ def verify(folder: RunFolder) -> Outcome:
         )
     program = program.with_verdict(certificate.explain())
     extraction = replace(extraction, program=program, certificate=certificate)
-    folder.write_json(CERTIFICATE, certificate_dict(extraction))
+    attempts = tuple(folder.read_json(CERTIFICATE).get("attempts", ()))
+    folder.write_json(CERTIFICATE, certificate_dict(extraction, attempts))
     if not problems:
         folder.write(PROGRAM, program.source())
     return Outcome(extraction, None, (), time.monotonic() - began)

@@ -163,7 +163,7 @@ def selection(node: RouterNode, values: np.ndarray) -> np.ndarray:
 
 
 #: The constants of equality heads; equal to those of `model.attention` (a test compares them).
-EQUALITY_SHARPNESS = 1e4
+EQUALITY_SHARPNESS = 1e7
 RECENCY = 1e-3
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 
 #: How strongly an equality head's content score falls with the squared distance of query and key, and by
 #: how much it prefers newer positions among equal ones (less than any learned bias matters).
-EQUALITY_SHARPNESS = 1e4
+EQUALITY_SHARPNESS = 1e7
 RECENCY = 1e-3
 
 

@@ -43,6 +43,7 @@ _TRIVIAL = 3.5
 _REPEATED = 4.0
 _NAMES = ["r", "s", "u", "v", "w", "p", "q", "h", "g", "m", "n", "k", "d", "e"]
 _UNBOUNDED = 1000
+_ITSELF = "\0itself"
 _PARTS = {"mod", "floor", "max", "min", "clip", "relu", "abs", "where", "div"}
 
 
@@ -70,6 +71,7 @@ def simplify_recurrence(
         inline,
         lambda r: _simplify_steps(r, domains, sympy=sympy),
         drop_dead,
+        absorb_aliases,
         name_parts,
         rename_locals,
     )
@@ -100,11 +102,15 @@ def drop_dead(recurrence: Recurrence) -> Recurrence:
 
 
 def merge_equal(recurrence: Recurrence) -> Recurrence:
-    """Later steps with the same definition and start as an earlier one are read from there."""
+    """Later steps with the same definition and start as an earlier one are read from there.
+
+    What a step reads of its own past is compared as such: two counters of the same thing are one.
+    """
     first: dict[tuple[Definition, object], str] = {}
     aliases: dict[str, str] = {}
     for step in recurrence.steps:
-        key = (_renamed(step.definition, aliases), recurrence.start_of(step.name))
+        own = {step.name: _ITSELF}
+        key = (_renamed(_renamed(step.definition, aliases), own), recurrence.start_of(step.name))
         if key in first and step.name not in recurrence.outputs:
             aliases[step.name] = first[key]
         else:
@@ -250,6 +256,30 @@ def _replace_part(definition: Definition, part: Expr, name: Var) -> Definition:
     if isinstance(definition, Retrieval):
         return replace(definition, query=definition.query.transform(swap))
     return definition.transform(swap)
+
+
+def absorb_aliases(recurrence: Recurrence) -> Recurrence:
+    """A local step whose present value is an output becomes that output."""
+    for step in recurrence.steps:
+        source = step.definition
+        if step.name not in recurrence.outputs or not isinstance(source, Var) or source.lag:
+            continue
+        if source.name in (*recurrence.inputs, *recurrence.outputs):
+            continue
+        depths = recurrence.depths()
+        if step.name in depths and recurrence.start_of(step.name) != recurrence.start_of(source.name):
+            continue
+        table = {source.name: step.name}
+        steps = tuple(
+            Step(table.get(s.name, s.name), _renamed(s.definition, table))
+            for s in recurrence.steps
+            if s is not step
+        )
+        start: dict[str, Start] = {
+            table.get(name, name): value for name, value in recurrence.start.items() if name != step.name
+        }
+        return absorb_aliases(Recurrence(recurrence.inputs, steps, recurrence.outputs, start))
+    return recurrence
 
 
 def rename_locals(recurrence: Recurrence) -> Recurrence:

@@ -1,4 +1,4 @@
-"""Wirings that are fixed from the start: the full window, and the full set of prefix aggregates.
+"""Wirings that are fixed from the start: the full window, all prefix aggregates, lookups by key.
 
 Annealing searches for the few values that matter. Where it does not find them, the dual works: give one
 layer of sub-MLPs everything within reach, fit it without any sampling, and let pruning find out what the
@@ -8,6 +8,8 @@ output does not need. Fixed choices are masks that leave one option, so the mode
 from __future__ import annotations
 
 from typing import Any
+
+import torch
 
 from weights2code.data import Problem
 from weights2code.model import Architecture, DiscreteTransformer
@@ -84,6 +86,17 @@ def _aggregate_operands(a: Architecture, inputs: int) -> list[int]:
     distinct = [*range(zero, zero + inputs), *range(zero + a.mean, zero + a.heads)]
     later = [*range(one, one + a.mean), *range(one + a.mean + a.sum, one + a.heads)]
     return [*range(a.channels), *distinct, *later][:MOST_OPERANDS]
+
+
+def fix_lookup(model: DiscreteTransformer) -> None:
+    """Equality heads with settled scores: a match beats the null slot, which beats everything else.
+
+    What they read is left to polishing. Odd members do not look at the present position.
+    """
+    with torch.no_grad():
+        model.relative_bias.zero_()
+        model.null_score.fill_(-10.0)
+    model.offset_mask[1::2, 0] = False
 
 
 def _fix(model: DiscreteTransformer, row: int, option: int) -> None:

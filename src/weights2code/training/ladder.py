@@ -15,7 +15,13 @@ from weights2code.data import Problem
 from weights2code.errors import InputError
 from weights2code.model import Architecture, DiscreteTransformer
 from weights2code.settings import Settings
-from weights2code.training.fixed_wiring import aggregate_sizes, fix_aggregates, fix_window, window_sizes
+from weights2code.training.fixed_wiring import (
+    aggregate_sizes,
+    fix_aggregates,
+    fix_lookup,
+    fix_window,
+    window_sizes,
+)
 from weights2code.training.recipes import Recipe, paper_recipe, with_samples
 
 #: Location heads look back at most this far, and at most half a sequence, so that what they find is seen
@@ -46,7 +52,7 @@ class Rung:
     recipe: Recipe
     variants: tuple[Variant, ...]
     layout: str = "autoregressive"
-    wiring: Literal["free", "window", "aggregates"] = "free"
+    wiring: Literal["free", "lookup", "window", "aggregates"] = "free"
 
     @property
     def members(self) -> int:
@@ -71,6 +77,13 @@ FAST_LADDER: tuple[Rung, ...] = (
         {"layers": 1, "location": 8, "submlps": 0},
         Recipe(epochs=0, tune_steps=0, polish=True),
         (Variant(1, past=False), Variant(1)),
+    ),
+    Rung(
+        "lookup",
+        {"layers": 1, "equality": 1, "submlps": 0},
+        Recipe(epochs=0, tune_steps=0, polish=True),
+        (Variant(1), Variant(1)),
+        wiring="lookup",
     ),
     Rung(
         "pairs",
@@ -130,12 +143,6 @@ FAST_LADDER: tuple[Rung, ...] = (
         (Variant(16, past=False), Variant(8)),
     ),
     Rung(
-        "lookup",
-        {"layers": 1, "equality": 1, "location": 1, "submlps": 1, "arity": 2},
-        _recipe(400),
-        (Variant(12, past=False), Variant(4)),
-    ),
-    Rung(
         "deep",
         {"layers": 2, "location": 3, "submlps": 3, "arity": 3},
         _recipe(2000),
@@ -187,7 +194,9 @@ def _fitted_to(rung: Rung, problem: Problem, layout: str) -> Rung | None:
     tagging = layout == "tagging"
     channels = len(problem.inputs) + (0 if tagging else len(problem.outputs))
     extra: dict[str, Any] | None
-    if rung.wiring == "window":
+    if rung.wiring == "lookup":
+        extra = {} if len(problem.inputs) > 1 else None
+    elif rung.wiring == "window":
         extra = None
         for reach in range(min(rung.sizes["reach"], problem.length // 2), 0, -1):
             extra = extra or window_sizes(channels, reach)
@@ -196,7 +205,7 @@ def _fitted_to(rung: Rung, problem: Problem, layout: str) -> Rung | None:
     if extra is None:
         return None
     own = {name: size for name, size in rung.sizes.items() if name != "reach"}
-    submlps = max(own["submlps"], len(problem.outputs))
+    submlps = max(own["submlps"], len(problem.outputs)) if own["submlps"] else 0
     layout = "tagging" if tagging else "autoregressive"
     return replace(rung, layout=layout, sizes={**own, **extra, "submlps": submlps})
 
@@ -306,6 +315,8 @@ def build(
         fix_window(model)
     elif rung.wiring == "aggregates":
         fix_aggregates(model, inputs)
+    elif rung.wiring == "lookup":
+        fix_lookup(model)
     first = 0
     for variant in rung.variants:
         members = slice(first, first + variant.members)
