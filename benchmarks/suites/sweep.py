@@ -1,6 +1,6 @@
 """Run whole suites of built-in tasks through the pipeline and say what happened, task by task.
 
-    python benchmarks/suites/sweep.py --suite mips --seeds 0,1,2 --jobs 2 --out benchmarks/suites/results/mips.json
+    python benchmarks/suites/sweep.py --suite mips --seeds 0,1,2 --out benchmarks/suites/results/mips.json
 
 A task counts as solved if the run ends with exit code 0 and the program, run free, equals the reference
 machine on fresh sequences at its own length and at length 40.
@@ -85,13 +85,9 @@ def main() -> None:
             row = future.result()
             rows.append(row)
             mark = "ok  " if row["solved"] else "MISS"
-            text = (
-                row.get("formula") or row.get("error") or "; ".join(row.get("attempts", ())[-3:])
-            ).replace("\n", "; ")
-            print(
-                f"{mark} {row['seed']} {row['task']:26s} {row['seconds']:6.1f} s {row.get('verdict', '-'):10s} {text[:150]}",
-                flush=True,
-            )
+            text = row.get("formula") or row.get("error") or "; ".join(row.get("attempts", ())[-3:])
+            line = f"{mark} {row['seed']} {row['task']:26s} {row['seconds']:6.1f} s {row.get('verdict', '-'):10s}"
+            print(line, text.replace("\n", "; ")[:150], flush=True)
     total = time.perf_counter() - began
     solved = sum(row["solved"] for row in rows)
     proved = sum(row.get("verdict") == "proved" and row["solved"] for row in rows)

@@ -176,8 +176,9 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R squared over all positions, averaged over the outputs."""
-        self._fitted()
+        given = self._fitted()
         try:
+            read_inputs(X, given)
             _, xs, ys = read_pair(X, y, self.axes)
         except InputError as error:
             raise BadInput(str(error)) from None

@@ -7,7 +7,7 @@ is confirmed by the first one that does not: the ladder need not be climbed to i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -35,8 +35,6 @@ EXPLAINS = 0.9
 BETTER = 0.95
 #: Pruning may raise a loss by this factor.
 PRUNING = 1.02
-#: Relative loss of a model on real targets from which on it holds noise, not only its own rounding.
-NO_NOISE = 1e-9
 #: Sequences that a head is solved on again.
 MOST_SEQUENCES = 1000
 #: Whole-number outputs with a range of at least this may be rounded readings.
@@ -94,16 +92,6 @@ def honest_loss(trained: Trained, problem: Problem) -> float:
     return float(np.mean(losses))
 
 
-def looks_noisy(graph: DiscreteGraph, problem: Problem) -> bool:
-    """Whether composing the nodes of a model would repeat the noise that it learned."""
-    if problem.reference is not None or problem.integer_outputs:
-        return False
-    sequences = problem.validation
-    scored = sequences.scored
-    error = (graph.run(sequences) - sequences.y)[scored]
-    return bool(np.any(np.mean(error**2, 0) > NO_NOISE * np.var(sequences.y[scored], 0)))
-
-
 def under_noise(
     trained: Trained,
     problem: Problem,
@@ -113,12 +101,38 @@ def under_noise(
     judge: Judge,
 ) -> Noisy | None:
     """Take the rung's loss for noise, and keep its program until a larger rung does better."""
+    loss = honest_loss(trained, problem)
+    relaxed = with_real_outputs(problem)
+    if loss > EXPLAINS or relaxed.integer_outputs or (before and loss > BETTER * before.left):
+        return before
+    best = regressed(trained, relaxed, attempts, loss, time_limit, judge)
+    if best is None:
+        return before
+    machine = best.program.recurrence
+    found = [residuals(machine, problem.validation, one_step=one) for one in (False, True)]
+    left = min(float(np.mean([(item.rmse / max(item.spread, 1e-300)) ** 2 for item in x])) for x in found)
+    exact = best.certificate.verified and any(all(item.exact for item in items) for items in found)
+    return Noisy(best, trained, left, exact)
+
+
+def best_so_far(
+    climbed: Sequence[Trained], problem: Problem, attempts: list[str], time_limit: float, judge: Judge
+) -> tuple[Extraction, Trained] | None:
+    """Where nothing was verified: the rule that explains most, for what it is worth, with its verdict."""
+    losses = [(honest_loss(trained, problem), trained) for trained in climbed]
+    for loss, trained in sorted(losses, key=lambda item: item[0]):
+        found = regressed(trained, problem, attempts, loss, time_limit, judge)
+        if found is not None:
+            return found, trained
+    return None
+
+
+def regressed(
+    trained: Trained, problem: Problem, attempts: list[str], loss: float, time_limit: float, judge: Judge
+) -> Extraction | None:
+    """The better of the rules that the best member's leaves give under noise; None if there is none."""
     from weights2code.graph.from_model import graph_of
 
-    loss = honest_loss(trained, problem)
-    problem = with_real_outputs(problem)
-    if loss > EXPLAINS or problem.integer_outputs or (before and loss > BETTER * before.left):
-        return before
     graph = pruned(graph_of(trained.model, 0, trained.layout, problem), problem)
     label = f"{trained.rung}, member 0 (hard loss {loss:.2g}), as noise"
     best: Extraction | None = None
@@ -145,13 +159,9 @@ def under_noise(
                 break
     except NotExtracted as error:
         attempts.append(f"{label}: {error}")
-    if best is None:
-        return before
-    attempts.append(f"{label}: {best.certificate.verdict}")
-    found = [residuals(best.program.recurrence, problem.validation, one_step=one) for one in (False, True)]
-    left = min(float(np.mean([(item.rmse / max(item.spread, 1e-300)) ** 2 for item in x])) for x in found)
-    exact = best.certificate.verified and any(all(item.exact for item in items) for items in found)
-    return Noisy(best, trained, left, exact)
+    if best is not None:
+        attempts.append(f"{label}: {best.certificate.verdict}")
+    return best
 
 
 def pruned(graph: DiscreteGraph, problem: Problem) -> DiscreteGraph:

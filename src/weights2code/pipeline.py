@@ -22,7 +22,7 @@ from weights2code.explain.explanation import explain, match_routers, require_mat
 from weights2code.explain.operators import explain_operator
 from weights2code.graph import DiscreteGraph, prune_by_effect
 from weights2code.language import Expr, Recurrence
-from weights2code.noise import Noisy, looks_noisy, under_noise
+from weights2code.noise import Noisy, best_so_far, under_noise
 from weights2code.program import Program, simplify_recurrence
 from weights2code.program.assembly import Assembly
 from weights2code.program.direct import direct_recurrences
@@ -72,10 +72,14 @@ def search(
 ) -> Outcome:
     """Climb the ladder until a program is verified, or the time is up."""
     from weights2code.training.train import best as best_rung
-    from weights2code.training.train import rungs_of
+    from weights2code.training.train import ladder_of, rungs_of
 
-    if folder and folder.trained and folder.has(CERTIFICATE):
-        return stored(folder, problem)
+    if folder and folder.trained:
+        if folder.has(CERTIFICATE):
+            return stored(folder, problem)
+        outcome = extract(folder)  # the folder holds a trained model: it may be all that is needed
+        if outcome.exit_code == 0:
+            return outcome
     began = time.monotonic()
     attempts: list[str] = []
     best: tuple[Extraction, Trained] | None = None
@@ -86,10 +90,12 @@ def search(
         climbed.append(trained)
         if noisy and noisy.confirmed_by(trained, problem):
             break
+        exact = False
         for extraction in extractions(trained, problem, settings, attempts):
-            if best is None or better(extraction.certificate, best[0].certificate):
+            exact = extraction.certificate.verified
+            if exact or best is None or better(extraction.certificate, best[0].certificate):
                 best = extraction, trained
-        if best is not None and best[0].certificate.verified and not noisy:
+        if exact:
             break
         if problem.reference is None:
             noisy = under_noise(trained, problem, attempts, noisy, REGRESSION_SECONDS, judge)
@@ -97,8 +103,8 @@ def search(
                 best = noisy.extraction, noisy.trained
             if noisy and noisy.exact:
                 break
-    if best is None and problem.reference is not None:
-        best = last_resort(climbed, problem, settings, attempts)
+    if best is None and problem.reference is None:
+        best = best_so_far(climbed, problem, attempts, REGRESSION_SECONDS, judge)
     extraction, chosen = best if best else (None, best_rung(climbed))
     if extraction:
         extraction = with_explanation(extraction, problem)
@@ -106,7 +112,8 @@ def search(
     if folder:
         chosen.save(folder.file(MODEL))
         leave(outcome, problem, folder)
-        folder.drop_checkpoint()
+        if outcome.exit_code == 0 or len(climbed) == len(ladder_of(problem, settings)):
+            folder.drop_checkpoint()  # else the time was up, and a larger limit climbs on
     return outcome
 
 
@@ -267,7 +274,7 @@ def extract_graph(
         raise NotExtracted("the model does not fit, and no formula of its values is exact.")
     if leaves_only and best is not None:
         return best
-    if looks_noisy(graph, problem):
+    if problem.reference is None and not problem.integer_outputs:  # a copy of the model copies its noise
         if best is None:
             raise NotExtracted("no exact rule was found from the live leaves.")
         return best

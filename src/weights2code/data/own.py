@@ -18,9 +18,12 @@ import numpy as np
 from weights2code.data.problem import Problem
 from weights2code.data.sequences import Sequences
 from weights2code.data.tables import check_readable, read_columns
-from weights2code.data.windows import FEWEST_ROWS, LONGEST, divide
+from weights2code.data.windows import LONGEST, divide
 from weights2code.errors import InputError
 from weights2code.language import infer
+
+#: Fewer rows than this say nothing.
+FEWEST_ROWS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +197,12 @@ def from_lists(
     longest = max(len(item) for item in x)
     if longest < 1:
         raise InputError(f"{where} has no rows; add data.")
+    fewest = FEWEST_ROWS if fewest is None else fewest
+    rows = sum(len(item) for item in x)
+    if rows < fewest:
+        raise InputError(
+            f"{where}: {rows} rows (n_samples = {rows}) are too few to learn from; give at least {fewest}."
+        )
     for i, column in enumerate(outputs):
         values = np.concatenate([item[:, i] for item in y])
         if np.ptp(values) == 0:
@@ -201,7 +210,7 @@ def from_lists(
                 f"{where}: the target {column!r} is {values[0]:g} everywhere, so there is nothing to learn; "
                 "name another target."
             )
-    parts = divide(x, y, seed, where, FEWEST_ROWS if fewest is None else fewest)
+    parts = divide(x, y, seed)
     everything = np.concatenate(list(x)), np.concatenate(list(y))
     domains, output_domains = (tuple(infer(column) for column in table.T) for table in everything)
     for i, column in enumerate(outputs):

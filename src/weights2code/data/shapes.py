@@ -118,9 +118,9 @@ def to_array(data: Any, what: str) -> tuple[tuple[str, ...], np.ndarray]:
     raw = data.to_numpy() if hasattr(data, "to_numpy") else np.asarray(data)
     if np.iscomplexobj(raw):
         raise InputError(f"Complex data not supported: {what} holds complex numbers; give real ones.")
-    try:
+    try:  # a TypeError already says what it is about
         values = np.asarray(raw, dtype=float)
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         raise InputError(f"{what} does not hold numbers ({error}); encode it as numbers.") from None
     if values.ndim == 0:
         raise InputError(f"{what} is a single number; give arrays of at least one axis.")

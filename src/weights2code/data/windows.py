@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from weights2code.data.sequences import Sequences, from_list
-from weights2code.errors import InputError
 
 #: Positions of context in front of a window, and positions that it scores.
 CONTEXT = 12
@@ -35,8 +34,6 @@ HELD_OUT = 0.2
 VALIDATION = 0.15
 #: Fewer true starts than this are too precious for one side: training and validation both get them.
 FEW_STARTS = 5
-#: Fewer scored positions than this say nothing.
-FEWEST_ROWS = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,20 +55,9 @@ class Parts:
     held_out: Sequences
 
 
-def divide(
-    x: Sequence[np.ndarray],
-    y: Sequence[np.ndarray],
-    seed: int,
-    where: str = "the data",
-    fewest: int = FEWEST_ROWS,
-) -> Parts:
+def divide(x: Sequence[np.ndarray], y: Sequence[np.ndarray], seed: int) -> Parts:
     """Split sequences, of any lengths, into the three parts, the same way for the same seed."""
     lengths = np.array([len(item) for item in x])
-    if lengths.sum() < fewest:
-        raise InputError(
-            f"{where}: {lengths.sum()} rows (n_samples = {lengths.sum()}) are too few to learn from; "
-            f"give at least {fewest}."
-        )
     rng = np.random.default_rng(seed)
     learned, kept = _by_sequence(lengths, rng) if len(x) >= 5 else _by_time(lengths)
     windows = [window for piece in learned for window in cut(piece)]

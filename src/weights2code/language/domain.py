@@ -1,4 +1,4 @@
-"""Value domains: what a column may hold. Proofs hold for the whole domain, searches choose operators by it."""
+"""Value domains: what a column may hold. Proofs cover the whole domain; searches choose operators by it."""
 
 from __future__ import annotations
 

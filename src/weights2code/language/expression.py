@@ -124,9 +124,8 @@ class Const(Expr):
 
     def __post_init__(self) -> None:
         value = self.value
-        if isinstance(value, (bool, np.integer)):
-            object.__setattr__(self, "value", int(value))
-        elif isinstance(value, Fraction) and value.denominator == 1:
+        whole = isinstance(value, (bool, np.integer))
+        if whole or (isinstance(value, Fraction) and value.denominator == 1):
             object.__setattr__(self, "value", int(value))
         elif isinstance(value, (float, np.floating)):
             plain = float(value)

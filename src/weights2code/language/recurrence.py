@@ -25,7 +25,7 @@ Start = float | Literal["first"]
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """The `value` at the last position s <= t - `gap` where `key` equals the present `query`, else `default`."""
+    """The `value` at the last s <= t - `gap` where `key` equals the present `query`, else `default`."""
 
     key: str
     value: str

@@ -61,30 +61,54 @@ def regress_noisy(
     columns, target = columns[pick], target[pick]
     if len(target) < 10:
         return None
-    leaves, columns = useful(leaves, columns, target)
+    values = dict(zip(leaves, columns.T, strict=True))
+    some, fewer = useful(leaves, columns, target)
     front = NativeEngine().search(
-        columns,
+        fewer,
         target,
-        variables=leaves,
-        domains=tuple(leaf_domain(problem, v, c) for v, c in zip(leaves, columns.T, strict=True)),
+        variables=some,
+        domains=tuple(leaf_domain(problem, v, c) for v, c in zip(some, fewer.T, strict=True)),
         tolerance=1e-9 * max(float(np.std(target)), 1e-300),
         time_limit=time_limit,
         max_complexity=MOST_NODES,
     )
-    values = dict(zip(leaves, columns.T, strict=True))
+    formulas = [refit(as_floats(c.expr), values, target) for c in front if c.kind == "formula"]
+    if len(some) < len(leaves):
+        formulas.append(affine(leaves, columns, target))
     best: tuple[float, Expr] | None = None
-    for candidate in front:
-        if candidate.kind != "formula":
-            continue
-        expr = refit(as_floats(candidate.expr), values, target)
+    for expr in formulas:
         error = target - np.broadcast_to(np.asarray(evaluate(expr, values), float), target.shape)
         square = float(np.mean(error**2))
         if not math.isfinite(square):
             continue
-        merit = len(target) * math.log(max(square, 1e-300)) + candidate.complexity * math.log(len(target))
+        merit = len(target) * math.log(max(square, 1e-300)) + expr.size() * math.log(len(target))
         if best is None or merit < best[0]:
             best = merit, expr
     return None if best is None else snap(best[1], values, target, 0.0)
+
+
+def affine(leaves: tuple[Var, ...], columns: np.ndarray, target: np.ndarray) -> Expr:
+    """The linear rule of many leaves, without those that an information criterion finds not worth a term."""
+    kept = list(range(len(leaves)))
+    solution, square = _least_squares(columns, kept, target)
+    while len(kept) > 1:
+        trials = [[k for k in kept if k != j] for j in kept]
+        found = [_least_squares(columns, rest, target) for rest in trials]
+        best = int(np.argmin([loss for _, loss in found]))
+        price = 4 * math.log(len(target)) / len(target)  # a term is four nodes
+        if math.log(max(found[best][1], 1e-300)) - math.log(max(square, 1e-300)) > price:
+            break
+        kept, (solution, square) = trials[best], found[best]
+    total: Expr = Const(float(solution[-1]))
+    for place, j in enumerate(kept):
+        total = total + Const(float(solution[place])) * leaves[j]
+    return total
+
+
+def _least_squares(columns: np.ndarray, kept: list[int], target: np.ndarray) -> tuple[np.ndarray, float]:
+    design = np.column_stack([columns[:, kept], np.ones(len(target))])
+    solution = np.linalg.lstsq(design, target, rcond=None)[0]
+    return solution, float(np.mean((design @ solution - target) ** 2))
 
 
 def useful(
@@ -93,12 +117,7 @@ def useful(
     """At most as many leaves as a regression can take: those whose loss a linear fit notices most."""
     kept = list(range(len(leaves)))
     while len(kept) > MOST_LEAVES:
-        losses = []
-        for j in kept:
-            rest = [k for k in kept if k != j]
-            design = np.column_stack([columns[:, rest], np.ones(len(target))])
-            solution = np.linalg.lstsq(design, target, rcond=None)[0]
-            losses.append(float(np.mean((design @ solution - target) ** 2)))
+        losses = [_least_squares(columns, [k for k in kept if k != j], target)[1] for j in kept]
         kept.pop(int(np.argmin(losses)))
     return tuple(leaves[j] for j in kept), columns[:, kept]
 

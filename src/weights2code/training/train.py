@@ -18,7 +18,7 @@ from weights2code import tasks
 from weights2code.data import Problem
 from weights2code.run_folder import METRICS, MODEL, RunFolder
 from weights2code.settings import Settings
-from weights2code.training.ladder import rungs
+from weights2code.training.ladder import Rung, rungs
 from weights2code.training.loop import Epoch
 from weights2code.training.search import Progress, Trained, climb
 
@@ -47,9 +47,14 @@ def train(
             break
     chosen = best(found)
     chosen.save(folder.file(MODEL))
-    if chosen.fitted or len(found) == len(rungs(problem, *_resolved(problem, settings))):
+    if chosen.fitted or len(found) == len(ladder_of(problem, settings)):
         folder.drop_checkpoint()
     return chosen
+
+
+def ladder_of(problem: Problem, settings: Settings) -> tuple[Rung, ...]:
+    """Every rung that a run may climb."""
+    return rungs(problem, *_resolved(problem, settings))
 
 
 def rungs_of(

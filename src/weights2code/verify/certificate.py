@@ -174,7 +174,9 @@ class Certificate:
             lengths=tuple(int(item) for item in data["lengths"]),
             target=Agreement.from_dict(data["target"]),
             model=None if data["model"] is None else Agreement.from_dict(data["model"]),
-            by_length={int(n): Agreement.from_dict(numbers) for n, numbers in data["by_length"].items()},
+            by_length={
+                int(n): Agreement.from_dict(numbers) for n, numbers in data.get("by_length", {}).items()
+            },
             versions={str(name): str(version) for name, version in data["versions"].items()},
             seed=int(data["seed"]),
             counterexample=None

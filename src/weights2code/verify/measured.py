@@ -18,6 +18,8 @@ from weights2code.verify.residuals import Residuals, residuals
 
 #: What exact data allow: a share of the spread, for digits that were not written.
 ROUNDING = 1e-4
+#: Errors of more than this percentage of the spread are no program.
+MOST_NOISE = 95.0
 
 
 def certify_measured(program: Recurrence, problem: Problem, seed: int) -> Certificate:
@@ -52,8 +54,12 @@ def _with_noise(certificate: Certificate, found: tuple[Residuals, ...], problem:
         if item.exact:
             continue
         share = 100 * item.rmse / max(item.spread, 1e-300)
+        reason = ""
         if item.structure:
             reason = f"the errors of {name} are no noise: they follow {item.structure}"
+        elif share > MOST_NOISE:
+            reason = f"nearly nothing of {name} is explained: its errors are {share:.3g} % of its spread"
+        if reason:
             method = f"{certificate.method}; {reason}"
             certificate = replace(certificate, verdict="failed", method=method)
         else:
