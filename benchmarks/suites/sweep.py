@@ -86,7 +86,8 @@ def main() -> None:
             rows.append(row)
             mark = "ok  " if row["solved"] else "MISS"
             text = row.get("formula") or row.get("error") or "; ".join(row.get("attempts", ())[-3:])
-            line = f"{mark} {row['seed']} {row['task']:26s} {row['seconds']:6.1f} s {row.get('verdict', '-'):10s}"
+            verdict = row.get("verdict", "-")
+            line = f"{mark} {row['seed']} {row['task']:26s} {row['seconds']:6.1f} s {verdict:10s}"
             print(line, text.replace("\n", "; ")[:150], flush=True)
     total = time.perf_counter() - began
     solved = sum(row["solved"] for row in rows)
