@@ -54,7 +54,10 @@ def one(name: str, seed: int, time_limit: float) -> dict[str, Any]:
     return row | {
         "verdict": outcome.certificate.verdict,
         "method": outcome.certificate.method,
+        "explanation": outcome.certificate.explain(),
+        "notes": list(outcome.certificate.notes),
         "formula": outcome.program.formula(),
+        "source": outcome.program.source(),
         "origin": outcome.program.origin,
         "body": outcome.program.body,
         "operations": outcome.program.operations,
