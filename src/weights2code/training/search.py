@@ -28,6 +28,9 @@ from weights2code.training.polish import clear_location_heads, polish_member
 #: round to the right number).
 FITTED_REAL = 1e-6
 FITTED_INTEGER = 1e-3
+#: Annealing stops early at this hard loss, for real and for integer outputs: the structure is found, and
+#: tuning does the rest.
+STOP_BELOW = {False: 1e-7, True: 1e-4}
 #: Members that are polished and tuned after annealing, and sequences that judge discrete moves.
 FINALISTS = 6
 POLISH_SEQUENCES = 128
@@ -162,7 +165,7 @@ def train_rung(
             last = now.history[-1]
             progress(rung.name, now.epoch, rung.recipe.epochs, min(last.hard_loss), last.temperature)
 
-    stop_below = 1e-7 if rung.recipe.solves_head else None
+    stop_below = STOP_BELOW[problem.integer_outputs] if rung.recipe.solves_head else None
     run_loop(state, training, validation, rung.recipe, settings.seed, rung.name, on_epoch, stop_below)
     if rung.recipe.solves_head:
         model = finish(rung, model, training, validation, settings.seed)
