@@ -240,6 +240,15 @@ def markdown(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def command(arguments: list[str]) -> str:
+    """How to repeat the run; where the results were written does not matter."""
+    kept = list(arguments)
+    if "--out" in kept:
+        place = kept.index("--out")
+        del kept[place : place + 2]
+    return " ".join(["python", "benchmarks/training/speed.py", *kept])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -263,7 +272,7 @@ def main() -> None:
     ]
     axes = {} if options.no_growth else growth_axes(base)
     result = {
-        "command": " ".join(["python", "benchmarks/training/speed.py", *sys.argv[1:]]),
+        "command": command(sys.argv[1:]),
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else platform.machine(),
         "threads": options.threads,
         "torch": torch.__version__,

@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from weights2code.model import HARD, Architecture, DiscreteTransformer, Sampling
+from weights2code.model.attention import EQUALITY_SHARPNESS, RECENCY
 
 # -- the reference ------------------------------------------------------------------------------------------
 
@@ -109,7 +110,7 @@ class Reference:
                 k = self.encode(key, self.weights["key_table"][layer, head])
                 content = sum(qi * ki for qi, ki in zip(q, k, strict=True)) / sqrt(a.width)
             else:
-                content = -1e4 * (query - key) ** 2 - 1e-3 * (t - s)
+                content = -EQUALITY_SHARPNESS * (query - key) ** 2 - RECENCY * (t - s)
             offset = min(t - s, a.window - 1)
             allowed = bool(self.model.offset_mask[self.member, offset])
             scores.append(content + bias[offset] if allowed else -np.inf)
