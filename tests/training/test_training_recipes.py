@@ -88,9 +88,12 @@ def test_overrides():
 def test_fewer_samples_leave_the_steps_of_the_ladder():
     task = tasks.get("sum")
     problem = from_task(task, 8, 0, validation=4)
-    for rung, plain in zip(rungs(problem, Settings(samples=64)), FAST_LADDER, strict=True):
+    plain = {rung.name: rung for rung in FAST_LADDER}
+    climbed = rungs(problem, Settings(samples=64))
+    assert {"linear", "pairs", "window"} <= {rung.name for rung in climbed}
+    for rung in climbed:
         assert rung.recipe.samples == 64
-        assert rung.recipe.steps_per_epoch == plain.recipe.steps_per_epoch
+        assert rung.recipe.steps_per_epoch == plain[rung.name].recipe.steps_per_epoch
 
 
 def test_sources():

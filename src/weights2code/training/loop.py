@@ -116,10 +116,13 @@ def run_loop(
     model, device = state.model, state.model.choices.device
     variance = target_variance(training[1], training[2])
     generator = torch.Generator(device=device)
+    from weights2code.training.graph_capture import make_step  # it is made of this module's parts
+
+    step = make_step(model, state.optimizer, recipe, variance, generator)
     while state.epoch < recipe.epochs and not _settled(state, stop_below):
         began = time.perf_counter()
         generator.manual_seed(seed * 1_000_003 + state.epoch)
-        soft = _train_epoch(state, training, recipe, variance, generator)
+        soft = _train_epoch(state, training, recipe, generator, step)
         hard = evaluate_hard(model, validation, variance, recipe.head)
         state.choices.append(model.hard_choices())
         state.epoch += 1
@@ -143,7 +146,11 @@ def _settled(state: LoopState, stop_below: float | None) -> bool:
 
 
 def _train_epoch(
-    state: LoopState, training: Batch, recipe: Recipe, variance: Tensor, generator: torch.Generator
+    state: LoopState,
+    training: Batch,
+    recipe: Recipe,
+    generator: torch.Generator,
+    step: Callable[[Batch, float], Tensor],
 ) -> Float[Tensor, " member"]:
     """One epoch of steps; returns each member's mean training loss."""
     model, (channels, targets, scored) = state.model, training
@@ -152,14 +159,11 @@ def _train_epoch(
     shuffled = channels[:, :, order], targets[:, :, order], scored[:, order]
     total = torch.zeros(model.members, device=channels.device)
     batch = min(recipe.batch, count)
-    for step in range(recipe.steps_per_epoch):
-        progress = (state.epoch * recipe.steps_per_epoch + step) / max(recipe.steps, 1)
-        tau = recipe.annealing.tau(progress)
-        sampling = Sampling(tau, recipe.annealing.alpha(tau), noise=recipe.noise, generator=generator)
-        first = (step * batch) % max(count - batch + 1, 1)
+    for index in range(recipe.steps_per_epoch):
+        progress = (state.epoch * recipe.steps_per_epoch + index) / max(recipe.steps, 1)
+        first = (index * batch) % max(count - batch + 1, 1)
         part = tuple(tensor[..., first : first + batch] for tensor in shuffled)
-        losses = training_step(model, state.optimizer, part, recipe, variance, sampling, progress)  # type: ignore[arg-type]
-        total += losses
+        total += step(part, progress)  # type: ignore[arg-type]
     return total / recipe.steps_per_epoch
 
 
