@@ -35,8 +35,9 @@ EXPLAINS = 0.9
 BETTER = 0.95
 #: Pruning may raise a loss by this factor.
 PRUNING = 1.02
-#: Sequences that a head is solved on again.
+#: Sequences that a head is solved on again, and that pruning is judged by.
 MOST_SEQUENCES = 1000
+PRUNED_ON = 300
 #: Whole-number outputs with a range of at least this may be rounded readings.
 MANY = 20
 
@@ -166,7 +167,7 @@ def regressed(
 
 def pruned(graph: DiscreteGraph, problem: Problem) -> DiscreteGraph:
     """Without what the loss does not need; hardly any loss may be added, since all of it is noise."""
-    encoded = graph.layout.encode(problem.validation, np.float64)
+    encoded = graph.layout.encode(problem.training.take(slice(0, PRUNED_ON)), np.float64)
     order = (2, 1, 0)
     channels, targets = encoded.channels.transpose(order), encoded.targets.transpose(order)
     return prune_by_effect(graph, channels, targets, encoded.scored.T, PRUNING)

@@ -19,11 +19,12 @@ from itertools import product
 import numpy as np
 
 from weights2code.data import Problem, Sequences
-from weights2code.language import Expr, Recurrence, Start, Step, Var, evaluate
+from weights2code.language import Const, Expr, Recurrence, Start, Step, Var, evaluate
 from weights2code.program.assembly import Assembly
 from weights2code.program.direct import MOST_LEAVES, checked_sequences, leaf_domain, start_candidates, table
 from weights2code.program.simulation import as_floats, running_free
 from weights2code.symbolic import NativeEngine, snap
+from weights2code.symbolic.forms import tidy
 from weights2code.symbolic.snapping import refit
 from weights2code.verify.residuals import residuals
 
@@ -84,7 +85,7 @@ def regress_noisy(
         merit = len(target) * math.log(max(square, 1e-300)) + expr.size() * math.log(len(target))
         if best is None or merit < best[0]:
             best = merit, expr
-    return None if best is None else snap(best[1], values, target, 0.0)
+    return None if best is None else tidy(snap(best[1], values, target, 0.0))
 
 
 def affine(leaves: tuple[Var, ...], columns: np.ndarray, target: np.ndarray) -> Expr:

@@ -89,10 +89,10 @@ def running_free(ahead: Recurrence, problem: Problem) -> Recurrence | None:
     for count in (1, 2):  # terms of the past can stand in for each other: those go only together
         while True:
             trials = [fitted(fitted(fewer, forced), free) for fewer in with_fewer_terms(draft, count)]
-            errors = [free.error(trial) for trial in trials]
-            if not errors or min(errors) > limit:
+            good = [trial for trial in trials if free.error(trial) <= limit]
+            if not good:
                 break
-            draft = trials[int(np.argmin(errors))]
+            draft = min(good, key=reach)  # what is near is the rule, what is far its echo
     return snapped(draft, free)
 
 
@@ -231,6 +231,16 @@ def with_nearest_terms(program: Recurrence) -> Recurrence:
                 definition = definition + Op("mul", (Const(0.01), Var(step.name, 1)))
         steps.append(Step(step.name, definition))
     return Recurrence(program.inputs, tuple(steps), program.outputs, program.start)
+
+
+def reach(program: Recurrence) -> int:
+    """How far back the steps of a program read, all reads added up."""
+    return sum(
+        variable.lag
+        for step in program.steps
+        if isinstance(step.definition, Expr)
+        for variable in step.definition.variables()
+    )
 
 
 def terms_of(expr: Expr) -> list[Expr]:

@@ -56,7 +56,7 @@ def _with_noise(certificate: Certificate, found: tuple[Residuals, ...], problem:
         share = 100 * item.rmse / max(item.spread, 1e-300)
         reason = ""
         if item.structure:
-            reason = f"the errors of {name} are no noise: they follow {item.structure}"
+            reason = f"{name}: {item.structure}"
         elif share > MOST_NOISE:
             reason = f"nearly nothing of {name} is explained: its errors are {share:.3g} % of its spread"
         if reason:

@@ -31,6 +31,9 @@ LAGS = 12
 MOST_COLUMNS = 36
 NEAR = 8
 FEWEST = 30
+ENOUGH = 100
+#: Noise hits everything: a larger share of exact outputs than this means a rule with exceptions.
+MOSTLY_RIGHT = 0.3
 #: Sequences that are used.
 MOST_SEQUENCES = 1000
 
@@ -81,12 +84,17 @@ def rounding(values: np.ndarray, spread: float) -> float:
 
 
 def structure(errors: np.ndarray, sequences: Sequences) -> str:
-    """What the errors (n, T) follow, in words; empty if nothing."""
+    """Why the errors (n, T) are not just noise, in words; empty if nothing speaks against it."""
+    judged = np.abs(errors[sequences.scored])
+    if len(judged) < ENOUGH:
+        return f"{len(judged)} rows are too few to tell errors from noise"
+    if np.mean(judged <= EXACT * judged.max()) > MOSTLY_RIGHT:
+        return "many outputs are exactly right and others are not, so a rule is missing"
     worst, what = 1.0, ""
     for name, values, mask in _probes(sequences):
         strength = _strength(values[mask], errors[mask])
         if strength > worst:
-            worst, what = strength, name
+            worst, what = strength, f"the errors are no noise: they follow {name}"
     return what
 
 
