@@ -28,11 +28,13 @@ from weights2code.training.polish import clear_location_heads, polish_member
 #: round to the right number).
 FITTED_REAL = 1e-6
 FITTED_INTEGER = 1e-3
+#: A hard loss that tuning need not improve.
+FITTED_EXACTLY = 1e-10
 #: Annealing stops early at this hard loss, for real and for integer outputs: the structure is found, and
 #: tuning does the rest.
 STOP_BELOW = {False: 1e-7, True: 1e-4}
 #: Members that are polished and tuned after annealing, and sequences that judge discrete moves.
-FINALISTS = 6
+FINALISTS = 4
 POLISH_SEQUENCES = 128
 
 #: Seconds between two checkpoints of a rung: epochs of small rungs are shorter than writing one is worth.
@@ -195,7 +197,7 @@ def finish(
         model = stack(polished).float()
     else:
         model = model.take(list(chosen))
-    if rung.recipe.head != "learned":
+    if rung.recipe.head != "learned" and float(losses.min()) > FITTED_EXACTLY:
         tune(model, training, validation, rung.recipe.tune_steps, seed, head=rung.recipe.head)
     return model
 
