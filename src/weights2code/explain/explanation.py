@@ -15,7 +15,10 @@ from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterN
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RouterMatch:
-    """A head and the hypothesis that it matched; None is an unmatched head."""
+    """A head and the hypothesis that it matched; None is an unmatched head.
+
+    `runner_up` is the best of the hypotheses that were not taken.
+    """
 
     hypothesis: Hypothesis | None
     evidence: Evidence | None
@@ -41,8 +44,9 @@ def match_routers(graph: DiscreteGraph, sequences: Sequences) -> dict[int, Route
         if isinstance(node, RouterNode):
             ranked = compare_hypotheses(node, values)
             best = match(node, values)
-            second = f"{ranked[1][0].describe()} ({ranked[1][1].agreement:.3f})" if len(ranked) > 1 else ""
-            matches[index] = RouterMatch(*(best or (None, None)), second)
+            other = ranked[1:2] if best else ranked[:1]
+            text = "".join(f"{hypothesis.describe()} ({found.agreement:.3f})" for hypothesis, found in other)
+            matches[index] = RouterMatch(*(best or (None, None)), text)
     return matches
 
 

@@ -18,6 +18,8 @@ from weights2code.graph import RouterNode, route
 
 #: Share of positions that a hypothesis must predict.
 LEAST_AGREEMENT = 0.99
+#: The same for all positions together: where few have the full window, those that lack it count too.
+LEAST_ANYWHERE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +32,14 @@ class Evidence:
     at_start : the same for the positions before that.
     worst : lowest agreement of any single position t.
     positions : how many were looked at.
+    anywhere : share of all of them that is predicted.
     """
 
     agreement: float
     at_start: float
     worst: float
     positions: int
+    anywhere: float
 
 
 class Hypothesis(Protocol):
@@ -189,6 +193,7 @@ def evidence(hypothesis: Hypothesis, node: RouterNode, values: np.ndarray) -> Ev
         float(early.mean()) if early.size else 1.0,
         float(full.mean(0).min()) if full.size else 0.0,
         int(right.size),
+        float(right.mean()),
     )
 
 
@@ -196,10 +201,16 @@ def compare_hypotheses(node: RouterNode, values: np.ndarray) -> tuple[tuple[Hypo
     """All hypotheses with their evidence, best first; among equals the simpler one, as listed."""
     length = values.shape[1]
     found = [(hypothesis, evidence(hypothesis, node, values)) for hypothesis in hypotheses(node, length)]
-    return tuple(sorted(found, key=lambda pair: (-round(pair[1].agreement, 4), -round(pair[1].at_start, 4))))
+
+    def rank(pair: tuple[Hypothesis, Evidence]) -> tuple[bool, float, float]:
+        hardly_seen = pair[1].anywhere < LEAST_ANYWHERE
+        return hardly_seen, -round(pair[1].agreement, 4), -round(pair[1].at_start, 4)
+
+    return tuple(sorted(found, key=rank))
 
 
 def match(node: RouterNode, values: np.ndarray) -> tuple[Hypothesis, Evidence] | None:
     """The winning hypothesis, or None for an unmatched head."""
     best = compare_hypotheses(node, values)[0]
-    return best if best[1].agreement >= LEAST_AGREEMENT else None
+    seen = best[1].anywhere >= LEAST_ANYWHERE
+    return best if seen and best[1].agreement >= LEAST_AGREEMENT else None

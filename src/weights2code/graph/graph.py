@@ -162,6 +162,8 @@ def selection(node: RouterNode, values: np.ndarray) -> np.ndarray:
     return np.where(np.take_along_axis(scores, best[..., None], -1)[..., 0] >= node.null_score, best, -1)
 
 
+#: The kinds of heads.
+KINDS = ("location", "pointer", "equality", "mean", "sum", "max", "min")
 #: The constants of equality heads; equal to those of `model.attention` (a test compares them).
 EQUALITY_SHARPNESS = 1e7
 RECENCY = 1e-3
@@ -216,7 +218,7 @@ def to_dict(graph: DiscreteGraph) -> dict[str, Any]:
 
 
 def from_dict(data: dict[str, Any]) -> DiscreteGraph:
-    """Inverse of `to_dict`."""
+    """Inverse of `to_dict`; what is no graph raises KeyError, TypeError or ValueError."""
     types = {"channel": ChannelNode, "router": RouterNode, "operator": OperatorNode}
     arrays = {"query_table", "key_table", "relative_bias", "hidden_weight", "hidden_bias", "output_weight"}
     nodes = []
@@ -230,7 +232,7 @@ def from_dict(data: dict[str, Any]) -> DiscreteGraph:
             if name in fields:
                 fields[name] = tuple(fields[name])
         nodes.append(types[item["type"]](**fields))
-    return DiscreteGraph(
+    graph = DiscreteGraph(
         tuple(nodes),
         np.array(data["head"], float),
         Layout.from_dict(data["layout"]),
@@ -238,3 +240,35 @@ def from_dict(data: dict[str, Any]) -> DiscreteGraph:
         tuple(data["outputs"]),
         int(data["length"]),
     )
+    _refuse_nonsense(graph)
+    return graph
+
+
+def _refuse_nonsense(graph: DiscreteGraph) -> None:
+    """A graph that was read must be one that can run."""
+    if graph.head.shape != (len(graph.outputs), len(graph.nodes) + 1):
+        raise ValueError(f"the head has shape {graph.head.shape}")
+    for index, node in enumerate(graph.nodes):
+        if isinstance(node, ChannelNode) != (index < graph.layout.channels):
+            raise ValueError(f"{node.name} is no channel of the layout, or takes the place of one")
+        if not all(isinstance(source, int) and 0 <= source < index for source in _all_reads(node)):
+            raise ValueError(f"{node.name} reads what is not computed before it")
+        if isinstance(node, RouterNode):
+            seeks = node.kind in ("pointer", "equality")
+            roles = {"query", "key", "value"} if seeks else {"value"}
+            needed = ["relative_bias"] * seeks + ["query_table", "key_table"] * (node.kind == "pointer")
+            if set(node.reads) != roles or node.kind not in KINDS:
+                raise ValueError(f"{node.name} is no head of the kind {node.kind}")
+            if any(getattr(node, name) is None for name in needed):
+                raise ValueError(f"{node.name} has no {' and '.join(needed)}")
+        elif isinstance(node, OperatorNode):
+            hidden = len(node.hidden_bias)
+            shapes = (node.hidden_weight.shape, node.hidden_bias.shape, node.output_weight.shape)
+            if shapes != ((hidden, len(node.operands)), (hidden,), (hidden,)):
+                raise ValueError(f"the weights of {node.name} have the shapes {shapes}")
+
+
+def _all_reads(node: Node) -> tuple[int, ...]:
+    if isinstance(node, ChannelNode):
+        return ()
+    return node.operands if isinstance(node, OperatorNode) else tuple(node.reads.values())

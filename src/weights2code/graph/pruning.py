@@ -13,8 +13,9 @@ import numpy as np
 
 from weights2code.graph.graph import DiscreteGraph, OperatorNode
 
-#: All drops together may raise the relative loss to HARMLESS, or by this factor, whichever is larger, but
-#: never by more than NOTICEABLE: what a bad fit loses is still a loss.
+#: All drops of one pass, of operands and then of head variables, may together raise the relative loss to
+#: HARMLESS, or by this factor, whichever is larger, but never by more than NOTICEABLE: what a bad fit loses
+#: is still a loss.
 HARMLESS = 1e-9
 FACTOR = 2.0
 NOTICEABLE = 1e-3
@@ -40,7 +41,7 @@ def prune_by_effect(
     Parameters
     ----------
     channels, targets : scaled, (n, T, channels) and (n, T, outputs); scored : (n, T).
-    factor : what all drops together may multiply the loss by; noisy data want it near 1.
+    factor : what all drops of one pass may multiply the loss by; noisy data want it near 1.
     """
     graph = _drop_operands(graph, channels, targets, scored, factor)
     stream = graph.stream(channels)[scored]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 
 import numpy as np
 
@@ -29,6 +30,12 @@ from weights2code.language import Const, Definition, Domain, Expr, Recurrence, R
 
 #: Aggregates of functions of an input with at most this many values become counters of the values.
 MOST_COUNTED = 5
+
+
+def equality_factor(graph: DiscreteGraph, node: RouterNode) -> float:
+    """What a query is multiplied by to be compared with keys, which may have another scale."""
+    units = graph.units()
+    return float(units[node.reads["key"]] / units[node.reads["query"]])
 
 
 @dataclass(slots=True)
@@ -77,15 +84,49 @@ class Assembly:
 
     def _value(self, index: int) -> Expr:
         node = self.graph.nodes[index]
+        if self.graph.layout.name == "concat":
+            return self.token_value(index, 0)
         if isinstance(node, ChannelNode):
             return self.token(index, 0)
         if isinstance(node, OperatorNode):
-            if index not in self.fits and self.fit is not None:
-                self.fits[index] = self.fit(index)
-            fit = self.fits[index]
+            fit = self.formula(index)
             replaced = fit.formula.substitute({node_variable(o): self.value(o) for o in fit.operands})
             return self.named(f"v{index}", replaced)
         return self.routed(index, node, self.value(node.reads["value"]))
+
+    def token_value(self, index: int, offset: int) -> Expr:
+        """In `concat`, a node's value `offset` tokens back.
+
+        What a token is depends on how far back it lies, so lags are followed down to the channels.
+        """
+        node = self.graph.nodes[index]
+        if isinstance(node, ChannelNode):
+            return self.token(index, offset)
+        if isinstance(node, OperatorNode):
+            fit = self.formula(index)
+            operands = {node_variable(o): self.token_value(o, offset) for o in fit.operands}
+            return self.named(
+                f"v{index}_{offset}" if offset else f"v{index}", fit.formula.substitute(operands)
+            )
+        hypothesis, source = self.matches[index].hypothesis, node.reads["value"]
+        if isinstance(hypothesis, Nothing):
+            return Const(hypothesis.start * float(self.graph.units()[index]))
+        if isinstance(hypothesis, FixedOffset):
+            return self.token_value(source, offset + hypothesis.offset)
+        if isinstance(hypothesis, WindowedExtremum) and hypothesis.window is not None:
+            name = "max" if hypothesis.largest else "min"
+            values = [self.token_value(source, offset + step) for step in range(hypothesis.window)]
+            return reduce(lambda best, value: op(name, best, value), values)
+        raise NotExtracted(
+            f"{node.name} goes over tokens of inputs and outputs alike, which is no fixed variable at other "
+            f"lengths than {self.graph.length}."
+        )
+
+    def formula(self, index: int) -> OperatorFit:
+        """The formula of an operator, found now if it is missing."""
+        if index not in self.fits and self.fit is not None:
+            self.fits[index] = self.fit(index)
+        return self.fits[index]
 
     def routed(self, index: int, node: RouterNode, value: Expr) -> Expr:
         """What a head makes of the value that it reads."""
@@ -98,25 +139,31 @@ class Assembly:
         if isinstance(hypothesis, WindowedExtremum):
             return self._extremum(index, hypothesis, value)
         if isinstance(hypothesis, PrefixAggregate):
-            total = Var(f"s{index}")
+            total, count = Var(self.local(f"s{index}")), Var(self.local("n"))
             self.add(total.name, Var(total.name, 1) + value)
             if not hypothesis.mean:
                 return total
-            self.add("n", Var("n", 1) + 1)
-            return total / Var("n")
+            self.add(count.name, Var(count.name, 1) + 1)
+            return total / count
         if isinstance(hypothesis, EqualityRetrieval):
             key = self.as_name(self.value(node.reads["key"]), f"k{index}")
             stored = self.as_name(value, f"w{index}")
             query = self.value(node.reads["query"])
-            self.add(f"v{index}", Retrieval(key, stored, query, hypothesis.gap))
-            return Var(f"v{index}")
+            factor = equality_factor(self.graph, node)
+            found = Var(self.local(f"v{index}"))
+            self.add(
+                found.name, Retrieval(key, stored, query if factor == 1 else query * factor, hypothesis.gap)
+            )
+            return found
         raise NotExtracted(f"the live head {node.name} matches no routing hypothesis.")
 
     def _extremum(self, index: int, hypothesis: WindowedExtremum, value: Expr) -> Expr:
         name = "max" if hypothesis.largest else "min"
         nothing = -math.inf if hypothesis.largest else math.inf
+        if isinstance(value, Const):
+            return value
         if hypothesis.window is None:
-            running = Var(f"m{index}")
+            running = Var(self.local(f"m{index}"))
             self.add(running.name, op(name, Var(running.name, 1), value), nothing)
             return running
         best: Expr = value
@@ -126,12 +173,11 @@ class Assembly:
 
     def delayed(self, value: Expr, offset: int, start: float, name: str) -> Expr:
         """`value` some steps back; what is not a plain sequence gets a step of its own first."""
-        if offset == 0:
-            return value
-        if isinstance(value, Const):
+        if offset == 0 or value == Const(start):
             return value
         if isinstance(value, Var) and self.start.setdefault(value.name, start) == start:
             return Var(value.name, value.lag + offset)
+        name = self.local(name)
         self.add(name, value, start)
         return Var(name, offset)
 
@@ -139,6 +185,7 @@ class Assembly:
         """The name of a sequence that holds `value`, made if necessary."""
         if isinstance(value, Var) and value.lag == 0:
             return value.name
+        name = self.local(name)
         self.add(name, value)
         return name
 
@@ -146,6 +193,7 @@ class Assembly:
         """`value` as a step, unless it is small enough to stand where it is read."""
         if value.size() <= 1:
             return value
+        name = self.local(name)
         self.add(name, value)
         return Var(name)
 
@@ -154,15 +202,22 @@ class Assembly:
             self.steps.append(Step(name, definition))
             self.start.setdefault(name, start)
 
-    def token(self, channel: int, offset: int) -> Var:
+    def local(self, name: str) -> str:
+        """A name for a step that no column and no output has."""
+        while name in (*self.graph.inputs, *self.graph.outputs):
+            name += "_"
+        return name
+
+    def token(self, channel: int, offset: int) -> Expr:
         """The variable that a channel holds `offset` positions back, re-indexed to x[t-i] and y[t-j]."""
         graph, layout = self.graph, self.graph.layout
         if layout.name == "concat":
             before = offset - (graph.length - 1)
-            if before >= 0:
-                return Var(graph.inputs[channel], before)
-            if offset <= layout.first_scored:
-                return Var(graph.outputs[channel], offset + 1)
+            names = graph.inputs if before >= 0 else graph.outputs
+            if before >= 0 or offset <= layout.first_scored:
+                if channel >= len(names):
+                    return Const(0)  # a token is as wide as the wider of both, the rest of it is zero
+                return Var(names[channel], before if before >= 0 else offset + 1)
             raise NotExtracted(
                 f"{graph.nodes[channel].name} is read {offset} tokens back, which is no fixed variable "
                 f"at other lengths than {graph.length}."
@@ -182,7 +237,7 @@ class Assembly:
         through, lags add up, aggregates and lookups are leaves themselves."""
         node = self.graph.nodes[index]
         if isinstance(node, ChannelNode):
-            return [self.token(index, offset)]
+            return list(self.token(index, offset).variables())
         if isinstance(node, OperatorNode):
             used = {o for slot, o in enumerate(node.operands) if node.hidden_weight[:, slot].any()}
             return [leaf for operand in sorted(used) for leaf in self.leaves(operand, offset)]
@@ -219,7 +274,7 @@ class Assembly:
             return []
         names = []
         for value in domain.values():
-            names.append(f"c{int(value)}" if value >= 0 else f"cm{int(-value)}")
+            names.append(self.local(f"c{int(value)}" if value >= 0 else f"cm{int(-value)}"))
             self.add(names[-1], Var(names[-1], 1) + leaf.equals(int(value)))
         return names
 

@@ -6,13 +6,15 @@ n > 0. The second form stays in whole numbers: it is exact, and induction can pr
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 
-from weights2code.language import Const, Expr, Op, Recurrence, Step, Var
+from weights2code.language import Const, Definition, Expr, Op, Recurrence, Step, Var
 
 _COMPARISONS = ("ge", "gt", "le", "lt", "eq", "ne")
 _LARGEST_DENOMINATOR = 100
+_ROUNDING = 1e-9
 
 
 def clear_denominators(recurrence: Recurrence) -> Recurrence:
@@ -24,15 +26,18 @@ def clear_denominators(recurrence: Recurrence) -> Recurrence:
         bounds = _bounds(step.name, recurrence)
         if bounds is None or len(bounds) != 1:
             continue
-        bound = Fraction(bounds.pop()).limit_denominator(_LARGEST_DENOMINATOR)
-        recurrence = _rewritten(recurrence, step, quotient, bound)
+        bound = _ratio(bounds.pop())
+        if bound is not None:
+            recurrence = _rewritten(recurrence, step, quotient, bound)
     return recurrence
 
 
 def _running_quotient(step: Step, recurrence: Recurrence) -> Op | None:
-    """The quotient a/n of `m = max(m[t-1], a/n)`, if n counts positions."""
+    """The quotient a/n of `m = max(m[t-1], a/n)`, if n counts positions and m starts with nothing."""
     rule = step.definition
     if not (isinstance(rule, Op) and rule.name in ("max", "min") and Var(step.name, 1) in rule.args):
+        return None
+    if recurrence.start_of(step.name) != (-math.inf if rule.name == "max" else math.inf):
         return None
     other = rule.args[1] if rule.args[0] == Var(step.name, 1) else rule.args[0]
     if not (isinstance(other, Op) and other.name == "div" and isinstance(other.args[1], Var)):
@@ -64,17 +69,30 @@ def _bounds(name: str, recurrence: Recurrence) -> set[float] | None:
     return None if name in recurrence.outputs else found
 
 
+def _ratio(number: float) -> Fraction | None:
+    """The number as a fraction of small terms; None if it is none, since another bound is another rule."""
+    if not math.isfinite(number):
+        return None
+    ratio = Fraction(number).limit_denominator(_LARGEST_DENOMINATOR)
+    return ratio if abs(float(ratio) - number) <= _ROUNDING * max(abs(number), 1.0) else None
+
+
 def _rewritten(recurrence: Recurrence, step: Step, quotient: Op, bound: Fraction) -> Recurrence:
     top, counter = quotient.args
     difference = top * bound.denominator - counter * bound.numerator
 
-    def rule(node: Expr) -> Expr:
+    def compared(node: Expr) -> Expr:
         if isinstance(node, Op) and node.name in _COMPARISONS and node.args[0] == Var(step.name):
             return Op(node.name, (node.args[0], Const(0)))
-        return difference if node == quotient else node
+        return node
 
-    steps = tuple(
-        Step(s.name, s.definition.transform(rule)) if isinstance(s.definition, Expr) else s
-        for s in recurrence.steps
-    )
+    def rule(own: Step) -> Definition:
+        if own.name == step.name:  # elsewhere the quotient keeps its meaning
+            assert isinstance(own.definition, Op)
+            return Op(
+                own.definition.name, tuple(difference if a == quotient else a for a in own.definition.args)
+            )
+        return own.definition.transform(compared) if isinstance(own.definition, Expr) else own.definition
+
+    steps = tuple(Step(own.name, rule(own)) for own in recurrence.steps)
     return replace(recurrence, steps=steps)
