@@ -1,0 +1,186 @@
+"""What a random program must be to count: every part of it matters, and its values stay within reason.
+
+A program is compared with its mutants: each has one operator replaced by one of its arguments, or one value
+that is read replaced by a constant. If a mutant computes the same, the program is smaller than it looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import permutations
+from typing import Literal
+
+import numpy as np
+
+from weights2code.language import Const, Domain, Expr, Op, Recurrence, Step, Var, definition_variables, op
+from weights2code.tasks.task import uniform
+
+#: Sequences and positions on which programs and mutants are compared.
+SEQUENCES, POSITIONS = 48, 24
+#: How far a program must run within reason, and the largest number that it may meet.
+LONG, LARGEST = 100, 1e6
+#: Least share of positions that a part must matter for, and that the rarer value of two must have.
+MATTERS, BALANCED = 0.01, 0.05
+#: Largest share of the most common value where there are more than two.
+COMMON = 0.9
+#: Lags at which copies of a column are looked for.
+FARTHEST = 6
+
+Memory = Literal["window", "output", "prefix", "hidden"]
+
+
+def quiet_run(recurrence: Recurrence, x: np.ndarray) -> np.ndarray:
+    """Outputs where mutants may divide by zero or overflow."""
+    with np.errstate(all="ignore"):
+        return recurrence.run(x)
+
+
+def faults(recurrence: Recurrence, domains: tuple[Domain, ...], size: int) -> str | None:
+    """Why the program does not count, or None."""
+    rng = np.random.default_rng(0)
+    x = uniform(rng, SEQUENCES, POSITIONS, domains)
+    y = quiet_run(recurrence, x)
+    return (
+        unbalanced(y) or copies(x, y, size) or grows(recurrence, domains) or idle(recurrence, domains, x, y)
+    )
+
+
+def unbalanced(y: np.ndarray) -> str | None:
+    """Both halves of the positions are looked at: neither a slow start nor a stuck end counts."""
+    if not np.isfinite(y).all():
+        return "not finite"
+    for part in np.array_split(y, 2, axis=1):
+        values, counts = np.unique(np.round(part, 9), return_counts=True)
+        shares = counts / part.size
+        if len(values) == 1:
+            return "constant"
+        if (len(values) == 2 and shares.min() < BALANCED) or shares.max() > COMMON:
+            return "one value nearly always"
+    return None
+
+
+def copies(x: np.ndarray, y: np.ndarray, size: int) -> str | None:
+    """One operation must not copy a column, and several must not come down to a linear image of one."""
+    for lag in range(FARTHEST + 1):
+        for column in range(x.shape[2]):
+            value = x[:, FARTHEST - lag : POSITIONS - lag, column].ravel()
+            output = y[:, FARTHEST:, 0].ravel()
+            if size == 1:
+                if lag == 0 and np.array_equal(value, output):
+                    return "a copy"
+            elif abs(np.corrcoef(value, output)[0, 1]) > 1 - 1e-9:
+                return "a linear image of one column"
+    return None
+
+
+def grows(recurrence: Recurrence, domains: tuple[Domain, ...]) -> str | None:
+    """Values may grow as the square of the length, not faster."""
+    x = uniform(np.random.default_rng(1), 16, LONG, domains)
+    with np.errstate(all="ignore"):
+        trace = recurrence.trace(x)
+    for values in trace.values():
+        if not np.isfinite(values).all() or np.abs(values).max() > LARGEST:
+            return "not finite"
+        if np.abs(values).max() > 4.5 * max(np.abs(values[:, : LONG // 2]).max(), 1.0):
+            return "grows too fast"
+    return None
+
+
+def idle(recurrence: Recurrence, domains: tuple[Domain, ...], x: np.ndarray, y: np.ndarray) -> str | None:
+    """A column or an operator that the outputs do not need."""
+    fresh = uniform(np.random.default_rng(2), SEQUENCES, POSITIONS, domains)
+    for column, name in enumerate(recurrence.inputs):
+        other = x.copy()
+        other[:, :, column] = fresh[:, :, column]
+        if differing(quiet_run(recurrence, other), y) < BALANCED:
+            return f"{name} does not matter"
+    for mutant in mutants(recurrence):
+        if differing(quiet_run(mutant, x), y) < MATTERS:
+            return "an operation does not matter"
+    return None
+
+
+def differing(one: np.ndarray, other: np.ndarray) -> float:
+    """Share of positions at which two outputs differ."""
+    return float(np.mean(~np.isclose(one, other, rtol=1e-9, atol=1e-9)))
+
+
+def mutants(recurrence: Recurrence) -> Iterator[Recurrence]:
+    """The same program with one part taken out."""
+    for place, step in enumerate(recurrence.steps):
+        if not isinstance(step.definition, Expr):
+            continue
+        for definition in simpler(step.definition):
+            steps = list(recurrence.steps)
+            steps[place] = Step(step.name, definition)
+            yield replace(recurrence, steps=tuple(steps))
+
+
+def simpler(expr: Expr) -> Iterator[Expr]:
+    """Each tree with one operator replaced by an argument, or one variable by a constant."""
+    if isinstance(expr, Var):
+        yield from (Const(0), Const(1))
+    if isinstance(expr, Op):
+        yield from expr.args
+        if expr.name == "clip":
+            value, low, high = expr.args
+            yield from (op("max", value, low), op("min", value, high))
+        for place, argument in enumerate(expr.args):
+            for other in simpler(argument):
+                yield Op(expr.name, (*expr.args[:place], other, *expr.args[place + 1 :]))
+
+
+def signature(recurrence: Recurrence, domains: tuple[Domain, ...]) -> tuple[str, bytes]:
+    """Equal for programs that compute the same, whatever the order of their columns."""
+    found = []
+    for order in permutations(range(len(domains))):
+        arranged = tuple(domains[i] for i in order)
+        x = uniform(np.random.default_rng(3), 12, POSITIONS, arranged)
+        y = quiet_run(recurrence, x[:, :, np.argsort(order)])
+        found.append((", ".join(map(str, arranged)), np.round(y + 0.0, 6).tobytes()))
+    return min(found)
+
+
+def memory(recurrence: Recurrence) -> Memory:
+    """What a program must keep: a window, its own outputs, a prefix sum or extremum, or a hidden state."""
+    reads = {
+        step.name: {variable.name for variable in definition_variables(step.definition)}
+        for step in recurrence.steps
+    }
+    kinds: set[Memory] = set()
+    for step in recurrence.steps:
+        if not isinstance(step.definition, Expr):
+            kinds.add("prefix")
+        elif step.name in _reached(reads, step.name):
+            if step.name in recurrence.outputs:
+                kinds.add("output")
+            else:
+                kinds.add("prefix" if _accumulates(step.name, step.definition) else "hidden")
+    order: tuple[Memory, ...] = ("hidden", "prefix", "output")
+    for kind in order:
+        if kind in kinds:
+            return kind
+    return "window"
+
+
+def _reached(reads: dict[str, set[str]], name: str) -> set[str]:
+    found: set[str] = set()
+    waiting = set(reads[name])
+    while waiting:
+        other = waiting.pop()
+        if other not in found:
+            found.add(other)
+            waiting |= reads.get(other, set())
+    return found
+
+
+def _accumulates(name: str, definition: Expr) -> bool:
+    """Whether the step is a sum or extremum of something over the prefix."""
+    past = Var(name, 1)
+    if not (isinstance(definition, Op) and definition.name in ("add", "sub", "max", "min")):
+        return False
+    inner, rest = definition.args
+    if inner == past:
+        return past not in rest.variables()
+    return definition.name in ("add", "sub") and past not in rest.variables() and _accumulates(name, inner)

@@ -1,0 +1,110 @@
+"""Random programs are the same for the same seed, differ from each other, and every part of them matters."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from weights2code.language import BITS, Recurrence, Step, Var, integers, op, reals
+from weights2code.tasks.task import uniform
+
+FOLDER = Path(__file__).parents[2] / "benchmarks" / "random_programs"
+sys.path.insert(0, str(FOLDER))
+try:
+    import checks  # pyright: ignore[reportMissingImports]
+    import generate  # pyright: ignore[reportMissingImports]
+    import stages  # pyright: ignore[reportMissingImports]
+finally:
+    sys.path.remove(str(FOLDER))
+
+COUNT = 30
+x, y1 = Var("x"), Var("y", 1)
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    return generate.programs(COUNT, seed=0)
+
+
+def rule(definition) -> Recurrence:
+    return Recurrence(("x",), (Step("y", definition),), ("y",))
+
+
+def test_the_same_seed_gives_the_same_programs(drawn) -> None:
+    assert generate.programs(8, seed=0) == drawn[:8]
+    assert [p.recurrence for p in generate.programs(8, seed=1)] != [p.recurrence for p in drawn[:8]]
+
+
+def test_families_and_sizes_come_in_equal_shares(drawn) -> None:
+    assert Counter(p.family for p in drawn) == dict.fromkeys(stages.FAMILIES, 3)
+    assert Counter(p.size for p in drawn) == {1: 10, 2: 10, 3: 10}
+
+
+def test_programs_compute_different_things(drawn) -> None:
+    assert len({checks.signature(p.recurrence, p.domains) for p in drawn}) == COUNT
+
+
+def test_outputs_vary_and_stay_within_reason(drawn) -> None:
+    for program in drawn:
+        inputs = uniform(np.random.default_rng(5), 100, 100, program.domains)
+        y = program.recurrence.run(inputs)
+        assert np.isfinite(y).all(), program
+        assert np.abs(y).max() < 1e6, program
+        values, counts = np.unique(y[:, : program.length], return_counts=True)
+        assert len(values) > 1, program
+        if len(values) == 2:
+            assert counts.min() >= 0.02 * counts.sum(), program
+
+
+def test_every_column_and_every_operation_matters(drawn) -> None:
+    for program in drawn:
+        assert checks.faults(program.recurrence, program.domains, program.size) is None, program
+
+
+@pytest.mark.parametrize(
+    ("definition", "domain", "fault"),
+    [
+        (x * 0, BITS, "constant"),
+        (x.equals(9), integers(0, 99), "one value nearly always"),
+        (2 * y1 + x, integers(1, 3), "not finite"),
+        (1.1 * y1 + x, reals(0, 1), "grows too fast"),
+        (op("clip", x, -9, 1), integers(-3, 3), "an operation does not matter"),
+        (op("abs", x), BITS, "a copy"),
+    ],
+)
+def test_degenerate_programs_are_refused(definition, domain, fault) -> None:
+    assert checks.faults(rule(definition), (domain,), 1) == fault
+
+
+def test_several_operations_that_come_down_to_one_column_are_refused() -> None:
+    steps = (Step("s1", 3 * x), Step("y", Var("s1", 1) + 2))
+    found = checks.faults(Recurrence(("x",), steps, ("y",)), (reals(0, 1),), 2)
+    assert found == "a linear image of one column"
+
+
+def test_columns_in_another_order_are_the_same_program() -> None:
+    a, b = Var("a"), Var("b")
+    one, other, third = (
+        Recurrence(("a", "b"), (Step("y", expr),), ("y",)) for expr in (a - 2 * b, b - 2 * a, a + 2 * b)
+    )
+    domains = (integers(0, 5), integers(0, 5))
+    assert checks.signature(one, domains) == checks.signature(other, domains)
+    assert checks.signature(one, domains) != checks.signature(third, domains)
+
+
+@pytest.mark.parametrize(
+    ("steps", "kept"),
+    [
+        ({"y": x - Var("x", 2)}, "window"),
+        ({"y": y1 + x}, "output"),
+        ({"s": Var("s", 1) + x, "y": Var("s") % 3}, "prefix"),
+        ({"s": (Var("s", 1) + x) % 5, "y": Var("s") > 2}, "hidden"),
+    ],
+)
+def test_memory_is_named_by_what_must_be_kept(steps, kept) -> None:
+    machine = Recurrence(("x",), tuple(Step(name, expr) for name, expr in steps.items()), ("y",))
+    assert checks.memory(machine) == kept
