@@ -1,0 +1,138 @@
+"""Own data as a problem: windows, parts, domains, and files that are bound to a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weights2code.data import FileSource, file_source, from_file, from_lists
+from weights2code.data.windows import CONTEXT, LONGEST, Piece, cut, divide
+from weights2code.errors import InputError
+
+
+@given(st.integers(1, 400), st.integers(0, 30))
+def test_windows_score_every_position_once(length: int, context: int):
+    context = min(context, length - 1)
+    piece = Piece(0, 100, 100 + length, context)
+    scored = [t for w in cut(piece) for t in range(w.first + w.context, w.last)]
+    assert scored == list(range(100 + context, 100 + length))
+    for window in cut(piece):
+        assert window.last - window.first <= LONGEST
+        assert window.context == min(CONTEXT, window.first + window.context - 100) or window == piece
+
+
+def numbered(lengths: list[int]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Inputs that say which sequence and which position they are."""
+    x = [np.column_stack([np.full(n, i), np.arange(n)]).astype(float) for i, n in enumerate(lengths)]
+    return x, [item[:, 1:] % 7 for item in x]
+
+
+def positions(part) -> set[tuple[float, float]]:
+    return {tuple(row) for row in part.x[part.scored].tolist()}
+
+
+@pytest.mark.parametrize("lengths", [[1500], [40, 900], [12] * 60, [8, 9, 10, 11, 12, 13] * 10 + [200]])
+def test_nothing_that_was_learned_from_is_held_out(lengths: list[int]):
+    parts = divide(*numbered(lengths), seed=0)
+    kept, learned = positions(parts.held_out), positions(parts.training) | positions(parts.validation)
+    assert kept
+    assert not kept & learned
+    assert len(kept | learned) == sum(lengths)
+    again = divide(*numbered(lengths), seed=0)
+    assert np.array_equal(again.training.x, parts.training.x)
+
+
+def test_the_longest_sequences_are_kept_for_the_certificate():
+    parts = divide(*numbered([10] * 30 + [100]), seed=0)
+    assert parts.held_out.lengths.max() == 100
+    assert parts.training.lengths.max() == 10
+
+
+def test_one_long_sequence_has_one_true_start():
+    parts = divide(*numbered([1000]), seed=0)
+    assert (parts.training.given == 0).sum() == 1
+    assert (parts.validation.given == 0).sum() == 1
+    assert parts.held_out.given.tolist() == [CONTEXT]
+    assert parts.held_out.lengths[0] > 150
+
+
+def test_a_large_file_is_thinned():
+    x = np.zeros((400_000, 1))
+    y = (np.arange(400_000) % 2)[:, None].astype(float)
+    parts = divide([x], [y], seed=0)
+    assert len(parts.training) == 8192
+    assert parts.held_out.lengths.sum() < 50_000
+
+
+def test_domains_are_what_the_values_show():
+    rng = np.random.default_rng(0)
+    x = [np.column_stack([rng.integers(0, 2, 30), rng.integers(-3, 4, 30), rng.random(30)]) for _ in range(9)]
+    y = [item[:, 1:2] for item in x]
+    problem = from_lists(x, y, ("a", "b", "c"), ("y",), seed=0)
+    assert [domain.kind for domain in problem.domains] == ["bits", "integers", "reals"]
+    assert (problem.domains[1].low, problem.domains[1].high) == (-3, 3)
+    assert problem.integer_outputs
+    assert problem.reference is None
+
+
+def test_constant_targets_and_too_few_rows_are_refused():
+    x, y = numbered([30])
+    with pytest.raises(InputError, match="'y' is 3 everywhere"):
+        from_lists(x, [np.full((30, 1), 3.0)], ("a", "b"), ("y",), seed=0)
+    with pytest.raises(InputError, match="5 rows .* too few"):
+        from_lists([x[0][:5]], [y[0][:5]], ("a", "b"), ("y",), seed=0)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "log.csv"
+    rows = [f"m{i % 6},{10 - t},{i},{i * 10 + t}" for t in range(10) for i in range(6)]
+    path.write_text("\n".join(["machine,hour,x,y", *rows]))
+    return path
+
+
+def test_rows_become_ordered_sequences(log: Path):
+    problem = from_file(file_source(log, ["x"], ["y"], "machine", "hour"), seed=0)
+    assert problem.name == "log"
+    whole = np.concatenate([problem.training.y, problem.validation.y, problem.held_out.y])  # type: ignore[union-attr]
+    assert whole.shape == (6, 10, 1)
+    assert (np.diff(whole[..., 0], axis=1) == -1).all()
+
+
+def test_times_order_as_times(tmp_path: Path):
+    path = tmp_path / "log.csv"
+    rows = [f"2024-01-{31 - i:02d},{i % 5},{i}" for i in range(30)]
+    path.write_text("\n".join(["day,x,y", *rows]))
+    problem = from_file(file_source(path, ["x"], ["y"], None, "day"), seed=0)
+    start = problem.validation.take(np.flatnonzero(problem.validation.given == 0))
+    assert start.y[0, :3, 0].tolist() == [29, 28, 27]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        ((["x"], ["y"], None, "hour"), "stands twice"),
+        ((["x", "x"], ["y"]), "names 'x' twice"),
+        ((["x", "y"], ["y"]), "an input and a target"),
+        (([""], ["y"]), "names no column"),
+        ((["x"], ["y"], "x"), "one role"),
+        ((["hours"], ["y"]), "did you mean 'hour'"),
+        ((["x"], ["y"], "machin"), "did you mean 'machine'"),
+        ((["x"], ["y"], "hour", "machine"), "no number and no ISO time"),
+    ],
+)
+def test_columns_that_make_no_sense_are_refused(log: Path, arguments: tuple, part: str):
+    with pytest.raises(InputError, match=part):
+        from_file(file_source(log, *arguments), seed=0)
+
+
+def test_a_file_is_bound_by_its_content(log: Path):
+    source = file_source(log, ["x"], ["y"], "machine", "hour")
+    assert FileSource.from_dict(source.to_dict()) == source
+    log.write_text(log.read_text() + "\nm1,99,1,5")
+    with pytest.raises(InputError, match="has changed since the run began"):
+        from_file(source, seed=0)
