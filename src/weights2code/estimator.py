@@ -82,7 +82,8 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
     graph_ : the discrete graph that the program was extracted from.
     equations_ : the lines of the formula.
     attempts_ : what was tried, and why it was not enough.
-    n_features_in_ : number of input columns; feature_names_in_ : their names, if X had any.
+    n_features_in_ : number of input columns.
+    feature_names_in_ : their names, if X had any.
 
     Examples
     --------

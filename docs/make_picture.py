@@ -1,0 +1,195 @@
+"""Draw the picture of the README, one SVG for light pages and one for dark ones, from a real run.
+
+    w2c run parity_last2 --out runs/picture && python docs/make_picture.py runs/picture
+
+Sequences on the left; the discrete graph of the trained model in the middle, with what the output does not
+need greyed; the program and its verdict on the right. All of it is read from the run folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import textwrap
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from weights2code import tasks
+from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode, from_dict, sources
+
+PICTURES = Path(__file__).parent / "pictures"
+PALETTES = {
+    "light": {"card": "#ffffff", "rule": "#d3d9de", "ink": "#1c2127", "muted": "#57606a", "faint": "#8d97a1",
+              "accent": "#1f4e79", "tint": "#e8f0f8", "good": "#1b6440", "badge": "#e3f3ea"},
+    "dark": {"card": "#161b22", "rule": "#3a424c", "ink": "#e4e7ea", "muted": "#a3adb8", "faint": "#77818d",
+             "accent": "#8fbce8", "tint": "#1b2b3d", "good": "#7ccba0", "badge": "#163526"},
+}  # fmt: skip
+WIDTH, HEIGHT, TOP = 980, 318, 52
+SANS = "system-ui, -apple-system, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"
+MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'Liberation Mono', monospace"
+NODE = (104, 36)
+
+
+class Drawing:
+    """Shapes of one palette, in the order in which they are drawn."""
+
+    def __init__(self, palette: dict[str, str]) -> None:
+        self.palette = palette
+        self.parts: list[str] = []
+
+    def text(
+        self, x: float, y: float, text: str, colour: str = "ink", size: float = 13, **other: str
+    ) -> None:
+        style = {"fill": self.palette[colour], "font-size": f"{size:g}", "xml:space": "preserve", **other}
+        fields = " ".join(f'{name.replace("_", "-")}="{value}"' for name, value in style.items())
+        self.parts.append(f'<text x="{x:g}" y="{y:g}" {fields}>{escape(text)}</text>')
+
+    def code(
+        self, x: float, y: float, text: str, colour: str = "ink", size: float = 13, **other: str
+    ) -> None:
+        self.text(x, y, text, colour, size, font_family=MONO, **other)
+
+    def box(
+        self, x: float, y: float, width: float, height: float, fill: str, line: str, dash: str = ""
+    ) -> None:
+        dashes = f' stroke-dasharray="{dash}"' if dash else ""
+        self.parts.append(
+            f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="7" '
+            f'fill="{self.palette[fill]}" stroke="{self.palette[line]}"{dashes}/>'
+        )
+
+    def curve(self, start: tuple[float, float], end: tuple[float, float], live: bool) -> None:
+        (x0, y0), (x1, y1) = start, end
+        middle = (x0 + x1) / 2
+        colour = self.palette["accent" if live else "faint"]
+        dashes = "" if live else ' stroke-dasharray="3 3"'
+        self.parts.append(
+            f'<path d="M{x0:g} {y0:g}C{middle:g} {y0:g} {middle:g} {y1:g} {x1:g} {y1:g}" fill="none" '
+            f'stroke="{colour}" stroke-width="{1.8 if live else 1:g}"{dashes}/>'
+        )
+
+    def arrow(self, x: float, y: float) -> None:
+        points = f"M{x:g} {y - 6:g}l7 6l-7 6"
+        style = f'fill="none" stroke="{self.palette["muted"]}" stroke-width="2" stroke-linecap="round"'
+        self.parts.append(f'<path d="{points}" {style}/>')
+
+    def svg(self, title: str) -> str:
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        head += f'width="{WIDTH}" height="{HEIGHT}" font-family="{SANS}" role="img">'
+        return "\n".join((head, f"<title>{escape(title)}</title>", *self.parts, "</svg>")) + "\n"
+
+
+def panel(drawing: Drawing, x: float, width: float, title: str, hint: str) -> None:
+    drawing.box(x, 1, width, HEIGHT - 2, "card", "rule")
+    drawing.text(x + 16, 27, title, size=15, font_weight="600")
+    if hint:
+        drawing.text(x + 16, HEIGHT - 16, hint, "muted", 12)
+
+
+def sequences(drawing: Drawing, x: float, name: str, count: int = 4, length: int = 8) -> None:
+    """Some sequences of the task: inputs above outputs."""
+    inputs, outputs = tasks.get(name).sample(count, length=length, seed=3)
+    for row in range(count):
+        y = TOP + 18 + 54 * row
+        for label, values, colour, down in (("x", inputs, "ink", 0), ("y", outputs, "accent", 18)):
+            drawing.code(x + 16, y + down, label, "muted")
+            for column, value in enumerate(values[row, :, 0]):
+                drawing.code(x + 42 + 18 * column, y + down, f"{value:g}", colour)
+
+
+def label(node: Any, graph: DiscreteGraph) -> tuple[str, str]:
+    """What a node is, in two lines."""
+    if isinstance(node, ChannelNode):
+        return node.label, "input"
+    if isinstance(node, RouterNode):
+        source = graph.nodes[node.reads["value"]]
+        read = source.label if isinstance(source, ChannelNode) else source.name
+        return f"{read}[t-{node.offset}]" if node.offset else read, "attention"
+    return node.name.split("_", 1)[1], "sub-MLP"
+
+
+#: Rows of each column: places that keep edges clear of nodes, for live nodes first.
+ROWS = {ChannelNode: (60, 150), RouterNode: (0, 176), OperatorNode: (106, 196)}
+
+
+def network(drawing: Drawing, left: float, graph: DiscreteGraph) -> None:
+    """The graph in columns: channels, heads, sub-MLPs, output."""
+    live = set(graph.live())
+    places: dict[int, tuple[float, float]] = {}
+    for column, (kind, rows) in enumerate(ROWS.items()):
+        members = [index for index, node in enumerate(graph.nodes) if isinstance(node, kind)]
+        members.sort(key=lambda index: index not in live)
+        for index, row in zip(members, rows, strict=True):
+            places[index] = left + 16 + 128 * column, TOP + row
+    out = left + 16 + 128 * 3, TOP + 62
+    used = {int(index) for row in graph.head[:, :-1] for index in row.nonzero()[0]}
+    edges = [(source, index) for index, node in enumerate(graph.nodes) for source in sources(node)]
+    for source, index in sorted(set(edges), key=lambda edge: edge[1] in live):
+        drawing.curve(_right(places[source]), _left(places[index]), index in live)
+    for index in sorted(used):
+        drawing.curve(_right(places[index]), (out[0], out[1] + NODE[1] / 2), True)
+    for index, (x, y) in places.items():
+        _node(drawing, x, y, NODE[0], label(graph.nodes[index], graph), index in live)
+    _node(drawing, *out, 62, ("y", "output"), True)
+
+
+def _node(drawing: Drawing, x: float, y: float, width: float, lines: tuple[str, str], live: bool) -> None:
+    drawing.box(x, y, width, NODE[1], *(("tint", "accent") if live else ("card", "faint", "3 3")))
+    middle = {"text_anchor": "middle"}
+    drawing.code(x + width / 2, y + 16, lines[0], "ink" if live else "faint", 11.5, **middle)
+    drawing.text(x + width / 2, y + 29, lines[1], "muted" if live else "faint", 10.5, **middle)
+
+
+def _right(place: tuple[float, float]) -> tuple[float, float]:
+    return place[0] + NODE[0], place[1] + NODE[1] / 2
+
+
+def _left(place: tuple[float, float]) -> tuple[float, float]:
+    return place[0], place[1] + NODE[1] / 2
+
+
+def program(drawing: Drawing, x: float, certificate: dict[str, Any], source: str) -> None:
+    """The formula, the loop of the program, and what is known about it."""
+    drawing.code(x + 16, TOP + 14, certificate["formula"].splitlines()[-1], "accent", 14, font_weight="600")
+    lines = source.rstrip().splitlines()
+    first = next(i for i, line in enumerate(lines) if line.lstrip().startswith("for t in range"))
+    for row, line in enumerate(lines[first:]):
+        drawing.code(x + 16, TOP + 44 + 19 * row, line[4:], size=12)
+    y = TOP + 106
+    drawing.box(x + 16, y, 66, 24, "badge", "good")
+    drawing.text(
+        x + 49, y + 16.5, certificate["verdict"], "good", 13, text_anchor="middle", font_weight="600"
+    )
+    for row, line in enumerate(textwrap.wrap(certificate["explanation"].split(" It was also")[0], 38)[:7]):
+        drawing.text(x + 16, y + 44 + 16.5 * row, line, "muted", 12)
+
+
+def draw(folder: Path, palette: dict[str, str]) -> str:
+    """The picture of a run folder."""
+    graph = from_dict(json.loads((folder / "graph.json").read_text(encoding="utf-8")))
+    certificate = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
+    name = certificate["program"]["name"]
+    drawing = Drawing(palette)
+    panel(drawing, 1, 194, "Sequences", f"the task {name}")
+    panel(drawing, 215, 480, "Discrete Transformer", "grey: what the output does not need")
+    panel(drawing, 715, 264, "Program, certified", "")
+    sequences(drawing, 1, name)
+    network(drawing, 215, graph)
+    program(drawing, 715, certificate, (folder / "program.py").read_text(encoding="utf-8"))
+    for x in (201, 701):
+        drawing.arrow(x, HEIGHT / 2)
+    return drawing.svg(f"{name}: sequences, the trained model as a discrete graph, the certified program")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("folder", type=Path, help="run folder of a task with one input and one output")
+    options = parser.parse_args()
+    PICTURES.mkdir(exist_ok=True)
+    for name, palette in PALETTES.items():
+        (PICTURES / f"pipeline-{name}.svg").write_text(draw(options.folder, palette), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""Make the pages of results, the gallery and the table in the README from what the benchmarks measured.
+
+    python docs/make_results.py            writes docs/results/, docs/gallery/ and the block in README.md
+    python docs/make_results.py --check    says what is out of date, and exits with 1 if anything is
+
+No number in those places is typed by hand: all come from the JSON files under benchmarks/*/results/, and a
+suite that was not measured yet says so, with the command that measures it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import result_pages as pages
+from suite_results import Suite
+
+ROOT = Path(__file__).resolve().parent.parent
+BEGIN = "<!-- results: written by docs/make_results.py -->"
+END = "<!-- end of results -->"
+
+
+def read(path: str) -> Any:
+    """A JSON file of the benchmarks, or None if it was not measured yet."""
+    file = ROOT / "benchmarks" / path
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+
+
+def texts(root: Path = ROOT) -> dict[str, str]:
+    """Every generated file, by its path from the root."""
+    suites = {name: Suite.read(name, read(f"suites/results/{name}.json")) for name in ("mips", "paper")}
+    own = read("own_data/results/own_data.json")
+    symbolic = read("symbolic_regression/results/results.json")
+    speed = [read(f"training/results/speed_{device}.json") for device in ("cpu", "cuda")]
+    solved = pages.gallery_entries(suites.values())
+    made = {
+        "docs/results/index.md": pages.index(suites, own, symbolic, speed),
+        "docs/results/mips.md": pages.mips(suites["mips"]),
+        "docs/results/paper.md": pages.paper(suites["paper"]),
+        "docs/results/failures.md": pages.failures(suites, own),
+        "docs/results/own_data.md": pages.own_data(own),
+        "docs/results/symbolic_regression.md": pages.symbolic_regression(symbolic),
+        "docs/results/speed.md": pages.speed(speed),
+        "docs/gallery/index.md": pages.gallery(solved),
+    }
+    made |= {f"docs/gallery/{entry.name}.py": entry.source for entry in solved if entry.source}
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    made["README.md"] = filled(readme, pages.summary_table(suites, own, symbolic, speed, "docs/results/"))
+    return made
+
+
+def filled(text: str, table: str) -> str:
+    """The text with the table between the two markers."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise SystemExit(f"README.md needs the lines {BEGIN} and {END}, in this order.")
+    return f"{before}{begin}\n{table}\n{end}{after}"
+
+
+def out_of_date(root: Path = ROOT) -> list[str]:
+    """Paths of generated files that are missing, different, or left over."""
+    made = texts(root)
+    kept = {path for path in made if (root / path).exists()}
+    wrong = [path for path in made if path not in kept]
+    wrong += [path for path in kept if (root / path).read_text(encoding="utf-8") != made[path]]
+    return sorted(wrong + [path for path in _present(root) if path not in made])
+
+
+def _present(root: Path) -> list[str]:
+    found = [*(root / "docs/results").glob("*"), *(root / "docs/gallery").glob("*")]
+    return [path.relative_to(root).as_posix() for path in found if path.is_file()]
+
+
+def write(root: Path = ROOT) -> list[str]:
+    """Write what is out of date, remove what is left over; the paths that changed."""
+    made = texts(root)
+    changed = out_of_date(root)
+    for path in changed:
+        file = root / path
+        if path not in made:
+            file.unlink()
+            continue
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(made[path], encoding="utf-8")
+    return changed
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if out of date")
+    options = parser.parse_args()
+    changed = out_of_date() if options.check else write()
+    word = "out of date" if options.check else "written"
+    print("\n".join(f"{path}: {word}" for path in changed) or "everything is up to date")
+    return int(options.check and bool(changed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
