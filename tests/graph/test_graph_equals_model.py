@@ -70,7 +70,7 @@ def autoregressive(inputs: int, outputs: int) -> Layout:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("layers", [1, 2])
 def test_a_head_of_every_kind(kind: str, layers: int):
-    architecture = Architecture(channels=2, layers=layers, submlps=1, hidden=4, window=4, **{kind: 2})
+    architecture = Architecture(channels=2, layers=layers, submlps=1, hidden=4, window=4, **{kind: 2})  # type: ignore[arg-type]
     agree(random_model(architecture), tagging(2, 1), problem_of(2, 1))
 
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 
 from weights2code.data import Problem
+from weights2code.errors import NotExtracted
 from weights2code.explain.explanation import ExplainedGraph
 from weights2code.explain.operators import node_variable
 from weights2code.explain.routing import (
     EqualityRetrieval,
     FixedOffset,
+    Nothing,
     PrefixAggregate,
     WindowedExtremum,
 )
 from weights2code.graph import ChannelNode, OperatorNode, RouterNode
-from weights2code.language import Const, Var
+from weights2code.language import Const, Expr, Var, op
 from weights2code.program.assembly import equality_factor
 from weights2code.program.raw_nodes import RawNode, RawProgram
 from weights2code.program.raw_source import raw_source
@@ -26,37 +29,22 @@ def raw_program(explained: ExplainedGraph, problem: Problem) -> RawProgram:
     """Raw nodes in the user's units; integer outputs are rounded before they are fed back."""
     graph = explained.graph
     units = graph.units()
-    names = [node.name for node in graph.nodes]
-    nodes: list[RawNode] = []
     if graph.layout.name == "concat":
-        nodes, names = _tokens(explained, names)
-    nodes += [
-        _raw_node(explained, index, names)
-        for index in _needed(explained)
-        if graph.layout.name != "concat" or not isinstance(graph.nodes[index], ChannelNode)
-    ]
+        tokens = _Tokens(explained)
+        live_head = np.flatnonzero(np.any(graph.head[:, :-1] != 0, axis=0))
+        names = {int(index): tokens.name(int(index), 0) for index in live_head}
+        nodes = tokens.nodes
+    else:
+        own = [node.name for node in graph.nodes]
+        nodes = [node for index in _needed(explained) for node in _raw_nodes(explained, index, own)]
+        names = dict(enumerate(own))
     scales = graph.layout.output_scales
     head = tuple(
-        {names[index]: float(row[index] * scale / units[index]) for index in np.flatnonzero(row[:-1])}
+        {names[int(index)]: float(row[index] * scale / units[index]) for index in np.flatnonzero(row[:-1])}
         for row, scale in zip(graph.head, scales, strict=True)
     )
     bias = tuple(float(row[-1] * scale) for row, scale in zip(graph.head, scales, strict=True))
     return RawProgram(problem.name, tuple(nodes), head, bias, problem.integer_outputs)
-
-
-def _tokens(explained: ExplainedGraph, names: list[str]) -> tuple[list[RawNode], list[str]]:
-    """In one sequence of inputs and outputs a channel holds y[t-1] at the place where y[t] is computed, and
-    the inputs lie a whole length further back: two nodes for each channel."""
-    graph = explained.graph
-    nodes = [
-        RawNode(f"V{column}_input", "input", column=column, comment=name)
-        for column, name in enumerate(graph.inputs)
-    ]
-    names = list(names)
-    for output, name in enumerate(graph.outputs):
-        names[output] = f"V{output}_output"
-        nodes.append(RawNode(names[output], "input", output=output, comment=f"{name}[t-1]"))
-    return nodes, names
 
 
 def raw_program_source(explained: ExplainedGraph, problem: Problem) -> str:
@@ -66,9 +54,7 @@ def raw_program_source(explained: ExplainedGraph, problem: Problem) -> str:
 
 def _needed(explained: ExplainedGraph) -> list[int]:
     """Live nodes, and all input columns, so that the listing reads the whole sequence."""
-    graph = explained.graph
-    columns = graph.layout.channels if graph.layout.name == "concat" else len(graph.inputs)
-    return sorted({*range(columns), *explained.live})
+    return sorted({*range(len(explained.graph.inputs)), *explained.live})
 
 
 def _raw_nodes(explained: ExplainedGraph, index: int, names: list[str]) -> list[RawNode]:
@@ -87,7 +73,7 @@ def _raw_node(explained: ExplainedGraph, index: int, names: list[str]) -> RawNod
     node, unit = graph.nodes[index], float(graph.units()[index])
     if isinstance(node, ChannelNode):
         past = index - len(graph.inputs)
-        if past < 0 or graph.layout.name == "concat":  # in `concat` the sequence is the tokens themselves
+        if past < 0:
             return RawNode(node.name, "input", column=index, comment=node.label)
         return RawNode(node.name, "input", output=past, start=node.start * unit, comment=node.label)
     if isinstance(node, OperatorNode):
@@ -97,11 +83,8 @@ def _raw_node(explained: ExplainedGraph, index: int, names: list[str]) -> RawNod
         return RawNode(node.name, "formula", formula=formula, comment=comment)
     hypothesis, value = explained.routers[index].hypothesis, names[node.reads["value"]]
     if isinstance(hypothesis, FixedOffset):
-        start, offset = hypothesis.start * unit, hypothesis.offset
-        if graph.layout.name == "concat" and offset >= graph.length - 1:
-            offset -= graph.length - 1
-            value = f"V{node.reads['value']}_input"
-        return RawNode(node.name, "offset", (value,), offset=offset, start=start)
+        start = hypothesis.start * unit
+        return RawNode(node.name, "offset", (value,), offset=hypothesis.offset, start=start)
     if isinstance(hypothesis, WindowedExtremum):
         window, largest = hypothesis.window, hypothesis.largest
         return RawNode(node.name, "extremum", (value,), window=window, largest=largest)
@@ -111,3 +94,65 @@ def _raw_node(explained: ExplainedGraph, index: int, names: list[str]) -> RawNod
         reads = (names[node.reads["key"]], value, names[node.reads["query"]])
         return RawNode(node.name, "retrieval", reads, offset=hypothesis.gap)
     return RawNode(node.name, "formula", formula=Const(node.start * unit), comment="Nothing (null slot)")
+
+
+class _Tokens:
+    """The listing of one sequence of inputs and outputs, re-indexed, so that it runs free at any length.
+
+    A channel holds y[t-1] at the place where y[t] is computed, and the inputs lie a whole length further
+    back: what a token is depends on how far back it lies, so lags are followed down to the channels.
+    """
+
+    def __init__(self, explained: ExplainedGraph) -> None:
+        self.explained = explained
+        graph = explained.graph
+        self.nodes = [
+            RawNode(f"V{column}_input", "input", column=column, comment=name)
+            for column, name in enumerate(graph.inputs)
+        ]
+        self.nodes += [
+            RawNode(f"V{output}_output", "input", output=output, comment=f"{name}[t-1]")
+            for output, name in enumerate(graph.outputs)
+        ]
+
+    def name(self, index: int, offset: int) -> str:
+        """The name of a node's value `offset` tokens back; what it needs is listed before."""
+        graph = self.explained.graph
+        node = graph.nodes[index]
+        own = f"{node.name}_{offset}" if offset else node.name
+        if isinstance(node, ChannelNode):
+            return self._channel(index, offset)
+        if isinstance(node, OperatorNode):
+            fit = self.explained.operators[index]
+            reads = {node_variable(o): Var(self.name(o, offset)) for o in fit.operands}
+            comment = "" if fit.kind == "formula" else f"faithful {fit.kind}, not a formula"
+            return self._add(RawNode(own, "formula", formula=fit.formula.substitute(reads), comment=comment))
+        hypothesis, source = self.explained.routers[index].hypothesis, node.reads["value"]
+        if isinstance(hypothesis, FixedOffset):
+            found = self.name(source, offset + hypothesis.offset)
+            return self._add(RawNode(own, "formula", formula=Var(found), comment=hypothesis.describe()))
+        if isinstance(hypothesis, WindowedExtremum) and hypothesis.window is not None:
+            values: list[Expr] = [Var(self.name(source, offset + step)) for step in range(hypothesis.window)]
+            best = reduce(lambda a, b: op("max" if hypothesis.largest else "min", a, b), values)
+            return self._add(RawNode(own, "formula", formula=best, comment=hypothesis.describe()))
+        if isinstance(hypothesis, Nothing):
+            start = Const(hypothesis.start * float(graph.units()[index]))
+            return self._add(RawNode(own, "formula", formula=start, comment=hypothesis.describe()))
+        raise NotExtracted(f"{node.name} goes over tokens of inputs and outputs alike.")
+
+    def _channel(self, channel: int, offset: int) -> str:
+        graph = self.explained.graph
+        lag = offset - (graph.length - 1)
+        place, count = ("input", len(graph.inputs)) if lag >= 0 else ("output", len(graph.outputs))
+        lag = lag if lag >= 0 else offset
+        if channel >= count:  # a token is as wide as the wider of both, the rest of it is zero
+            return self._add(RawNode(f"V{channel}_{place}", "formula", formula=Const(0)))
+        base = f"V{channel}_{place}"
+        if not lag:
+            return base
+        return self._add(RawNode(f"{base}_{lag}", "offset", (base,), offset=lag))
+
+    def _add(self, node: RawNode) -> str:
+        if all(other.name != node.name for other in self.nodes):
+            self.nodes.append(node)
+        return node.name

@@ -1,0 +1,132 @@
+"""`program_raw.py` of a graph: the text, its interpreter and the free-running recurrence agree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from weights2code.data import Layout
+from weights2code.program import raw_source, run_program
+from weights2code.program.raw_program import raw_program, raw_program_source
+
+
+def parity(builder):
+    made = builder()
+    made.output({made.operator("distance", 0, made.lag(0, 1)): 1.0})
+    return made
+
+
+def scaled_dynamics(builder):
+    made = builder(layout=Layout("autoregressive", (2.0,), (8.0,)))
+    made.start(1, 0.5)
+    made.output({0: 0.25, 1: 0.5, made.lag(1, 1, 0.5): -0.25, made.lag(0, 2, 1.5): 0.125}, 0.5)
+    return made
+
+
+def two_outputs(builder):
+    made = builder(("a", "b"), ("y", "z"), Layout("autoregressive", (1.0, 1.0), (1.0, 1.0)))
+    made.output({0: 1.0, 3: 0.5, made.head("mean", 1): 1.0})
+    made.output(
+        {made.operator("minimum", 0, 2): 1.0, made.head("max", 1): 1.0, made.extremum(1, 2, False): 1.0}
+    )
+    return made
+
+
+def aggregates(builder):
+    made = builder()
+    operator = made.operator("opposite", 0, 0)
+    weights = {made.head(kind, operator): 1.0 for kind in ("sum", "mean", "min")}
+    made.output({**weights, made.lag(operator, 1): 2.0, made.lag(0, None, 0.75): 1.0})
+    return made
+
+
+def lookup(builder):
+    made = builder(("key", "value", "query"), layout=Layout("tagging", (4.0, 1.0, 1.0), (1.0,)))
+    made.output({made.lookup(2, 0, 1): 1.0})
+    return made
+
+
+def tokens(builder):
+    made = builder(layout=Layout("concat", (4.0,), (4.0,), 3))
+    operator = made.operator("distance", made.lag(0, 9), 0)
+    inner = made.operator("opposite", 0, 0)
+    made.output(
+        {operator: 0.25, made.lag(operator, 1): 0.25, made.lag(inner, 10): 0.5, made.extremum(0, 2): 0.25}
+    )
+    return made
+
+
+def wide_tokens(builder):
+    made = builder(("a", "b"), ("y",), Layout("concat", (4.0, 4.0), (4.0,), 3))
+    made.output({0: 0.5, 1: 2.0, made.lag(0, 9): 1.0, made.lag(1, 10): 1.0})
+    return made
+
+
+GRAPHS = (parity, scaled_dynamics, two_outputs, aggregates, lookup, tokens, wide_tokens)
+
+
+@pytest.mark.parametrize("make", GRAPHS)
+def test_the_text_is_the_interpreter_is_the_recurrence(builder, integers_of, make):
+    made = make(builder)
+    x = integers_of(len(made.inputs), low=-2)
+    y = integers_of(len(made.outputs), 1)
+    sequences = made.sequences(x, y)
+    explained = made.explained(sequences)
+    problem = made.problem(x, 0.5 * y)  # real outputs: nothing is rounded on its way back
+    listing = raw_program(explained, problem)
+    text = raw_program_source(explained, problem)
+    assert text == raw_source(listing)
+    fresh = integers_of(len(made.inputs), seed=5, low=-2, count=4)
+    answers = run_program(text, [item[:, 0] if item.shape[1] == 1 else item for item in fresh])
+    recurrence = made.assembly(sequences).compose()
+    # before the first scored position tokens are not yet what they are later
+    first = made.layout.first_scored
+    for item, answer in zip(fresh, answers, strict=True):
+        interpreted = listing.run(item)
+        assert np.allclose(np.reshape(answer, interpreted.shape), interpreted, rtol=1e-12)
+        if make not in (tokens, wide_tokens):
+            assert np.allclose(interpreted, recurrence.run(item[None])[0], atol=1e-9)
+        else:
+            begun = np.vstack([interpreted[:first], np.zeros((len(item) - first, 1))])[None]
+            own = recurrence.run(item[None], begun, first)[0]
+            assert np.allclose(interpreted[first:], own[first:], atol=1e-9)
+
+
+@pytest.mark.parametrize("make", GRAPHS)
+def test_one_step_of_the_listing_is_the_graph(builder, integers_of, make):
+    """Fed with its own outputs, the graph must reproduce them: the listing runs it free."""
+    made = make(builder)
+    x = integers_of(len(made.inputs), low=-2)
+    sequences = made.sequences(x, integers_of(len(made.outputs), 1))
+    listing = raw_program(made.explained(sequences), made.problem(x, 0.5 * sequences.y))
+    own = np.stack([listing.run(item) for item in x[:5]])
+    again = made.graph().run(made.sequences(x[:5], own))
+    first = made.layout.first_scored
+    assert np.allclose(again[:, first:], own[:, first:], atol=1e-9)
+
+
+def test_whole_outputs_are_rounded_on_their_way_back(builder, integers_of):
+    made = builder(layout=Layout("autoregressive", (1.0,), (1.0,)))
+    made.output({0: 1.0, 1: 0.999})
+    x = integers_of(1)
+    problem = made.problem(x, np.cumsum(x, 1))
+    listing = raw_program(made.explained(problem.validation), problem)
+    assert listing.round_feedback
+    assert np.array_equal(np.round(listing.run(x[0])), np.cumsum(x[0], 0))
+
+
+def test_nodes_that_nothing_reads_are_left_out_and_columns_stay(builder, integers_of):
+    made = builder(("a", "b"), layout=Layout("tagging", (1.0, 1.0), (1.0,)))
+    made.lag(1, 1)
+    made.output({0: 1.0})
+    problem = made.problem(integers_of(2), integers_of(1))
+    listing = raw_program(made.explained(problem.validation), problem)
+    assert [node.name for node in listing.nodes] == ["V0_input", "V1_input"]
+
+
+def test_a_fallback_says_that_it_is_none(builder, integers_of):
+    made = parity(builder)
+    fit = made.formulas[2]
+    made.formulas[2] = type(fit)(fit.operands, fit.formula, (), "table", 0.0, 1e-9)
+    problem = made.problem(integers_of(1), integers_of(1))
+    assert "faithful table, not a formula" in raw_program_source(made.explained(problem.validation), problem)
