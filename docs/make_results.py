@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import benchmark_pages as other
 import result_pages as pages
 from suite_results import Suite
 
@@ -29,26 +30,36 @@ def read(path: str) -> Any:
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
 
 
+def measured() -> pages.Measured:
+    """Everything that the benchmarks left."""
+    return pages.Measured(
+        {name: Suite.read(name, read(f"suites/results/{name}.json")) for name in ("mips", "paper")},
+        read("own_data/results/own_data.json"),
+        read("own_data/results/operon.json"),
+        read("random_programs/results/random_programs_0.json"),
+        read("symbolic_regression/results/results.json"),
+        tuple(read(f"training/results/speed_{device}.json") for device in ("cpu", "cuda")),
+    )
+
+
 def texts(root: Path = ROOT) -> dict[str, str]:
     """Every generated file, by its path from the root."""
-    suites = {name: Suite.read(name, read(f"suites/results/{name}.json")) for name in ("mips", "paper")}
-    own = read("own_data/results/own_data.json")
-    symbolic = read("symbolic_regression/results/results.json")
-    speed = [read(f"training/results/speed_{device}.json") for device in ("cpu", "cuda")]
-    solved = pages.gallery_entries(suites.values())
+    found = measured()
+    solved = pages.gallery_entries(found.suites.values())
     made = {
-        "docs/results/index.md": pages.index(suites, own, symbolic, speed),
-        "docs/results/mips.md": pages.mips(suites["mips"]),
-        "docs/results/paper.md": pages.paper(suites["paper"]),
-        "docs/results/failures.md": pages.failures(suites, own),
-        "docs/results/own_data.md": pages.own_data(own),
-        "docs/results/symbolic_regression.md": pages.symbolic_regression(symbolic),
-        "docs/results/speed.md": pages.speed(speed),
+        "docs/results/index.md": pages.index(found),
+        "docs/results/mips.md": pages.mips(found.suites["mips"]),
+        "docs/results/paper.md": pages.paper(found.suites["paper"]),
+        "docs/results/failures.md": pages.failures(found.suites, found.own),
+        "docs/results/random_programs.md": other.random_programs(found.random),
+        "docs/results/own_data.md": other.own_data(found.own, found.operon),
+        "docs/results/symbolic_regression.md": other.symbolic_regression(found.symbolic),
+        "docs/results/speed.md": other.speed(found.speed),
         "docs/gallery/index.md": pages.gallery(solved),
     }
     made |= {f"docs/gallery/{entry.name}.py": entry.source for entry in solved if entry.source}
     readme = (root / "README.md").read_text(encoding="utf-8")
-    made["README.md"] = filled(readme, pages.summary_table(suites, own, symbolic, speed, "docs/results/"))
+    made["README.md"] = filled(readme, pages.summary_table(found, "docs/results/"))
     return made
 
 

@@ -1,46 +1,21 @@
-"""The text of each page of results, in Markdown, from what was measured."""
+"""The text of the pages about the suites: tables, failures, gallery, and the summary."""
 
 from __future__ import annotations
 
 import csv
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
-from typing import Any
 
+from benchmark_pages import Row, fastest, operon_counts, own_counts, symbolic_groups
+from page_text import code, page, table, unmeasured, yes
 from suite_results import LIMITS, Failure, Suite, TaskResult, failure, formula, nearest
 from weights2code import tasks
 
 DATA = Path(__file__).parent / "data"
-MADE = "<!-- made by docs/make_results.py: do not edit -->"
 SWEEP = "python benchmarks/suites/sweep.py --suite {0} --seeds 0,1,2 --out benchmarks/suites/results/{0}.json"
-OWN = "python benchmarks/own_data/run.py"
-
-
-def page(title: str, *parts: str) -> str:
-    return "\n\n".join((MADE, f"# {title}", *(part for part in parts if part))) + "\n"
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    lines += ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |" for row in rows]
-    return "\n".join(lines)
-
-
-def code(text: str | None) -> str:
-    """Formulas in a table cell, one line each."""
-    return "<br>".join(f"`{line}`" for line in (text or "").splitlines()) or "-"
-
-
-def unmeasured(command: str) -> str:
-    return f"Not measured yet. The command is:\n\n```\n{command}\n```"
-
-
-def yes(condition: bool) -> str:
-    return "yes" if condition else "no"
 
 
 # -- suites -------------------------------------------------------------------------------------------------
@@ -100,12 +75,17 @@ def mips(suite: Suite) -> str:
     )
 
 
+def paper_table() -> dict[str, dict[str, str]]:
+    """The paper's Table 1, by task."""
+    with open(DATA / "paper_table1.csv", newline="", encoding="utf-8") as file:
+        return {row["task"]: row for row in csv.DictReader(file)}
+
+
 def paper(suite: Suite) -> str:
     title = "The paper's 29 tasks"
     if not suite.measured:
         return page(title, unmeasured(SWEEP.format("paper")))
-    with open(DATA / "paper_table1.csv", newline="", encoding="utf-8") as file:
-        reported = {row["task"]: row for row in csv.DictReader(file)}
+    reported = paper_table()
     rows = [
         (f"`{t.name}`", f"{t.solved}/{len(t.runs)}", t.verdict, f"{t.seconds:.1f}",
          code(t.shown["formula"]) if t.shown else "-",
@@ -123,7 +103,7 @@ def paper(suite: Suite) -> str:
     )
 
 
-def failures(suites: dict[str, Suite], own: list[dict[str, Any]] | None) -> str:
+def failures(suites: dict[str, Suite], own: list[Row] | None) -> str:
     rows: list[tuple[str, ...]] = []
     for suite in suites.values():
         for task in suite.tasks:
@@ -219,170 +199,70 @@ def gallery(entries: list[Entry]) -> str:
     )
 
 
-# -- other benchmarks ---------------------------------------------------------------------------------------
-
-
-def own_data(rows: list[dict[str, Any]] | None) -> str:
-    if not rows:
-        return page("Own data", unmeasured(OWN))
-    parts = []
-    for title, hard in (("Simple files", False), ("Harder files", True)):
-        chosen = [row for row in rows if row["hard"] == hard]
-        cells = [
-            (row["name"], row["field"], yes(row["exact"]), row["verdict"], f"{row['seconds']:.1f}",
-             code(row["formula"]))
-            for row in chosen
-        ]  # fmt: skip
-        exact, seconds = _own_counts(chosen)
-        parts += [
-            f"## {title}",
-            f"{exact} of {len(chosen)} exact, median {seconds:.1f} s.",
-            table(("file", "field", "exact", "verdict", "seconds", "program"), cells),
-        ]
-    return page(
-        "Own data",
-        "CSV files of our own invention from different fields, none of them a built-in task. *Exact*: the "
-        "program equals the machine behind the file, free-running on fresh inputs at four times the training "
-        f"length. The fit sees the file and nothing else. Measured by `{OWN}`; seconds are wall time on a "
-        "machine that was shared with other work.",
-        *parts,
-    )
-
-
-def _own_counts(rows: list[dict[str, Any]]) -> tuple[int, float]:
-    return sum(row["exact"] for row in rows), median(row["seconds"] for row in rows)
-
-
-def symbolic_groups(data: dict[str, Any]) -> list[tuple[str, str, int, int, int, float]]:
-    """(group, engine, found, held, of, median seconds), in the order of the file."""
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for outcome in data["outcomes"]:
-        groups.setdefault((outcome["group"], outcome["engine"]), []).append(outcome)
-    return [
-        (group, engine, sum(o["success"] for o in found), sum(o["law"] for o in found), len(found),
-         median(o["seconds"] for o in found))
-        for (group, engine), found in groups.items()
-    ]  # fmt: skip
-
-
-def symbolic_regression(data: dict[str, Any] | None) -> str:
-    title = "Symbolic regression by itself"
-    if not data:
-        return page(title, unmeasured("python benchmarks/symbolic_regression/run.py"))
-    rows = [
-        (group, engine, f"{found}/{of}", f"{held}/{of}", f"{seconds:.2f}")
-        for group, engine, found, held, of, seconds in sorted(symbolic_groups(data), key=lambda row: row[:2])
-    ]
-    kinds = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
-    return page(
-        title,
-        "Functions with a known formula: how often each engine finds one that is right on the data, and one "
-        "that still holds on a domain twice as wide. *noisy told*: with noise whose size is told; *trees*: "
-        "random formulas.",
-        table(("group", "engine", "right", "holds beyond", "median seconds"), rows),
-        f"Measured by `{data['command']}` ({kinds}).",
-    )
-
-
-def speed(runs: list[dict[str, Any] | None]) -> str:
-    measured = [run for run in runs if run]
-    if not measured:
-        return page("Training speed", unmeasured("python benchmarks/training/speed.py"))
-    parts = []
-    for run in measured:
-        parts.append(f"## {run['device']}")
-        for comparison in run["comparisons"]:
-            case = comparison["case"]
-            rows = [
-                (r["run"], f"{r['ms_per_step']:.2f}", f"{r['member_steps_per_second']:.0f}",
-                 f"{r['times_plain']:.1f}")
-                for r in comparison["rows"]
-            ]  # fmt: skip
-            parts += [
-                f"{comparison['label'].capitalize()}, batch {case['batch']}, length {case['length']}:",
-                table(("run", "ms a step", "member-steps a second", "times plain"), rows),
-            ]
-        parts.append(f"Measured by `{run['command']}` with PyTorch {run['torch']}.")
-    return page(
-        "Training speed",
-        "Many restarts train as one batched program. *Plain* is one model written as a textbook would, with "
-        "the same outputs and gradients; *batched N* trains N members in one step, *times plain* compares "
-        "member-steps a second.",
-        *parts,
-    )
-
-
-def fastest(run: dict[str, Any]) -> float:
-    """Member-steps a second against the plain loop, the best over all comparisons."""
-    return max(row["times_plain"] for comparison in run["comparisons"] for row in comparison["rows"])
-
-
 # -- summary ------------------------------------------------------------------------------------------------
 
 
-def summary_table(
-    suites: dict[str, Suite],
-    own: list[dict[str, Any]] | None,
-    symbolic: dict[str, Any] | None,
-    speeds: list[dict[str, Any] | None],
-    folder: str,
-) -> str:
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """All that the benchmarks left; what was not measured yet is None or empty."""
+
+    suites: dict[str, Suite]
+    own: list[Row] | None
+    operon: list[Row] | None
+    random: Row | None
+    symbolic: Row | None
+    speed: tuple[Row | None, ...]
+
+
+def summary_table(found: Measured, folder: str) -> str:
     """What was measured, a line each; also the block in the README."""
-    rows: list[tuple[str, str, str]] = []
-    exact, discrete = _paper_exact()
-    beside = {"mips": f"MIPS: {len(mips_solved())} of 62"}
-    beside["paper"] = f"the paper: accuracy 1.00 on {exact} of {discrete} discrete tasks"
-    for name, suite in suites.items():
-        text = "not measured yet"
-        if suite.measured:
-            solved, proved = suite.count("solved"), suite.count("proved")
-            runs = f"by each of {len(suite.seeds)} seeds" if len(suite.seeds) > 1 else "with one seed"
-            text = (
-                f"{solved[0]} of {len(suite.tasks)} solved {runs}, {proved[0]} proved; "
-                f"median {suite.seconds:.0f} s"
-            )
-        title = {"mips": "the 62 tasks of MIPS", "paper": "the paper's 29 tasks"}[name]
-        rows.append((f"[{title}]({folder}{name}.md)", text, beside[name]))
-    if own:
-        parts = []
-        for word, hard in (("simple", False), ("harder", True)):
-            chosen = [row for row in own if row["hard"] == hard]
-            exact, seconds = _own_counts(chosen)
-            parts.append(f"{exact} of {len(chosen)} {word} files exact, median {seconds:.0f} s")
-        rows.append((f"[own data]({folder}own_data.md)", "; ".join(parts), ""))
-    if symbolic:
-        clean = {engine: (held, of) for group, engine, _, held, of, _ in symbolic_groups(symbolic)
-                 if group == "clean"}  # fmt: skip
-        held, of = clean.pop("native")
-        others = "; ".join(f"{engine}: {n} of {m}" for engine, (n, m) in clean.items())
+    rows = [_suite_line(suite, folder) for suite in found.suites.values()]
+    for word, hard in (("simple", False), ("harder", True)):
+        chosen = [row for row in found.own or () if row["hard"] == hard]
+        if chosen:
+            exact, seconds = own_counts(chosen)
+            link = f"[own data]({folder}own_data.md), {word} files"
+            text = f"{exact} of {len(chosen)} exact; median {seconds:.0f} s"
+            rows.append((link, text, operon_counts(chosen, found.operon).rstrip(".")))
+    if found.random:
+        link = f"[random programs]({folder}random_programs.md)"
+        counts = found.random["summary"]
+        text = f"{counts['solved']} of {counts['runs']} recovered, {counts['proved']} proved"
+        rows.append((link, text, ""))
+    if found.symbolic:
+        groups = symbolic_groups(found.symbolic)
+        clean = {engine: f"{held} of {of}" for group, engine, _, held, of, _ in groups if group == "clean"}
         link = f"[symbolic regression alone]({folder}symbolic_regression.md)"
-        rows.append((link, f"{held} of {of} laws hold beyond the data", others))
-    for run in speeds:
+        text = f"{clean.pop('native')} laws hold beyond the data"
+        rows.append((link, text, "; ".join(f"{engine}: {count}" for engine, count in clean.items())))
+    for run in found.speed:
         if run:
             link = f"[training speed]({folder}speed.md), {run['device']}"
             rows.append((link, f"up to {fastest(run):.0f} times the member-steps of a plain loop", ""))
     return table(("measured", "result", "beside it"), rows)
 
 
-def _paper_exact() -> tuple[int, int]:
-    """The paper's discrete tasks with accuracy 1.00, and all of them."""
-    with open(DATA / "paper_table1.csv", newline="", encoding="utf-8") as file:
-        accuracies = [row["accuracy"] for row in csv.DictReader(file) if row["accuracy"] != "n/a"]
-    return accuracies.count("1.00"), len(accuracies)
+def _suite_line(suite: Suite, folder: str) -> tuple[str, str, str]:
+    text = "not measured yet"
+    if suite.measured:
+        solved, proved = suite.count("solved"), suite.count("proved")
+        runs = f"by each of {len(suite.seeds)} seeds" if len(suite.seeds) > 1 else "with one seed"
+        text = f"{solved[0]} of {len(suite.tasks)} solved {runs}, {proved[0]} proved"
+        text += f"; median {suite.seconds:.0f} s"
+    if suite.name == "mips":
+        return f"[the 62 tasks of MIPS]({folder}mips.md)", text, f"MIPS: {len(mips_solved())} of 62"
+    accuracies = [row["accuracy"] for row in paper_table().values() if row["accuracy"] != "n/a"]
+    beside = f"the paper: accuracy 1.00 on {accuracies.count('1.00')} of {len(accuracies)} discrete tasks"
+    return f"[the paper's 29 tasks]({folder}paper.md)", text, beside
 
 
-def index(
-    suites: dict[str, Suite],
-    own: list[dict[str, Any]] | None,
-    symbolic: dict[str, Any] | None,
-    speeds: list[dict[str, Any] | None],
-) -> str:
-    names = ("mips", "paper", "failures", "own_data", "symbolic_regression", "speed")
+def index(found: Measured) -> str:
+    names = ("mips", "paper", "failures", "random_programs", "own_data", "symbolic_regression", "speed")
     tree = "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(names) + "\n```"
     return page(
         "Results",
         "Every number on these pages was written by `docs/make_results.py` from the JSON files that the "
         "benchmarks leave under `benchmarks/*/results/`; a test compares them.",
-        summary_table(suites, own, symbolic, speeds, ""),
+        summary_table(found, ""),
         tree,
     )

@@ -1,0 +1,6 @@
+"""The scripts in docs/ are run as scripts; tests import them as they import each other."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))

@@ -1,0 +1,137 @@
+"""The pages of results say what the JSON files say, and read failures as they are meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import make_results
+import result_pages
+from suite_results import LIMITS, SIGNS, Suite, failure, nearest
+from weights2code import tasks
+from weights2code.program import run_program
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(task: str = "parity_last2", seed: int = 0, **other: Any) -> dict[str, Any]:
+    row = {"task": task, "seed": seed, "seconds": 2.0, "exit": 0, "attempts": [], "solved": True}
+    row |= {"verdict": "proved", "method": "m", "formula": "y[t] = x[t]", "origin": "o", "source": "text\n"}
+    return row | other
+
+
+def suite(*rows: dict[str, Any]) -> Suite:
+    machine = {"processor": "p", "cores": 2, "python": "3"}
+    return Suite.read("mips", {"summary": {"command": "c", "seconds": 60, "machine": machine}, "rows": rows})
+
+
+def test_pages_and_readme_are_up_to_date() -> None:
+    stale = make_results.out_of_date()
+    assert not stale, f"run `python docs/make_results.py`, which writes {', '.join(stale)}"
+
+
+def test_the_facts_about_mips_name_every_task_once() -> None:
+    assert result_pages.mips_solved() <= {task.name for task in tasks.all_tasks("mips")}
+    assert len(result_pages.mips_solved()) == 32
+    assert set(result_pages.paper_table()) == {task.name for task in tasks.all_tasks("paper")}
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs/gallery").glob("*.py")), ids=lambda path: path.stem)
+def test_programs_of_the_gallery_compute_their_task(path: Path) -> None:
+    task = tasks.get(path.stem)
+    x, y = task.sample(20, length=3 * task.length, seed=5)
+    inputs = [item[:, 0] if x.shape[2] == 1 else item for item in x]
+    answers = run_program(path, inputs)
+    for answer, right in zip(answers, y, strict=True):
+        np.testing.assert_allclose(np.reshape(answer, right.shape), right, atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("attempts", "limit"),
+    [
+        (["pairs, member 0 (hard loss 0.5): does not fit"], "training"),
+        (
+            [
+                "aggregates, member 0 (hard loss 0.05): the model does not fit, and no formula of its values "
+                "is exact.",
+                "wide, member 0 (hard loss 0.2): the 12 values that y is computed from do not determine it.",
+            ],
+            "regression",
+        ),
+        (
+            [
+                "linear, member 0 (hard loss 1): does not fit",
+                "pointers, member 0 (hard loss 3e-05): the live head V2_Attn_L0H0 matches no routing "
+                "hypothesis (best: Prefix minimum (0.6)).",
+            ],
+            "routing",
+        ),
+        (["pairs, member 0 (hard loss nan): does not fit"], "training"),
+        (["pairs, member 1 (hard loss 1e-9): composed of the live nodes, failed"], "regression"),
+        ([], "training"),
+    ],
+)
+def test_the_nearest_attempt_names_the_limit(attempts: list[str], limit: str) -> None:
+    assert nearest(attempts).limit == limit
+    missed = run(solved=False, exit=3, verdict="-", attempts=attempts)
+    found = failure(missed)
+    assert found is not None
+    assert found.limit == limit
+
+
+def test_other_limits() -> None:
+    assert failure(run()) is None
+    for row, limit in (
+        (run(verdict="tested"), "proof"),
+        (run(solved=False), "test"),
+        ({"task": "a", "seed": 0, "error": "ValueError: no", "solved": False, "seconds": 1}, "defect"),
+    ):
+        found = failure(row)
+        assert found is not None
+        assert found.limit == limit
+    assert {limit for _, limit in SIGNS} <= set(LIMITS)
+
+
+def test_a_suite_counts_seeds_and_shows_the_best_run() -> None:
+    missed = ["deep, member 0 (hard loss 1): does not fit"]
+    found = suite(
+        run(seed=1, verdict="tested", formula="worse"),
+        run(seed=2, formula="better", notes=["the discrete model does not fit; so it is"]),
+        run(
+            seed=0, solved=False, exit=3, verdict="-", attempts=["deep, member 0 (hard loss 1): does not fit"]
+        ),
+        run("abs"),
+    )
+    assert found.count("solved") == (1, 2)
+    assert found.count("proved") == (1, 2)
+    assert found.caveats == 1
+    by_name = {task.name: task for task in found.tasks}
+    assert by_name["parity_last2"].shown is not None
+    assert by_name["parity_last2"].shown["formula"] == "better"
+    page = result_pages.failures({"mips": found}, None)
+    assert "| mips | `parity_last2` | 0 | training | deep (hard loss 1): does not fit |" in page
+    assert "| mips | `parity_last2` | 1 | proof | m |" in page
+    assert "`abs`" not in page
+    entries = result_pages.gallery_entries([found])
+    assert {entry.name for entry in entries} == {"abs", "parity_last2"}
+    assert "| `parity_last2` | 2/3 |" in result_pages.mips(found)
+
+
+def test_own_data_that_pass_but_are_wrong_are_named() -> None:
+    case = {"name": "c", "exact": False, "verdict": "tested", "formula": "y[t] = 1", "attempts": []}
+    assert "| own data | `c` |  | test |" in result_pages.failures({}, [case])
+
+
+def test_a_suite_without_measurements_says_so() -> None:
+    nothing = Suite.read("mips", None)
+    assert "Not measured yet" in result_pages.mips(nothing)
+    assert "Not measured yet: mips" in result_pages.failures({"mips": nothing}, None)
+    assert "sweep.py --suite mips" in result_pages.gallery([])
+
+
+def test_a_readme_without_markers_is_refused() -> None:
+    with pytest.raises(SystemExit, match="needs the lines"):
+        make_results.filled("no markers", "table")
