@@ -27,7 +27,7 @@ def own_data(rows: list[Row] | None, operon: list[Row] | None) -> str:
             for row in chosen
         ]  # fmt: skip
         exact, seconds = own_counts(chosen)
-        head = ("file", "field", "exact", "verdict", "seconds", "program", "Operon, lags to 3", "to 8")
+        head = ("file", "field", "exact", "verdict", "seconds", "program", "Operon, lags to 3", "lags to 8")
         counts = f"{exact} of {len(chosen)} exact, median {seconds:.1f} s. {operon_counts(chosen, operon)}"
         parts += [f"## {title}", counts.rstrip(), table(head, cells)]
     return page(

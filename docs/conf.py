@@ -14,4 +14,3 @@ myst_heading_anchors = 3
 # Docstrings say what arrays look like in jaxtyping's words, which are no names that Sphinx could look up.
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
-napoleon_use_ivar = True

@@ -174,6 +174,11 @@ def gallery_entries(suites: Iterable[Suite]) -> list[Entry]:
     return sorted(found.values(), key=lambda entry: order.index(entry.name))
 
 
+def _note(note: str) -> str:
+    kind, found, formulas = note.partition("invariant: ")
+    return f"Invariant: `{formulas}`" if found and not kind else f"Note: {note}."
+
+
 def _listing(entry: Entry) -> str:
     return f"```python\n{entry.source.rstrip()}\n```"
 
@@ -186,7 +191,7 @@ def gallery(entries: list[Entry]) -> str:
         described = entry.description[0].upper() + entry.description[1:]
         lines = [f"## {entry.name}", f"{described}.", f"```\n{entry.formula}\n```"]
         lines.append(f"**{entry.verdict}** (seed {entry.seed}, {entry.seconds:.1f} s). {entry.explanation}")
-        lines += [f"Note: {note}." for note in entry.notes]
+        lines += [_note(note) for note in entry.notes]
         if entry.source:
             lines.append(f"<details><summary>{entry.name}.py</summary>\n\n{_listing(entry)}\n\n</details>")
         parts.append("\n\n".join(lines))

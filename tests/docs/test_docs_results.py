@@ -100,9 +100,7 @@ def test_a_suite_counts_seeds_and_shows_the_best_run() -> None:
     found = suite(
         run(seed=1, verdict="tested", formula="worse"),
         run(seed=2, formula="better", notes=["the discrete model does not fit; so it is"]),
-        run(
-            seed=0, solved=False, exit=3, verdict="-", attempts=["deep, member 0 (hard loss 1): does not fit"]
-        ),
+        run(seed=0, solved=False, exit=3, verdict="-", attempts=missed),
         run("abs"),
     )
     assert found.count("solved") == (1, 2)
