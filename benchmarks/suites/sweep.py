@@ -12,7 +12,10 @@ import argparse
 import json
 import os
 import platform
+import statistics
+import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
@@ -67,6 +70,45 @@ def one(name: str, seed: int, time_limit: float) -> dict[str, Any]:
     }
 
 
+def one_command(name: str, seed: int, time_limit: float) -> dict[str, Any]:
+    """One run as a user starts it: a process of its own, all files written, `program.py` itself judged."""
+    from weights2code import tasks
+    from weights2code.program import run_program
+
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory() as parent:
+        folder = Path(parent) / "run"
+        command = [sys.executable, "-m", "weights2code", "run", name, "--seed", str(seed), "--quiet"]
+        command += ["--time-limit", str(time_limit), "--out", str(folder)]
+        code = subprocess.run(command, capture_output=True, check=False).returncode
+        row = {"task": name, "seed": seed, "seconds": round(time.perf_counter() - began, 2), "exit": code}
+        if not (folder / "program.py").exists():
+            return row | {"verdict": "-", "solved": False}
+        certificate = json.loads((folder / "certificate.json").read_text())
+        task = tasks.get(name)
+        right = True
+        for length in (task.length, 40):
+            x, y = task.sample(100, length=length, seed=seed + 9999)
+            sequences = [item[:, 0] if item.shape[1] == 1 else item for item in x]
+            answers = run_program(folder / "program.py", sequences)
+            right &= all(
+                np.allclose(np.asarray(a).reshape(b.shape), b, atol=1e-3, rtol=0)
+                for a, b in zip(answers, y, strict=True)
+            )
+        return row | {
+            "verdict": certificate["verdict"],
+            "method": certificate["method"],
+            "formula": certificate["formula"],
+            "origin": certificate["origin"],
+            "body": certificate["program_length"]["body"],
+            "operations": certificate["program_length"]["operations"],
+            "rmse": certificate["rmse"],
+            "accuracy": certificate["accuracy"],
+            "attempts": certificate["attempts"],
+            "solved": right and code == 0,
+        }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tasks", nargs="*", help="task names; all of the suite if none is given")
@@ -74,6 +116,7 @@ def main() -> None:
     parser.add_argument("--seeds", default="0")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--time-limit", type=float, default=120.0)
+    parser.add_argument("--command", action="store_true", help="run the command, not the library")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     from weights2code import tasks
@@ -83,7 +126,8 @@ def main() -> None:
     began = time.perf_counter()
     rows: list[dict[str, Any]] = []
     with ProcessPoolExecutor(options.jobs) as pool:
-        futures = [pool.submit(one, name, seed, options.time_limit) for seed in seeds for name in names]
+        job = one_command if options.command else one
+        futures = [pool.submit(job, name, seed, options.time_limit) for seed in seeds for name in names]
         for future in as_completed(futures):
             row = future.result()
             rows.append(row)
@@ -95,7 +139,11 @@ def main() -> None:
     total = time.perf_counter() - began
     solved = sum(row["solved"] for row in rows)
     proved = sum(row.get("verdict") == "proved" and row["solved"] for row in rows)
-    print(f"{solved} of {len(rows)} solved, {proved} proved, {total:.0f} s with {options.jobs} processes")
+    seconds = [row["seconds"] for row in rows]
+    print(
+        f"{solved} of {len(rows)} solved, {proved} proved, {total:.0f} s with {options.jobs} processes; "
+        f"a run takes {statistics.median(seconds):.1f} s (median), {max(seconds):.1f} s (longest)"
+    )
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         rows.sort(key=lambda row: (row["task"], row["seed"]))
