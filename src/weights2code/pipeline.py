@@ -103,7 +103,9 @@ def search(
                 best = noisy.extraction, noisy.trained
             if noisy and noisy.exact:
                 break
-    if best is None and problem.reference is None:
+    if best is None and problem.reference is not None:
+        best = last_resort(climbed, problem, settings, attempts)
+    elif best is None:
         best = best_so_far(climbed, problem, attempts, REGRESSION_SECONDS, judge)
     extraction, chosen = best if best else (None, best_rung(climbed))
     if extraction:
