@@ -175,8 +175,12 @@ def gallery_entries(suites: Iterable[Suite]) -> list[Entry]:
 
 
 def _note(note: str) -> str:
-    kind, found, formulas = note.partition("invariant: ")
-    return f"Invariant: `{formulas}`" if found and not kind else f"Note: {note}."
+    """A note; an invariant is long, so it is folded away, one fact a line."""
+    kind, found, facts = note.partition("invariant: ")
+    if kind or not found:
+        return f"Note: {note}."
+    lines = "\n".join(facts.split("; "))
+    return f"<details><summary>invariant</summary>\n\n```\n{lines}\n```\n\n</details>"
 
 
 def _listing(entry: Entry) -> str:
