@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from statistics import median
 from typing import Any
 
 from page_text import code, page, table, unmeasured, yes
+from suite_results import failure
 
 OWN = "python benchmarks/own_data/run.py"
 RANDOM = "python benchmarks/random_programs/run.py --count 100 --seed 0 --jobs 2 --time-limit 60"
@@ -73,11 +75,12 @@ def random_programs(data: Row | None) -> str:
         cells = [_random_counts(value, [row for row in rows if row[key] == value]) for value in values]
         cells.append(_random_counts("all", rows))
         parts += [f"## By {key}", table((key, "programs", "recovered", "proved", "median seconds"), cells)]
+    failed = [(row, found) for row in rows if not row["solved"] and (found := failure(row))]
     missed = [
-        (row["name"], row["family"], row["size"], code(row["rule"]), row["verdict"])
-        for row in rows
-        if not row["solved"]
+        (row["name"], row["family"], row["size"], code(row["rule"]), found.limit, found.evidence)
+        for row, found in failed
     ]
+    limits = Counter(found.limit for _, found in failed).most_common()
     return page(
         "Random programs",
         "Small programs drawn at random in the package's language, so that nothing is tuned to the suites. "
@@ -85,7 +88,10 @@ def random_programs(data: Row | None) -> str:
         "fresh sequences at four times the training length.",
         *parts,
         "## Missed",
-        table(("", "family", "size", "rule", "verdict"), missed) if missed else "None.",
+        "What limits them, [read off the nearest attempt](failures.md): "
+        + ", ".join(f"{limit} {number}" for limit, number in limits)
+        + ".",
+        table(("", "family", "size", "rule", "limit", "evidence"), missed),
         f"Measured by `{summary['command']}` on {machine['processor']} with {machine['cores']} cores, in "
         f"{summary['seconds'] / 60:.1f} minutes.",
     )

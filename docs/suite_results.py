@@ -153,6 +153,7 @@ def _loss(text: str) -> float:
     return value if math.isfinite(value) else math.inf
 
 
-def formula(run: dict[str, Any]) -> str:
-    """The formula of a run on one line."""
-    return "; ".join((run.get("formula") or "-").splitlines())
+def formula(run: dict[str, Any], most: int = 160) -> str:
+    """The formula of a run on one line, cut off where nobody would read on."""
+    text = "; ".join((run.get("formula") or "-").splitlines())
+    return text if len(text) <= most else text[: most - 3] + "..."
