@@ -17,7 +17,7 @@ LIMITS = {
     "routing": "a live attention head matches no routing hypothesis",
     "regression": "the values are there, but no exact formula of them was found",
     "proof": "the program is right in every test, but was not proved",
-    "test": "the program passed its check, but is not the rule",
+    "test": "the program passed its check, perhaps only after rounding, but does not equal the rule",
     "defect": "the run ended in an error",
 }
 
@@ -131,7 +131,7 @@ def failure(run: dict[str, Any]) -> Failure | None:
     if run["solved"]:
         return None if run["verdict"] == "proved" else Failure("proof", run["method"])
     if run.get("exit") == 0:
-        return Failure("test", f"verdict {run['verdict']}, wrong on fresh sequences: {formula(run)}")
+        return Failure("test", f"verdict {run['verdict']}, not equal on fresh sequences: {formula(run)}")
     return nearest(run.get("attempts", ()))
 
 
