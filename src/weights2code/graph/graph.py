@@ -225,7 +225,7 @@ def from_dict(data: dict[str, Any]) -> DiscreteGraph:
     for item in data["nodes"]:
         fields: dict[str, Any] = {
             name: np.array(value, float) if name in arrays and value is not None else value
-            for name, value in item.items()
+            for name, value in dict(item).items()
             if name != "type"
         }
         for name in ("operands", "value_range"):
@@ -251,6 +251,8 @@ def _refuse_nonsense(graph: DiscreteGraph) -> None:
     for index, node in enumerate(graph.nodes):
         if isinstance(node, ChannelNode) != (index < graph.layout.channels):
             raise ValueError(f"{node.name} is no channel of the layout, or takes the place of one")
+        if isinstance(node, RouterNode) and not isinstance(node.reads, dict):
+            raise ValueError(f"{node.name} does not say what it reads")
         if not all(isinstance(source, int) and 0 <= source < index for source in _all_reads(node)):
             raise ValueError(f"{node.name} reads what is not computed before it")
         if isinstance(node, RouterNode):

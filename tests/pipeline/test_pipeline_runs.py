@@ -1,0 +1,263 @@
+"""End to end: real training, extraction and certificate of a few tasks; text, recurrence and model agree."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from weights2code import pipeline, tasks
+from weights2code.cli import main
+from weights2code.data import from_arrays
+from weights2code.errors import InputError
+from weights2code.graph import from_dict
+from weights2code.program import run_program
+from weights2code.results import Outcome, read_extraction, text_problems
+from weights2code.run_folder import begin, open_existing
+from weights2code.settings import Settings
+from weights2code.source import problem_of
+from weights2code.verify import three_way
+
+FILES = {
+    "config.json", "metrics.jsonl", "model.safetensors", "graph.json", "program_raw.py", "program.py",
+    "program.tex", "certificate.json", "report.html",
+}  # fmt: skip
+
+QUICK = {"sum_last2": Settings(samples=1024), "freebody": Settings(samples=1024)}
+SLOW = {
+    "parity_last2": Settings(layers=1, heads=1, submlps=1, epochs=6, members=4),
+    "retrieve_value_by_key": Settings(samples=1024),
+    "prefix_mean": Settings(layers=1, mean=1, submlps=0, epochs=2, members=2),
+    "minimum_prev2": Settings(layers=1, heads=1, submlps=2, epochs=8, members=4),
+    "bit_addition": Settings(),
+}
+
+
+def run(name: str, settings: Settings, path: Path) -> Outcome:
+    with begin(path, name, settings) as folder:
+        return pipeline.run(name, settings, folder)
+
+
+def check(name: str, settings: Settings, path: Path) -> None:
+    """Everything that a verified run promises."""
+    task = tasks.get(name)
+    outcome = run(name, settings, path)
+    assert outcome.exit_code == 0, outcome.attempts
+    assert outcome.certificate is not None
+    assert outcome.certificate.verdict == "proved"
+    assert outcome.program is not None
+    assert {item.name for item in path.iterdir() if not item.name.startswith(".")} == FILES
+    # the program is the reference at four times the training length
+    x, y = task.sample(16, 40, seed=77)
+    assert np.allclose(outcome.program.recurrence.run(x), y, atol=1e-9)
+    sequences = [item[:, 0] if item.shape[1] == 1 else item for item in x]
+    for answer, right in zip(run_program(path / "program.py", sequences), y, strict=True):
+        assert np.allclose(np.reshape(answer, right.shape), right, atol=1e-9)
+    # three-way agreement, from the files alone
+    problem = problem_of(name, settings)
+    with open_existing(path) as folder:
+        stored = read_extraction(folder, problem)
+    assert stored.program.recurrence == outcome.program.recurrence
+    assert text_problems(path / "program.py", stored.program, problem) == ""
+
+    def discrete_model(inputs: np.ndarray) -> np.ndarray:
+        return stored.graph.run(from_arrays(inputs, task.machine.run(inputs)))
+
+    def run_text(items):
+        return run_program(
+            path / "program.py", [item[:, 0] if item.shape[1] == 1 else item for item in items]
+        )
+
+    own, _ = task.sample(16, task.length, seed=78)
+    agreement = three_way(
+        stored.program.recurrence,
+        run_text,
+        list(own),
+        integer_outputs=problem.integer_outputs,
+        discrete_model=discrete_model,
+    )
+    assert agreement.text_agrees
+    assert agreement.model is not None
+    if problem.integer_outputs:
+        assert agreement.model.accuracy == 1.0
+    else:
+        assert agreement.model.rmse < 1e-3
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_linear_task_is_proved(name: str, tmp_path: Path):
+    check(name, QUICK[name], tmp_path / "run")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SLOW)
+def test_a_task_is_proved(name: str, tmp_path: Path):
+    check(name, SLOW[name], tmp_path / "run")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["sum_last2", "parity_last2"])
+def test_the_same_seed_gives_the_same_files(name: str, tmp_path: Path):
+    settings = {**QUICK, **SLOW}[name]
+    texts = []
+    for attempt in ("one", "two"):
+        run(name, settings, tmp_path / attempt)
+        names = ("program.py", "program_raw.py", "program.tex", "graph.json")
+        texts.append([(tmp_path / attempt / file).read_text() for file in names])
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.slow
+def test_a_model_that_does_not_fit_is_said_to(tmp_path: Path):
+    """The leaves are right although the model is not: the program is proved, the caveat stays with it."""
+    settings = Settings(layers=1, sum=1, submlps=1, epochs=1, members=1)
+    outcome = run("Dithering", settings, tmp_path / "run")
+    assert outcome.exit_code == 0
+    assert outcome.certificate is not None
+    assert outcome.certificate.verdict == "proved"
+    assert any("the discrete model does not fit" in note for note in outcome.certificate.notes)
+    assert "does not fit" in outcome.attempts[0]
+    stored = json.loads((tmp_path / "run" / "certificate.json").read_text())
+    assert any("the discrete model does not fit" in note for note in stored["notes"])
+
+
+def test_a_run_that_finds_nothing_says_what_was_tried(tmp_path: Path):
+    settings = Settings(samples=128, layers=0, epochs=1, members=1)
+    outcome = run("bitwise_xor", settings, tmp_path / "run")
+    assert outcome.exit_code == 3
+    assert outcome.program is None
+    assert outcome.message.startswith("no program could be extracted; fixed, member 0 (hard loss ")
+    assert not (tmp_path / "run" / "program.py").exists()
+    assert (tmp_path / "run" / "model.safetensors").exists()
+
+
+# -- a run folder and what becomes of it ---------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    path = tmp_path_factory.mktemp("finished") / "run"
+    run("sum_last2", QUICK["sum_last2"], path)
+    return {item.name: item.read_bytes() for item in path.iterdir() if item.is_file()}
+
+
+@pytest.fixture
+def folder(finished: dict[str, bytes], tmp_path: Path) -> Path:
+    path = tmp_path / "run"
+    path.mkdir()
+    for name, content in finished.items():
+        (path / name).write_bytes(content)
+    return path
+
+
+def certificate(path: Path) -> dict:
+    return json.loads((path / "certificate.json").read_text())
+
+
+def test_a_right_program_is_verified_again(folder: Path, capsys: pytest.CaptureFixture[str]):
+    before = (folder / "program.py").read_text()
+    assert main(["verify", str(folder), "--quiet"]) == 0
+    assert (folder / "program.py").read_text() == before
+    assert certificate(folder)["verdict"] == "proved"
+    assert certificate(folder)["attempts"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("+", "-"),
+        ("return", "import os\n    return"),
+        ("def ", "async def "),
+        ("import numpy", "import nothing"),
+    ],
+)
+def test_a_text_that_is_not_the_program_fails(folder: Path, old: str, new: str, capsys):
+    text = (folder / "program.py").read_text()
+    head, _, body = text.rpartition('"""')  # behind the docstring
+    changed = f'{head}"""{body.replace(old, new, 1)}' if old in body else text.replace(old, new, 1)
+    assert changed != text
+    (folder / "program.py").write_text(changed)
+    assert main(["verify", str(folder), "--quiet"]) == 1
+    assert certificate(folder)["verdict"] == "failed"
+    assert "program.py is not the program" in certificate(folder)["method"]
+    assert (folder / "program.py").read_text() == changed  # it is judged, not overwritten
+
+
+def test_another_rule_in_the_certificate_is_not_proved(folder: Path, capsys):
+    """Formula and text agree with each other, and both are wrong."""
+    data = certificate(folder)
+    text = json.dumps(data).replace('"lag": 1', '"lag": 2')
+    (folder / "certificate.json").write_text(text)
+    with open_existing(folder) as opened:
+        wrong = read_extraction(opened).program
+    (folder / "program.py").write_text(wrong.source())
+    assert main(["verify", str(folder), "--quiet"]) == 1
+    assert certificate(folder)["verdict"] == "failed"
+
+
+def test_a_finished_run_is_not_run_again(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    def never(*_args: object, **_kw: object) -> None:
+        raise AssertionError("trained again")
+
+    monkeypatch.setattr("weights2code.training.train.rungs_of", never)
+    outcome = run("sum_last2", QUICK["sum_last2"], folder)
+    assert outcome.exit_code == 0
+    assert outcome.trained is None
+
+
+def test_extraction_alone_remakes_the_files(folder: Path, finished: dict[str, bytes]):
+    for name in ("program.py", "program_raw.py", "graph.json", "certificate.json", "program.tex"):
+        (folder / name).unlink()
+    with open_existing(folder) as opened:
+        outcome = pipeline.extract(opened)
+    assert outcome.exit_code == 0
+    for name in ("program.py", "program_raw.py", "graph.json", "program.tex"):
+        assert (folder / name).read_bytes() == finished[name]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: data["nodes"].pop(),
+        lambda data: data.update(nodes="none"),
+        lambda data: data.pop("head"),
+        lambda data: data["nodes"][0].update(type="shell"),
+        lambda data: data["layout"].pop("input_scales"),
+    ],
+)
+def test_a_damaged_graph_is_one_sentence(folder: Path, damage, capsys: pytest.CaptureFixture[str]):
+    data = json.loads((folder / "graph.json").read_text())
+    from_dict(data)
+    damage(data)
+    (folder / "graph.json").write_text(json.dumps(data))
+    with open_existing(folder) as opened, pytest.raises(InputError, match="damaged"):
+        read_extraction(opened)
+    assert main(["verify", str(folder)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_extraction_needs_a_model(folder: Path):
+    (folder / "model.safetensors").unlink()
+    with open_existing(folder) as opened, pytest.raises(InputError, match="holds no trained model"):
+        pipeline.extract(opened)
+
+
+@pytest.mark.parametrize("name", ["graph.json", "program.py", "certificate.json"])
+def test_a_missing_file_is_named(folder: Path, name: str):
+    (folder / name).unlink()
+    with open_existing(folder) as opened, pytest.raises(InputError, match=f"has no {name}"):
+        read_extraction(opened)
+
+
+def test_the_listing_of_the_folder_runs(folder: Path):
+    x, y = tasks.get("sum_last2").sample(5, 25, seed=3)
+    answers = run_program(folder / "program_raw.py", list(x[..., 0]))
+    assert np.array_equal(np.round(np.stack([np.reshape(a, (25, 1)) for a in answers])), y)
+
+
+def test_a_run_folder_knows_what_was_asked(folder: Path):
+    with open_existing(folder) as opened:
+        assert opened.source == "sum_last2"
+        assert opened.settings == QUICK["sum_last2"]

@@ -1,0 +1,228 @@
+"""Fixed wirings give what they promise, and the projected closed form is the model's own prediction."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+
+from weights2code.data import fit_layout, from_arrays, from_task
+from weights2code.data.problem import Problem
+from weights2code.graph import OperatorNode, RouterNode
+from weights2code.graph.from_model import graph_of
+from weights2code.language import integers
+from weights2code.model import HARD, Architecture, DiscreteTransformer
+from weights2code.settings import Settings
+from weights2code.tasks import get
+from weights2code.training.fixed_wiring import (
+    MOST_OPERANDS,
+    aggregate_sizes,
+    fix_aggregates,
+    fix_lookup,
+    fix_window,
+    window_sizes,
+)
+from weights2code.training.ladder import FAST_LADDER, build, rungs
+from weights2code.training.loop import to_batch
+from weights2code.training.objective import closed_form, member_losses, target_variance
+from weights2code.training.search import train_rung
+
+CPU = torch.device("cpu")
+LENGTH = 8
+
+
+def problem_of(inputs: int, outputs: int = 1, seed: int = 0) -> Problem:
+    rng = np.random.default_rng(seed)
+    data = from_arrays(rng.integers(0, 4, (40, LENGTH, inputs)), rng.normal(size=(40, LENGTH, outputs)))
+    names = tuple("abcd"[:inputs]), tuple("yz"[:outputs])
+    domains = (integers(0, 3),) * inputs, data.domains()[1]
+    return Problem("random", *names, *domains, data, data, LENGTH)
+
+
+# -- the window ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("channels", "reach"), [(1, 1), (1, 4), (2, 1), (2, 3), (3, 3)])
+def test_a_window_holds_every_channel_at_every_offset_once(channels: int, reach: int):
+    sizes = window_sizes(channels, reach)
+    assert sizes is not None
+    model = DiscreteTransformer(Architecture(channels=channels, submlps=2, window=5, **sizes), members=2)
+    fix_window(model)
+    layout, problem = fit_layout("tagging", problem_of(channels).training), problem_of(channels)
+    for member in range(2):
+        graph = graph_of(model, member, layout, problem)
+        for node in graph.nodes:
+            if not isinstance(node, OperatorNode):
+                continue
+            seen = []
+            for operand in node.operands:
+                source = graph.nodes[operand]
+                if isinstance(source, RouterNode):
+                    seen.append((source.reads["value"], source.offset))
+                else:
+                    seen.append((operand, 0))
+            assert sorted(seen) == sorted(product(range(channels), range(reach + 1)))
+
+
+def test_a_window_that_would_be_too_wide_is_refused():
+    assert window_sizes(3, 4) is None
+    assert window_sizes(1, MOST_OPERANDS) is None
+    assert window_sizes(1, MOST_OPERANDS - 1) is not None
+
+
+def test_a_window_does_not_change_when_choices_are_trained():
+    sizes = window_sizes(2, 1)
+    assert sizes is not None
+    model = DiscreteTransformer(Architecture(channels=2, submlps=1, window=5, **sizes))
+    fix_window(model)
+    before = model.hard_choices()
+    with torch.no_grad():
+        model.choices.copy_(torch.randn(model.choices.shape, generator=torch.Generator().manual_seed(1)) * 50)
+    assert torch.equal(model.hard_choices(), before)
+    assert (model.choice_mask.sum(-1) == 1).all()
+
+
+# -- aggregates ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("inputs", [1, 2])
+@pytest.mark.parametrize("past", [0, 1])
+def test_aggregates_are_wired_as_they_say(inputs: int, past: int):
+    problem = problem_of(inputs)
+    channels = inputs + past
+    sizes = aggregate_sizes(problem, channels)
+    assert sizes is not None
+    model = DiscreteTransformer(Architecture(channels=channels, window=4, past=past, **sizes))
+    fix_aggregates(model, inputs)
+    layout = fit_layout("autoregressive" if past else "tagging", problem.training)
+    nodes = graph_of(model, 0, layout, problem).nodes
+    first = [node for node in nodes if isinstance(node, RouterNode) and "_L0" in node.name]
+    second = [node for node in nodes if isinstance(node, RouterNode) and "_L1" in node.name]
+    functions = [i for i, node in enumerate(nodes) if "MLP_L0" in node.name]
+    means = [i for i, node in enumerate(nodes) if node in first and node.kind == "mean"]  # type: ignore[union-attr]
+    for kind in ("mean", "sum", "max", "min"):  # layer 0: every aggregate of every input
+        assert {node.reads["value"] for node in first if node.kind == kind} == set(range(inputs))
+    for index in functions:  # functions of one input each, all inputs served
+        assert len(set(nodes[index].operands)) == 1  # type: ignore[union-attr]
+    assert {nodes[i].operands[0] for i in functions} == set(range(inputs))  # type: ignore[union-attr]
+    assert {node.reads["value"] for node in second if node.kind == "mean"} == set(functions)
+    for kind in ("max", "min"):  # extrema of the means of the inputs
+        read = {node.reads["value"] for node in second if node.kind == kind}
+        assert read == set(means[:inputs])
+    last = [node for node in nodes if isinstance(node, OperatorNode) and "_L1" in node.name]
+    operands = set(last[0].operands)
+    assert all(set(node.operands) == operands for node in last)
+    assert len(last[0].operands) == len(operands) <= MOST_OPERANDS
+    assert set(range(channels)) <= operands
+    assert (model.choice_mask.sum(-1) == 1).all()
+
+
+def test_many_inputs_have_no_aggregates():
+    assert aggregate_sizes(problem_of(3), 3) is None
+
+
+# -- lookups -------------------------------------------------------------------------------------------------
+
+
+def test_lookups_find_key_value_and_query_by_polishing():
+    problem = from_task(get("retrieve_value_by_key"), 128, 0, validation=64)
+    lookup = next(rung for rung in rungs(problem, Settings()) if rung.wiring == "lookup")
+    trained = train_rung(lookup, problem, Settings(), CPU)
+    assert trained.fitted
+    assert trained.losses[0] < 1e-9
+    graph = graph_of(trained.model, 0, trained.layout, problem)
+    head = next(node for node in graph.nodes if isinstance(node, RouterNode))
+    assert {role: problem.inputs[index] for role, index in head.reads.items()} == {
+        "query": "query", "key": "key", "value": "value",
+    }  # fmt: skip
+
+
+def test_half_of_the_members_do_not_look_at_the_present():
+    architecture = Architecture(channels=3, layers=1, equality=1, submlps=0, window=4)
+    model = DiscreteTransformer(architecture, members=4)
+    fix_lookup(model)
+    assert model.offset_mask[:, 0].tolist() == [True, False, True, False]
+    assert model.offset_mask[:, 1:].all()
+    with torch.no_grad():  # query and key are channel 0, so the present always matches itself
+        model.choices.zero_()
+        model.choices[:, 0, 0] = model.choices[:, 1, 0] = model.choices[:, 2, 1] = 9.0
+    channels = torch.tensor([[1.0, 2.0, 1.0], [5.0, 6.0, 7.0], [0.0, 0.0, 0.0]])[:, :, None]
+    found = model.stream(channels, HARD)[:, 3, :, 0]
+    assert found[0].tolist() == [5, 6, 7]
+    assert found[1].tolist() == [0, 0, 5]
+
+
+def test_one_column_has_nothing_to_look_up():
+    assert all(rung.wiring != "lookup" for rung in rungs(problem_of(1), Settings()))
+    assert any(rung.wiring == "lookup" for rung in rungs(problem_of(2), Settings()))
+
+
+@pytest.mark.parametrize("wiring", ["window", "aggregates", "lookup"])
+def test_rungs_with_fixed_wirings_can_be_built(wiring: str):
+    problem = problem_of(2, 2)
+    for rung in rungs(problem, Settings()):
+        if rung.wiring == wiring:
+            layout = fit_layout(rung.layout, problem.training)
+            model = build(rung, problem, layout.channels, (-1.0, 1.0), 0)
+            channels = torch.from_numpy(layout.encode(problem.training).channels)
+            assert model(channels, HARD).isfinite().all()
+    assert any(rung.wiring == wiring for rung in FAST_LADDER)
+
+
+# -- the projected closed form -------------------------------------------------------------------------------
+
+
+def random_batch(channels: int, outputs: int):
+    problem = problem_of(channels, outputs)
+    layout = fit_layout("tagging", problem.training)
+    return to_batch(layout.encode(problem.training, np.float64), CPU)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+@pytest.mark.parametrize(("layers", "submlps"), [(1, 1), (1, 4), (2, 3), (0, 0), (1, 0)])
+@pytest.mark.parametrize("project", [True, False])
+def test_written_weights_reproduce_the_prediction(outputs: int, layers: int, submlps: int, project: bool):
+    architecture = Architecture(
+        channels=2, outputs=outputs, layers=layers, location=1, mean=1, submlps=submlps, hidden=5, window=4
+    )
+    model = DiscreteTransformer(architecture, 3, dtype=torch.float64)
+    if layers:
+        model.forbid(1, [2])
+    batch = random_batch(2, outputs)
+    solved = closed_form(model, batch, project=project)
+    solved.write(model)
+    assert torch.allclose(model(batch[0], HARD), solved.prediction, atol=1e-6)
+
+
+def test_solving_hidden_units_too_fits_at_least_as_well():
+    architecture = Architecture(channels=2, layers=1, location=1, submlps=4, hidden=5, window=4)
+    model = DiscreteTransformer(architecture, 3, dtype=torch.float64)
+    batch = random_batch(2, 1)
+    variance = target_variance(batch[1], batch[2])
+    losses = [
+        member_losses(closed_form(model, batch, project=project).prediction, batch[1], batch[2], variance)
+        for project in (False, True)
+    ]
+    assert (losses[1] < losses[0]).all()
+
+
+def test_each_sub_mlp_serves_one_output_in_turn():
+    architecture = Architecture(channels=1, outputs=2, layers=1, submlps=4, hidden=3, window=4)
+    model = DiscreteTransformer(architecture, 2, dtype=torch.float64)
+    solved = closed_form(model, random_batch(1, 2), project=True)
+    used = solved.head[:, :, 1:5] != 0
+    assert (used == torch.tensor([[True, False, True, False], [False, True, False, True]])).all()
+
+
+def test_forbidden_variables_have_no_part():
+    architecture = Architecture(channels=2, outputs=1, layers=1, submlps=2, hidden=3, window=4)
+    model = DiscreteTransformer(architecture, 2, dtype=torch.float64)
+    model.forbid(slice(None), [1, 3])
+    batch = random_batch(2, 1)
+    solved = closed_form(model, batch, project=True)
+    assert solved.output_weight is not None
+    assert not solved.output_weight[:, 1].any()
+    assert solved.output_weight[:, 0].any()
+    assert not solved.head[:, :, 1].any()
