@@ -91,6 +91,21 @@ def test_a_linear_task_is_proved(name: str, tmp_path: Path):
     check(name, QUICK[name], tmp_path / "run")
 
 
+def test_the_papers_own_layout_gives_programs_of_any_length(tmp_path: Path):
+    """Trained on [x, y] at one length, re-indexed: program and listing run free, four times as long."""
+    settings = Settings(samples=1024, layout="concat")
+    outcome = run("freebody", settings, tmp_path / "run")
+    assert outcome.exit_code == 0
+    assert outcome.certificate is not None
+    assert outcome.certificate.verdict == "proved"
+    assert outcome.extraction is not None
+    assert outcome.extraction.graph.layout.name == "concat"
+    x, y = tasks.get("freebody").sample(4, 40, seed=5)
+    for file in ("program.py", "program_raw.py"):
+        for answer, right in zip(run_program(tmp_path / "run" / file, list(x[..., 0])), y, strict=True):
+            assert np.array_equal(np.round(np.reshape(answer, right.shape)), right)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SLOW)
 def test_a_task_is_proved(name: str, tmp_path: Path):

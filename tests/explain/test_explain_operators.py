@@ -1,0 +1,128 @@
+"""Sub-MLPs as formulas: known functions are recognised, others are read off, and both are kept as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from weights2code.data import Layout, Problem, from_arrays
+from weights2code.explain import explain, explain_operator, match_routers, stream_values
+from weights2code.explain.operators import operator_tolerance
+from weights2code.explain.stored import formulas_from_dict, formulas_to_dict
+from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
+from weights2code.language import Var, evaluate
+
+DISTANCE = ([[1.0, -1.0], [-1.0, 1.0]], [0.0, 0.0], [1.0, 1.0], 0.0)
+LOWER = ([[1.0, 0.0], [-1.0, 0.0], [1.0, -1.0]], [0.0] * 3, [1.0, -1.0, -1.0], 0.0)
+FIRST = ([[1.0, 0.0], [-1.0, 0.0]], [0.0, 0.0], [2.0, -2.0], 1.0)
+CONSTANT = ([[0.0, 0.0]], [0.0], [1.0], 2.5)
+
+
+def graph_of(weights, scales: tuple[float, float] = (1.0, 1.0), head: float = 1.0) -> DiscreteGraph:
+    """f(a, b) as the third variable, and nothing else in the head."""
+    hidden, bias, out, constant = weights
+    arrays = np.array(hidden), np.array(bias), np.array(out)
+    nodes = (
+        ChannelNode("V0_input", "a"),
+        ChannelNode("V1_input", "b"),
+        OperatorNode("V2_MLP_L0M0", (0, 1), *arrays, constant),
+    )
+    layout = Layout("tagging", scales, (1.0,))
+    return DiscreteGraph(nodes, np.array([[0.0, 0.0, head, 0.0]]), layout, ("a", "b"), ("y",), 10)
+
+
+def problem_of(graph: DiscreteGraph, real: bool = False) -> Problem:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-2, 2, (60, 10, 2)) if real else rng.integers(-3, 4, (60, 10, 2)).astype(float)
+    data = from_arrays(x, graph.run(from_arrays(x, x[..., :1])))
+    return Problem("f", graph.inputs, graph.outputs, *data.domains(), data, data, 10)
+
+
+def fitted(graph: DiscreteGraph, problem: Problem):
+    return explain_operator(graph, 2, stream_values(graph, problem.validation), problem, 2.0)
+
+
+def values_of(fit, x: np.ndarray) -> np.ndarray:
+    columns = {Var("V0"): x[..., 0], Var("V1"): x[..., 1]}
+    return np.broadcast_to(evaluate(fit.formula, columns), x.shape[:2])
+
+
+@pytest.mark.parametrize("scales", [(1.0, 1.0), (4.0, 2.0)])
+@pytest.mark.parametrize(
+    ("weights", "operands"),
+    [(DISTANCE, (0, 1)), (LOWER, (0, 1)), (FIRST, (0, 1))],
+    ids=["abs", "min", "linear"],
+)
+def test_known_functions_are_found_in_the_users_units(weights, operands, scales):
+    graph = graph_of(weights, scales)
+    problem = problem_of(graph)
+    fit = fitted(graph, problem)
+    assert fit.kind == "formula"
+    assert fit.max_error <= fit.tolerance
+    values = graph.stream(problem.validation.x / np.array(scales))[..., 2]
+    assert np.allclose(values_of(fit, problem.validation.x), values, atol=fit.tolerance)
+    assert set(fit.formula.variables()) <= {Var("V0"), Var("V1")}
+    assert fit.operands == (operands if weights is not FIRST else (0,))
+
+
+def test_operands_without_weight_are_no_operands():
+    graph = graph_of(FIRST)
+    assert fitted(graph, problem_of(graph)).operands == (0,)
+
+
+def test_an_operator_that_reads_nothing_is_a_number():
+    graph = graph_of(CONSTANT)
+    fit = fitted(graph, problem_of(graph))
+    assert fit.operands == ()
+    assert evaluate(fit.formula, {}) == 2.5
+
+
+def test_what_has_no_formula_is_read_off_faithfully():
+    """Eight random hidden units: no short formula, so the network itself, exact on the data."""
+    rng = np.random.default_rng(4)
+    weights = (rng.normal(size=(8, 2)), rng.normal(size=8), rng.normal(size=8), 0.3)
+    graph = graph_of(weights)
+    problem = problem_of(graph, real=True)
+    values = stream_values(graph, problem.validation)
+
+    fit = explain_operator(graph, 2, values, problem, 1.0)
+    assert fit.kind == "piecewise"
+    assert np.allclose(values_of(fit, problem.validation.x), values[..., 2], atol=1e-9)
+
+
+def test_the_tolerance_follows_the_weight_in_the_head():
+    graph = graph_of(DISTANCE)
+    problem = problem_of(graph)
+    outputs = np.linspace(0, 100, 50)
+    wide, narrow = (
+        operator_tolerance(graph_of(DISTANCE, head=head), 2, outputs, problem) for head in (1.0, 10.0)
+    )
+    assert wide == pytest.approx(0.2)  # half of a whole number, with something to spare
+    assert narrow == pytest.approx(0.02)
+    unread = replace(graph, head=np.zeros((1, 4)))
+    assert operator_tolerance(unread, 2, outputs, problem) == pytest.approx(1.0)
+
+
+def test_only_live_operators_are_explained():
+    graph = graph_of(DISTANCE)
+    router = RouterNode("V3_Attn_L1H0", "location", {"value": 2}, 1)
+    dead = OperatorNode("V4_MLP_L1M0", (0, 3), np.eye(2), np.zeros(2), np.ones(2), 0.0)
+    graph = replace(graph, nodes=(*graph.nodes, router, dead), head=np.array([[0, 0, 0, 1.0, 0, 0.0]]))
+    problem = problem_of(graph)
+    matches = match_routers(graph, problem.validation)
+    explained = explain(graph, problem, problem.validation, matches, 2.0)
+    assert explained.live == (0, 1, 2, 3)
+    assert set(explained.operators) == {2}
+    assert set(explained.routers) == {3}
+
+
+def test_formulas_are_kept_as_json():
+    graph = graph_of(LOWER)
+    fit = fitted(graph, problem_of(graph))
+    (index, back), *more = formulas_from_dict(json.loads(json.dumps(formulas_to_dict({2: fit})))).items()
+    assert more == []
+    assert (index, back.operands, back.formula, back.kind) == (2, fit.operands, fit.formula, fit.kind)
+    assert (back.max_error, back.tolerance, back.front) == (fit.max_error, fit.tolerance, ())
