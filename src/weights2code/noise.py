@@ -113,6 +113,7 @@ def under_noise(
     found = [residuals(machine, problem.validation, one_step=one) for one in (False, True)]
     left = min(float(np.mean([(item.rmse / max(item.spread, 1e-300)) ** 2 for item in x])) for x in found)
     exact = best.certificate.verified and any(all(item.exact for item in items) for items in found)
+    exact = exact and not problem.integer_outputs
     return Noisy(best, trained, left, exact)
 
 

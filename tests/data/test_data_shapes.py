@@ -45,7 +45,9 @@ def test_frames_are_one_sequence_with_names():
         assert given.form == "steps"
         assert xs[0].tolist() == [[1, 4], [2, 5], [3, 6]]
         with pytest.raises(InputError, match="feature names should match"):
-            read_inputs(frame.rename(columns={"a": "z"}) if library is frames[0] else frame.rename({"a": "z"}), given)
+            read_inputs(
+                frame.rename(columns={"a": "z"}) if library is frames[0] else frame.rename({"a": "z"}), given
+            )
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import numpy as np
 
 from weights2code.data import Problem, Sequences
 from weights2code.errors import NotExtracted
-from weights2code.language import Domain, Recurrence, Start, Step, Var, infer
+from weights2code.language import OPERATORS, Domain, Recurrence, Start, Step, Var, infer
 from weights2code.program.assembly import Assembly
 from weights2code.program.denominators import clear_denominators
 from weights2code.program.sufficiency import determines, needed
@@ -33,21 +33,31 @@ CANDIDATES = 3
 def direct_recurrences(
     assembly: Assembly, problem: Problem, time_limit: float, engine: Engine | None = None
 ) -> Iterator[Recurrence]:
-    """Recurrences whose rule is exact on the training sequences, simplest first."""
-    per_output: list[list[Step]] = []
-    for row, name in enumerate(problem.outputs):
-        leaves = needed_leaves(assembly, problem, row)
-        if len(leaves) > MOST_LEAVES:
-            raise NotExtracted(f"{name} depends on {len(leaves)} values, too many to regress directly.")
-        found = regress(assembly, problem, row, leaves, time_limit / len(problem.outputs), engine)
-        if not found:
+    """Recurrences whose rule is exact on the training sequences, simplest first.
+
+    Where no start value suits any rule, rules are asked for once more that hold at the start as well, with 0
+    before it: values that are rare inside a sequence, such as 0 itself, may be common there.
+    """
+    for with_start in (False, True):
+        per_output: list[list[Step]] = []
+        for row, name in enumerate(problem.outputs):
+            leaves = needed_leaves(assembly, problem, row)
+            if len(leaves) > MOST_LEAVES:
+                raise NotExtracted(f"{name} depends on {len(leaves)} values, too many to regress directly.")
+            share = time_limit / len(problem.outputs)
+            found = regress(assembly, problem, row, leaves, share, engine, with_start)
+            if not found:
+                return
+            per_output.append([Step(name, candidate.expr) for candidate in found[:CANDIDATES]])
+        some = False
+        for outputs in product(*per_output):
+            draft = assembly.recurrence(list(outputs))
+            settled = settle_start(draft, problem, assembly)
+            if settled is not None:
+                some = True
+                yield clear_denominators(settled)
+        if some:
             return
-        per_output.append([Step(name, candidate.expr) for candidate in found[:CANDIDATES]])
-    for outputs in product(*per_output):
-        draft = assembly.recurrence(list(outputs))
-        settled = settle_start(draft, problem, assembly)
-        if settled is not None:
-            yield clear_denominators(settled)
 
 
 def needed_leaves(assembly: Assembly, problem: Problem, row: int) -> tuple[Var, ...]:
@@ -78,9 +88,10 @@ def regress(
     leaves: tuple[Var, ...],
     time_limit: float,
     engine: Engine | None = None,
+    with_start: bool = False,
 ) -> list[Candidate]:
     """The exact candidates for one output, simplest first."""
-    columns, target = table(assembly, problem.training, leaves, row)
+    columns, target = table(assembly, problem.training, leaves, row, with_start=with_start)
     if problem.output_domains[row].discrete:
         tolerance = 1e-6
     else:
@@ -94,8 +105,16 @@ def regress(
         ),
         tolerance=tolerance,
         time_limit=time_limit,
+        operators=sensible_operators(problem, row),
     )
     return [candidate for candidate in front if candidate.exact]
+
+
+def sensible_operators(problem: Problem, row: int) -> frozenset[str] | None:
+    """Whole numbers from reals are decisions, not waves: a sine that has the right sign is no explanation."""
+    if problem.output_domains[row].discrete and not all(domain.discrete for domain in problem.domains):
+        return frozenset(OPERATORS) - {"sin", "cos", "exp", "log", "sqrt"}
+    return None
 
 
 def leaf_domain(problem: Problem, leaf: Var, column: np.ndarray) -> Domain:
@@ -104,11 +123,25 @@ def leaf_domain(problem: Problem, leaf: Var, column: np.ndarray) -> Domain:
 
 
 def table(
-    assembly: Assembly, sequences: Sequences, leaves: tuple[Var, ...], row: int
+    assembly: Assembly,
+    sequences: Sequences,
+    leaves: tuple[Var, ...],
+    row: int,
+    *,
+    with_start: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of leaf values and targets, from positions where every lag lies inside the sequence."""
+    """Rows of leaf values and targets, from positions where every lag lies inside the sequence.
+
+    With `with_start` from the others too, 0 standing for what lies before the start.
+    """
     values = sequence_values(assembly, sequences)
     deepest = max((leaf.lag for leaf in leaves), default=0)
+    if with_start:
+        columns = [np.pad(values[leaf.name], ((0, 0), (leaf.lag, 0))) for leaf in leaves]
+        length = sequences.x.shape[1]
+        rows = np.stack([column[:, :length][sequences.scored] for column in columns], 1)
+        finite = np.isfinite(rows).all(1)
+        return rows[finite], sequences.y[..., row][sequences.scored][finite]
     valid = sequences.scored[:, deepest:]
     length = valid.shape[1]
     columns = [

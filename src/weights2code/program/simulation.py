@@ -148,7 +148,11 @@ def as_floats(expr: Expr) -> Expr:
             fixed = node.name in ("pow", "mod", "floor", "eq", "ne")
             return Op(node.name, tuple(a if fixed and isinstance(a, Const) else walk(a) for a in node.args))
         if isinstance(node, Const) and math.isfinite(float(node.value)):
-            return Const(float(node.value)) if float(node.value) not in (0.0, 1.0, -1.0, 2.0) else node
+            value = float(node.value)
+            if value in (0.0, 1.0, -1.0, 2.0):
+                return node
+            # whole numbers are not free, what lies just beside them is
+            return Const(float(np.nextafter(value, np.inf)) if value.is_integer() else value)
         return node
 
     return walk(expr)

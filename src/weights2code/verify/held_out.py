@@ -19,6 +19,9 @@ from weights2code.language import Recurrence
 from weights2code.verify.certificate import Certificate, Sequence, versions
 from weights2code.verify.testing import Runner, Tally, compare, shortest_wrong_prefix, wrong_positions
 
+#: Standard deviations by which the mean square of noise may differ from what is expected.
+SCATTER = 4.0
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Batch:
@@ -47,6 +50,7 @@ def certify_on_data(
     integer_outputs: bool,
     tolerance: float | None = None,
     noise: float = 0.0,
+    noise_rows: int | None = None,
     one_step: bool = False,
     seed: int = 0,
     discrete_model: Runner | None = None,
@@ -64,6 +68,8 @@ def certify_on_data(
         standard deviation of the targets, on top of the noise.
     noise
         The standard deviation of the noise in real targets, if known; no program can come closer.
+    noise_rows
+        How many rows the noise was estimated from; None is a noise that is known.
     one_step
         Give the program the true past outputs at every position, instead of its own.
     """
@@ -81,8 +87,9 @@ def certify_on_data(
         passed = (agreement.accuracy or 0.0) >= 1.0 - tolerance
         rule = f"at least {1 - tolerance:.6g} of the outputs right after rounding"
     else:
-        # The mean square of n noise terms scatters by sqrt(2 / n) of itself; three times that is allowed.
-        scatter = 1 + 3 * np.sqrt(2 / max(1, tally.positions))
+        # The mean square of n noise terms scatters by sqrt(2 / n) of itself; a few times that is allowed.
+        unsure = 2 / max(1, tally.positions) + (2 / noise_rows if noise_rows else 0.0)
+        scatter = 1 + SCATTER * np.sqrt(unsure)
         most = float(np.hypot(allowed, noise * np.sqrt(scatter)))
         passed = agreement.rmse <= most
         rule = f"root mean squared error at most {most:.3g}"

@@ -37,6 +37,7 @@ def certify_measured(program: Recurrence, problem: Problem, seed: int) -> Certif
             integer_outputs=False,
             tolerance=ROUNDING,
             noise=max(item.rmse for item in found),
+            noise_rows=int(problem.training.scored.sum()),
             one_step=one_step,
             seed=seed,
         )

@@ -19,8 +19,10 @@ from weights2code.language import Recurrence
 
 #: Deviation, relative to the spread of the targets, that is no deviation.
 EXACT = 1e-6
-#: Targets written with few digits are exact to this many units of the last one: they are read back too.
+#: Targets written with few digits are exact to this many units of the last one, at worst and typically:
+#: they are read back too.
 UNITS = 1.5
+TYPICAL = 0.6
 #: The last digit counts as rounding only if it is smaller than this share of the spread.
 FINE = 0.01
 #: How strongly an error may follow anything: so many standard errors, plus what does not matter.
@@ -32,7 +34,7 @@ MOST_COLUMNS = 36
 NEAR = 8
 FEWEST = 30
 ENOUGH = 100
-#: Noise hits everything: a larger share of exact outputs than this means a rule with exceptions.
+#: A larger share of exact outputs than this, among others that are not, means a rule with exceptions.
 MOSTLY_RIGHT = 0.3
 #: Sequences that are used.
 MOST_SEQUENCES = 1000
@@ -68,10 +70,17 @@ def residuals(program: Recurrence, sequences: Sequences, *, one_step: bool) -> t
             found.append(Residuals(float("inf"), spread, False, "it has no finite value somewhere"))
             continue
         rmse = float(np.sqrt(np.mean(errors[part.scored] ** 2)))
-        limit = max(EXACT * spread, UNITS * rounding(target, spread))
-        exact = float(np.max(np.abs(errors))) <= limit
+        worst, unit = float(np.max(np.abs(errors))), rounding(target, spread)
+        rounded = worst <= UNITS * unit and rmse <= TYPICAL * unit and not _with_exceptions(errors, part)
+        exact = worst <= EXACT * spread or rounded
         found.append(Residuals(rmse, spread, exact, "" if exact else structure(errors, part)))
     return tuple(found)
+
+
+def _with_exceptions(errors: np.ndarray, sequences: Sequences) -> bool:
+    """Whether many outputs are exactly right and others are not: noise and rounding hit everything."""
+    judged = np.abs(errors[sequences.scored])
+    return bool(np.mean(judged <= EXACT * judged.max()) > MOSTLY_RIGHT)
 
 
 def rounding(values: np.ndarray, spread: float) -> float:
@@ -88,8 +97,11 @@ def structure(errors: np.ndarray, sequences: Sequences) -> str:
     judged = np.abs(errors[sequences.scored])
     if len(judged) < ENOUGH:
         return f"{len(judged)} rows are too few to tell errors from noise"
-    if np.mean(judged <= EXACT * judged.max()) > MOSTLY_RIGHT:
+    if _with_exceptions(errors, sequences):
         return "many outputs are exactly right and others are not, so a rule is missing"
+    mean, size = float(np.mean(errors[sequences.scored])), float(np.sqrt(np.mean(judged**2)))
+    if abs(mean) > size * (STANDARD_ERRORS / np.sqrt(len(judged)) + HARMLESS):
+        return "the errors are no noise: they do not average out"
     worst, what = 1.0, ""
     for name, values, mask in _probes(sequences):
         strength = _strength(values[mask], errors[mask])

@@ -1,0 +1,148 @@
+"""What people would do without us: Operon on lagged variables, no network, in the same time.
+
+    python benchmarks/own_data/baseline_operon.py [--only NAME ...] [--seconds S]
+
+Every target is regressed on inputs and targets at lags 0 (inputs only), 1, ..., L, for L = 3 and L = 8, with
+the positions before the start filled with 0. The result runs free on fresh inputs at four times the training
+length, rounded at each step where the targets are whole numbers, and is judged as our programs are. The time
+is what our fit of the same file took (at least 8 s), or what is asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from cases import CASES, Case
+from make import write
+from run import NOISY, RESULTS
+
+LAGS = (3, 8)
+LEAST_SECONDS = 8.0
+
+
+def table(case: Case, path: Path, lags: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of lagged values, and targets."""
+    with open(path, encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    groups: dict[str, list[dict[str, str]]] = {}
+    for row in rows:
+        groups.setdefault(row["sequence"], []).append(row)
+    features, targets = [], []
+    for group in groups.values():
+        x = np.array([[float(row[name]) for name in case.inputs] for row in group])
+        y = np.array([[float(row[name]) for name in case.targets] for row in group])
+        features += [lagged(x, y, t, lags) for t in range(len(x))]
+        targets.append(y)
+    return np.array(features), np.concatenate(targets)
+
+
+def lagged(x: np.ndarray, y: np.ndarray, t: int, lags: int) -> np.ndarray:
+    """Inputs at t, t-1, ..., and outputs at t-1, ...; 0 before the start."""
+    parts = [x[t - lag] if t >= lag else np.zeros(x.shape[1]) for lag in range(lags + 1)]
+    parts += [y[t - lag] if t >= lag else np.zeros(y.shape[1]) for lag in range(1, lags + 1)]
+    return np.concatenate(parts)
+
+
+def regress(X: np.ndarray, y: np.ndarray, seconds: float, seed: int = 0) -> Any:
+    """Operon's best formula for one target, as a predictor."""
+    from pyoperon.sklearn import SymbolicRegressor
+
+    model = SymbolicRegressor(
+        allowed_symbols="add,sub,mul,div,constant,variable,fmin,fmax,abs,floor,square",
+        population_size=1000,
+        pool_size=1000,
+        generations=1_000_000,
+        max_evaluations=100_000_000,
+        max_time=int(np.ceil(seconds)),
+        max_length=30,
+        n_threads=1,
+        random_state=seed,
+    )
+    return model.fit(X, y)
+
+
+def right_at_four_times(case: Case, models: list[Any], lags: int, whole: bool, seed: int = 1) -> bool:
+    """Free-running on fresh inputs, batched over sequences, as in `run.py`."""
+    rng = np.random.default_rng([seed, *case.name.encode()])
+    count, length = 50, 4 * case.length
+    xs, ys = [], []
+    for _ in range(count):
+        x = case.draw(rng, length)
+        xs.append(x)
+        ys.append(case.machine(x))
+    x, y = np.stack(xs), np.stack(ys)
+    out = np.zeros_like(y)
+    for t in range(length):
+        rows = np.stack([lagged(x[i], out[i], t, lags) for i in range(count)])
+        for output, model in enumerate(models):
+            answer = np.nan_to_num(np.asarray(model.predict(rows), float).ravel(), nan=1e30)
+            out[:, t, output] = np.round(answer) if whole else answer
+    spread = max(float(np.std(y)), 1e-9)
+    if case.noise:
+        return float(np.sqrt(np.mean((out - y) ** 2))) <= NOISY * spread
+    limit = 1e-6 if whole else 1e-3 * spread  # constants of a random search are never exact
+    return float(np.max(np.abs(out - y))) <= limit
+
+
+def judge(case: Case, seconds: float) -> dict[str, Any]:
+    row: dict[str, Any] = {"name": case.name, "hard": case.hard, "seconds": round(seconds, 1)}
+    with tempfile.TemporaryDirectory() as folder:
+        path = write(case, Path(folder))
+        for lags in LAGS:
+            X, Y = table(case, path, lags)
+            whole = bool(np.all(np.round(Y) == Y))
+            share = seconds / Y.shape[1]
+            models = [regress(X, Y[:, i], share) for i in range(Y.shape[1])]
+            row[f"lags_{lags}"] = right_at_four_times(case, models, lags, whole)
+            row[f"formula_{lags}"] = [str(model.get_model_string(model.model_, 4)) for model in models]
+    return row
+
+
+def report(rows: list[dict[str, Any]]) -> str:
+    lines = [
+        "# Operon on lagged variables, beside us",
+        "",
+        "Real targets count as right within 0.1 % of the spread, where ours must be exact.",
+        "",
+        "| file | lags to 3 | lags to 8 | seconds each | its formula (lags to 3) |",
+        "|---|---|---|---|---|",
+    ]
+    for row in rows:
+        text = row["formula_3"][0].replace("|", "\\|")
+        marks = ["yes" if row[f"lags_{lags}"] else "no" for lags in LAGS]
+        shown = text if len(text) <= 90 else text[:87] + "..."
+        lines.append(f"| {row['name']} | {marks[0]} | {marks[1]} | {row['seconds']} | `{shown}` |")
+    for title, hard in (("simple", False), ("hard", True)):
+        part = [row for row in rows if row["hard"] == hard]
+        counts = ", ".join(f"lags to {lags}: {sum(r[f'lags_{lags}'] for r in part)}" for lags in LAGS)
+        lines += ["", f"{title}, right of {len(part)}: {counts}."]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--only", nargs="*", default=None)
+    parser.add_argument("--seconds", type=float, default=None)
+    options = parser.parse_args()
+    ours_file, file = RESULTS / "own_data.json", RESULTS / "operon.json"
+    ours = {row["name"]: row for row in json.loads(ours_file.read_text())} if ours_file.exists() else {}
+    known = {row["name"]: row for row in json.loads(file.read_text())} if file.exists() else {}
+    for case in CASES:
+        if (options.only and case.name not in options.only) or (not options.only and case.name in known):
+            continue
+        took = ours.get(case.name, {}).get("cpu_seconds", 0.0)
+        known[case.name] = judge(case, options.seconds or max(LEAST_SECONDS, took))
+        print({name: value for name, value in known[case.name].items() if "formula" not in name}, flush=True)
+        rows = [known[other.name] for other in CASES if other.name in known]
+        file.write_text(json.dumps(rows, indent=1) + "\n")
+        (RESULTS / "operon.md").write_text(report(rows))
+
+
+if __name__ == "__main__":
+    main()

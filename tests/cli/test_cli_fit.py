@@ -1,0 +1,123 @@
+"""`w2c fit`: files in, exit codes and sentences out, nothing half-written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from weights2code.cli import main
+
+
+@pytest.fixture(autouse=True)
+def empty_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def write(name: str, columns: dict[str, np.ndarray]) -> None:
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    lines = [",".join(columns), *(",".join(repr(value) for value in row) for row in rows)]
+    Path(name).write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture
+def tank() -> list[str]:
+    """One long sequence: a tank that leaks."""
+    rng = np.random.default_rng(0)
+    inflow = rng.integers(0, 9, 300)
+    level = np.zeros(300)
+    for t in range(300):
+        level[t] = 0.5 * (level[t - 1] if t else 0) + inflow[t]
+    write("tank.csv", {"minute": np.arange(300), "inflow": inflow, "level": level})
+    return ["tank.csv", "--inputs", "inflow", "--targets", "level", "--order", "minute"]
+
+
+def test_a_file_becomes_a_program(tank: list[str], capsys: pytest.CaptureFixture[str]):
+    assert main(["fit", *tank, "--out", "out", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["formula"] == ["level[t] = inflow[t] + 0.5*level[t-1]"]
+    assert result["source"] == "tank"
+    config = json.loads(Path("out/config.json").read_text())["source"]
+    assert config["file"] == str(Path("tank.csv").absolute())
+    assert len(config["sha256"]) == 64
+    for command in ("extract", "verify"):
+        assert main([command, "out", "--quiet"]) == 0
+    assert "level[t] = inflow[t] + 0.5*level[t-1]" in capsys.readouterr().out
+    assert "def tank(" in Path("out/program.py").read_text()
+
+
+def test_a_run_is_bound_to_content_and_columns(tank: list[str], capsys: pytest.CaptureFixture[str]):
+    assert main(["fit", *tank, "--out", "out", "--quiet"]) == 0
+    before = {path: path.read_bytes() for path in Path("out").iterdir()}
+    assert main(["fit", *tank, "--out", "out", "--quiet"]) == 0
+    assert main(["fit", *tank[:-2], "--out", "out"]) == 2
+    assert "other columns: order" in capsys.readouterr().err
+    with open("tank.csv", "a") as file:
+        file.write("300,1,7\n")
+    assert main(["fit", *tank, "--out", "out"]) == 2
+    assert "other content" in capsys.readouterr().err
+    assert main(["verify", "out"]) == 2
+    assert "has changed since the run began" in capsys.readouterr().err
+    assert before == {path: path.read_bytes() for path in Path("out").iterdir()}
+
+
+def test_training_alone_takes_files_too(tank: list[str], capsys: pytest.CaptureFixture[str]):
+    assert main(["train", *tank, "--out", "out", "--quiet"]) == 0
+    assert "rung linear fits" in capsys.readouterr().out
+    assert main(["extract", "out", "--quiet"]) == 0
+
+
+@pytest.mark.slow
+def test_what_has_no_rule_ends_with_one_and_says_so(capsys: pytest.CaptureFixture[str]):
+    rng = np.random.default_rng(1)
+    write("noise.csv", {"x": rng.normal(size=400), "y": rng.normal(size=400)})
+    code = main(["fit", "noise.csv", "--inputs", "x", "--targets", "y", "--time-limit", "0.1", "--json"])
+    result = json.loads(capsys.readouterr().out)
+    assert (code, result["certificate"]["verdict"]) == (1, "failed")
+    assert "nearly nothing of y is explained" in result["message"]
+    assert result["certificate"]["rmse"] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        ([], "--inputs is missing"),
+        (["--inputs", "inflow"], "--targets is missing"),
+        (["--inputs", "inflo", "--targets", "level"], "did you mean 'inflow'"),
+        (["--inputs", "inflow,inflow", "--targets", "level"], "twice"),
+        (["--inputs", "inflow", "--targets", "level", "--samples", "5"], "leave out --samples"),
+        (["--inputs", "inflow", "--targets", "level", "--layout", "concat"], "concat layout"),
+    ],
+)
+def test_bad_options_leave_nothing(
+    tank: list[str], arguments: list[str], part: str, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["fit", "tank.csv", *arguments, "--out", "out"]) == 2
+    captured = capsys.readouterr()
+    assert part in captured.err
+    assert captured.err.count("\n") == 1
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("", "is empty"),
+        ("x,y\n1,2\n1\n", "line 3"),
+        ("x,y\n" + "1,2\n" * 30, "the target 'y' is 2 everywhere"),
+        ("x,y\n" + "1,2\n" * 4 + "1,3\n", "5 rows"),
+        ("x,y\n" + "1,nan\n" * 30, "missing value"),
+    ],
+)
+def test_bad_files_leave_nothing(text: str, part: str, capsys: pytest.CaptureFixture[str]):
+    Path("data.csv").write_text(text)
+    assert main(["fit", "data.csv", "--inputs", "x", "--targets", "y", "--out", "out"]) == 2
+    assert part in capsys.readouterr().err
+    assert not Path("out").exists()
+
+
+def test_a_folder_in_place_of_a_file(capsys: pytest.CaptureFixture[str]):
+    assert main(["fit", ".", "--inputs", "x", "--targets", "y"]) == 2
+    assert "is a folder" in capsys.readouterr().err

@@ -1,0 +1,147 @@
+"""`ProgramRegressor`: manners, shapes, and scikit-learn's own checks."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from weights2code import ProgramRegressor
+from weights2code.estimator import BadInput
+from weights2code.plain_estimator import BaseEstimator
+
+sklearn = pytest.importorskip("sklearn")
+
+
+def sums(rng: np.random.Generator, count: int = 60, length: int = 8) -> tuple[np.ndarray, np.ndarray]:
+    x = rng.integers(0, 10, (count, length)).astype(float)
+    return x, np.cumsum(x, axis=1)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> ProgramRegressor:
+    return ProgramRegressor().fit(*sums(np.random.default_rng(0)))
+
+
+def test_a_rule_is_found_and_runs_at_any_length(fitted: ProgramRegressor):
+    x, y = sums(np.random.default_rng(1), 5, 50)
+    assert fitted.equations_ == ("y[t] = x[t] + y[t-1]",)
+    assert np.array_equal(fitted.predict(x), y)
+    assert fitted.score(x, y) == 1.0
+    assert fitted.certificate_.verdict == "tested"
+    assert fitted.graph_.outputs == ("y",)
+
+
+def test_the_program_prints_as_source_and_as_mathematics(fitted: ProgramRegressor):
+    assert str(fitted.program_).startswith("import numpy")
+    assert repr(fitted.program_) == str(fitted.program_)
+    assert fitted.latex() == r"\begin{aligned}y_{t} &= x_{t} + y_{t-1}\end{aligned}"
+    (expression,) = fitted.sympy().values()
+    assert sorted(str(symbol) for symbol in expression.free_symbols) == ["x_t", "y_{t-1}"]
+
+
+def test_notebooks_show_formula_and_verdict(fitted: ProgramRegressor):
+    page = fitted._repr_html_()
+    assert "y[t] = x[t] + y[t-1]" in page
+    assert "tested" in page
+    assert "<pre>ProgramRegressor" in ProgramRegressor()._repr_html_()
+
+
+def test_lists_of_unlike_lengths(fitted: ProgramRegressor):
+    rng = np.random.default_rng(2)
+    x = [rng.integers(0, 2, (n, 2)).astype(float) for n in rng.integers(5, 12, 60)]
+    y = [item[:, 0] - 2 * item[:, 1] for item in x]
+    model = ProgramRegressor().fit(x, y)
+    answers = model.predict(x[:3])
+    assert [len(answer) for answer in answers] == [len(item) for item in x[:3]]
+    assert np.array_equal(answers[0], y[0])
+
+
+def test_frames_in_and_their_names_in_the_formula():
+    for library in (pytest.importorskip("pandas"), pytest.importorskip("polars")):
+        rng = np.random.default_rng(3)
+        frame = library.DataFrame({"heat": rng.integers(0, 9, 200), "cold": rng.integers(0, 9, 200)})
+        target = library.Series("room", frame["heat"].to_numpy() - 2 * frame["cold"].to_numpy()) \
+            if library.__name__ == "polars" \
+            else library.Series(frame["heat"] - 2 * frame["cold"], name="room")  # fmt: skip
+        model = ProgramRegressor().fit(frame, target)
+        assert model.equations_ == ("room[t] = heat[t] - 2*cold[t]",)
+        assert model.feature_names_in_.tolist() == ["heat", "cold"]
+        assert model.score(frame, target) == 1.0
+
+
+def test_works_in_a_pipeline_and_with_clone():
+    from sklearn.base import clone
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
+
+    x, y = sums(np.random.default_rng(4))
+    pipeline = make_pipeline(FunctionTransformer(lambda values: values * 2), ProgramRegressor(time_limit=9))
+    copy: Any = clone(pipeline)
+    assert copy[-1].get_params() == pipeline[-1].get_params()
+    assert copy.fit(x, y)[-1].equations_ == ("y[t] = 0.5*x[t] + y[t-1]",)
+    assert copy.score(x, y) == 1.0
+
+
+def test_the_same_seed_gives_the_same_program():
+    x, y = sums(np.random.default_rng(5))
+    texts = {str(ProgramRegressor(random_state=3).fit(x, y).program_) for _ in range(2)}
+    assert len(texts) == 1
+
+
+def test_the_ambiguous_is_refused_before_anything_is_trained():
+    with pytest.raises(BadInput, match="axes='samples'"):
+        ProgramRegressor().fit(np.ones((30, 2)), np.ones(30))
+    with pytest.raises(BadInput, match="everywhere"):
+        ProgramRegressor().fit(np.ones((30, 4)), np.ones((30, 4)))
+    with pytest.raises(BadInput, match="unknown layout"):
+        ProgramRegressor(layout="circular").fit(*sums(np.random.default_rng(6)))
+
+
+def test_the_stand_in_for_scikit_learn_keeps_parameters():
+    class Plain(BaseEstimator):
+        def __init__(self, depth: int = 1) -> None:
+            self.depth = depth
+
+    assert Plain().set_params(depth=3).get_params() == {"depth": 3}
+    assert repr(Plain()) == "Plain()"
+    with pytest.raises(ValueError, match="no parameter 'wrong'"):
+        Plain().set_params(wrong=1)
+
+
+@pytest.mark.slow
+def test_works_without_scikit_learn():
+    code = (
+        "import sys; sys.modules['sklearn'] = None\n"
+        "import numpy as np\n"
+        "from weights2code import ProgramRegressor\n"
+        "x = np.random.default_rng(0).integers(0, 9, (60, 6)).astype(float)\n"
+        "model = ProgramRegressor(time_limit=5).set_params(random_state=1).fit(x, 3 * x)\n"
+        "print(model.equations_, model.get_params()['random_state'])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "('y[t] = 3*x[t]',) 1\n"
+
+
+#: Checks of scikit-learn that are not passed, each with its reason.
+EXCEPTIONS: dict[str, str] = {}
+
+
+@pytest.mark.slow
+def test_scikit_learns_checks():
+    from sklearn.exceptions import SkipTestWarning
+    from sklearn.utils.estimator_checks import check_estimator
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SkipTestWarning)
+        # Rows that have nothing to do with each other are what the checks give; half a second is one rung.
+        results = check_estimator(
+            ProgramRegressor(axes="samples", time_limit=0.5), expected_failed_checks=EXCEPTIONS, on_fail=None
+        )
+    failed = {item["check_name"]: str(item["exception"]) for item in results if item["status"] == "failed"}
+    assert failed == {}
+    assert sum(item["status"] == "passed" for item in results) > 40
