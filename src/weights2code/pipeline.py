@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weights2code.data import Problem, from_arrays
+from weights2code.data import Problem, Sequences, from_arrays
 from weights2code.errors import InputError, NotExtracted
 from weights2code.explain.explanation import explain, match_routers, require_matches, stream_values
 from weights2code.explain.operators import explain_operator
@@ -55,6 +55,10 @@ NEARLY_RIGHT = 0.9
 REGRESSION_SECONDS = 4.0
 PROOF_SECONDS = 5.0
 EXPLANATION_SECONDS = 1.5
+#: Searches for one rule: the first, and one more for each that a counterexample refutes.
+ROUNDS = 2
+#: Whole-number outputs must be whole to this digit.
+LAST_DIGIT = 1e-3
 #: Recurrences with more nodes than this are written as they are: nobody will read them anyway.
 SIMPLIFIED = 120
 
@@ -221,6 +225,8 @@ def extractions(
 def with_caveat(certificate: Certificate) -> Certificate:
     """Say it where the discrete model itself is not right: the program stands on its own check."""
     share = certificate.model.accuracy if certificate.model else None
+    if share == 1.0:  # every output rounds to the right number: that is a fit, if a loose one
+        return certificate
     found = "" if share is None else f" (it agrees with the program at {share:.1%} of the positions)"
     note = f"the discrete model does not fit{found}; the rule was regressed from the values that it reads"
     return replace(certificate, notes=(*certificate.notes, note))
@@ -266,12 +272,20 @@ def extract_graph(
     )
     if leaves_only and not problem.integer_outputs:
         raise NotExtracted("the model does not fit, and real outputs give no other sign of the right values.")
-    for recurrence in direct_recurrences(assembly, problem, REGRESSION_SECONDS):
-        program, certificate = certified(recurrence, "regressed from the live leaves", graph, problem, seed)
-        if best is None or better(certificate, best.certificate):
-            best = Extraction(graph, None, program, certificate)
-        if certificate.verified:
-            return best
+    known = problem
+    for _ in range(ROUNDS):
+        refuted = False
+        for recurrence in direct_recurrences(assembly, known, REGRESSION_SECONDS):
+            origin = "regressed from the live leaves"
+            program, certificate = certified(recurrence, origin, graph, problem, seed)
+            if best is None or better(certificate, best.certificate):
+                best = Extraction(graph, None, program, certificate)
+            if certificate.verified:
+                return best
+            if certificate.counterexample:
+                known, refuted = with_counterexample(known, certificate), True
+        if not refuted:
+            break
     if leaves_only and best is None:
         raise NotExtracted("the model does not fit, and no formula of its values is exact.")
     if leaves_only and best is not None:
@@ -286,6 +300,25 @@ def extract_graph(
     if best is None or better(certificate, best.certificate):
         best = Extraction(graph, explained, program, certificate)
     return best
+
+
+def with_counterexample(problem: Problem, certificate: Certificate) -> Problem:
+    """The refuting sequence joins the training sequences: the next rule must get it right too."""
+    if problem.reference is None or certificate.counterexample is None:
+        return problem
+    training = problem.training
+    _, length, columns = training.x.shape
+    found = np.array(certificate.counterexample, dtype=float).reshape(-1, columns)
+    if len(found) > length:
+        return problem  # it shows only beyond the training length
+    x = np.zeros((1, length, columns))
+    x[0, : len(found)] = found
+    grown = Sequences(
+        np.concatenate([training.x, x]),
+        np.concatenate([training.y, problem.reference.run(x)]),
+        np.append(training.lengths, len(found)),
+    )
+    return replace(problem, training=grown)
 
 
 def with_explanation(extraction: Extraction, problem: Problem) -> Extraction:
@@ -307,6 +340,10 @@ def certified(
     ):
         recurrence = simplify_recurrence(recurrence, problem.domains)
     certificate = certificate_of(recurrence, graph, problem, seed)
+    if problem.integer_outputs and certificate.verified and certificate.max_abs_error > LAST_DIGIT:
+        method = f"{certificate.method}, but only after rounding: outputs are off by up to "
+        method += f"{certificate.max_abs_error:.2g}"
+        certificate = replace(certificate, verdict="failed", method=method)
     program = Program(problem.name, recurrence, problem.domains, problem.integer_outputs, origin)
     return program.with_verdict(certificate.explain()), certificate
 

@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 
 from weights2code.language import Expr, op
-from weights2code.symbolic.dictionary import Pool, uses_only
-from weights2code.symbolic.problem import Problem
+from weights2code.symbolic.dictionary import Pool
+from weights2code.symbolic.problem import Problem, uses_only
 
 MOST_VARIABLES = 6
 LARGEST_GROUP = 3

@@ -24,6 +24,7 @@ from weights2code.symbolic.fallback import table_stage
 from weights2code.symbolic.families import family_stage
 from weights2code.symbolic.inverses import inverse_stage
 from weights2code.symbolic.noise import noise_floor
+from weights2code.symbolic.pieces import piece_stage
 from weights2code.symbolic.planes import plane_stage
 from weights2code.symbolic.problem import Collector, Problem, prepare
 from weights2code.symbolic.relevance import relevant_variables
@@ -126,6 +127,8 @@ def _search(problem: Problem, collector: Collector) -> float | None:
     if beyond(8):
         flat.products(collector)
         flat.pairs(collector)
+    if beyond(8):
+        piece_stage(problem, collector)
     promising, last = _dear_stages(problem, collector, pool, trees, flat, sloped)
     for stage, least in promising:
         if beyond(least):
