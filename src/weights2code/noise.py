@@ -89,7 +89,8 @@ def honest_loss(trained: Trained, problem: Problem) -> float:
         used = np.append(graph.head[output, :-1] != 0, True)
         solution = np.linalg.lstsq(design[:, used], wanted[:, output], rcond=1e-10)[0]
         error = judged[:, used] @ solution - right[:, output]
-        losses.append(float(np.mean(error**2)) / max(float(np.var(right[:, output])), 1e-300))
+        everything = np.concatenate([wanted[:, output], right[:, output]])
+        losses.append(float(np.mean(error**2)) / max(float(np.var(everything)), 1e-300))
     return float(np.mean(losses))
 
 

@@ -29,6 +29,7 @@ MOST_ROWS = 40_000
 #: Windows that training and validation use at most.
 MOST_TRAINING = 8192
 MOST_VALIDATION = 512
+LEAST_VALIDATION = 8
 #: Shares of the data that are kept for the certificate and for judging structures.
 HELD_OUT = 0.2
 VALIDATION = 0.15
@@ -125,7 +126,8 @@ def _by_time(lengths: np.ndarray) -> tuple[list[Piece], list[Piece]]:
 
 def _validation(order: np.ndarray, starts: list[int]) -> list[int]:
     """Windows to judge by; true starts are shared out, and serve both sides where there are few."""
-    count = min(MOST_VALIDATION, max(1, round(VALIDATION * len(order))))
+    count = max(round(VALIDATION * len(order)), min(LEAST_VALIDATION, len(order) // 3), 1)
+    count = min(MOST_VALIDATION, count)
     chosen = [int(i) for i in order[:count]]
     wanted = max(1, round(VALIDATION * len(starts))) if starts else 0
     if sum(i in set(starts) for i in chosen) < wanted:

@@ -138,10 +138,12 @@ def table(
     deepest = max((leaf.lag for leaf in leaves), default=0)
     if with_start:
         columns = [np.pad(values[leaf.name], ((0, 0), (leaf.lag, 0))) for leaf in leaves]
-        length = sequences.x.shape[1]
+        length, target = sequences.x.shape[1], sequences.y[..., row][sequences.scored]
+        if not columns:
+            return np.zeros((len(target), 0)), target
         rows = np.stack([column[:, :length][sequences.scored] for column in columns], 1)
         finite = np.isfinite(rows).all(1)
-        return rows[finite], sequences.y[..., row][sequences.scored][finite]
+        return rows[finite], target[finite]
     valid = sequences.scored[:, deepest:]
     length = valid.shape[1]
     columns = [

@@ -30,7 +30,8 @@ from weights2code.verify.residuals import residuals
 
 #: Longest formula that noisy data are given.
 MOST_NODES = 31
-#: Rows of the regression.
+#: Rows of the regression, at least and at most.
+FEWEST_ROWS = 3
 ROWS = 4000
 #: Errors of the first positions up to so many standard deviations say nothing against a start value.
 LIKELY = 4.0
@@ -60,7 +61,7 @@ def regress_noisy(
     columns, target = table(assembly, problem.training, leaves, row)
     pick = np.random.default_rng(0).permutation(len(target))[:ROWS]
     columns, target = columns[pick], target[pick]
-    if len(target) < 10:
+    if len(target) < FEWEST_ROWS:
         return None
     values = dict(zip(leaves, columns.T, strict=True))
     some, fewer = useful(leaves, columns, target)
