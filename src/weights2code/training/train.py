@@ -33,6 +33,10 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 
 #: A larger rung that does not fit either is preferred only if its loss is this many times smaller.
 CLEARLY_BETTER = 10.0
+#: Measured targets have a floor of noise. A rung that does not lower the loss by this share does no better;
+#: after so many such rungs in a row the floor is reached.
+LOWER = 0.95
+RUNGS_AT_THE_FLOOR = 2
 
 
 def train(
@@ -48,13 +52,36 @@ def train(
     found: list[Trained] = []
     for trained in rungs_of(problem, settings, folder, progress):
         found.append(trained)
-        if trained.fitted:
+        if trained.fitted or (measured(problem) and at_the_floor(found)):
             break
-    chosen = best(found)
+    chosen = smallest_at_the_floor(found) if measured(problem) else best(found)
     chosen.save(folder.file(MODEL))
-    if chosen.fitted or len(found) == len(ladder_of(problem, settings)):
+    if (
+        chosen.fitted
+        or (measured(problem) and at_the_floor(found))
+        or len(found) == len(ladder_of(problem, settings))
+    ):
         folder.drop_checkpoint()
     return chosen
+
+
+def measured(problem: Problem) -> bool:
+    """Whether the targets may hold noise: real numbers without a machine that specifies them."""
+    return problem.reference is None and not problem.integer_outputs
+
+
+def at_the_floor(found: Sequence[Trained]) -> bool:
+    """Whether the last rungs did no better than the best before them, which explains something."""
+    if len(found) <= RUNGS_AT_THE_FLOOR:
+        return False
+    before = min(trained.losses[0] for trained in found[:-RUNGS_AT_THE_FLOOR])
+    return before < LOWER and all(t.losses[0] > LOWER * before for t in found[-RUNGS_AT_THE_FLOOR:])
+
+
+def smallest_at_the_floor(found: Sequence[Trained]) -> Trained:
+    """The first rung that no later one beats noticeably; one that fits is always preferred."""
+    lowest = min(trained.losses[0] for trained in found)
+    return next(t for t in found if t.fitted or t.losses[0] * LOWER <= lowest)
 
 
 def keep_freed_memory() -> None:

@@ -1,0 +1,38 @@
+"""Measured targets: the ladder is not climbed for noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from weights2code.training.train import at_the_floor, smallest_at_the_floor
+
+
+@dataclass
+class Rung:
+    losses: tuple[float, ...]
+    fitted: bool = False
+
+
+def rungs(*losses: float) -> list[Any]:
+    return [Rung((loss,)) for loss in losses]
+
+
+@pytest.mark.parametrize(
+    ("losses", "stop", "chosen"),
+    [
+        ((0.3,), False, 0),
+        ((0.3, 0.29), False, 0),
+        ((0.3, 0.29, 0.31), True, 0),
+        ((0.3, 0.1, 0.099), False, 1),
+        ((0.3, 0.1, 0.099, 0.098), True, 1),
+        ((0.3, 0.1, 0.099, 0.02), False, 3),
+        ((0.99, 0.98, 0.97), False, 0),
+    ],
+)
+def test_the_floor_of_noise(losses: tuple[float, ...], stop: bool, chosen: int):
+    found = rungs(*losses)
+    assert at_the_floor(found) == stop
+    assert smallest_at_the_floor(found) is found[chosen]
