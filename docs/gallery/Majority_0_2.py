@@ -1,0 +1,35 @@
+import numpy as np
+from numpy.typing import ArrayLike
+
+__all__ = ["Majority_0_2"]
+
+
+def Majority_0_2(x: ArrayLike) -> np.ndarray:
+    """The rule, for t = 0, 1, 2, ...:
+
+        c0[t] = c0[t-1] - min(x[t], 1) + 1
+        c1[t] = c1[t-1] + [x[t] == 1]
+        c2[t] = c2[t-1] + max(x[t], 1) - 1
+        y[t] = 2 if c2[t] > max(c0[t], c1[t]) else [c0[t] < c1[t]]
+
+    Every value before the start is 0.
+    Input: one sequence, shape (T,) or (T, 1), any length T; x: integers 0..2.
+    Output: y, shape (T,), whole numbers.
+    Origin: regressed from the live leaves.
+    Verdict: Proved equal to the specification at every length for inputs in integers 0..2:
+        induction over the positions with z3 (first 1 checked one by one, then step by step), in
+        exact arithmetic, which the text follows. It was also run on 798 sequences of length 10, 40,
+        100; the largest error is 0.
+    """
+    x = np.asarray(x, dtype=float)
+    if x.shape not in ((x.size,), (x.size, 1)):
+        raise ValueError(f"expected shape (T,) or (T, 1), got {x.shape}")
+    T = len(x)
+    x = x.ravel()
+    c0, c1, c2, y = np.zeros((4, T + 1))  # c0[-1] = 0; c1[-1] = 0; c2[-1] = 0
+    for t in range(T):
+        c0[t] = c0[t-1] - min(x[t], 1) + 1
+        c1[t] = c1[t-1] + int(x[t] == 1)
+        c2[t] = c2[t-1] + max(x[t], 1) - 1
+        y[t] = 2 if c2[t] > max(c0[t], c1[t]) else int(c0[t] < c1[t])
+    return y[:T]

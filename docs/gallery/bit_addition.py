@@ -1,0 +1,27 @@
+import numpy as np
+from numpy.typing import ArrayLike
+
+__all__ = ["bit_addition"]
+
+
+def bit_addition(data: ArrayLike) -> np.ndarray:
+    """y[t] = (a[t] + b[t] + [a[t-1] + b[t-1] > y[t-1]]) % 2
+
+    Every value before the start is 0.
+    Input: one sequence, shape (T, 2), any length T; a: bits; b: bits.
+    Output: y, shape (T,), whole numbers.
+    Origin: regressed from the live leaves.
+    Verdict: Proved equal to the specification at every length for inputs in bits, bits: complete
+        exploration of the 8 states that reference and program reach together (36 transitions), in
+        the program's own float64 arithmetic. It was also run on 798 sequences of length 10, 40,
+        100; the largest error is 0.
+    """
+    data = np.asarray(data, dtype=float)
+    if data.shape[1:] != (2,) and data.shape != (0,):
+        raise ValueError(f"expected shape (T, 2), got {data.shape}")
+    T = len(data)
+    a, b = np.append(data, [0, 0]).reshape(-1, 2).T  # a[-1] = 0; b[-1] = 0
+    y = np.zeros(T + 1)  # y[-1] = 0
+    for t in range(T):
+        y[t] = (a[t] + b[t] + int(a[t-1] + b[t-1] > y[t-1])) % 2
+    return y[:T]
