@@ -91,9 +91,14 @@ def honest_loss(trained: Trained, problem: Problem) -> float:
         used = np.append(graph.head[output, :-1] != 0, True)
         solution = np.linalg.lstsq(design[:, used], wanted[:, output], rcond=1e-10)[0]
         error = judged[:, used] @ solution - right[:, output]
-        everything = np.concatenate([wanted[:, output], right[:, output]])
-        losses.append(float(np.mean(error**2)) / max(float(np.var(everything)), 1e-300))
-    return float(np.mean(losses))
+        losses.append(float(np.mean(error**2)) * graph.layout.output_scales[output] ** 2)
+    return float(np.mean(losses / variances(problem)))
+
+
+def variances(problem: Problem) -> np.ndarray:
+    """Of each output, over what was learned from and judged by: the unit of all losses here."""
+    parts = [part.y[part.scored] for part in (problem.training, problem.validation)]
+    return np.maximum(np.var(np.concatenate(parts), axis=0), 1e-300)
 
 
 def under_noise(
@@ -118,7 +123,7 @@ def under_noise(
         if certificate.verified:  # it was not noise after all
             return Noisy(Extraction(best.graph, None, program, certificate), trained, 0.0, True)
     found = [residuals(machine, problem.validation, one_step=one) for one in (False, True)]
-    left = min(float(np.mean([(item.rmse / max(item.spread, 1e-300)) ** 2 for item in x])) for x in found)
+    left = min(float(np.mean([item.rmse**2 for item in items] / variances(problem))) for items in found)
     exact = best.certificate.verified and any(all(item.exact for item in items) for items in found)
     exact = exact and not problem.integer_outputs
     return Noisy(best, trained, left, exact)
