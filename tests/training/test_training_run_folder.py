@@ -164,7 +164,7 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(run_folder.os, "fsync", full)
+    monkeypatch.setattr("weights2code.run_folder.os.fsync", full)
     with pytest.raises(OSError, match="No space"):
         write_atomically(file, "new")
     assert snapshot(tmp_path) == {"file": b"old"}

@@ -154,7 +154,8 @@ def test_nothing_is_hidden_from_a_fixed_wiring_so_it_is_left_out():
 
 
 def test_a_number_of_epochs_does_not_make_the_linear_rung_anneal():
-    assert [rung.recipe.epochs for rung in rungs(problem("sum"), Settings(epochs=7))][:2] == [0, 7]
+    epochs = {rung.name: rung.recipe.epochs for rung in rungs(problem("sum"), Settings(epochs=7))}
+    assert (epochs["linear"], epochs["prefix"], epochs["pairs"]) == (0, 0, 7)
 
 
 # -- masks ---------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weights2code.pipeline import Outcome
+from weights2code.results import Outcome
 from weights2code.run_folder import RunFolder
 
 

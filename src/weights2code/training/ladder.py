@@ -79,6 +79,12 @@ FAST_LADDER: tuple[Rung, ...] = (
         (Variant(1, past=False), Variant(1)),
     ),
     Rung(
+        "prefix",
+        {"layers": 1, "mean": 1, "sum": 1, "max": 1, "min": 1, "submlps": 0},
+        Recipe(epochs=0, tune_steps=0, polish=True),
+        (Variant(1, past=False), Variant(1)),
+    ),
+    Rung(
         "lookup",
         {"layers": 1, "equality": 1, "submlps": 0},
         Recipe(epochs=0, tune_steps=0, polish=True),
