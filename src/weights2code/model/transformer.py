@@ -162,7 +162,7 @@ class DiscreteTransformer(nn.Module):
         if 0 in offsets:
             self.forbid_present(member, [channel])
         for row, choice in enumerate(self.wiring.choices):
-            if choice.role == "operand" or not choice.module.startswith("Attn"):
+            if not choice.module.startswith("Attn"):
                 continue
             head = int(choice.module.rpartition("H")[2])
             reserved = head % share[1] == share[0] and head < self.architecture.location

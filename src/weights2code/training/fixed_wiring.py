@@ -35,8 +35,6 @@ def fix_window(model: DiscreteTransformer) -> None:
         for channel in range(a.channels)
     ]
     for row, choice in enumerate(model.wiring.choices):
-        if choice.role == "operand":
-            continue
         if choice.module.startswith("Attn"):
             channel, offset = copies[int(choice.module.rpartition("H")[2])]
             _fix(model, row, channel if choice.role == "value" else offset)
