@@ -1,0 +1,64 @@
+"""The protocol of an engine: take jobs, say of each how it ended. What that means is the sweep's business.
+
+An engine neither retries nor counts. Each submitted job is reported exactly once: with its row, with the
+error that the work raised, or as lost, when the process or machine that had it is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol
+
+from weights2code.experiments.jobs import Job, Row
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How one submission of a job ended.
+
+    Attributes
+    ----------
+    key
+        The job's.
+    row
+        What the work returned; None if it did not return.
+    error
+        Why not, in one line.
+    lost
+        Whether the job is not to blame as far as anyone knows: its worker vanished.
+    seconds
+        That the work took, on its worker.
+    files
+        What the work left, where it cannot write into the job's folder itself: path from there, content.
+    """
+
+    key: str
+    row: Row | None = None
+    error: str | None = None
+    lost: bool = False
+    seconds: float = 0.0
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+
+class Engine(Protocol):
+    """A place to run jobs; use it as a context manager, leaving it stops whatever still runs."""
+
+    def __enter__(self) -> Engine: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+    def submit(self, job: Job, folder: Path) -> None:
+        """Take a job; it starts as soon as there is room."""
+        ...
+
+    def wait(self) -> Finished:
+        """Block until a submitted job has ended, and say how."""
+        ...

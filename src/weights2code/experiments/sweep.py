@@ -1,0 +1,93 @@
+"""Sweeps: many jobs, each in a folder of its own; what is done is skipped, so a stopped sweep goes on.
+
+This is the one place that decides and counts. Results are written here and nowhere else, one a job, so
+nothing can be counted twice. A job whose worker vanished is given out again, three times in all; a job that
+failed by itself is not, within one sweep: it would fail again. The next sweep in the same folder tries it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from weights2code.experiments.engines.engine import Engine, Finished
+from weights2code.experiments.jobs import (
+    DONE,
+    FAILED,
+    Job,
+    Row,
+    check_unique,
+    stored_row,
+    write_job,
+    write_result,
+)
+from weights2code.run_folder import write_atomically
+
+#: How often a job is given out in all, if its worker vanishes each time.
+MOST_TRIES = 3
+
+
+def stored_rows(jobs: Sequence[Job], out: Path) -> dict[str, Row]:
+    """Rows of the jobs that are done already, by key."""
+    found = ((job.key, stored_row(job, out)) for job in jobs)
+    return {key: row for key, row in found if row is not None}
+
+
+def run_sweep(
+    jobs: Sequence[Job], out: Path, engine: Engine, on_row: Callable[[Row], None] | None = None
+) -> list[Row]:
+    """Do the jobs that are not done yet.
+
+    Parameters
+    ----------
+    jobs
+        What to do; keys are unique.
+    out
+        Folder of the sweep; that of a job is `out/runs/<key>`.
+    engine
+        Where the jobs run; it is entered only if there is something to do.
+    on_row
+        Called with each row as it is made; rows that were there before are not among them.
+
+    Returns
+    -------
+    list of dict
+        A row a job, in the order of the jobs: `key`, `status` (`done` or `failed`), `error`, `seconds`,
+        `tries`, and what the work returned.
+
+    Raises
+    ------
+    InputError
+        If a folder holds a run with other arguments.
+    """
+    check_unique(jobs)
+    rows = stored_rows(jobs, out)
+    waiting = {job.key: job for job in jobs if job.key not in rows}
+    if not waiting:
+        return [rows[job.key] for job in jobs]
+    tries = dict.fromkeys(waiting, 1)
+    with engine:
+        for job in waiting.values():
+            engine.submit(job, write_job(job, out))
+        while waiting:
+            finished = engine.wait()
+            job = waiting[finished.key]
+            if finished.lost and tries[job.key] < MOST_TRIES:
+                tries[job.key] += 1
+                engine.submit(job, job.folder(out))
+                continue
+            row = rows[job.key] = row_of(finished, tries[job.key])
+            for name, content in finished.files.items():
+                write_atomically(job.folder(out) / name, content)
+            write_result(job, out, row)
+            del waiting[job.key]
+            if on_row:
+                on_row(row)
+    return [rows[job.key] for job in jobs]
+
+
+def row_of(finished: Finished, tries: int) -> Row:
+    """The row of a job that is over; what the work says about seconds goes before what the engine saw."""
+    status = DONE if finished.row is not None else FAILED
+    head = {"key": finished.key, "status": status, "error": finished.error, "seconds": finished.seconds}
+    return {**head, "tries": tries, **(finished.row or {})}

@@ -1,0 +1,119 @@
+"""What the jobs of a sweep do. A task is run as `w2c run` does it, in a run folder, and its program judged."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from weights2code.experiments.jobs import Row
+
+RUN = "run"
+#: A program is judged on this many fresh sequences, at the task's own length and at this one.
+FRESH = 200
+LONG = 40
+#: Equal means: to this distance.
+TOLERANCE = 1e-3
+
+
+def run_task(arguments: dict[str, Any], folder: Path) -> Row:
+    """One run of a built-in task.
+
+    Parameters
+    ----------
+    arguments
+        `task`, a name, and `settings`, fields of `Settings` that differ from the defaults.
+    folder
+        Of the job; the run folder is `folder/run`.
+
+    Returns
+    -------
+    dict
+        The row. A task is `solved` if the run ends with exit code 0 and the program, run free, equals the
+        reference machine on fresh sequences at its own length and at length 40.
+    """
+    from weights2code import pipeline
+    from weights2code.run_folder import begin
+    from weights2code.settings import Settings
+    from weights2code.source import canonical
+
+    name = canonical(arguments["task"])
+    settings = Settings.from_dict(Settings().to_dict() | arguments.get("settings", {}))
+    resumed = (folder / RUN).exists()
+    began = time.perf_counter()
+    with begin(folder / RUN, name, settings) as run_folder:
+        outcome = pipeline.run(name, settings, run_folder)
+    seconds = time.perf_counter() - began
+    training = outcome.trained.seconds if outcome.trained else None
+    row: Row = {
+        "task": name,
+        "seed": settings.seed,
+        "seconds": round(seconds, 3),
+        "training_seconds": training,
+        "extraction_seconds": None if training is None else round(seconds - training, 3),
+        "resumed": resumed,
+        "exit": outcome.exit_code,
+        "verdict": "-",
+        "rung": outcome.trained.rung if outcome.trained else None,
+        "loss": outcome.trained.losses[0] if outcome.trained else None,
+        "attempts": list(outcome.attempts),
+        "solved": False,
+    }
+    program, certificate = outcome.program, outcome.certificate
+    if program is None or certificate is None:
+        return row
+    return row | {
+        "verdict": certificate.verdict,
+        "method": certificate.method,
+        "explanation": certificate.explain(),
+        "notes": list(certificate.notes),
+        "formula": program.formula(),
+        "source": program.source(),
+        "origin": program.origin,
+        "body": program.body,
+        "raw_lines": raw_lines(folder / RUN),
+        "operations": program.operations,
+        "rmse": certificate.rmse,
+        "accuracy": certificate.accuracy,
+        "max_abs_error": certificate.max_abs_error,
+        "solved": outcome.exit_code == 0 and equals_reference(program, name, settings.seed),
+    }
+
+
+def equals_reference(program: Any, name: str, seed: int) -> bool:
+    """Whether a program, run free, equals the task's reference machine on sequences that nobody saw."""
+    import numpy as np
+
+    from weights2code import tasks
+
+    task = tasks.get(name)
+    for length in (task.length, LONG):
+        x, y = task.sample(FRESH, length=length, seed=seed + 9999)
+        with np.errstate(all="ignore"):
+            if not np.allclose(program.run(x), y, atol=TOLERANCE, rtol=0):
+                return False
+    return True
+
+
+def raw_lines(run: Path) -> int | None:
+    """Lines of code of `program_raw.py`, without blank lines, comments and docstrings."""
+    from weights2code.run_folder import PROGRAM_RAW
+
+    file = run / PROGRAM_RAW
+    return code_lines(file.read_text(encoding="utf-8")) if file.exists() else None
+
+
+def code_lines(source: str) -> int:
+    """Lines that hold code: no blank lines, no comments, no docstrings."""
+    import ast
+
+    tree = ast.parse(source)
+    lines: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue  # a docstring
+        if isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef | ast.ClassDef):
+            lines.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        elif isinstance(node, ast.FunctionDef):
+            lines.add(node.lineno)
+    return len(lines)
