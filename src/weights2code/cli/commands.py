@@ -33,6 +33,14 @@ def tasks(options: argparse.Namespace) -> int:
     return 0
 
 
+def completion(options: argparse.Namespace) -> int:
+    from weights2code.cli.completion import completion_script
+    from weights2code.cli.parser import build_parser
+
+    print(completion_script(build_parser(), options.shell), end="")
+    return 0
+
+
 def train(options: argparse.Namespace) -> int:
     from weights2code.source import canonical, problem_of
 

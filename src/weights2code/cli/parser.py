@@ -45,6 +45,40 @@ same command with the same --out continues where it stopped.
 """
 
 
+TASKS_EXAMPLES = """\
+examples:
+  w2c tasks --suite paper
+  w2c tasks --json | jq -r '.[].name'
+"""
+
+LATER_EXAMPLES = {
+    "extract": """\
+examples:
+  w2c train spring --out runs/spring && w2c extract runs/spring
+  w2c extract runs/spring --json
+""",
+    "verify": """\
+examples:
+  w2c verify w2c-runs/parity_last2-seed0
+  w2c verify runs/spring --quiet && cp runs/spring/program.py .
+
+The text of program.py is run too, in a limited process, and compared with the formula.
+""",
+    "report": """\
+examples:
+  w2c report w2c-runs/parity_last2-seed0
+  w2c report runs/spring --plots svg
+""",
+}
+
+COMPLETION_EXAMPLES = """\
+examples:
+  eval "$(w2c completion bash)"      a line for ~/.bashrc
+  eval "$(w2c completion zsh)"       a line for ~/.zshrc, below compinit
+  w2c completion fish | source       a line for ~/.config/fish/config.fish
+"""
+
+
 class Parser(argparse.ArgumentParser):
     """argparse, with errors as one sentence."""
 
@@ -135,6 +169,7 @@ def build_parser() -> argparse.ArgumentParser:
     report.add_argument(
         "--plots", choices=("svg", "png"), help="write every drawing as a file too, into DIR/plots"
     )
+    _completion(commands)
     return parser
 
 
@@ -145,9 +180,13 @@ def settings_from(options: argparse.Namespace) -> Settings:
     return Settings(**{name: value for name, value in given.items() if value is not None})
 
 
-def _command(commands: Any, name: str, summary: str, epilog: str = "") -> argparse.ArgumentParser:
+def _command(
+    commands: Any, name: str, summary: str, epilog: str = "", arguments: str = ""
+) -> argparse.ArgumentParser:
+    """A command; `arguments` makes its usage line short where the options are many."""
     return commands.add_parser(
         name,
+        usage=f"w2c {name} {arguments}" if arguments else None,
         help=summary,
         description=summary[0].upper() + summary[1:] + ".",
         epilog=epilog,
@@ -156,8 +195,13 @@ def _command(commands: Any, name: str, summary: str, epilog: str = "") -> argpar
     )
 
 
+def _completion(commands: Any) -> None:
+    parser = _command(commands, "completion", "print a script that completes commands", COMPLETION_EXAMPLES)
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell to print it for")
+
+
 def _tasks(commands: Any) -> None:
-    parser = _command(commands, "tasks", "list the built-in tasks")
+    parser = _command(commands, "tasks", "list the built-in tasks", TASKS_EXAMPLES)
     parser.add_argument(
         "--suite", choices=("paper", "mips", "appendix", "all"), default="all", help="default: all"
     )
@@ -170,6 +214,7 @@ def _run(commands: Any) -> None:
         "run",
         "train on a task, extract a program, certify it",
         TRAIN_EXAMPLES.format(command="run"),
+        "TASK [--out DIR] [--seed N] [options]",
     )
     parser.add_argument("task", metavar="TASK", help="a built-in task; `w2c tasks` lists them")
     parser.add_argument(
@@ -181,7 +226,11 @@ def _run(commands: Any) -> None:
 
 def _fit(commands: Any) -> None:
     parser = _command(
-        commands, "fit", "train on a file of your own, extract a program, certify it", FIT_EXAMPLES
+        commands,
+        "fit",
+        "train on a file of your own, extract a program, certify it",
+        FIT_EXAMPLES,
+        "FILE --inputs A,B --targets Y [--sequence NAME] [--order NAME] [--out DIR] [options]",
     )
     parser.add_argument("file", metavar="FILE", help="CSV, Parquet or NPZ")
     _add_columns(parser)
@@ -206,6 +255,7 @@ def _train(commands: Any) -> None:
         "train",
         "train on a task or a file and leave the model",
         TRAIN_EXAMPLES.format(command="train"),
+        "TASK --out DIR [options], or FILE --inputs A,B --targets Y --out DIR [options]",
     )
     parser.add_argument(
         "task", metavar="TASK|FILE", help="a built-in task, or with --inputs and --targets a file"
@@ -217,7 +267,7 @@ def _train(commands: Any) -> None:
 
 
 def _later(commands: Any, name: str, summary: str) -> argparse.ArgumentParser:
-    parser = _command(commands, name, summary)
+    parser = _command(commands, name, summary, LATER_EXAMPLES[name])
     parser.add_argument("folder", metavar="DIR", help="run folder of `w2c train` or `w2c run`")
     _add_output(parser)
     return parser
