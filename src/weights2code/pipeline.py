@@ -114,7 +114,8 @@ def search(
     extraction, chosen = best if best else (None, best_rung(climbed))
     if extraction:
         extraction = with_explanation(extraction, problem)
-    outcome = Outcome(extraction, chosen, tuple(attempts), time.monotonic() - began)
+    spent = sum(trained.seconds for trained in climbed)
+    outcome = Outcome(extraction, chosen, tuple(attempts), time.monotonic() - began, spent)
     if folder:
         chosen.save(folder.file(MODEL))
         leave(outcome, problem, folder)

@@ -47,6 +47,8 @@ class Outcome:
     trained: Trained | None
     attempts: tuple[str, ...]
     seconds: float
+    #: Of them, what all rungs took to train; None if this outcome trained none.
+    training_seconds: float | None = None
 
     @property
     def program(self) -> Program | None:

@@ -83,7 +83,9 @@ def resolve(work: str) -> Work:
 def perform(job: Job, folder: Path) -> Row:
     """Do the work of a job in this process; the row is plain JSON."""
     folder.mkdir(parents=True, exist_ok=True)
-    return plain(resolve(job.work)(job.arguments, folder))
+    row = plain(resolve(job.work)(job.arguments, folder))
+    json.dumps(row, allow_nan=False)  # what is not JSON shows here, and not in the sweep
+    return row
 
 
 def stored_row(job: Job, out: Path) -> Row | None:

@@ -32,7 +32,7 @@ def run_task(arguments: dict[str, Any], folder: Path) -> Row:
         The row. A task is `solved` if the run ends with exit code 0 and the program, run free, equals the
         reference machine on fresh sequences at its own length and at length 40.
     """
-    from weights2code import pipeline
+    from weights2code.experiments.heavy import pipeline  # before the clock starts
     from weights2code.run_folder import begin
     from weights2code.settings import Settings
     from weights2code.source import canonical
@@ -44,12 +44,12 @@ def run_task(arguments: dict[str, Any], folder: Path) -> Row:
     with begin(folder / RUN, name, settings) as run_folder:
         outcome = pipeline.run(name, settings, run_folder)
     seconds = time.perf_counter() - began
-    training = outcome.trained.seconds if outcome.trained else None
+    training = outcome.training_seconds
     row: Row = {
         "task": name,
         "seed": settings.seed,
         "seconds": round(seconds, 3),
-        "training_seconds": training,
+        "training_seconds": None if training is None else round(training, 3),
         "extraction_seconds": None if training is None else round(seconds - training, 3),
         "resumed": resumed,
         "exit": outcome.exit_code,
@@ -71,6 +71,7 @@ def run_task(arguments: dict[str, Any], folder: Path) -> Row:
         "source": program.source(),
         "origin": program.origin,
         "body": program.body,
+        "lines": program.lines,
         "raw_lines": raw_lines(folder / RUN),
         "operations": program.operations,
         "rmse": certificate.rmse,
@@ -96,24 +97,9 @@ def equals_reference(program: Any, name: str, seed: int) -> bool:
 
 
 def raw_lines(run: Path) -> int | None:
-    """Lines of code of `program_raw.py`, without blank lines, comments and docstrings."""
+    """Lines of `program_raw.py`, counted as in the paper's tables."""
+    from weights2code.program.length import total_lines
     from weights2code.run_folder import PROGRAM_RAW
 
     file = run / PROGRAM_RAW
-    return code_lines(file.read_text(encoding="utf-8")) if file.exists() else None
-
-
-def code_lines(source: str) -> int:
-    """Lines that hold code: no blank lines, no comments, no docstrings."""
-    import ast
-
-    tree = ast.parse(source)
-    lines: set[int] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            continue  # a docstring
-        if isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef | ast.ClassDef):
-            lines.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-        elif isinstance(node, ast.FunctionDef):
-            lines.add(node.lineno)
-    return len(lines)
+    return total_lines(file.read_text(encoding="utf-8")) if file.exists() else None

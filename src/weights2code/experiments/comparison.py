@@ -1,0 +1,77 @@
+"""How our numbers stand beside the paper's: better, equal or worse, by one rule for all tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import mean
+from typing import Any
+
+from weights2code.experiments.experiment import Standing
+from weights2code.experiments.jobs import DONE, Row
+
+#: Errors below this are rounding: nobody is better there.
+ROUNDING = 1e-6
+#: Printed accuracies have two digits.
+PRINTED = 0.005
+
+
+def lower_is_better(ours: float | None, theirs: float | None) -> Standing:
+    """Errors and losses: both at rounding are equal."""
+    if theirs is None:
+        return None
+    if ours is None:
+        return "worse"
+    if max(ours, theirs) <= ROUNDING or ours == theirs:
+        return "equal"
+    return "better" if ours < theirs else "worse"
+
+
+def higher_is_better(ours: float | None, theirs: float | None, resolution: float = PRINTED) -> Standing:
+    """Accuracies and success rates: equal within what is printed."""
+    if theirs is None:
+        return None
+    if ours is None:
+        return "worse"
+    if abs(ours - theirs) <= resolution:
+        return "equal"
+    return "better" if ours > theirs else "worse"
+
+
+def first_that_differs(*standings: Standing) -> Standing:
+    """The most important measure first: later ones decide only where the earlier are equal."""
+    known = [standing for standing in standings if standing is not None]
+    return next((standing for standing in known if standing != "equal"), known[0] if known else None)
+
+
+def average(values: Iterable[float | None]) -> float | None:
+    """The mean of what is known; None if nothing is."""
+    known = [value for value in values if value is not None]
+    return mean(known) if known else None
+
+
+def share(rows: Sequence[Row], name: str) -> str:
+    """`2/3`: how many of the rows have it."""
+    return f"{sum(bool(row.get(name)) for row in rows)}/{len(rows)}"
+
+
+def reason(rows: Sequence[Row]) -> str:
+    """Why runs are not solved, in the words of their last attempts; empty if all are."""
+    found: list[str] = []
+    for row in rows:
+        if row["status"] != DONE:
+            found.append(f"the run ended in an error ({row['error']})")
+        elif not row.get("solved"):
+            attempts = row.get("attempts") or ["nothing was tried"]
+            found.append(attempts[-1])
+    return "; ".join(dict.fromkeys(found))
+
+
+def shown(value: Any) -> str:
+    """A cell for people: short numbers, a dash for nothing."""
+    if value is None or value == "":
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return "0" if value == 0 else f"{value:.3g}"
+    return str(value)

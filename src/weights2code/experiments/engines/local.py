@@ -1,0 +1,182 @@
+"""The engine of one machine: a process a job, as many at once as there are cores.
+
+A pool of the standard library breaks as a whole when one of its processes is killed; here each process is
+watched by itself, so that the others go on and the sweep decides about the one. Where the system can, a
+server that has imported everything heavy is forked for each job: a fresh process that starts in no time.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import connection
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from weights2code.experiments.engines.engine import Finished
+from weights2code.experiments.engines.in_process import attempt
+from weights2code.experiments.jobs import Job
+
+LOG = "log.txt"
+HEAVY = "weights2code.experiments.heavy"
+#: Libraries read these when they are first imported; one thread a process, as many processes as cores.
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+#: Seconds that a process gets to end before it is killed.
+GRACE = 2.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Running:
+    job: Job
+    process: BaseProcess
+    receiver: Connection
+
+
+class Local:
+    """Jobs run in processes of this machine.
+
+    Parameters
+    ----------
+    jobs
+        Processes at once; by default as many as there are cores for this process.
+    preload
+        A module that the server imports before it is forked.
+    """
+
+    def __init__(self, jobs: int | None = None, preload: str = HEAVY) -> None:
+        self.jobs = jobs or cores()
+        self._queue: deque[tuple[Job, Path]] = deque()
+        self._running: list[_Running] = []
+        self._context: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
+        if sys.platform == "linux":
+            self._context.set_forkserver_preload([preload])
+
+    def __enter__(self) -> Local:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._queue.clear()
+        for running in self._running:
+            running.process.terminate()
+        for running in self._running:
+            self._end(running)
+        self._running.clear()
+
+    def submit(self, job: Job, folder: Path) -> None:
+        self._queue.append((job, folder))
+        self._fill()
+
+    def wait(self) -> Finished:
+        ready = connection.wait([running.receiver for running in self._running])[0]
+        running = next(running for running in self._running if running.receiver is ready)
+        self._running.remove(running)
+        finished = self._read(running)
+        self._fill()
+        return finished
+
+    def _fill(self) -> None:
+        while self._queue and len(self._running) < self.jobs:
+            job, folder = self._queue.popleft()
+            receiver, sender = self._context.Pipe(duplex=False)
+            process = self._context.Process(
+                target=_work, args=(sender, job.to_dict(), str(folder)), name=job.key, daemon=True
+            )
+            with one_thread_each():
+                process.start()
+            sender.close()  # the worker has the only one: when it dies, the receiver sees the end
+            self._running.append(_Running(job, process, receiver))
+
+    def _read(self, running: _Running) -> Finished:
+        key = running.job.key
+        try:
+            said = json.loads(running.receiver.recv_bytes())
+        except (EOFError, OSError, ValueError):
+            return Finished(key, error=_epitaph(self._end(running)), lost=True)
+        self._end(running)
+        return Finished(key, said["row"], said["error"], seconds=said["seconds"])
+
+    @staticmethod
+    def _end(running: _Running) -> int | None:
+        """Wait for a process that is about to end, and tidy up; its exit code."""
+        running.process.join(GRACE)
+        if running.process.is_alive():
+            running.process.kill()
+            running.process.join()
+        code = running.process.exitcode
+        running.receiver.close()
+        running.process.close()
+        return code
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def one_thread_each() -> Iterator[None]:
+    """Whatever starts in here has one thread, unless the user said otherwise."""
+    added = [name for name in THREADS if name not in os.environ]
+    os.environ.update(dict.fromkeys(added, "1"))
+    try:
+        yield
+    finally:
+        for name in added:
+            del os.environ[name]
+
+
+def _epitaph(code: int | None) -> str:
+    if code is not None and code < 0:
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = f"signal {-code}"
+        why = ", perhaps for want of memory" if name == "SIGKILL" else ""
+        return f"its process was ended by {name}{why}"
+    return f"its process ended with exit code {code} before the work was done"
+
+
+def _work(sender: Connection, job: dict[str, Any], folder: str) -> None:
+    """What a process does: the job, with its output in a file, and one message."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the sweep, which ends its processes
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    log = place / LOG
+    with open(log, "ab") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    finished = attempt(Job.from_dict(job), place)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if not log.stat().st_size:
+        log.unlink()
+    message = {"row": finished.row, "error": finished.error, "seconds": finished.seconds}
+    sender.send_bytes(json.dumps(message, allow_nan=False).encode())
+    sender.close()
+
+
+def _leave_with_parent() -> None:
+    """End this process when the sweep is gone, even killed: nobody would read the result."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)

@@ -1,0 +1,168 @@
+"""The engine of many machines: Ray, on a cluster that is there or on one started here for the sweep.
+
+Workers need not share a disk with the sweep: a job runs in a temporary folder of its machine, and its row
+and files come back through Ray. Ray's own retries are off, so that the sweep alone counts the tries.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import deque
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from weights2code import __version__
+from weights2code.errors import InputError
+from weights2code.experiments.engines.engine import Finished
+from weights2code.experiments.engines.in_process import attempt
+from weights2code.experiments.engines.local import cores
+from weights2code.experiments.jobs import Job
+
+#: Larger files of a job stay behind; the row says so.
+MOST_BYTES = 32 << 20
+#: What a cluster of our own sets aside for results on their way.
+STORE_BYTES = 128 << 20
+#: Jobs that are with Ray at once, a core of the cluster: enough that none waits for us.
+AHEAD = 2
+#: Ray reads these when it is imported.
+QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_DEDUP_LOGS": "0",
+}
+
+
+class Ray:
+    """Jobs run as Ray tasks of one core each.
+
+    Parameters
+    ----------
+    address
+        Of a cluster that is there, `"auto"` for the one on this machine; None starts one here.
+    jobs
+        Jobs at once; by default as many as the cluster, or this machine, has cores for.
+    """
+
+    def __init__(self, address: str | None = None, jobs: int | None = None) -> None:
+        self.address = address
+        self.jobs = jobs
+        self._ray: Any = None
+        self._task: Any = None
+        self._ours = False
+        self._queue: deque[Job] = deque()
+        self._running: dict[Any, Job] = {}
+
+    def __enter__(self) -> Ray:
+        for name, value in QUIET.items():
+            os.environ.setdefault(name, value)
+        self._ray = imported()
+        self._ours = not self._ray.is_initialized()
+        if self._ours:
+            self._connect()
+        self._task = self._ray.remote(num_cpus=1, max_retries=0)(remote_attempt)
+        return self
+
+    def _connect(self) -> None:
+        quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
+        if self.address is None:
+            self._ray.init(
+                num_cpus=self.jobs or cores(),
+                include_dashboard=False,
+                object_store_memory=STORE_BYTES,
+                **quiet,
+            )
+            return
+        try:
+            self._ray.init(address=self.address, **quiet)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            reason = str(error).splitlines()[0].rstrip(".")
+            raise InputError(f"there is no Ray cluster at {self.address} ({reason}).") from None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._queue.clear()
+        for reference in self._running:
+            self._ray.cancel(reference, force=True)
+        self._running.clear()
+        if self._ours:
+            self._ray.shutdown()
+
+    def submit(self, job: Job, folder: Path) -> None:
+        self._queue.append(job)
+        self._fill()
+
+    def wait(self) -> Finished:
+        (ready,), _ = self._ray.wait(list(self._running), num_returns=1)
+        job = self._running.pop(ready)
+        finished = self._read(job, ready)
+        self._fill()
+        return finished
+
+    def _fill(self) -> None:
+        room = self.jobs or AHEAD * max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        while self._queue and len(self._running) < room:
+            job = self._queue.popleft()
+            reference = self._task.options(name=job.key).remote(job.to_dict(), __version__)
+            self._running[reference] = job
+
+    def _read(self, job: Job, reference: Any) -> Finished:
+        errors = self._ray.exceptions
+        try:
+            said, files = self._ray.get(reference)
+        except errors.RayTaskError as error:
+            return Finished(job.key, error=str(error.cause or error).splitlines()[-1])
+        except errors.RayError as error:  # the worker, its machine, or the result on its way is gone
+            return Finished(job.key, error=f"its worker was lost ({type(error).__name__})", lost=True)
+        return Finished(job.key, said["row"], said["error"], seconds=said["seconds"], files=files)
+
+
+def imported() -> Any:
+    """Ray itself.
+
+    Raises
+    ------
+    InputError
+        If it is not installed.
+    """
+    try:
+        import ray
+    except ImportError:
+        raise InputError(
+            "--engine ray needs Ray; install it with `pip install 'weights2code[ray]'`, or use --engine local."
+        ) from None
+    return ray
+
+
+def remote_attempt(job: dict[str, Any], version: str) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """What a worker does: the job in a temporary folder, of which the files come back."""
+    if version != __version__:
+        raise InputError(f"a worker has weights2code {__version__}, the sweep {version}; install the same.")
+    with tempfile.TemporaryDirectory(prefix="w2c-") as place:
+        folder = Path(place) / job["key"]
+        finished = attempt(Job.from_dict(job), folder)
+        files, left_out = collected(folder)
+    row = finished.row
+    if row is not None and left_out:
+        row = row | {"files_left_out": left_out}
+    return {"row": row, "error": finished.error, "seconds": finished.seconds}, files
+
+
+def collected(folder: Path) -> tuple[dict[str, bytes], list[str]]:
+    """The files of a folder by their path from it, and the paths of those that are too large."""
+    files: dict[str, bytes] = {}
+    left_out: list[str] = []
+    for path in sorted(folder.rglob("*")):
+        if not path.is_file():
+            continue
+        name = path.relative_to(folder).as_posix()
+        if path.stat().st_size > MOST_BYTES:
+            left_out.append(name)
+        else:
+            files[name] = path.read_bytes()
+    return files, left_out

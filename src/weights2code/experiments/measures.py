@@ -1,0 +1,138 @@
+"""What is measured on a trained model and its programs: the numbers that the paper's tables hold.
+
+The discrete model is judged as it was trained, past outputs given. Programs are judged free-running at the
+task's own length, the short one at every position, the paper's listing from the first scored position on
+(in `concat` the windows of the first positions are cut off).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from weights2code.data import Problem
+from weights2code.errors import NotExtracted
+from weights2code.experiments.jobs import Row
+from weights2code.explain.explanation import ExplainedGraph, RouterMatch, explain, stream_values
+from weights2code.explain.routing import compare_hypotheses, match
+from weights2code.graph import DiscreteGraph, RouterNode
+from weights2code.program.raw_program import raw_program
+from weights2code.program.raw_source import raw_source
+
+if TYPE_CHECKING:
+    from weights2code.program import Program
+
+#: Fresh sequences that programs are judged on, and those that a listing runs on, one by one.
+FRESH = 1000
+LISTED = 100
+#: Their seed is the run's and this.
+APART = 77_777
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Errors in the user's units; accuracy is None where outputs are real."""
+
+    rmse: float | None
+    accuracy: float | None
+
+
+def score(problem: Problem, predicted: np.ndarray, wanted: np.ndarray) -> Score:
+    """The paper's two measures: RMSE, and accuracy after rounding on whole-number tasks."""
+    with np.errstate(all="ignore"):
+        error = np.abs(predicted - wanted)
+        rmse = float(np.sqrt(np.mean(error**2)))
+        accuracy = float(np.mean(error < 0.5)) if problem.integer_outputs else None
+    return Score(rmse if np.isfinite(rmse) else None, accuracy)
+
+
+def fresh(problem: Problem, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sequences that nothing was learned from, and the right outputs."""
+    assert problem.sampler is not None
+    assert problem.reference is not None
+    x = problem.sampler(np.random.default_rng(seed + APART), count, problem.length)
+    return x, problem.reference.run(x)
+
+
+def program_score(program: Program, problem: Problem, seed: int) -> Score:
+    """The short program, free-running."""
+    x, y = fresh(problem, FRESH, seed)
+    with np.errstate(all="ignore"):
+        return score(problem, program.run(x), y)
+
+
+def model_score(graph: DiscreteGraph, problem: Problem) -> Score:
+    """The discrete model on validation sequences, past outputs given, at its scored positions."""
+    encoded = graph.layout.encode(problem.validation, np.float64)
+    order = (2, 1, 0)
+    scored = encoded.scored.T
+    scales = np.array(graph.layout.output_scales)
+    with np.errstate(all="ignore"):
+        predicted = graph.predict(encoded.channels.transpose(order))
+    return score(problem, predicted[scored] * scales, encoded.targets.transpose(order)[scored] * scales)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A listing in the paper's style: its text, its lines (all of them, as the paper counts), its errors."""
+
+    text: str
+    lines: int
+    score: Score
+    unmatched: tuple[str, ...] = ()
+
+    def row(self, prefix: str = "listing") -> Row:
+        return {
+            f"{prefix}_lines": self.lines,
+            f"{prefix}_rmse": self.score.rmse,
+            f"{prefix}_accuracy": self.score.accuracy,
+            f"{prefix}_unmatched": list(self.unmatched),
+        }
+
+
+def listing_of(explained: ExplainedGraph, problem: Problem, seed: int) -> Listing:
+    """The listing of an explained graph, run free on fresh sequences."""
+    program = raw_program(explained, problem)
+    text = raw_source(program)
+    x, y = fresh(problem, LISTED, seed)
+    with np.errstate(all="ignore"):
+        predicted = np.stack([program.run(sequence) for sequence in x])
+    first = explained.graph.layout.first_scored
+    unmatched = tuple(
+        explained.graph.nodes[index].name
+        for index, found in explained.routers.items()
+        if found.evidence is None
+    )
+    return Listing(text, text.count("\n"), score(problem, predicted[:, first:], y[:, first:]), unmatched)
+
+
+def explained_as_it_is(graph: DiscreteGraph, problem: Problem, seconds: float) -> ExplainedGraph:
+    """Every live node explained, whatever it is: heads that match nothing get the nearest hypothesis.
+
+    This is what the paper does with a model; it serves to count and judge listings, never to certify one.
+    """
+    sequences = problem.validation
+    values = stream_values(graph, sequences)
+    routers: dict[int, RouterMatch] = {}
+    for index in graph.live():
+        node = graph.nodes[index]
+        if isinstance(node, RouterNode):
+            found = match(node, values)
+            nearest = compare_hypotheses(node, values)[0][0]
+            routers[index] = RouterMatch(*found) if found else RouterMatch(nearest, None)
+    return explain(graph, problem, sequences, routers, seconds)
+
+
+def listing_as_it_is(graph: DiscreteGraph, problem: Problem, seed: int, seconds: float) -> Listing | None:
+    """The listing of a graph without any certificate; None where it cannot be written."""
+    try:
+        return listing_of(explained_as_it_is(graph, problem, seconds), problem, seed)
+    except NotExtracted:
+        return None
+
+
+def smaller(problem: Problem, sequences: int) -> Problem:
+    """The same problem with fewer training sequences: regressions need no million."""
+    return replace(problem, training=problem.training.take(slice(0, sequences)))

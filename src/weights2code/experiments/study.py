@@ -1,0 +1,80 @@
+"""What the jobs of experiments do: run a task as `w2c run` does, and measure what the paper's tables hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from weights2code.experiments.jobs import Job, Row
+from weights2code.experiments.work import RUN, run_task
+
+#: The words of a job that names one of the functions below.
+STUDY = f"{__name__}:study"
+
+
+def study(arguments: dict[str, Any], folder: Path) -> Row:
+    """One run, then the scores of the program, of the discrete model behind it and of the paper's listing.
+
+    Parameters
+    ----------
+    arguments : `task` and `settings` as for `run_task`; `label` goes into the row.
+    """
+    row = run_task(arguments, folder)
+    return {**arguments.get("label", {}), **row, **measured(folder / RUN)}
+
+
+def study_job(key: str, task: str, settings: dict[str, Any], **label: Any) -> Job:
+    """The job of one run; its label names it in tables."""
+    return Job(
+        key,
+        STUDY,
+        {"task": task, "settings": settings, "label": {"task": task, **label}},
+    )
+
+
+def measured(folder: Path) -> Row:
+    """The numbers of a run folder; the model's alone where there is no program."""
+    from weights2code.experiments.measures import listing_of, model_score, program_score
+    from weights2code.explain.explanation import ExplainedGraph, match_routers
+    from weights2code.explain.stored import formulas_from_dict
+    from weights2code.graph.from_model import graph_of
+    from weights2code.results import read_extraction
+    from weights2code.run_folder import CERTIFICATE, GRAPH, MODEL, open_existing
+    from weights2code.source import problem_of
+    from weights2code.training.search import Trained
+
+    with open_existing(folder) as run:
+        problem, seed = problem_of(run.source, run.settings), run.settings.seed
+        trained = Trained.load(run.file(MODEL))
+        sizes = trained.model.architecture
+        row: Row = {
+            "layers": sizes.layers,
+            "heads": sizes.heads,
+            "submlps": sizes.submlps,
+            "layout": trained.layout.name,
+            "fitted": trained.fitted,
+            "training_seconds": trained.seconds,
+        }
+        if not run.has(CERTIFICATE):
+            found = model_score(graph_of(trained.model, 0, trained.layout, problem), problem)
+            return row | {"model_rmse": found.rmse, "model_accuracy": found.accuracy}
+        extraction = read_extraction(run, problem)
+        graph = extraction.graph
+        model, program = model_score(graph, problem), program_score(extraction.program, problem, seed)
+        row |= {
+            "model_rmse": model.rmse,
+            "model_accuracy": model.accuracy,
+            "program_rmse": program.rmse,
+            "program_accuracy": program.accuracy,
+        }
+        stored = run.read_json(GRAPH)
+        if "formulas" in stored:
+            routers = match_routers(graph, problem.validation)
+            formulas = formulas_from_dict(stored["formulas"])
+            explained = ExplainedGraph(graph, graph.live(), routers, formulas)
+            row |= listing_of(explained, problem, seed).row()
+            row["heads_found"] = {
+                graph.nodes[index].name: found.hypothesis.describe() if found.hypothesis else None
+                for index, found in routers.items()
+            }
+    return row
