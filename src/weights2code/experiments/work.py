@@ -1,4 +1,4 @@
-"""What the jobs of a sweep do. A task is run as `w2c run` does it, in a run folder, and its program judged."""
+"""What the jobs of a sweep do: run a task as `w2c run` does, in a run folder, and judge its program."""
 
 from __future__ import annotations
 

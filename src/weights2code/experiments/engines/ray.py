@@ -6,12 +6,16 @@ and files come back through Ray. Ray's own retries are off, so that the sweep al
 
 from __future__ import annotations
 
+import io
 import os
+import sys
 import tempfile
+import threading
 from collections import deque
+from contextlib import ExitStack, redirect_stdout
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TextIO
 
 from weights2code import __version__
 from weights2code.errors import InputError
@@ -51,6 +55,7 @@ class Ray:
         self._ray: Any = None
         self._task: Any = None
         self._ours = False
+        self._quiet = ExitStack()
         self._queue: deque[Job] = deque()
         self._running: dict[Any, Job] = {}
 
@@ -61,6 +66,7 @@ class Ray:
         self._ours = not self._ray.is_initialized()
         if self._ours:
             self._connect()
+        self._quiet.enter_context(redirect_stdout(OwnThread(sys.stdout)))
         self._task = self._ray.remote(num_cpus=1, max_retries=0)(remote_attempt)
         return self
 
@@ -92,6 +98,7 @@ class Ray:
         self._running.clear()
         if self._ours:
             self._ray.shutdown()
+        self._quiet.close()
 
     def submit(self, job: Job, folder: Path) -> None:
         self._queue.append(job)
@@ -122,6 +129,28 @@ class Ray:
         return Finished(job.key, said["row"], said["error"], seconds=said["seconds"], files=files)
 
 
+class OwnThread(io.TextIOBase):
+    """A stream that only the thread that made it can write to.
+
+    When a machine is lost, a thread of Ray prints pages about it to stdout, which belongs to the result.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._thread = threading.get_ident()
+
+    def write(self, text: str, /) -> int:
+        if threading.get_ident() == self._thread:
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+
 def imported() -> Any:
     """Ray itself.
 
@@ -134,7 +163,7 @@ def imported() -> Any:
         import ray
     except ImportError:
         raise InputError(
-            "--engine ray needs Ray; install it with `pip install 'weights2code[ray]'`, or use --engine local."
+            "--engine ray needs Ray: `pip install 'weights2code[ray]'`; --engine local does without."
         ) from None
     return ray
 
