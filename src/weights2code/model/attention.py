@@ -13,6 +13,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from weights2code.model.long_product import long_product
+
 #: How strongly an equality head's content score falls with the squared distance of query and key, and by
 #: how much it prefers newer positions among equal ones (less than any learned bias matters).
 EQUALITY_SHARPNESS = 1e7
@@ -74,8 +76,8 @@ def pointer_scores(
     similarity = query_table @ key_table.transpose(-1, -2) / math.sqrt(width)
     encoded = piecewise_linear_encoding(query.transpose(-1, -2), *value_range, bins)
     keys = piecewise_linear_encoding(key.transpose(-1, -2), *value_range, bins)
-    queries = (encoded.flatten(2, 3) @ similarity).unflatten(2, encoded.shape[2:4])
-    return queries @ keys.transpose(-1, -2)
+    queries = long_product(similarity.mT, encoded.flatten(2, 3).mT).mT.unflatten(2, encoded.shape[2:4])
+    return queries @ keys.mT
 
 
 def equality_scores(

@@ -44,15 +44,21 @@ class _Sparsemax(torch.autograd.Function):
     """Euclidean projection onto the simplex (Martins and Astudillo, 2016).
 
     With the entries sorted downwards and S_k the sum of the first k, the threshold is the largest
-    (S_k - 1) / k. A sort of a few entries is cheaper than the repeated passes that avoid it, and nothing
+    (S_k - 1) / k. It is at least the largest entry less 1, so whatever lies 2 below that entry may be
+    raised to there. A sort of a few entries is cheaper than the repeated passes that avoid it, and nothing
     here waits for the device, so that a step can be captured as a graph.
     """
 
     @staticmethod
     def forward(ctx, logits: Tensor) -> Tensor:  # type: ignore[override]
-        z = logits - logits.amax(-1, keepdim=True)
-        count = torch.arange(1, z.shape[-1] + 1, device=z.device, dtype=z.dtype)
-        total = z.sort(-1, descending=True).values.cumsum(-1)
+        z = (logits - logits.amax(-1, keepdim=True)).clamp_min_(-2.0)
+        size = z.shape[-1]
+        count = torch.arange(1, size + 1, device=z.device, dtype=z.dtype)
+        falling = z.sort(-1, descending=True).values
+        if z.is_cuda:  # a scan of many short rows leaves a GPU idle; the same sums as a product do not
+            total = falling @ torch.ones(size, size, device=z.device, dtype=z.dtype).triu_()
+        else:
+            total = falling.cumsum(-1)
         threshold = total.sub_(1.0).div_(count).amax(-1, keepdim=True)
         projected = z.sub_(threshold).clamp_min_(0.0)
         ctx.save_for_backward(projected)

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from weights2code.errors import InputError
 from weights2code.model import attention
 from weights2code.model.architecture import Architecture, Wiring, wiring
+from weights2code.model.long_product import long_product
 from weights2code.model.sampler import Mode, sample
 
 
@@ -205,7 +206,7 @@ class DiscreteTransformer(nn.Module):
         """The linear head on a finished stream."""
         head = self.head if head is None else head
         weight = head[..., :-1] * self.variable_mask[:, None, :]
-        out = weight @ stream.flatten(2) + head[..., -1:]
+        out = long_product(weight, stream.flatten(2)) + head[..., -1:]
         return out.unflatten(-1, stream.shape[2:])
 
     def stream(
@@ -249,7 +250,8 @@ class DiscreteTransformer(nn.Module):
                 outputs, row = self._heads(layer, row, flat, table, sampling, shape, null)
                 flat = torch.cat([flat, outputs.flatten(2)], 1)
             if a.submlps:
-                operands = table[:, row : row + a.submlps * a.arity, : flat.shape[1]] @ flat
+                rows = slice(row, row + a.submlps * a.arity)
+                operands = long_product(table[:, rows, : flat.shape[1]], flat)
                 row += a.submlps * a.arity
                 hidden = self._hidden(layer, operands)
         return flat, hidden
@@ -259,11 +261,13 @@ class DiscreteTransformer(nn.Module):
         a = self.architecture
         u = operands.reshape(-1, a.arity, operands.shape[2])
         bias, weight = self.hidden_bias[:, layer].flatten(0, 1), self.hidden_weight[:, layer].flatten(0, 1)
+        if u.is_cuda:
+            return (long_product(weight, u) + bias).relu_().unflatten(0, (-1, a.submlps))
         return torch.baddbmm(bias, weight, u).relu_().unflatten(0, (-1, a.submlps))
 
     def _operate(self, layer: int, hidden: Float[Tensor, "member submlp hidden column"]) -> Tensor:
         """Outputs of a layer's sub-MLPs from their hidden units."""
-        return (self.output_weight[:, layer] @ hidden + self.output_bias[:, layer]).squeeze(2)
+        return (long_product(self.output_weight[:, layer], hidden) + self.output_bias[:, layer]).squeeze(2)
 
     def _sample(self, logits: Tensor, sampling: Sampling) -> Tensor:
         if not logits.shape[1]:
@@ -291,7 +295,7 @@ class DiscreteTransformer(nn.Module):
         a = self.architecture
 
         def read(rows: slice) -> Tensor:  # a slice: a list would be copied to the device at every step
-            return (table[:, rows, : flat.shape[1]] @ flat).unflatten(-1, shape)
+            return long_product(table[:, rows, : flat.shape[1]], flat).unflatten(-1, shape)
 
         outputs = []
         if n := a.location:

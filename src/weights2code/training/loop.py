@@ -115,25 +115,26 @@ def run_loop(
     """
     model, device = state.model, state.model.choices.device
     variance = target_variance(training[1], training[2])
-    generator = torch.Generator(device=device)
-    from weights2code.training.graph_capture import make_step  # it is made of this module's parts
+    from weights2code.training.graph_capture import make_step, noise_source  # made of this module's parts
 
-    step = make_step(model, state.optimizer, recipe, variance, generator)
-    while state.epoch < recipe.epochs and not _settled(state, stop_below):
-        began = time.perf_counter()
-        generator.manual_seed(seed * 1_000_003 + state.epoch)
-        soft = _train_epoch(state, training, recipe, generator, step)
-        hard = evaluate_hard(model, validation, variance, recipe.head)
-        state.choices.append(model.hard_choices())
-        state.epoch += 1
-        tau = recipe.annealing.tau(state.epoch / recipe.epochs)
-        seconds = time.perf_counter() - began
-        gap = (hard - soft).tolist()
-        state.history.append(Epoch(stage, state.epoch, soft.tolist(), hard.tolist(), gap, [], tau, seconds))
-        if recipe.keep_best:
-            _remember_best(state, hard)
-        if on_epoch is not None:
-            on_epoch(state)
+    with noise_source(device) as generator:
+        step = make_step(model, state.optimizer, recipe, variance, generator)
+        while state.epoch < recipe.epochs and not _settled(state, stop_below):
+            began = time.perf_counter()
+            generator.manual_seed(seed * 1_000_003 + state.epoch)
+            soft = _train_epoch(state, training, recipe, generator, step)
+            hard = evaluate_hard(model, validation, variance, recipe.head)
+            state.choices.append(model.hard_choices())
+            state.epoch += 1
+            tau = recipe.annealing.tau(state.epoch / recipe.epochs)
+            seconds = time.perf_counter() - began
+            gap = (hard - soft).tolist()
+            line = Epoch(stage, state.epoch, soft.tolist(), hard.tolist(), gap, [], tau, seconds)
+            state.history.append(line)
+            if recipe.keep_best:
+                _remember_best(state, hard)
+            if on_epoch is not None:
+                on_epoch(state)
     _record_agreement(state)
     if recipe.keep_best and state.best_weights:
         model.load_state_dict(state.best_weights)
@@ -177,14 +178,29 @@ def training_step(
     progress: float,
 ) -> Float[Tensor, " member"]:
     """One step for all members; returns their losses, detached."""
-    channels, targets, scored = batch
     set_learning_rate(optimizer, recipe, progress)
+    losses = batch_losses(model, batch, recipe, variance, sampling)
+    descend(model, optimizer, losses, recipe)
+    return losses.detach()
+
+
+def batch_losses(
+    model: DiscreteTransformer, batch: Batch, recipe: Recipe, variance: Tensor, sampling: Sampling
+) -> Float[Tensor, " member"]:
+    """The members' losses on a batch, with their gradient."""
+    channels, targets, scored = batch
     if recipe.solves_head:
         project = recipe.head == "projected"
         prediction = closed_form(model, batch, sampling, project=project).prediction
     else:
         prediction = model(channels, sampling)
-    losses = member_losses(prediction, targets, scored, variance)
+    return member_losses(prediction, targets, scored, variance)
+
+
+def descend(
+    model: DiscreteTransformer, optimizer: torch.optim.Optimizer, losses: Tensor, recipe: Recipe
+) -> None:
+    """Change the weights to lower the losses (and the penalty, if any)."""
     objective = losses.sum()
     if recipe.l1 and recipe.head == "learned":
         objective = objective + recipe.l1 * model.head[..., :-1].abs().sum()
@@ -193,7 +209,6 @@ def training_step(
         objective.backward()
         _clip_members(model)
         optimizer.step()
-    return losses.detach()
 
 
 def set_learning_rate(optimizer: torch.optim.Optimizer, recipe: Recipe, progress: float) -> None:
