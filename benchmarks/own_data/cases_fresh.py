@@ -5,6 +5,8 @@ The first results, before anything was changed because of them, are `results/fre
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from case_kinds import Case, Draw, Machine, bits, mixed, pointwise, real, recur, whole, window
 
@@ -86,7 +88,7 @@ def feedback(x: np.ndarray) -> np.ndarray:
     return np.array(out, float)[:, None]
 
 
-FRESH = (
+_CASES = (
     Case("irrigation", "farming", ("moisture", "rain"), ("valve",), mixed(drifting(10, 60, 9), bits(1, 0.15)),
          recur(lambda v, m, r: 0 if r else 1 if m < 25 else 0 if m >= 40 else v), shape=(120, 20, 40)),
     Case("lift", "mechanics", ("call",), ("floor",), whole((0, 5)),
@@ -131,3 +133,5 @@ FRESH = (
          recur(lambda s, t: s + max(t - 10, 0)), shape=(40, 60, 90)),
     Case("median3", "signals", ("x",), ("y",), whole((0, 30)), window(3, np.median), long=True),
 )  # fmt: skip
+
+FRESH = tuple(replace(case, group="fresh") for case in _CASES)
