@@ -41,6 +41,12 @@ def completion(options: argparse.Namespace) -> int:
     return 0
 
 
+def experiment(options: argparse.Namespace) -> int:
+    from weights2code.cli.experiment import experiment as run_experiment
+
+    return run_experiment(options)
+
+
 def train(options: argparse.Namespace) -> int:
     from weights2code.source import canonical, problem_of
 

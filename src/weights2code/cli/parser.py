@@ -169,6 +169,7 @@ def build_parser() -> argparse.ArgumentParser:
     report.add_argument(
         "--plots", choices=("svg", "png"), help="write every drawing as a file too, into DIR/plots"
     )
+    _experiment(commands)
     _completion(commands)
     return parser
 
@@ -193,6 +194,16 @@ def _command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+
+
+def _experiment(commands: Any) -> None:
+    from weights2code.cli import experiment
+
+    summary = "reproduce one table or figure of the paper, its numbers beside ours"
+    usage = "NAME [--out DIR] [--seeds 0,1,2] [options]"
+    parser = _command(commands, "experiment", summary, experiment.EXAMPLES, usage)
+    experiment.add_options(parser)
+    _add_output(parser)
 
 
 def _completion(commands: Any) -> None:

@@ -49,7 +49,7 @@ def write_plots(folder: RunFolder, form: PlotFormat = "svg", problem: Problem | 
     """Write every drawing of the report as a file of its own into the subfolder `plots`."""
     files = []
     for drawing in drawings(gather(folder, None, problem)):
-        content = drawing.document() if form == "svg" else _png(drawing)
+        content = drawing.document() if form == "svg" else png(drawing)
         files.append(folder.file("plots") / f"{_file_name(drawing.name)}.{form}")
         write_atomically(files[-1], content)
     return files
@@ -112,7 +112,8 @@ def _file_name(name: str) -> str:
     return "".join(c if c.isalnum() or c in "-_" else "_" for c in name)
 
 
-def _png(drawing: Drawing) -> bytes:
+def png(drawing: Drawing) -> bytes:
+    """A drawing as PNG; needs the extra `plots`."""
     try:
         import resvg_py
     except ImportError:

@@ -1,0 +1,117 @@
+"""`w2c experiment NAME`: one table or figure of the paper, beside its own numbers."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+from pathlib import Path
+
+from weights2code.errors import InputError
+from weights2code.experiments.experiment import Options
+from weights2code.settings import DEVICE_CHOICES, LAYOUT_CHOICES
+
+EXAMPLES = """\
+examples:
+  w2c experiment --list
+  w2c experiment table1 --out results/table1
+  w2c experiment robustness --tasks spring --seeds 0 --jobs 2
+  w2c experiment table1 --recipe paper --device cuda --jobs 1
+
+The same command with the same --out continues where it stopped. `fast` runs on a laptop; `paper` is the
+paper's own recipe, all seeds of a task as one batched program, and wants a GPU.
+"""
+
+#: Numbers of the recipe that a command may override, for a quick look.
+NUMBERS = ("members", "epochs", "samples", "time_limit")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Everything but the options of engines and of output."""
+    parser.add_argument("name", metavar="NAME", nargs="?", help="an experiment; --list lists them")
+    parser.add_argument("--list", action="store_true", help="list the experiments")
+    parser.add_argument("--out", metavar="DIR", help="folder; default w2c-runs/experiment-NAME-RECIPE")
+    parser.add_argument("--tasks", metavar="A,B", help="only these of its tasks")
+    parser.add_argument("--seeds", metavar="N,N", default="0,1,2", help="default 0,1,2")
+    parser.add_argument("--suite", choices=("paper", "mips"), default="paper", help="of tasks, for baselines")
+    parser.add_argument("--recipe", choices=("fast", "paper"), default="fast", help="default fast")
+    parser.add_argument(
+        "--layout", choices=LAYOUT_CHOICES, default="auto", help="default: the experiment's own"
+    )
+    parser.add_argument("--device", choices=DEVICE_CHOICES, default="cpu", help="default cpu")
+    group = parser.add_argument_group("numbers of the recipe, for a quick look")
+    for name in ("members", "epochs", "samples"):
+        group.add_argument(f"--{name}", type=int, metavar="N", help=f"{name} instead of the recipe's")
+    group.add_argument("--time-limit", type=float, metavar="X", help="seconds of one run")
+
+
+def options_from(options: argparse.Namespace) -> Options:
+    """What the command asks of the experiment; task names may be those of any suite."""
+    from weights2code.source import canonical
+
+    numbers = {name: getattr(options, name) for name in NUMBERS if getattr(options, name) is not None}
+    asked = [name.strip() for name in (options.tasks or "").split(",") if name.strip()]
+    return Options(
+        recipe=options.recipe,
+        layout=options.layout,
+        device=options.device,
+        seeds=seeds_of(options.seeds),
+        tasks=tuple(canonical(name) for name in asked),
+        suite=options.suite,
+        numbers=numbers,
+    )
+
+
+def seeds_of(text: str) -> tuple[int, ...]:
+    try:
+        seeds = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"--seeds must be whole numbers separated by commas, got {text!r}.") from None
+    if len(set(seeds)) < len(seeds):
+        raise InputError(f"--seeds names one twice: {text}.")
+    return seeds
+
+
+def list_experiments(as_json: bool) -> int:
+    from weights2code.experiments.registry import every
+
+    rows = [{"name": found.name, "reproduces": found.reproduces} for found in every()]
+    if as_json:
+        print(json.dumps(rows, indent=2))
+    else:
+        width = max(len(row["name"]) for row in rows)
+        print("\n".join(f"{row['name']:{width}}  {row['reproduces']}" for row in rows))
+    return 0
+
+
+def experiment(options: argparse.Namespace) -> int:
+    """Run one experiment; the exit code says whether every run came to an end, not how well."""
+    if options.list:
+        return list_experiments(options.json)
+    if options.name is None:
+        raise InputError("name an experiment; `w2c experiment --list` lists them.")
+    from weights2code.experiments import registry, reproduce
+    from weights2code.experiments.engines.local import Local
+
+    found = registry.get(options.name)
+    asked = options_from(options)
+    out = Path(options.out or Path("w2c-runs") / f"experiment-{found.name}-{asked.recipe}")
+    engine = Local(2)
+    command = shlex.join(["w2c", *sys.argv[1:]])
+    record = reproduce.reproduce(
+        found,
+        asked,
+        out,
+        engine,
+        command,
+        lambda row: print(
+            row["key"], row["status"], row["error"], row["seconds"], row.get("solved"), file=sys.stderr
+        ),
+    )
+    if options.json:
+        print(json.dumps({key: value for key, value in record.items() if key != "rows"}, indent=2))
+    else:
+        print((out / "table.md").read_text(encoding="utf-8"), end="")
+        print(f"files: {out}: {', '.join(sorted(path.name for path in out.iterdir()))}")
+    return 1 if record["failed"] else 0

@@ -1,0 +1,161 @@
+"""The paper's recipe as one job a task: its seeds train as members of one batched program, each is extracted.
+
+"Training Details" (appendix): the paper's architecture of the task unless sizes are given, a million samples,
+fifty epochs, pointer heads, a learned head. Members start from different weights and see the same batches.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from weights2code.experiments.experiment import Options
+from weights2code.experiments.jobs import Job, Row
+from weights2code.experiments.work import RUN
+
+if TYPE_CHECKING:
+    from weights2code.data import Problem
+    from weights2code.results import Extraction
+    from weights2code.run_folder import RunFolder
+    from weights2code.settings import Settings
+    from weights2code.training.search import Trained
+
+MEMBERS = f"{__name__}:train_and_extract"
+
+#: Sequences that the regressions of the extraction see; training has its own number.
+EXTRACTION_SEQUENCES = 8192
+
+
+def members_job(
+    key: str, task: str, options: Options, sizes: dict[str, Any] | None = None, **label: Any
+) -> Job:
+    """One job for all seeds of a task, with the paper's sizes of the task or with others."""
+    settings = options.settings(seed=options.seeds[0], members=len(options.seeds), **(sizes or {}))
+    settings["recipe"] = "paper"
+    return Job(key, MEMBERS, {"task": task, "settings": settings, "label": {"task": task, **label}})
+
+
+def train_and_extract(arguments: dict[str, Any], folder: Path) -> Row:
+    """Train the members, extract each of them separately.
+
+    Returns
+    -------
+    dict
+        What they share (times, sizes) and, under `members`, one row each, best first.
+    """
+    from weights2code.experiments.heavy import train  # before the clock starts
+    from weights2code.run_folder import MODEL, begin
+    from weights2code.settings import Settings
+    from weights2code.source import canonical, problem_of
+
+    name = canonical(arguments["task"])
+    settings = Settings.from_dict(Settings().to_dict() | arguments["settings"])
+    with begin(folder / RUN, name, settings) as run:
+        problem = problem_of(name, settings)
+        began = time.perf_counter()
+        trained = _stored(run) or next(iter(train.rungs_of(problem, settings, run)))
+        trained.save(run.file(MODEL))
+        run.drop_checkpoint()
+        wall = time.perf_counter() - began
+    sizes = trained.model.architecture
+    members = [
+        extract_member(trained, member, problem, settings, folder) for member in range(len(trained.losses))
+    ]
+    return {
+        **arguments.get("label", {}),
+        "layers": sizes.layers,
+        "heads": sizes.heads,
+        "submlps": sizes.submlps,
+        "layout": trained.layout.name,
+        "soft_mse": soft_mse(trained, problem),
+        "training_seconds": round(trained.seconds, 3),
+        "seconds": round(wall + sum(member["extraction_seconds"] for member in members), 3),
+        "members": members,
+    }
+
+
+def _stored(run: RunFolder) -> Trained | None:
+    from weights2code.run_folder import MODEL
+    from weights2code.training.search import Trained
+
+    return Trained.load(run.file(MODEL)) if run.trained else None
+
+
+def soft_mse(trained: Trained, problem: Problem) -> float | None:
+    """The training loss at the end, in the user's units, averaged over the members as the paper does."""
+    import numpy as np
+
+    targets = problem.training.y[:, trained.layout.first_scored :]
+    variance = float(np.mean(np.var(targets, axis=(0, 1))))
+    last = trained.history[-1].soft_loss
+    return float(np.mean(last)) * variance if last else None
+
+
+def facts(extraction: Extraction) -> Row:
+    """What a table says about a program."""
+    program, certificate = extraction.program, extraction.certificate
+    return {
+        "verdict": certificate.verdict,
+        "method": certificate.method,
+        "explanation": certificate.explain(),
+        "notes": list(certificate.notes),
+        "formula": program.formula(),
+        "source": program.source(),
+        "origin": program.origin,
+        "body": program.body,
+        "operations": program.operations,
+    }
+
+
+def extract_member(trained: Trained, member: int, problem: Problem, settings: Settings, folder: Path) -> Row:
+    """One member as a run of its own: pruned, explained, certified; its files lie in `member<index>`."""
+    from weights2code import pipeline
+    from weights2code.errors import NotExtracted
+    from weights2code.experiments.measures import listing_of, model_score, program_score, smaller
+    from weights2code.experiments.work import equals_reference
+    from weights2code.graph.from_model import graph_of
+    from weights2code.results import Outcome, leave
+    from weights2code.run_folder import begin
+
+    began = time.perf_counter()
+    problem = smaller(problem, EXTRACTION_SEQUENCES)
+    loss = trained.losses[member]
+    whole = graph_of(trained.model, member, trained.layout, problem)
+    model = model_score(whole, problem)
+    row: Row = {
+        "member": member,
+        "seed": settings.seed,
+        "loss": loss,
+        "fitted": model.accuracy == 1.0 if problem.integer_outputs else loss <= pipeline.PROMISING,
+        "model_rmse": model.rmse,
+        "model_accuracy": model.accuracy,
+        "solved": False,
+        "verdict": "-",
+    }
+    try:
+        graph = pipeline.prune(whole, problem)
+        fits = loss <= pipeline.PROMISING
+        extraction = pipeline.extract_graph(graph, problem, settings.seed, leaves_only=not fits)
+        extraction = pipeline.with_explanation(extraction, problem)
+    except NotExtracted as error:
+        attempt = f"{trained.rung}, member {member} (hard loss {loss:.2g}): {error}"
+        seconds = round(time.perf_counter() - began, 3)
+        return row | {"attempts": [attempt], "exit": 3, "extraction_seconds": seconds}
+    outcome = Outcome(extraction, None, (), time.perf_counter() - began)
+    found = f"{extraction.program.origin}, {extraction.certificate.verdict}"
+    attempt = f"{trained.rung}, member {member} (hard loss {loss:.2g}): {found}"
+    with begin(folder / f"member{member}", problem.name, settings) as own:
+        leave(outcome, problem, own)
+    program = program_score(extraction.program, problem, settings.seed)
+    right = outcome.exit_code == 0 and equals_reference(extraction.program, problem.name, settings.seed)
+    row |= facts(extraction) | {
+        "solved": right,
+        "program_rmse": program.rmse,
+        "program_accuracy": program.accuracy,
+        "attempts": [attempt],
+        "exit": outcome.exit_code,
+    }
+    if extraction.explained is not None:
+        row |= listing_of(extraction.explained, problem, settings.seed).row()
+    return row | {"extraction_seconds": round(time.perf_counter() - began, 3)}

@@ -1,0 +1,85 @@
+"""Where numbers come from: the command, the commit, the machine, the date, the versions."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from weights2code import __version__
+
+LIBRARIES = ("torch", "numpy", "scipy", "sympy", "z3-solver", "pyoperon", "ray")
+
+
+def provenance(command: str, device: str = "cpu") -> dict[str, Any]:
+    """What a reader needs to make the numbers again."""
+    return {
+        "command": command,
+        "commit": commit(),
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "machine": machine(device),
+        "versions": versions(),
+    }
+
+
+def commit(folder: Path | None = None) -> str | None:
+    """The commit of the checkout that the package runs from, marked if it was changed since; else None."""
+    place = folder or Path(__file__).parent
+    try:
+        found = _git(place, "rev-parse", "--short=10", "HEAD")
+        # a package that merely lies inside somebody else's checkout has no commit
+        if not _git(place, "ls-files", "--", "provenance.py" if folder is None else "."):
+            return None
+        changed = _git(place, "status", "--porcelain", "--untracked-files=no", "--", "..")
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return found + ("+changes" if changed else "")
+
+
+def _git(place: Path, *words: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(place), *words], capture_output=True, text=True, check=True, timeout=20
+    )
+    return done.stdout.strip()
+
+
+def machine(device: str = "cpu") -> dict[str, Any]:
+    """Processor, cores that this process may use, system; and the accelerator, if it was asked for."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    found: dict[str, Any] = {
+        "processor": _processor(),
+        "cores": usable,
+        "system": platform.system(),
+        "python": platform.python_version(),
+    }
+    if device != "cpu":
+        import torch
+
+        if torch.cuda.is_available():
+            found["accelerator"] = torch.cuda.get_device_name()
+    return found
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def versions() -> dict[str, str]:
+    """Of the package and of the libraries that numbers depend on, as far as they are installed."""
+    found = {"weights2code": __version__, "python": sys.version.split()[0]}
+    for name in LIBRARIES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found

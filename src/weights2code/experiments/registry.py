@@ -1,0 +1,45 @@
+"""The experiments by name; each module is imported when it is asked for."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from importlib import import_module
+
+from weights2code.errors import InputError
+from weights2code.experiments.experiment import Experiment
+
+#: In the order of the paper; the last is ours: what a user would pick instead.
+NAMES = (
+    "table1",
+    "architectures",
+    "robustness",
+    "arity",
+    "pruning",
+    "l1",
+    "annealing",
+    "dynamics",
+    "interventions",
+    "attention_patterns",
+    "unmatched_heads",
+    "baselines",
+)
+
+
+def get(name: str) -> Experiment:
+    """The experiment called `name`.
+
+    Raises
+    ------
+    InputError
+        If there is none; the message suggests the nearest.
+    """
+    if name not in NAMES:
+        near = get_close_matches(name, NAMES, n=1, cutoff=0.4)
+        hint = f"did you mean {near[0]}?" if near else "`w2c experiment --list` lists them all."
+        raise InputError(f"there is no experiment called {name!r}: {hint}")
+    return import_module(f"weights2code.experiments.{name}").EXPERIMENT
+
+
+def every() -> tuple[Experiment, ...]:
+    """All experiments."""
+    return tuple(get(name) for name in NAMES)
