@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from page_text import code, page, table, unmeasured, yes
-from suite_results import failure
+from weights2code.experiments.limits import failure
 
 OWN = "python benchmarks/own_data/run.py"
 RANDOM = "python benchmarks/random_programs/run.py --count 100 --seed 0 --jobs 2 --time-limit 60"

@@ -11,11 +11,15 @@ from pathlib import Path
 
 from benchmark_pages import Row, fastest, operon_counts, own_counts, symbolic_groups
 from page_text import code, page, table, unmeasured, yes
-from suite_results import LIMITS, Failure, Suite, TaskResult, failure, formula, nearest
+from suite_results import Suite, TaskResult
 from weights2code import tasks
+from weights2code.experiments.limits import LIMITS, Failure, failure, formula, nearest
 
 DATA = Path(__file__).parent / "data"
-SWEEP = "python benchmarks/suites/sweep.py --suite {0} --seeds 0,1,2 --out benchmarks/suites/results/{0}.json"
+SWEEP = (
+    "w2c bench --suite {0} --seeds 0,1,2 --out w2c-runs/{0} && "
+    "cp w2c-runs/{0}/bench.json benchmarks/suites/results/{0}.json"
+)
 
 
 # -- suites -------------------------------------------------------------------------------------------------

@@ -15,3 +15,9 @@ class NotExtracted(Weights2CodeError):
     """A live part of the trained model has no explanation; the text names the node."""
 
     exit_code = 3
+
+
+class Stopped(Weights2CodeError):
+    """The user stopped a command; the text says how to go on."""
+
+    exit_code = 130

@@ -152,7 +152,7 @@ def begin(path: Path | str, source: str | FileSource, settings: Settings) -> Run
                 f"{path} is not empty and not a run folder (it has no {CONFIG}); choose another --out."
             )
         path.mkdir(parents=True, exist_ok=True)
-        folder = RunFolder(path, source, settings, _take_lock(path))
+        folder = RunFolder(path, source, settings, take_lock(path))
         _sweep(path)
         if not folder.has(CONFIG):
             folder._new = True
@@ -174,7 +174,7 @@ def open_existing(path: Path | str) -> RunFolder:
         if CONFIG not in _entries(path):
             raise InputError(f"{path} is not a run folder: it has no {CONFIG}.")
         source, settings = read_config(path)
-        return RunFolder(path, source, settings, _take_lock(path))
+        return RunFolder(path, source, settings, take_lock(path))
     except OSError as error:
         raise InputError(f"cannot read {path}: {_reason(error)}.") from None
 
@@ -264,7 +264,7 @@ def _check_same_file(path: Path, source: FileSource, old: FileSource) -> None:
         )
 
 
-def _take_lock(path: Path) -> int | None:
+def take_lock(path: Path) -> int | None:
     """Lock the folder itself: no lock file to forget, and the system frees it when the process dies."""
     try:
         import fcntl

@@ -10,8 +10,9 @@ import pytest
 
 import make_results
 import result_pages
-from suite_results import LIMITS, SIGNS, Suite, failure, nearest
+from suite_results import Suite
 from weights2code import tasks
+from weights2code.experiments.limits import LIMITS, SIGNS, failure, nearest
 from weights2code.program import run_program
 
 ROOT = Path(__file__).parents[2]
@@ -127,7 +128,7 @@ def test_a_suite_without_measurements_says_so() -> None:
     nothing = Suite.read("mips", None)
     assert "Not measured yet" in result_pages.mips(nothing)
     assert "Not measured yet: mips" in result_pages.failures({"mips": nothing}, None)
-    assert "sweep.py --suite mips" in result_pages.gallery([])
+    assert "w2c bench --suite mips" in result_pages.gallery([])
 
 
 def test_a_readme_without_markers_is_refused() -> None:

@@ -41,6 +41,12 @@ def completion(options: argparse.Namespace) -> int:
     return 0
 
 
+def bench(options: argparse.Namespace) -> int:
+    from weights2code.cli.bench import bench as run_bench
+
+    return run_bench(options)
+
+
 def experiment(options: argparse.Namespace) -> int:
     from weights2code.cli.experiment import experiment as run_experiment
 

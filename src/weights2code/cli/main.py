@@ -7,6 +7,7 @@ program misses its specification; 2 bad input or usage; 3 not extracted; 130 sto
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 
@@ -28,6 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = parser.parse_args(arguments)
     except SystemExit as leaving:  # argparse leaves after --help and after its own errors
         return int(leaving.code or 0)
+    given = sys.argv[1:] if arguments is None else arguments
+    options.command_line = shlex.join(["w2c", *given])
     for variable in THREADS:
         os.environ.setdefault(variable, "1")
     from weights2code.cli import commands

@@ -71,6 +71,16 @@ examples:
 """,
 }
 
+BENCH_EXAMPLES = """\
+examples:
+  w2c bench --suite mips --seeds 0,1,2 --out runs/mips
+  w2c bench parity_last2 div_3 --seeds 0-9 --jobs 2
+  w2c bench --suite paper --engine ray --address auto --out runs/paper
+
+Each run is a folder in DIR/runs; what is done is skipped, so the same command goes on after a stop of any
+kind. The table is left as bench.json, bench.csv and bench.md. Exit code 0: every run is solved; 1: not every.
+"""
+
 COMPLETION_EXAMPLES = """\
 examples:
   eval "$(w2c completion bash)"      a line for ~/.bashrc
@@ -169,6 +179,7 @@ def build_parser() -> argparse.ArgumentParser:
     report.add_argument(
         "--plots", choices=("svg", "png"), help="write every drawing as a file too, into DIR/plots"
     )
+    _bench(commands)
     _experiment(commands)
     _completion(commands)
     return parser
@@ -196,13 +207,34 @@ def _command(
     )
 
 
+def _bench(commands: Any) -> None:
+    from weights2code.cli.engine_options import add_engine_options
+
+    parser = _command(
+        commands,
+        "bench",
+        "run many tasks and seeds, and say what was solved",
+        BENCH_EXAMPLES,
+        "[TASK ...] [--suite NAME] [--seeds 0,1,2] [--engine local|ray] [--out DIR] [options]",
+    )
+    parser.add_argument("tasks", metavar="TASK", nargs="*", help="built-in tasks; by default the whole suite")
+    parser.add_argument("--suite", choices=("paper", "mips", "appendix", "all"), help="default paper")
+    parser.add_argument("--seeds", metavar="N,N", default="0", help="such as 0,1,2 or 0-4 (default 0)")
+    parser.add_argument("--out", metavar="DIR", help="folder of the sweep; default w2c-runs/bench-SUITE")
+    add_engine_options(parser)
+    _add_settings(parser, without="seed")
+    _add_output(parser)
+
+
 def _experiment(commands: Any) -> None:
     from weights2code.cli import experiment
+    from weights2code.cli.engine_options import add_engine_options
 
     summary = "reproduce one table or figure of the paper, its numbers beside ours"
     usage = "NAME [--out DIR] [--seeds 0,1,2] [options]"
     parser = _command(commands, "experiment", summary, experiment.EXAMPLES, usage)
     experiment.add_options(parser)
+    add_engine_options(parser)
     _add_output(parser)
 
 
@@ -284,9 +316,11 @@ def _later(commands: Any, name: str, summary: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _add_settings(parser: argparse.ArgumentParser) -> None:
+def _add_settings(parser: argparse.ArgumentParser, without: str = "") -> None:
     groups = {title: parser.add_argument_group(title) for title in (SEARCH, SIZES, NUMBERS)}
     for option in OPTIONS:
+        if option.field == without:
+            continue
         extra: dict[str, Any] = {"action": "append"} if option.repeat else {}
         if option.choices:
             extra["choices"] = option.choices

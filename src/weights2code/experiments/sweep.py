@@ -7,13 +7,17 @@ failed by itself is not, within one sweep: it would fail again. The next sweep i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
+from weights2code.errors import InputError
 from weights2code.experiments.engines.engine import Engine, Finished
 from weights2code.experiments.jobs import (
     DONE,
     FAILED,
+    RUNS,
     Job,
     Row,
     check_unique,
@@ -21,7 +25,7 @@ from weights2code.experiments.jobs import (
     write_job,
     write_result,
 )
-from weights2code.run_folder import write_atomically
+from weights2code.run_folder import take_lock, write_atomically
 
 #: How often a job is given out in all, if its worker vanishes each time.
 MOST_TRIES = 3
@@ -63,27 +67,55 @@ def run_sweep(
     check_unique(jobs)
     rows = stored_rows(jobs, out)
     waiting = {job.key: job for job in jobs if job.key not in rows}
-    if not waiting:
-        return [rows[job.key] for job in jobs]
-    tries = dict.fromkeys(waiting, 1)
-    with engine:
-        for job in waiting.values():
-            engine.submit(job, write_job(job, out))
-        while waiting:
-            finished = engine.wait()
-            job = waiting[finished.key]
-            if finished.lost and tries[job.key] < MOST_TRIES:
-                tries[job.key] += 1
-                engine.submit(job, job.folder(out))
-                continue
-            row = rows[job.key] = row_of(finished, tries[job.key])
-            for name, content in finished.files.items():
-                write_atomically(job.folder(out) / name, content)
-            write_result(job, out, row)
-            del waiting[job.key]
-            if on_row:
-                on_row(row)
+    if waiting:
+        with locked(out), engine:
+            for row in _made(waiting, out, engine):
+                rows[row["key"]] = row
+                if on_row:
+                    on_row(row)
     return [rows[job.key] for job in jobs]
+
+
+def _made(waiting: dict[str, Job], out: Path, engine: Engine) -> Iterator[Row]:
+    """Give out the jobs, and the lost ones again; each row is written before it is told."""
+    tries = dict.fromkeys(waiting, 1)
+    for job in waiting.values():
+        engine.submit(job, write_job(job, out))
+    while waiting:
+        finished = engine.wait()
+        job = waiting[finished.key]
+        if finished.lost and tries[job.key] < MOST_TRIES:
+            tries[job.key] += 1
+            engine.submit(job, job.folder(out))
+            continue
+        row = row_of(finished, tries[job.key])
+        for name, content in finished.files.items():
+            write_atomically(job.folder(out) / name, content)
+        write_result(job, out, row)
+        del waiting[job.key]
+        yield row
+
+
+@contextmanager
+def locked(out: Path) -> Iterator[None]:
+    """Hold the folder of a sweep; no other sweep can work there meanwhile.
+
+    Raises
+    ------
+    InputError
+        If it is in use, or holds something that is not a sweep.
+    """
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out} is a file, not a folder; choose another --out.")
+    if out.exists() and any(out.iterdir()) and not (out / RUNS).is_dir():
+        raise InputError(f"{out} is not empty and not the folder of a sweep; choose another --out.")
+    (out / RUNS).mkdir(parents=True, exist_ok=True)
+    lock = take_lock(out)
+    try:
+        yield
+    finally:
+        if lock is not None:
+            os.close(lock)
 
 
 def row_of(finished: Finished, tries: int) -> Row:

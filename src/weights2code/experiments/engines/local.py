@@ -58,6 +58,7 @@ class Local:
         self.jobs = jobs or cores()
         self._queue: deque[tuple[Job, Path]] = deque()
         self._running: list[_Running] = []
+        self._stillborn: deque[Finished] = deque()
         self._context: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
         if sys.platform == "linux":
             self._context.set_forkserver_preload([preload])
@@ -72,6 +73,7 @@ class Local:
         trace: TracebackType | None,
     ) -> None:
         self._queue.clear()
+        self._stillborn.clear()
         for running in self._running:
             running.process.terminate()
         for running in self._running:
@@ -83,6 +85,8 @@ class Local:
         self._fill()
 
     def wait(self) -> Finished:
+        if self._stillborn:
+            return self._stillborn.popleft()
         ready = connection.wait([running.receiver for running in self._running])[0]
         running = next(running for running in self._running if running.receiver is ready)
         self._running.remove(running)
@@ -97,10 +101,17 @@ class Local:
             process = self._context.Process(
                 target=_work, args=(sender, job.to_dict(), str(folder)), name=job.key, daemon=True
             )
-            with one_thread_each():
-                process.start()
-            sender.close()  # the worker has the only one: when it dies, the receiver sees the end
-            self._running.append(_Running(job, process, receiver))
+            try:
+                with one_thread_each():
+                    process.start()
+            except (EOFError, OSError) as error:  # no memory, or the server was killed: it starts again
+                receiver.close()
+                reason = f"its process could not be started ({type(error).__name__}: {error})"
+                self._stillborn.append(Finished(job.key, error=reason, lost=True))
+            else:
+                self._running.append(_Running(job, process, receiver))
+            finally:
+                sender.close()  # the worker has the only one: when it dies, the receiver sees the end
 
     def _read(self, running: _Running) -> Finished:
         key = running.job.key

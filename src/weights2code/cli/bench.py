@@ -1,0 +1,193 @@
+"""`w2c bench`: many tasks and seeds as one sweep that can be stopped and goes on, and a table at the end."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from weights2code.cli.engine_options import engine_from
+from weights2code.cli.sweep_progress import sweep_reporter
+from weights2code.errors import InputError, Stopped
+from weights2code.experiments.bench import bench_jobs, completed, failures, headline, numbers
+from weights2code.experiments.bench_files import write_bench
+from weights2code.experiments.jobs import Row
+from weights2code.experiments.limits import LIMITS, failure, formula
+from weights2code.experiments.sweep import run_sweep, stored_rows
+
+#: Failures that the table on the terminal names; the files have all.
+MOST_SHOWN = 40
+
+
+def bench(options: argparse.Namespace) -> int:
+    """Run the benchmark; 0 if every run is solved."""
+    names, seeds = names_of(options), seeds_of(options.seeds)
+    jobs = bench_jobs(names, seeds, settings_of(options))
+    out = Path(options.out or Path("w2c-runs") / f"bench-{'tasks' if options.tasks else suite_of(options)}")
+    engine = engine_from(options)
+    silent = options.quiet or options.json
+    began = time.monotonic()
+    before = len(stored_rows(jobs, out))
+    try:
+        with sweep_reporter(len(jobs), before, silent, described) as on_row:
+            rows = completed(run_sweep(jobs, out, engine, on_row), jobs)
+    except KeyboardInterrupt:
+        done = len(stored_rows(jobs, out))
+        raise Stopped(
+            f"stopped; {done} of {len(jobs)} runs are done. Go on with `{command_of(options, out)}`."
+        ) from None
+    spent = {"seconds": round(time.monotonic() - began, 1), "done_before": before}
+    summary = summary_of(options, out, names, seeds, rows) | spent
+    files = write_bench(out, summary, rows)
+    show(options, summary, rows, files)
+    return int(summary["solved"] < summary["runs"])
+
+
+def suite_of(options: argparse.Namespace) -> str:
+    return options.suite or ("all" if options.tasks else "paper")
+
+
+def names_of(options: argparse.Namespace) -> list[str]:
+    """The tasks that the options name, each once, under their one name."""
+    from weights2code import tasks
+
+    suite = [task.name for task in tasks.all_tasks(suite_of(options))]
+    named = list(dict.fromkeys(tasks.get(name).name for name in options.tasks)) or suite
+    strange = [name for name in named if name not in suite]
+    if strange:
+        raise InputError(f"the suite {options.suite} has no task {strange[0]}; leave --suite out.")
+    return named
+
+
+def seeds_of(text: str) -> list[int]:
+    """`0,1,2`, or ranges such as `0-4`, as numbers."""
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()):
+            raise InputError(f"--seeds must be whole numbers such as 0,1,2 or 0-4, got {text!r}.")
+        found += range(int(first), int(last or first) + 1)
+    if not found:
+        raise InputError(f"--seeds names no seed: {text!r}.")
+    return list(dict.fromkeys(found))
+
+
+def settings_of(options: argparse.Namespace) -> dict[str, Any]:
+    """The settings that differ from the defaults; the seed comes with each job."""
+    from weights2code.cli.parser import settings_from
+    from weights2code.settings import Settings
+
+    plain = Settings().to_dict()
+    asked = settings_from(options).to_dict()
+    return {name: value for name, value in asked.items() if name != "seed" and value != plain[name]}
+
+
+def summary_of(
+    options: argparse.Namespace, out: Path, names: list[str], seeds: list[int], rows: list[Row]
+) -> dict[str, Any]:
+    """What stands at the head of `bench.json`."""
+    from weights2code.experiments.provenance import provenance
+
+    return {
+        "command": command_of(options, out),
+        **provenance(),
+        "suite": suite_of(options),
+        "tasks": len(names),
+        "seeds": seeds,
+        "engine": options.engine,
+        **numbers(rows),
+    }
+
+
+def command_of(options: argparse.Namespace, out: Path) -> str:
+    """The command that was given, with the folder named."""
+    line = options.command_line
+    return line if options.out else f"{line} --out {out}"
+
+
+def described(row: Row) -> tuple[bool, str]:
+    """How a run went, in one line."""
+    if row["error"]:
+        return False, f"{row['key']}: {row['error']}"
+    found = failure(row)
+    text = f"{row['key']}: {row['verdict']} in {row['seconds']:.1f} s"
+    if row["solved"]:
+        return True, f"{text}: {formula(row, 100)}"
+    return False, f"{text}: {found.limit}: {found.evidence}" if found else text
+
+
+def show(options: argparse.Namespace, summary: dict[str, Any], rows: list[Row], files: list[Path]) -> None:
+    """The result: one JSON object, plain lines, or a table."""
+    if options.json:
+        print(json.dumps({"summary": summary, "rows": rows, "files": [str(file) for file in files]}))
+    elif options.quiet:
+        print(headline(summary))
+    elif sys.stdout.isatty():
+        _show_table(summary, rows)
+        print(f"files: {', '.join(str(file) for file in files)}")
+    else:
+        print("\n".join(plain_lines(summary, rows)))
+        print(f"files: {', '.join(str(file) for file in files)}")
+
+
+def plain_lines(summary: dict[str, Any], rows: list[Row]) -> list[str]:
+    """The table as lines: a task each, then the failures, then the sum."""
+    lines = [f"{'task':28s} {'solved':>7s} {'proved':>7s} {'seconds':>8s}  program"]
+    for name, solved, proved, seconds, program in by_task(rows):
+        lines.append(f"{name:28s} {solved:>7s} {proved:>7s} {seconds:>8s}  {program}")
+    found = failures(rows)
+    for row, why in found[:MOST_SHOWN]:
+        lines.append(f"{why.limit}: {row['task']}, seed {row['seed']}: {why.evidence}")
+    if len(found) > MOST_SHOWN:
+        lines.append(f"and {len(found) - MOST_SHOWN} more")
+    lines += [f"{limit}: {count} ({LIMITS[limit]})" for limit, count in summary["limits"].items()]
+    return [*lines, headline(summary)]
+
+
+def by_task(rows: list[Row]) -> list[tuple[str, str, str, str, str]]:
+    """Task, seeds solved, seeds proved, median seconds, and a program."""
+    from statistics import median
+
+    runs: dict[str, list[Row]] = {}
+    for row in rows:
+        runs.setdefault(row["task"], []).append(row)
+    lines = []
+    for name, found in runs.items():
+        solved = [run for run in found if run["solved"]]
+        proved = [run for run in solved if run["verdict"] == "proved"]
+        shown = (proved or solved or [{}])[0]
+        seconds = f"{median(run['seconds'] for run in found):.1f}"
+        counts = (f"{len(solved)}/{len(found)}", f"{len(proved)}/{len(found)}")
+        lines.append((name, *counts, seconds, formula(shown, 90)))
+    return lines
+
+
+def _show_table(summary: dict[str, Any], rows: list[Row]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    table = Table(title=None)
+    for title in ("task", "solved", "proved", "seconds"):
+        table.add_column(title, justify="left" if title == "task" else "right")
+    table.add_column("program", overflow="ellipsis", no_wrap=True)
+    for name, solved, proved, seconds, program in by_task(rows):
+        got, _, of = solved.partition("/")
+        style = "green" if got == of else "red" if got == "0" else "yellow"
+        table.add_row(name, Text(solved, style), proved, seconds, Text(program))
+    console.print(table)
+    found = failures(rows)
+    if found:
+        missed = Table(title="not solved, or not proved", title_justify="left")
+        for title in ("task", "seed", "limit", "evidence"):
+            missed.add_column(title)
+        for row, why in found[:MOST_SHOWN]:
+            missed.add_row(row["task"], str(row["seed"]), why.limit, Text(why.evidence))
+        console.print(missed)
+        for limit, count in summary["limits"].items():
+            console.print(Text(f"{limit}: {count} ({LIMITS[limit]})"))
+    console.print(Text(headline(summary), style="bold"))
