@@ -92,8 +92,7 @@ def summary_of(
     from weights2code.experiments.provenance import provenance
 
     return {
-        "command": command_of(options, out),
-        **provenance(),
+        **provenance(command_of(options, out), options.device or "cpu"),
         "suite": suite_of(options),
         "tasks": len(names),
         "seeds": seeds,

@@ -49,6 +49,7 @@ def as_markdown(summary: dict[str, Any], rows: Sequence[Row]) -> str:
     """The summary, a table of the runs, and what limits the failures."""
     machine = summary["machine"]
     versions = ", ".join(f"{name} {number}" for name, number in summary["versions"].items())
+    device = f", {machine['accelerator']}" if "accelerator" in machine else ""
     commit = f", commit {summary['commit']}" if summary["commit"] else ""
     parts = [
         "# Benchmark",
@@ -65,8 +66,8 @@ def as_markdown(summary: dict[str, Any], rows: Sequence[Row]) -> str:
         _failure_table(rows),
         "## How it was measured",
         f"`{summary['command']}`",
-        f"{summary['date']}{commit}; {machine['processor']}, {machine['cores']} cores, {machine['system']}, "
-        f"Python {machine['python']}; {versions}. Seconds are those of a run, training included, without the "
+        f"{summary['date']}{commit}; {machine['processor']}, {machine['cores']} cores{device}, "
+        f"{machine['system']}; {versions}. Seconds are those of a run, training included, without the "
         "start of Python and the loading of libraries.",
     ]  # fmt: skip
     if summary["resumed"]:

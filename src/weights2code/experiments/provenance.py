@@ -1,64 +1,85 @@
-"""Where numbers come from: machine, versions, date and commit, for the summaries that carry them."""
+"""Where numbers come from: the command, the commit, the machine, the date, the versions."""
 
 from __future__ import annotations
 
 import os
 import platform
 import subprocess
+import sys
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-#: Packages whose versions may change a result.
-PACKAGES = ("weights2code", "torch", "numpy", "scipy", "sympy", "z3-solver")
+from weights2code import __version__
+
+LIBRARIES = ("torch", "numpy", "scipy", "sympy", "z3-solver", "pyoperon", "ray")
 
 
-def provenance() -> dict[str, Any]:
-    """Date, machine, versions and, in a checkout, the commit."""
+def provenance(command: str, device: str = "cpu") -> dict[str, Any]:
+    """What a reader needs to make the numbers again."""
     return {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": command,
         "commit": commit(),
-        "machine": {
-            "processor": processor(),
-            "cores": os.cpu_count(),
-            "system": f"{platform.system()} {platform.machine()}",
-            "python": platform.python_version(),
-        },
-        "versions": {name: found for name in PACKAGES if (found := _version(name))},
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "machine": machine(device),
+        "versions": versions(),
     }
 
 
-def commit() -> str | None:
-    """The commit of the checkout that this package runs from; None if it is installed from elsewhere."""
-    here = Path(__file__).resolve()
-    if not _git("ls-files", "--error-unmatch", here.name, at=here.parent):
-        return None  # a repository around the place, perhaps, but not ours
-    found = _git("rev-parse", "HEAD", at=here.parent)
-    changed = _git("status", "--porcelain", "--untracked-files=no", "--", ".", at=here.parent.parent)
-    return f"{found} with changes" if found and changed else found
-
-
-def _git(*arguments: str, at: Path) -> str | None:
+def commit(folder: Path | None = None) -> str | None:
+    """The commit of the checkout that the package runs from, marked if it was changed since; else None."""
+    place = folder or Path(__file__).parent
     try:
-        done = subprocess.run(["git", *arguments], cwd=at, capture_output=True, text=True, check=False)
-    except OSError:
+        found = _git(place, "rev-parse", "--short=10", "HEAD")
+        # a package that merely lies inside somebody else's checkout has no commit
+        if not _git(place, "ls-files", "--", "provenance.py" if folder is None else "."):
+            return None
+        changed = _git(place, "status", "--porcelain", "--untracked-files=no", "--", "..")
+    except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout.strip() if done.returncode == 0 else None
+    return found + ("+changes" if changed else "")
 
 
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
+def _git(place: Path, *words: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(place), *words], capture_output=True, text=True, check=True, timeout=20
+    )
+    return done.stdout.strip()
 
 
-def processor() -> str:
-    """The processor's name, as well as the system tells it."""
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines():
+def machine(device: str = "cpu") -> dict[str, Any]:
+    """Processor, cores that this process may use, system; and the accelerator, if it was asked for."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    found: dict[str, Any] = {
+        "processor": _processor(),
+        "cores": usable,
+        "system": platform.system(),
+        "python": platform.python_version(),
+    }
+    if device != "cpu":
+        import torch
+
+        if torch.cuda.is_available():
+            found["accelerator"] = torch.cuda.get_device_name()
+    return found
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text(encoding="utf-8", errors="replace").splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
+
+
+def versions() -> dict[str, str]:
+    """Of the package and of the libraries that numbers depend on, as far as they are installed."""
+    found = {"weights2code": __version__, "python": sys.version.split()[0]}
+    for name in LIBRARIES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
