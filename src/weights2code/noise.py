@@ -7,7 +7,7 @@ is confirmed by the first one that does not: the ladder need not be climbed to i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -19,11 +19,12 @@ from weights2code.explain.explanation import match_routers, require_matches, str
 from weights2code.explain.operators import explain_operator
 from weights2code.graph import DiscreteGraph, prune_by_effect
 from weights2code.language import Recurrence
+from weights2code.mistakes import ORIGIN as FROM_MAJORITIES
+from weights2code.mistakes import Judge, with_mistakes
 from weights2code.program import Program
 from weights2code.program.assembly import Assembly
 from weights2code.program.noisy import noisy_recurrences
 from weights2code.results import Extraction
-from weights2code.verify import Certificate
 from weights2code.verify.residuals import residuals
 
 if TYPE_CHECKING:
@@ -38,13 +39,12 @@ PRUNING = 1.02
 #: Sequences that a head is solved on again, and that pruning is judged by.
 MOST_SEQUENCES = 1000
 PRUNED_ON = 300
+#: Where a program comes from that was fitted to measured targets.
+UNDER_NOISE = "regressed from the live leaves, under noise"
 #: Deviation that a whole number may have.
 WHOLE = 1e-6
 #: Whole-number outputs with a range of at least this may be rounded readings.
 MANY = 20
-
-#: (recurrence, where it came from, graph, problem) -> the program and its certificate.
-Judge = Callable[[Recurrence, str, DiscreteGraph, Problem], tuple[Program, Certificate]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,13 +58,15 @@ class Noisy:
     trained: Trained
     left: float
     exact: bool
+    mistakes: bool = False
 
     def confirmed_by(self, larger: Trained, problem: Problem) -> bool:
         """Whether nothing but noise is left: the program is verified, and a larger rung does no better.
 
-        Whole numbers are more likely a rule that was not found yet: for them the ladder is climbed.
+        Whole numbers are more likely a rule that was not found yet: for them the ladder is climbed, unless
+        some were told to be mistakes.
         """
-        if problem.integer_outputs:
+        if problem.integer_outputs and not self.mistakes:
             return False
         return self.extraction.certificate.verified and honest_loss(larger, problem) > BETTER * self.left
 
@@ -112,8 +114,10 @@ def under_noise(
     """Take the rung's loss for noise, and keep its program until a larger rung does better."""
     loss = honest_loss(trained, problem)
     relaxed = with_real_outputs(problem)
-    if loss > EXPLAINS or relaxed.integer_outputs or (before and loss > BETTER * before.left):
+    if loss > EXPLAINS or (before and loss > BETTER * before.left):
         return before
+    if relaxed.integer_outputs:
+        return wrong_now_and_then(trained, problem, attempts, time_limit, judge) or before
     best = regressed(trained, relaxed, attempts, loss, time_limit, judge)
     if best is None:
         return before
@@ -127,6 +131,31 @@ def under_noise(
     exact = best.certificate.verified and any(all(item.exact for item in items) for items in found)
     exact = exact and not problem.integer_outputs
     return Noisy(best, trained, left, exact)
+
+
+def wrong_now_and_then(
+    trained: Trained, problem: Problem, attempts: list[str], time_limit: float, judge: Judge
+) -> Noisy | None:
+    """Take what the rung gets wrong for mistakes in the data, if the certificate does."""
+    from weights2code.graph.from_model import graph_of
+
+    graph = pruned(graph_of(trained.model, 0, trained.layout, problem), problem)
+    label = f"{trained.rung}, member 0 (right at {trained.accuracies[0]:.1%}), with mistakes"
+    try:
+        found = with_mistakes(trained, graph, problem, time_limit, judge)
+    except NotExtracted as error:
+        attempts.append(f"{label}: {error}")
+        return None
+    if found is None:
+        return None
+    attempts.append(f"{label}: {found.certificate.verdict}")
+    wrong = 1 - (found.certificate.accuracy or 0.0)
+    if not found.certificate.verified:
+        return None
+    # A model may answer with a probability, which costs less than a wrong bit.
+    left = residuals(found.program.recurrence, problem.validation, one_step=False)
+    share = float(np.mean([item.rmse**2 for item in left] / variances(problem)))
+    return Noisy(found, trained, share * (1 - wrong), False, mistakes=True)
 
 
 def always_right(machine: Recurrence, sequences: Sequences) -> bool:
@@ -168,9 +197,7 @@ def regressed(
             domains=dict(zip(problem.inputs, problem.domains, strict=True)),
         )
         for recurrence in noisy_recurrences(assembly, problem, time_limit):
-            program, certificate = judge(
-                recurrence, "regressed from the live leaves, under noise", graph, problem
-            )
+            program, certificate = judge(recurrence, UNDER_NOISE, graph, problem)
             if best is None or (not certificate.verified, certificate.rmse) < (
                 not best.certificate.verified,
                 best.certificate.rmse,
@@ -200,3 +227,12 @@ def with_real_outputs(problem: Problem) -> Problem:
         for domain in problem.output_domains
     )
     return replace(problem, output_domains=domains)
+
+
+def as_judged(problem: Problem, program: Program) -> Problem:
+    """The problem with the noise or the mistakes that a program of own data was certified under."""
+    if problem.reference is not None or not problem.integer_outputs:
+        return problem
+    if program.origin == FROM_MAJORITIES:
+        return replace(problem, mistakes=True)
+    return with_real_outputs(problem) if program.origin == UNDER_NOISE else problem

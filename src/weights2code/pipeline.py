@@ -22,7 +22,7 @@ from weights2code.explain.explanation import explain, match_routers, require_mat
 from weights2code.explain.operators import explain_operator
 from weights2code.graph import DiscreteGraph, prune_by_effect
 from weights2code.language import Expr, Recurrence
-from weights2code.noise import Noisy, best_so_far, under_noise
+from weights2code.noise import Noisy, as_judged, best_so_far, under_noise
 from weights2code.program import Program, simplify_recurrence
 from weights2code.program.assembly import Assembly
 from weights2code.program.direct import direct_recurrences
@@ -151,6 +151,7 @@ def verify(folder: RunFolder) -> Outcome:
     problem = problem_of(folder.source, folder.settings)
     extraction = read_extraction(folder, problem)
     program, graph = extraction.program, extraction.graph
+    problem = as_judged(problem, program)
     certificate = certificate_of(program.recurrence, graph, problem, folder.settings.seed)
     problems = text_problems(folder.file(PROGRAM), program, problem)
     if problems:
@@ -341,7 +342,8 @@ def certified(
     ):
         recurrence = simplify_recurrence(recurrence, problem.domains)
     certificate = certificate_of(recurrence, graph, problem, seed)
-    if problem.integer_outputs and certificate.verified and certificate.max_abs_error > LAST_DIGIT:
+    whole = problem.integer_outputs and not problem.mistakes
+    if whole and certificate.verified and certificate.max_abs_error > LAST_DIGIT:
         method = f"{certificate.method}, but only after rounding: outputs are off by up to "
         method += f"{certificate.max_abs_error:.2g}"
         certificate = replace(certificate, verdict="failed", method=method)

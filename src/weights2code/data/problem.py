@@ -29,6 +29,7 @@ class Problem:
     reference : the machine that specifies the outputs, if one is known.
     sampler : (rng, n, length) -> fresh inputs (n, length, columns), if they can be had.
     held_out : sequences that nothing was learned from, for the certificate of own data.
+    mistakes : whether some of the whole-number targets are taken to be wrong.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Problem:
     reference: Recurrence | None = None
     sampler: Callable[[np.random.Generator, int, int], np.ndarray] | None = None
     held_out: Sequences | None = None
+    mistakes: bool = False
 
     @property
     def integer_outputs(self) -> bool:

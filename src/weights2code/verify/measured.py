@@ -1,9 +1,9 @@
 """The certificate of a program on own data: exact where the data are, and honest about noise where not.
 
-Whole-number targets must all be right. Real targets may differ by noise, if what is left over on the
-sequences that were learned from looks like noise (`residuals`), and by no more than that on those that were
-held out. The program runs free; only where noise drives the process itself is it judged one step ahead, and
-the certificate says so.
+Whole-number targets must all be right, unless some of them are taken to be mistakes (`flips`). Real targets
+may differ by noise, if what is left over on the sequences that were learned from looks like noise
+(`residuals`), and by no more than that on those that were held out. The program runs free; only where noise
+drives the process itself is it judged one step ahead, and the certificate says so.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from weights2code.data import Problem, held_pairs
-from weights2code.language import Recurrence
+from weights2code.language import Recurrence, definition_variables
 from weights2code.verify.certificate import Certificate
+from weights2code.verify.flips import flips
 from weights2code.verify.held_out import certify_on_data
 from weights2code.verify.residuals import Residuals, residuals
 
@@ -24,28 +25,73 @@ MOST_NOISE = 95.0
 
 def certify_measured(program: Recurrence, problem: Problem, seed: int) -> Certificate:
     """Judge a program by the held-out part of own data."""
-    kept = held_pairs(problem.held_out or problem.validation)
-    if problem.integer_outputs:
-        return certify_on_data(program, kept, integer_outputs=True, seed=seed)
-    judged: list[Certificate] = []
     looks_back = any(name in problem.outputs for name in program.depths())
-    for one_step in (False, True) if looks_back else (False,):
-        found = residuals(program, problem.training, one_step=one_step)
-        certificate = certify_on_data(
-            program,
-            kept,
-            integer_outputs=False,
-            tolerance=ROUNDING,
-            noise=max(item.rmse for item in found),
-            noise_rows=int(problem.training.scored.sum()),
-            one_step=one_step,
-            seed=seed,
-        )
-        certificate = _with_noise(certificate, found, problem)
-        if certificate.verified:
-            return certificate
+    judge = _judge_whole if problem.integer_outputs else _judge_real
+    judged: list[Certificate] = []
+    for one_step in (False, True) if looks_back and not _exactly(problem) else (False,):
+        certificate = judge(program, problem, seed, one_step)
         judged.append(certificate)
-    return judged[0]
+        if certificate.verified:
+            break
+    found = judged[-1] if judged[-1].verified else judged[0]
+    return replace(found, notes=(*found.notes, *_unused(program, problem)))
+
+
+def _exactly(problem: Problem) -> bool:
+    """Whether every target must be right."""
+    return problem.integer_outputs and not problem.mistakes
+
+
+def _judge_whole(program: Recurrence, problem: Problem, seed: int, one_step: bool) -> Certificate:
+    """Whole numbers: all right, or all but some that are mistakes in the data."""
+    kept = held_pairs(problem.held_out or problem.validation)
+    if not problem.mistakes:
+        return certify_on_data(program, kept, integer_outputs=True, seed=seed)
+    found = flips(program, problem.training, one_step=one_step)
+    rows = sum(len(x) - given for x, _, given in kept)
+    certificate = certify_on_data(
+        program,
+        kept,
+        integer_outputs=True,
+        tolerance=found.tolerance(rows),
+        one_step=one_step,
+        seed=seed,
+    )
+    if found.structure:
+        method = f"{certificate.method}; {found.structure}"
+        return replace(certificate, verdict="failed", method=method)
+    note = (
+        f"the data are not exact: {found.share:.2g} of the rows disagree with the program, without a pattern "
+        "that was found; they are taken for mistakes in the data"
+    )
+    return replace(certificate, notes=(*certificate.notes, note)) if found.share else certificate
+
+
+def _judge_real(program: Recurrence, problem: Problem, seed: int, one_step: bool) -> Certificate:
+    """Real numbers: exact, or with errors that are noise."""
+    found = residuals(program, problem.training, one_step=one_step)
+    certificate = certify_on_data(
+        program,
+        held_pairs(problem.held_out or problem.validation),
+        integer_outputs=False,
+        tolerance=ROUNDING,
+        noise=max(item.rmse for item in found),
+        noise_rows=int(problem.training.scored.sum()),
+        one_step=one_step,
+        seed=seed,
+    )
+    return _with_noise(certificate, found, problem)
+
+
+def _unused(program: Recurrence, problem: Problem) -> tuple[str, ...]:
+    """Columns that the rule does without, which whoever chose them will want to know."""
+    read = {v.name for step in program.steps for v in definition_variables(step.definition)}
+    names = [name for name in problem.inputs if name not in read]
+    if not names or len(names) == len(problem.inputs):
+        return ()
+    if len(names) == 1:
+        return (f"{names[0]} is not needed: the rule does not read it",)
+    return (f"{', '.join(names[:-1])} and {names[-1]} are not needed: the rule does not read them",)
 
 
 def _with_noise(certificate: Certificate, found: tuple[Residuals, ...], problem: Problem) -> Certificate:

@@ -102,11 +102,17 @@ def structure(errors: np.ndarray, sequences: Sequences) -> str:
     mean, size = float(np.mean(errors[sequences.scored])), float(np.sqrt(np.mean(judged**2)))
     if abs(mean) > size * (STANDARD_ERRORS / np.sqrt(len(judged)) + HARMLESS):
         return "the errors are no noise: they do not average out"
+    what = follows(errors, sequences)
+    return f"the errors are no noise: they follow {what}" if what else ""
+
+
+def follows(errors: np.ndarray, sequences: Sequences) -> str:
+    """What the errors (n, T) follow most among simple functions of the recent past; empty if nothing."""
     worst, what = 1.0, ""
     for name, values, mask in _probes(sequences):
         strength = _strength(values[mask], errors[mask])
         if strength > worst:
-            worst, what = strength, f"the errors are no noise: they follow {name}"
+            worst, what = strength, name
     return what
 
 
