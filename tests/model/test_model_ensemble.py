@@ -222,3 +222,12 @@ def test_padding_of_the_table_of_choices_is_never_chosen():
     assert torch.isfinite(model(channels, SOFT)).all()
     options = torch.tensor([choice.options for choice in model.wiring.choices])
     assert (model.hard_choices() < options).all()
+
+
+def test_positions_that_nobody_asks_for_are_left_out():
+    architecture = Architecture(
+        channels=2, layers=2, location=1, pointer=1, equality=1, mean=1, sum=1, max=1, window=4
+    )
+    model = DiscreteTransformer(architecture, members=2, seed=3)
+    channels = torch.randn(2, 7, 5, generator=torch.Generator().manual_seed(4))
+    torch.testing.assert_close(model(channels, first=3), model(channels)[:, :, 3:])

@@ -62,12 +62,12 @@ def piecewise_linear_encoding(
 
 
 def pointer_scores(
-    query: Float[Tensor, "member head pos batch"],
+    query: Float[Tensor, "member head asked batch"],
     key: Float[Tensor, "member head pos batch"],
     query_table: Float[Tensor, "member head boundary width"],
     key_table: Float[Tensor, "member head boundary width"],
     value_range: tuple[float, float],
-) -> Float[Tensor, "member head batch pos pos"]:
+) -> Float[Tensor, "member head batch asked pos"]:
     """Scaled dot products of the encoded queries and keys.
 
     The embeddings of boundaries meet each other first: one small table of similarities for each head.
@@ -81,32 +81,35 @@ def pointer_scores(
 
 
 def equality_scores(
-    query: Float[Tensor, "member head pos batch"], key: Float[Tensor, "member head pos batch"]
-) -> Float[Tensor, "member head batch pos pos"]:
+    query: Float[Tensor, "member head asked batch"], key: Float[Tensor, "member head pos batch"]
+) -> Float[Tensor, "member head batch asked pos"]:
     """Zero where key equals query, very negative elsewhere; among equals the newest is ahead by a hair."""
-    length = query.shape[2]
     distance = query.permute(0, 1, 3, 2)[..., :, None] - key.permute(0, 1, 3, 2)[..., None, :]
-    position = torch.arange(length, device=query.device, dtype=query.dtype)
-    return -EQUALITY_SHARPNESS * distance.square() - RECENCY * (position[:, None] - position[None, :])
+    position = torch.arange(key.shape[2], device=key.device, dtype=key.dtype)
+    asked = position[key.shape[2] - query.shape[2] :]
+    return -EQUALITY_SHARPNESS * distance.square() - RECENCY * (asked[:, None] - position[None, :])
 
 
 def with_bias_and_null(
-    scores: Float[Tensor, "member head batch pos pos"],
+    scores: Float[Tensor, "member head batch asked pos"],
     bias: Float[Tensor, "member head window"],
     null: Float[Tensor, "member head"],
     basis: Float[Tensor, "window pair"],
-) -> Float[Tensor, "member head batch pos slot"]:
-    """Add the clipped relative bias, forbid the future, append the null slot."""
-    members, heads, batch, length, _ = scores.shape
+) -> Float[Tensor, "member head batch asked slot"]:
+    """Add the clipped relative bias, forbid the future, append the null slot.
+
+    Queries come from the last positions; keys from all.
+    """
+    members, heads, batch, asked, length = scores.shape
     future = torch.ones(length, length, dtype=torch.bool, device=scores.device).triu(1)
     relative = (bias @ basis).view(members, heads, 1, length, length).masked_fill(future, -torch.inf)
-    null_slot = null[:, :, None, None, None].expand(members, heads, batch, length, 1)
-    return torch.cat([scores + relative, null_slot], -1)
+    null_slot = null[:, :, None, None, None].expand(members, heads, batch, asked, 1)
+    return torch.cat([scores + relative[..., length - asked :, :], null_slot], -1)
 
 
 def select_values(
-    weights: Float[Tensor, "member head batch pos slot"], values: Float[Tensor, "member head pos batch"]
-) -> Float[Tensor, "member head pos batch"]:
+    weights: Float[Tensor, "member head batch asked slot"], values: Float[Tensor, "member head pos batch"]
+) -> Float[Tensor, "member head asked batch"]:
     """Weighted sum of the raw values; the null slot's value is 0."""
     with_null = torch.nn.functional.pad(values.transpose(-1, -2), (0, 1))
     return (weights * with_null[..., None, :]).sum(-1).transpose(-1, -2)

@@ -195,10 +195,10 @@ class DiscreteTransformer(nn.Module):
         return self.choices.masked_fill(~self.choice_mask, -torch.inf)
 
     def forward(
-        self, channels: Float[Tensor, "channel pos batch"], sampling: Sampling = HARD
+        self, channels: Float[Tensor, "channel pos batch"], sampling: Sampling = HARD, first: int = 0
     ) -> Float[Tensor, "member output pos batch"]:
-        """Predictions of every member."""
-        return self.predict(self.stream(channels, sampling))
+        """Predictions of every member, from position `first` on."""
+        return self.predict(self.stream(channels, sampling, first=first))
 
     def predict(
         self, stream: Float[Tensor, "member variable pos batch"], head: Tensor | None = None
@@ -214,22 +214,28 @@ class DiscreteTransformer(nn.Module):
         channels: Float[Tensor, "channel pos batch"],
         sampling: Sampling = HARD,
         table: Float[Tensor, "member row option"] | None = None,
+        first: int = 0,
     ) -> Float[Tensor, "member variable pos batch"]:
-        """All variables of the residual stream; `table` overrides the sampled choices."""
-        flat, hidden = self.features(channels, sampling, table)
+        """All variables of the residual stream, from position `first` on.
+
+        `table` overrides the sampled choices.
+        """
+        flat, hidden = self.features(channels, sampling, table, first)
         if hidden is not None:
             flat = torch.cat([flat, self._operate(self.architecture.layers - 1, hidden)], 1)
-        return flat.unflatten(-1, channels.shape[1:])
+        return flat.unflatten(-1, (-1, channels.shape[2]))
 
     def features(
         self,
         channels: Float[Tensor, "channel pos batch"],
         sampling: Sampling = HARD,
         table: Float[Tensor, "member row option"] | None = None,
+        first: int = 0,
     ) -> tuple[Float[Tensor, "member variable column"], Float[Tensor, "member submlp hidden column"] | None]:
         """The stream up to the last layer's sub-MLPs, and their hidden units (None if there are none).
 
-        Positions and batch are one axis here, the columns.
+        Positions and batch are one axis here, the columns. Nothing looks at the last layer before position
+        `first`, so it is not computed there: in the paper's layout that is half of it.
         """
         if table is None:
             table = self._sample(self.masked_choices(), sampling)
@@ -244,11 +250,14 @@ class DiscreteTransformer(nn.Module):
         for layer in range(a.layers):
             if hidden is not None:
                 flat = torch.cat([flat, self._operate(layer - 1, hidden)], 1)
+            skipped = first if layer == a.layers - 1 else 0
             if a.heads:
-                first = a.past + layer * a.location
-                null = None if start is None else start[:, first : first + a.location]
-                outputs, row = self._heads(layer, row, flat, table, sampling, shape, null)
-                flat = torch.cat([flat, outputs.flatten(2)], 1)
+                own = a.past + layer * a.location
+                null = None if start is None else start[:, own : own + a.location]
+                outputs, row = self._heads(layer, row, flat, table, sampling, shape, null, skipped)
+                flat = torch.cat([flat[..., skipped * shape[1] :], outputs.flatten(2)], 1)
+            else:
+                flat = flat[..., skipped * shape[1] :]
             if a.submlps:
                 rows = slice(row, row + a.submlps * a.arity)
                 operands = long_product(table[:, rows, : flat.shape[1]], flat)
@@ -291,7 +300,9 @@ class DiscreteTransformer(nn.Module):
         sampling: Sampling,
         shape: tuple[int, int],
         null: Tensor | None,
+        first: int,
     ) -> tuple[Float[Tensor, "member head pos batch"], int]:
+        """Outputs of a layer's heads from position `first` on, and the row of the next choice."""
         a = self.architecture
 
         def read(rows: slice) -> Tensor:  # a slice: a list would be copied to the device at every step
@@ -302,13 +313,14 @@ class DiscreteTransformer(nn.Module):
             values = read(slice(row, row + 2 * n, 2))
             offsets = table[:, row + 1 : row + 2 * n : 2, : a.window + 1]
             basis = self._basis(shape[0], flat, clip=False)
-            outputs.append(attention.location_attention(offsets, values, basis, null))
+            outputs.append(attention.location_attention(offsets, values, basis, null)[:, :, first:])
             row += 2 * n
-        for kind, n, first in (("pointer", a.pointer, 0), ("equality", a.equality, a.pointer)):
+        for kind, n, before in (("pointer", a.pointer, 0), ("equality", a.equality, a.pointer)):
             if not n:
                 continue
             query, key, value = (read(slice(row + i, row + 3 * n, 3)) for i in range(3))
-            seekers = slice(first, first + n)
+            query = query[:, :, first:]
+            seekers = slice(before, before + n)
             if kind == "pointer":
                 tables = self.query_table[:, layer], self.key_table[:, layer]
                 scores = attention.pointer_scores(query, key, *tables, self.value_range)
@@ -329,7 +341,7 @@ class DiscreteTransformer(nn.Module):
             (a.min, attention.prefix_min),
         ):
             if n:
-                outputs.append(aggregate(read(slice(row, row + n))))
+                outputs.append(aggregate(read(slice(row, row + n)))[:, :, first:])
                 row += n
         return torch.cat(outputs, 1), row
 

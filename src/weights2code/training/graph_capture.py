@@ -49,16 +49,20 @@ def make_step(
     recipe: Recipe,
     variance: Tensor,
     generator: torch.Generator,
+    first: int = 0,
 ) -> Step:
-    """The fastest step for this device and recipe: (batch, progress) -> the members' losses, detached."""
+    """The fastest step for this device and recipe: (batch, progress) -> the members' losses, detached.
+
+    Nothing before position `first` is scored.
+    """
     if model.choices.is_cuda and recipe.head == "learned":
         compiled = recipe.steps >= LONG and can_compile()
-        return CapturedStep(model, optimizer, recipe, variance, generator, compiled)
+        return CapturedStep(model, optimizer, recipe, variance, generator, first, compiled)
 
     def step(batch: Batch, progress: float) -> Tensor:
         tau = recipe.annealing.tau(progress)
         sampling = Sampling(tau, recipe.annealing.alpha(tau), noise=recipe.noise, generator=generator)
-        return training_step(model, optimizer, batch, recipe, variance, sampling, progress)
+        return training_step(model, optimizer, batch, recipe, variance, sampling, progress, first)
 
     return step
 
@@ -83,11 +87,12 @@ class CapturedStep:
         recipe: Recipe,
         variance: Tensor,
         generator: torch.Generator,
+        first: int = 0,
         compiled: bool = False,
     ) -> None:
         device = model.choices.device
         self.model, self.optimizer, self.recipe = model, optimizer, recipe
-        self.variance, self.generator = variance.to(device), generator
+        self.variance, self.generator, self.first = variance.to(device), generator, first
         self.tau, self.alpha, self.rate = (torch.ones((), device=device) for _ in range(3))
         source = None if compiled else generator
         self.sampling = Sampling(self.tau, self.alpha, noise=recipe.noise, generator=source)
@@ -137,7 +142,7 @@ class CapturedStep:
     def _run(self) -> Tensor:
         """The step itself: nothing in it may wait for the device or depend on a number of the host."""
         assert self.batch is not None
-        losses = self.losses_of(self.model, self.batch, self.recipe, self.variance, self.sampling)
+        losses = self.losses_of(self.model, self.batch, self.recipe, self.variance, self.sampling, self.first)
         descend(self.model, self.optimizer, losses, self.recipe)
         return losses.detach()
 

@@ -118,7 +118,7 @@ def run_loop(
     from weights2code.training.graph_capture import make_step, noise_source  # made of this module's parts
 
     with noise_source(device) as generator:
-        step = make_step(model, state.optimizer, recipe, variance, generator)
+        step = make_step(model, state.optimizer, recipe, variance, generator, first_scored(training[2]))
         while state.epoch < recipe.epochs and not _settled(state, stop_below):
             began = time.perf_counter()
             generator.manual_seed(seed * 1_000_003 + state.epoch)
@@ -176,25 +176,36 @@ def training_step(
     variance: Tensor,
     sampling: Sampling,
     progress: float,
+    first: int = 0,
 ) -> Float[Tensor, " member"]:
     """One step for all members; returns their losses, detached."""
     set_learning_rate(optimizer, recipe, progress)
-    losses = batch_losses(model, batch, recipe, variance, sampling)
+    losses = batch_losses(model, batch, recipe, variance, sampling, first)
     descend(model, optimizer, losses, recipe)
     return losses.detach()
 
 
 def batch_losses(
-    model: DiscreteTransformer, batch: Batch, recipe: Recipe, variance: Tensor, sampling: Sampling
+    model: DiscreteTransformer,
+    batch: Batch,
+    recipe: Recipe,
+    variance: Tensor,
+    sampling: Sampling,
+    first: int = 0,
 ) -> Float[Tensor, " member"]:
-    """The members' losses on a batch, with their gradient."""
+    """The members' losses on a batch, with their gradient; nothing before position `first` is scored."""
     channels, targets, scored = batch
     if recipe.solves_head:
         project = recipe.head == "projected"
         prediction = closed_form(model, batch, sampling, project=project).prediction
-    else:
-        prediction = model(channels, sampling)
-    return member_losses(prediction, targets, scored, variance)
+        return member_losses(prediction, targets, scored, variance)
+    prediction = model(channels, sampling, first)
+    return member_losses(prediction, targets[:, first:], scored[first:], variance)
+
+
+def first_scored(scored: Tensor) -> int:
+    """The first position that any sequence is scored at (0 if none is)."""
+    return int(scored.any(1).int().argmax())
 
 
 def descend(
