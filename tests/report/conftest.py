@@ -117,7 +117,9 @@ def certificate(verdict: Verdict = "proved", **other):
 def contents_of(program, **other):
     """The contents of a page without a run folder behind it."""
     facts = {"certificate": certificate(), "attempts": ("pairs, member 0: proved",), "epochs": ()}
-    return Contents(program.name, (("seed", "0"),), "proved", program=program, **{**facts, **other})
+    return Contents(
+        program.name, "A test.", (("seed", "0"),), "proved", program=program, **{**facts, **other}
+    )
 
 
 def parity_graph():

@@ -149,10 +149,15 @@ def test_the_box_says_what_is_wrong(visit, programs, make_contents):
         ("", "1", "Type numbers for a"),
         ("1 0 1", "1 2 1", "2 is outside b: bits"),
         ("1 " * 1001, "1", "more than 1000"),
+        ("1e400", "1", "“1e400” in a is too large"),
+        ("[1, 0]", "(1; 0)", ""),
     ):
         shown.locator("#column0").fill(a)
         shown.locator("#column1").fill(b)
         assert said in message.inner_text()
+        wrong = "bad" in (message.get_attribute("class") or "")
+        assert wrong == ("stale" in (shown.locator("#steps").get_attribute("class") or ""))
+    assert message.inner_text() == ""
 
 
 def test_one_position_at_a_time(visit, programs, make_contents):

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from weights2code import tasks
 from weights2code.data import FileSource, Problem, Sequences, from_arrays
 from weights2code.errors import InputError
 from weights2code.explain.explanation import RouterMatch, match_routers, stream_values
@@ -23,7 +24,7 @@ from weights2code.program import Program
 from weights2code.results import Outcome, read_extraction
 from weights2code.run_folder import CERTIFICATE, GRAPH, METRICS, PROGRAM_RAW, RunFolder
 from weights2code.settings import Settings
-from weights2code.source import problem_of
+from weights2code.source import Source, problem_of
 from weights2code.verify import Certificate
 
 #: Seconds for formulas that the run did not leave.
@@ -39,13 +40,14 @@ class Contents:
 
     Parameters
     ----------
-    source : what was learned from.
+    source : the name of what was learned from; about : the same in words.
     config : the settings as pairs, only those that are not the defaults.
     values : the stream on validation sequences (n, T, nodes), scaled, where there are data.
     fresh : sequences that training did not see.
     """
 
     source: str
+    about: str
     config: tuple[tuple[str, str], ...]
     message: str
     attempts: tuple[str, ...]
@@ -78,6 +80,7 @@ def gather(folder: RunFolder, outcome: Outcome | None = None, problem: Problem |
             notes.append(f"Figures that need the data are left out: {error}")
     common = {
         "source": str(folder.source),
+        "about": about(folder.source),
         "config": _config(folder),
         "epochs": read_metrics(folder),
         "examples": _examples(problem),
@@ -115,6 +118,19 @@ def gather(folder: RunFolder, outcome: Outcome | None = None, problem: Problem |
         fresh=_fresh(problem),
         **common,
     )
+
+
+def about(source: Source) -> str:
+    """What a run is about, in a sentence."""
+    if isinstance(source, FileSource):
+        columns = f"{', '.join(source.targets)} computed from {', '.join(source.inputs)}"
+        return f"Learned from {Path(source.path).name}: {columns}."
+    try:
+        task = tasks.get(source)
+    except InputError:
+        return ""
+    columns = "; ".join(f"{name}: {domain}" for name, domain in zip(task.columns, task.domains, strict=True))
+    return f"Task: {task.description}. Inputs {columns}."
 
 
 def read_metrics(folder: RunFolder) -> tuple[dict[str, Any], ...]:

@@ -12,8 +12,9 @@ from html import escape
 
 from weights2code import __version__
 from weights2code.report.contents import Contents
+from weights2code.report.head import head
 from weights2code.report.javascript import literal, machine
-from weights2code.report.sections import SECTIONS, Figures, facts, formula_block, verdict_line
+from weights2code.report.sections import SECTIONS, Figures
 from weights2code.report.svg import asset, number
 
 
@@ -41,20 +42,13 @@ def page(contents: Contents) -> str:
         '<header><div class="top"><p class="kicker">'
         f"Extracted program, weights2code {escape(__version__)}</p>"
         '<button type="button" id="theme" hidden></button></div>'
-        f"<h1>{title}</h1>{_head(contents)}"
+        f"<h1>{title}</h1>{head(contents)}"
         f'<nav aria-label="Sections"><ul>{links}</ul></nav></header>\n'
         f'<main id="content" tabindex="-1">{_notes(contents)}{main}</main>\n'
         f"<footer><div>{_footer(contents)}</div></footer>\n"
         + "".join(f"<script>{script}</script>\n" for script in scripts)
         + "</body>\n</html>\n"
     )
-
-
-def _head(contents: Contents) -> str:
-    if contents.program is None or contents.certificate is None:
-        badge = '<strong class="badge bad">No program</strong>'
-        return f'<p class="verdict-line">{badge} <span>{escape(contents.message)}</span></p>'
-    return formula_block(contents.program) + verdict_line(contents.certificate) + facts(contents)
 
 
 def _notes(contents: Contents) -> str:

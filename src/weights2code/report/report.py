@@ -16,12 +16,12 @@ from weights2code.program import Program
 from weights2code.report.attention import attention_drawing, pattern
 from weights2code.report.contents import Contents, gather
 from weights2code.report.graph_drawing import graph_drawing
+from weights2code.report.head import VERDICTS
 from weights2code.report.mathml import rule
 from weights2code.report.node_names import short_name
 from weights2code.report.operator_plots import operator_drawing
 from weights2code.report.page import page
 from weights2code.report.prediction_plots import prediction_drawings
-from weights2code.report.sections import VERDICTS
 from weights2code.report.svg import Drawing, light_colours
 from weights2code.report.training_curves import training_drawing
 from weights2code.results import Outcome

@@ -11,26 +11,34 @@ from html import escape
 from itertools import count
 
 from weights2code.graph import DiscreteGraph, OperatorNode, RouterNode
-from weights2code.language import Recurrence, Retrieval
+from weights2code.language import Recurrence
 from weights2code.program import Program
 from weights2code.report import mathml
 from weights2code.report.attention import attention_drawing, pattern
 from weights2code.report.contents import Contents
 from weights2code.report.graph_drawing import graph_drawing
+from weights2code.report.head import is_invariant, percent
 from weights2code.report.listing import listing
 from weights2code.report.node_names import readable, short_name
 from weights2code.report.operator_plots import operator_drawing
 from weights2code.report.prediction_plots import OUTPUTS, prediction_drawings
 from weights2code.report.svg import Drawing, number, plural
 from weights2code.report.training_curves import training_drawing
-from weights2code.verify import Certificate
 
-#: Verdict -> colour, and what it means in a few words.
-VERDICTS = {
-    "proved": ("good", "equal to its specification at every length"),
-    "exhaustive": ("good", "right on every input"),
-    "tested": ("fair", "passes every test that was run; not proved"),
-    "failed": ("bad", "wrong on a known input"),
+#: What each verdict means, in a sentence.
+MEANINGS = {
+    "proved": "they agree on every sequence of every length whose inputs lie in the stated domain.",
+    "exhaustive": "every possible sequence up to a stated length was run, and all agree.",
+    "tested": "a stated number of sequences was run, and all agree; other sequences were not looked at.",
+    "failed": "a sequence is known on which they differ.",
+}
+
+#: How a program came about, in words for readers who did not follow the method.
+ORIGINS = {
+    "regressed from the live leaves": "The trained network showed which values the output depends on; the "
+    "formula was then found by symbolic regression on just those values.",
+    "composed of the live nodes": "Every part of the trained network was explained by a formula of its own; "
+    "the program puts them together.",
 }
 
 #: What stands in place of a formula that was not found.
@@ -39,8 +47,10 @@ FALLBACKS = {
     "table": "its values were listed one by one",
 }
 
-#: Formulas with more nodes than this are not typeset: nobody could read them.
-TYPESET, TYPESET_NODE = 400, 80
+#: Listings with more characters than this are not printed.
+LONG_LISTING = 5000
+#: Formulas of a sub-MLP with more nodes than this are not typeset: nobody could read them.
+TYPESET_NODE = 80
 
 
 class Figures:
@@ -60,50 +70,6 @@ class Figures:
         return f"<figure{room}><div{kind}>{box}</div>{caption}</figure>"
 
 
-def formula_block(program: Program) -> str:
-    """The rule, as large as its length allows."""
-    size = sum(_size(step.definition) for step in program.recurrence.steps)
-    longest = max(len(line) for line in program.formula().splitlines())
-    name = "huge" if longest <= 48 else "large" if longest <= 62 else "medium" if longest <= 80 else "small"
-    label = f'role="region" tabindex="0" aria-label="{escape(program.formula(), quote=True)}"'
-    body = mathml.rule(program.recurrence) if size <= TYPESET else f"<pre>{escape(program.formula())}</pre>"
-    return f'<div class="formula {name}" {label}>{body}</div>'
-
-
-def _size(definition: object) -> int:
-    return definition.query.size() + 4 if isinstance(definition, Retrieval) else definition.size()  # type: ignore[attr-defined]
-
-
-def verdict_line(certificate: Certificate) -> str:
-    colour, meaning = VERDICTS[certificate.verdict]
-    if certificate.verdict == "exhaustive":
-        meaning = f"right on every input, {certificate.covers}"
-    return (
-        f'<p class="verdict-line"><strong class="badge {colour}">{certificate.verdict.capitalize()}</strong>'
-        f" <span>{escape(meaning)}</span></p>"
-    )
-
-
-def facts(contents: Contents) -> str:
-    """The numbers that people look for first."""
-    program, certificate = contents.program, contents.certificate
-    assert program is not None
-    assert certificate is not None
-    pairs = [("largest error", number(certificate.max_abs_error, 3)), ("RMSE", number(certificate.rmse, 3))]
-    if certificate.accuracy is not None:
-        pairs.append(("accuracy", _percent(certificate.accuracy)))
-    pairs += [
-        ("sequences run", f"{certificate.sequences:,}".replace(",", " ")),
-        ("program", f"{program.body} lines, {plural(program.operations, 'operation')}"),
-    ]
-    cells = "".join(f"<div><dt>{escape(a)}</dt><dd>{escape(b)}</dd></div>" for a, b in pairs)
-    return f'<dl class="facts">{cells}</dl>'
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.6g} %"
-
-
 def program_section(contents: Contents, _: Figures) -> str:
     if contents.program is None:
         return ""
@@ -112,15 +78,23 @@ def program_section(contents: Contents, _: Figures) -> str:
         f"of any length. {escape(_origin(contents.program))}</p>{_code(contents.program.source(), 'source')}"
     )
     if contents.listing:
+        # paper has room for a listing that can be read, not for pages of digits
+        kind = ' class="no-print"' if len(contents.listing) > LONG_LISTING else ""
         text += (
-            "<details><summary>The same, node by node, as the paper lists it (program_raw.py)</summary>"
-            f"{_code(contents.listing, 'raw')}</details>"
+            f"<details{kind}><summary>The network itself, node by node, as the paper lists it "
+            f"(program_raw.py)</summary>{_code(contents.listing, 'raw')}</details>"
         )
     return text
 
 
 def _origin(program: Program) -> str:
-    return f"How it was found: {program.origin}." if program.origin else ""
+    plain = program.origin.removesuffix(", under noise")
+    if plain not in ORIGINS:
+        return f"How it was found: {program.origin}." if program.origin else ""
+    noise = (
+        " Constants have as many digits as the noise in the data allows." if plain != program.origin else ""
+    )
+    return ORIGINS[plain] + noise
 
 
 def _code(source: str, name: str) -> str:
@@ -142,7 +116,7 @@ def verdict_section(contents: Contents, _: Figures) -> str:
         rows.append(("program against the discrete model", certificate.model))
     body = "".join(
         f'<tr><th scope="row">{what}</th><td>{a.sequences}</td><td>{number(a.max_abs_error, 3)}</td>'
-        f"<td>{number(a.rmse, 3)}</td>{'' if a.accuracy is None else f'<td>{_percent(a.accuracy)}</td>'}</tr>"
+        f"<td>{number(a.rmse, 3)}</td>{'' if a.accuracy is None else f'<td>{percent(a.accuracy)}</td>'}</tr>"
         for what, a in rows
     )
     names = [
@@ -152,13 +126,25 @@ def verdict_section(contents: Contents, _: Figures) -> str:
         *(["accuracy"] if certificate.accuracy is not None else []),
     ]
     heads = "".join(f'<th scope="col">{name}</th>' for name in names)
-    text = f"<p>{escape(certificate.explain())}</p>"
+    text = (
+        f"<p>The program was compared with {against}. There are four verdicts, strongest first: proved, "
+        f"exhaustive, tested, failed. <b>{certificate.verdict.capitalize()}</b> means: "
+        f"{MEANINGS[certificate.verdict]}</p>"
+    )
     text += (
         '<div class="scroll" role="region" tabindex="0" aria-label="Agreement"><table><thead><tr>'
         f'<th scope="col">agreement</th>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
     )
-    if certificate.notes:
-        text += "<h3>Notes</h3>" + _list(certificate.notes)
+    plain = tuple(note for note in certificate.notes if not is_invariant(note))
+    if plain:
+        text += "<h3>Notes</h3>" + _list(plain)
+    for note in filter(is_invariant, certificate.notes):
+        claims = tuple(claim[1:-1] for claim in note.removeprefix("invariant: ").split("; "))
+        text += (
+            '<details class="no-print"><summary>What the induction rests on '
+            f"({plural(len(claims), 'claim')}; r: the reference machine, p: the program)</summary>"
+            f"{_list(claims)}</details>"
+        )
     if certificate.counterexample is not None:
         text += _counterexample(contents.program.recurrence, certificate.counterexample)
     return text
@@ -233,12 +219,18 @@ def attention_section(contents: Contents, figure: Figures) -> str:
             found = contents.routers[index]
             words = found.hypothesis.describe() if found.hypothesis else "No hypothesis matches"
             drawing = attention_drawing(node, pattern(node, values, valid), words)
-            picture = figure(drawing, f"Mean attention of {escape(node.name)} over {len(values)} sequences.")
+            picture = figure(drawing, f"{escape(node.name)}: {escape(words[0].lower() + words[1:])}.")
             parts.append(
-                f"<h3>{escape(node.name)}</h3>"
-                f'<div class="beside">{picture}{_evidence(contents, graph, index)}</div>'
+                f'<div class="head"><h3>{escape(node.name)}</h3>{picture}'
+                f"{_evidence(contents, graph, index)}</div>"
             )
-    return "".join(parts) or "<p>The output needs no attention: no head is live.</p>"
+    if not parts:
+        return "<p>The output needs no attention: no head is live.</p>"
+    return (
+        "<p>Each head that matters: how strongly it reads each earlier position s at position t, as the mean "
+        f'over {plural(len(values), "sequence")}, and the rule that it follows.</p><div class="heads">'
+        f"{''.join(parts)}</div>"
+    )
 
 
 def _evidence(contents: Contents, graph: DiscreteGraph, index: int) -> str:
@@ -250,11 +242,10 @@ def _evidence(contents: Contents, graph: DiscreteGraph, index: int) -> str:
     pairs = [("hypothesis", found.hypothesis.describe() if found.hypothesis else "none matches")]
     if found.evidence is not None:
         seen = found.evidence
-        pairs += [
-            ("agreement", f"{100 * seen.agreement:.4g} % of {seen.positions} positions"),
-            ("before the full window", f"{100 * seen.at_start:.4g} %"),
-            ("worst position", f"{100 * seen.worst:.4g} %"),
-        ]
+        pairs.append(("agreement", f"{100 * seen.agreement:.4g} % of {seen.positions} positions"))
+        if min(seen.agreement, seen.at_start, seen.worst) < 1:
+            pairs.append(("before the full window", f"{100 * seen.at_start:.4g} %"))
+            pairs.append(("worst position", f"{100 * seen.worst:.4g} %"))
     if found.runner_up:
         pairs.append(("runner-up", found.runner_up))
     pairs += [("kind of head", node.kind), ("reads", reads)]
@@ -301,6 +292,8 @@ def operator_section(contents: Contents, figure: Figures) -> str:
 def training_section(contents: Contents, figure: Figures) -> str:
     if not contents.epochs:
         return ""
+    if len(contents.epochs) == len({epoch["stage"] for epoch in contents.epochs}):
+        return "<p>Solved in closed form: there are no epochs of training to draw.</p>"
     members = len(contents.epochs[-1]["hard_loss"])
     caption = (
         "Loss of the soft model in training and of the hard (argmax) model on validation sequences; "

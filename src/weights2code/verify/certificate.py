@@ -129,7 +129,7 @@ class Certificate:
 
     def explain(self) -> str:
         """What the verdict rests on, in plain English."""
-        domain = f" for inputs in {', '.join(self.domain)}" if self.domain else ""
+        domain = f" for inputs in {', '.join(dict.fromkeys(self.domain))}" if self.domain else ""
         ran = f"{self.sequences} sequences of length {_listed(self.lengths)}"
         if self.verdict == "proved":
             text = f"Proved equal to the specification at every length{domain}: {self.method}."

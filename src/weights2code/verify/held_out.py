@@ -85,7 +85,8 @@ def certify_on_data(
     allowed = tolerance * float(np.std(targets)) + 1e-9 * float(np.max(np.abs(targets)))
     if integer_outputs:
         passed = (agreement.accuracy or 0.0) >= 1.0 - tolerance
-        rule = f"at least {1 - tolerance:.6g} of the outputs right after rounding"
+        share = f"at least {1 - tolerance:.6g} of the outputs" if tolerance else "every output"
+        rule = f"{share} right after rounding"
     else:
         # The mean square of n noise terms scatters by sqrt(2 / n) of itself; a few times that is allowed.
         unsure = 2 / max(1, tally.positions) + (2 / noise_rows if noise_rows else 0.0)
@@ -99,9 +100,11 @@ def certify_on_data(
         model = compare(pairs, whole=integer_outputs)
     limit = max(allowed, 3 * noise)
     ran = "one step ahead, the true past outputs given," if one_step else "free-running"
+    kept = "1 held-out sequence" if agreement.sequences == 1 else f"{agreement.sequences} held-out sequences"
+    rows = sum(int(batch.judged[..., 0].sum()) for batch in batches)
     return Certificate(
         verdict="tested" if passed else "failed",
-        method=f"{ran} on {agreement.sequences} held-out sequences; the rule: {rule}",
+        method=f"{ran} on {kept} ({rows} positions); the rule: {rule}",
         domain=(),
         covers="the tested lengths",
         lengths=tuple(sorted({batch.x.shape[1] for batch in batches})),

@@ -36,7 +36,7 @@
   }
 
   // a folded listing must not be missing on paper
-  addEventListener("beforeprint", () => { for (const d of document.querySelectorAll("details")) d.open = true; });
+  addEventListener("beforeprint", () => { for (const d of document.querySelectorAll("details:not(.no-print)")) d.open = true; });
 })();
 
 const LONGEST = 1000;
@@ -66,7 +66,9 @@ function reader(machine, values, t) {
   return (i, lag) => (t >= lag ? values[i][t - lag] : machine.start[i] === "first" ? values[i][0] : machine.start[i]);
 }
 
-function show(value) {
+// `scale`: the largest value beside it; what is nothing but its rounding error is shown as 0.
+function show(value, scale = 0) {
+  if (Math.abs(value) < 1e-12 * scale) return "0";
   if (Number.isNaN(value)) return "NaN";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   const text = Number.isInteger(value) && Math.abs(value) < 1e15 ? String(value + 0) : String(Number(value.toPrecision(6)));
@@ -79,14 +81,17 @@ function startBox(machine, examples) {
   const table = document.getElementById("steps");
   const working = document.getElementById("working");
   const where = document.getElementById("where");
+  const result = [table, working];
   const [back, forward] = ["back", "forward"].map((id) => document.getElementById(id));
   let values = null;
   let now = 0;
 
   const parse = (text, name) => {
-    const tokens = text.replaceAll("−", "-").split(/[\s,;]+/).filter((token) => token !== "");
+    const tokens = text.replaceAll("−", "-").split(/[\s,;[\]()]+/).filter((token) => token !== "");
     const wrong = tokens.find((token) => !/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(token));
     if (wrong !== undefined) throw new Error(`“${wrong}” in ${name} is not a number.`);
+    const huge = tokens.find((token) => !Number.isFinite(Number(token)));
+    if (huge !== undefined) throw new Error(`“${huge}” in ${name} is too large for a number.`);
     if (tokens.length === 0) throw new Error(`Type numbers for ${name}, separated by spaces or commas.`);
     if (tokens.length > LONGEST) throw new Error(`${name} has more than ${LONGEST} numbers; use program.py for longer sequences.`);
     return tokens.map(Number);
@@ -120,8 +125,9 @@ function startBox(machine, examples) {
       if (output) row.className = "output";
       const name = cell("th", machine.names[i]);
       name.scope = "row";
+      const scale = Math.max(...line.filter(Number.isFinite).map(Math.abs), 0);
       row.append(name, ...line.map((value, t) => {
-        const made = cell("td", show(value));
+        const made = cell("td", show(value, scale));
         made.dataset.t = t;
         made.dataset.value = String(value);
         made.title = `${machine.names[i]}[${t}] = ${value}`;
@@ -164,12 +170,14 @@ function startBox(machine, examples) {
       values = compute(machine, columns);
       message.textContent = outside(columns);
       message.className = "fair";
+      result.forEach((part) => part.classList.remove("stale"));
       now = Math.min(now, columns[0].length - 1);
       draw();
       explain();
     } catch (error) {
       message.textContent = error.message;
       message.className = "bad";
+      result.forEach((part) => part.classList.add("stale")); // what is shown belongs to an earlier input
     }
   };
 
