@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from weights2code.experiments.bench import bench_jobs, completed, failures, head
 from weights2code.experiments.bench_files import write_bench
 from weights2code.experiments.jobs import Row
 from weights2code.experiments.limits import LIMITS, failure, formula
-from weights2code.experiments.sweep import run_sweep, stored_rows
+from weights2code.experiments.sweep import run_sweep, spent, stored_rows
 
 #: Failures that the table on the terminal names; the files have all.
 MOST_SHOWN = 40
@@ -29,7 +28,6 @@ def bench(options: argparse.Namespace) -> int:
     out = Path(options.out or Path("w2c-runs") / f"bench-{'tasks' if options.tasks else suite_of(options)}")
     engine = engine_from(options)
     silent = options.quiet or options.json
-    began = time.monotonic()
     before = len(stored_rows(jobs, out))
     try:
         with sweep_reporter(len(jobs), before, silent, described) as on_row:
@@ -39,8 +37,7 @@ def bench(options: argparse.Namespace) -> int:
         raise Stopped(
             f"stopped; {done} of {len(jobs)} runs are done. Go on with `{command_of(options, out)}`."
         ) from None
-    spent = {"seconds": round(time.monotonic() - began, 1), "done_before": before}
-    summary = summary_of(options, out, names, seeds, rows) | spent
+    summary = summary_of(options, out, names, seeds, rows)
     files = write_bench(out, summary, rows)
     show(options, summary, rows, files)
     return int(summary["solved"] < summary["runs"])
@@ -97,6 +94,7 @@ def summary_of(
         "tasks": len(names),
         "seeds": seeds,
         "engine": options.engine,
+        "seconds": round(spent(out), 1),
         **numbers(rows),
     }
 

@@ -7,7 +7,9 @@ failed by itself is not, within one sweep: it would fail again. The next sweep i
 
 from __future__ import annotations
 
+import json
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +27,10 @@ from weights2code.experiments.jobs import (
     write_job,
     write_result,
 )
-from weights2code.run_folder import take_lock, write_atomically
+from weights2code.run_folder import read_json, take_lock, write_atomically
+
+#: How long the sweeps of a folder took so far, whatever ended them.
+SWEEP = "sweep.json"
 
 #: How often a job is given out in all, if its worker vanishes each time.
 MOST_TRIES = 3
@@ -69,11 +74,20 @@ def run_sweep(
     waiting = {job.key: job for job in jobs if job.key not in rows}
     if waiting:
         with locked(out), engine:
+            began = time.monotonic() - spent(out)
             for row in _made(waiting, out, engine):
                 rows[row["key"]] = row
+                write_atomically(
+                    out / SWEEP, json.dumps({"seconds": round(time.monotonic() - began, 3)}) + "\n"
+                )
                 if on_row:
                     on_row(row)
     return [rows[job.key] for job in jobs]
+
+
+def spent(out: Path) -> float:
+    """Seconds that sweeps in this folder have taken, all together, up to their last rows."""
+    return float(read_json(out / SWEEP)["seconds"]) if (out / SWEEP).exists() else 0.0
 
 
 def _made(waiting: dict[str, Job], out: Path, engine: Engine) -> Iterator[Row]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weights2code.experiments.jobs import Row
+
+if TYPE_CHECKING:
+    from weights2code.training.search import Trained
 
 RUN = "run"
 #: A program is judged on this many fresh sequences, at the task's own length and at this one.
@@ -45,6 +48,7 @@ def run_task(arguments: dict[str, Any], folder: Path) -> Row:
         outcome = pipeline.run(name, settings, run_folder)
     seconds = time.perf_counter() - began
     training = outcome.training_seconds
+    trained = outcome.trained or _stored(folder / RUN)
     row: Row = {
         "task": name,
         "seed": settings.seed,
@@ -54,8 +58,8 @@ def run_task(arguments: dict[str, Any], folder: Path) -> Row:
         "resumed": resumed,
         "exit": outcome.exit_code,
         "verdict": "-",
-        "rung": outcome.trained.rung if outcome.trained else None,
-        "loss": outcome.trained.losses[0] if outcome.trained else None,
+        "rung": trained.rung,
+        "loss": trained.losses[0],
         "attempts": list(outcome.attempts),
         "solved": False,
     }
@@ -79,6 +83,14 @@ def run_task(arguments: dict[str, Any], folder: Path) -> Row:
         "max_abs_error": certificate.max_abs_error,
         "solved": outcome.exit_code == 0 and equals_reference(program, name, settings.seed),
     }
+
+
+def _stored(run: Path) -> Trained:
+    """The model of a run that was complete before this process began."""
+    from weights2code.run_folder import MODEL
+    from weights2code.training.search import Trained
+
+    return Trained.load(run / MODEL)
 
 
 def equals_reference(program: Any, name: str, seed: int) -> bool:
