@@ -91,24 +91,20 @@ def experiment(options: argparse.Namespace) -> int:
         return list_experiments(options.json)
     if options.name is None:
         raise InputError("name an experiment; `w2c experiment --list` lists them.")
+    from weights2code.cli.engine_options import engine_from
+    from weights2code.cli.sweep_progress import sweep_reporter
     from weights2code.experiments import registry, reproduce
-    from weights2code.experiments.engines.local import Local
+    from weights2code.experiments.sweep import stored_rows
 
     found = registry.get(options.name)
     asked = options_from(options)
+    engine = engine_from(options)
     out = Path(options.out or Path("w2c-runs") / f"experiment-{found.name}-{asked.recipe}")
-    engine = Local(2)
+    jobs = reproduce.planned(found, asked)
     command = shlex.join(["w2c", *sys.argv[1:]])
-    record = reproduce.reproduce(
-        found,
-        asked,
-        out,
-        engine,
-        command,
-        lambda row: print(
-            row["key"], row["status"], row["error"], row["seconds"], row.get("solved"), file=sys.stderr
-        ),
-    )
+    silent = options.quiet or options.json
+    with sweep_reporter(len(jobs), len(stored_rows(jobs, out)), silent) as on_row:
+        record = reproduce.reproduce(found, asked, out, engine, command, on_row)
     if options.json:
         print(json.dumps({key: value for key, value in record.items() if key != "rows"}, indent=2))
     else:

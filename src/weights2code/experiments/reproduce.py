@@ -15,6 +15,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from weights2code.experiments.sweep import run_sweep
 from weights2code.run_folder import write_atomically
 
 RECORD = "experiment.json"
+CLOCK = "wall_seconds.txt"
 #: What rows say that tables and pages do not need: they stay in the folders of the runs.
 LEFT_OUT = ("source", "explanation", "method")
 
@@ -54,18 +56,21 @@ def reproduce(
 ) -> dict[str, Any]:
     """Do what is not done yet and write everything; returns the record."""
     jobs = planned(experiment, options)
-    began = time.perf_counter()
-    before = _seconds_before(out)
-    rows = run_sweep(jobs, out, engine, on_row)
-    seconds = time.perf_counter() - began
-    rows = labelled(rows, jobs)
+    clock = _Clock(out)
+
+    def tell(row: Row) -> None:
+        clock.write()
+        if on_row:
+            on_row(row)
+
+    rows = labelled(run_sweep(jobs, out, engine, tell), jobs)
     table = experiment.table(rows)
     record = {
         "experiment": experiment.name,
         "reproduces": experiment.reproduces,
         **provenance(command, options.device),
         "options": plain(asdict(options)),
-        "wall_seconds": round(before + seconds, 1),
+        "wall_seconds": round(clock.seconds(), 1),
         "run_seconds": round(sum(row["seconds"] or 0.0 for row in rows), 1),
         "failed": [row["key"] for row in rows if row["status"] != DONE],
         "standing": dict(Counter(line.standing for line in table.lines if line.standing)),
@@ -79,14 +84,20 @@ def reproduce(
     return record
 
 
-def _seconds_before(out: Path) -> float:
-    """What earlier commands in this folder took: a stopped experiment's time counts once it is whole."""
-    if not (out / RECORD).exists():
-        return 0.0
-    try:
-        return float(json.loads((out / RECORD).read_text(encoding="utf-8"))["wall_seconds"])
-    except (ValueError, KeyError):
-        return 0.0
+class _Clock:
+    """Wall time of an experiment over all commands that worked on it: it is kept in the folder."""
+
+    def __init__(self, out: Path) -> None:
+        self.file = out / CLOCK
+        self.before = float(self.file.read_text(encoding="utf-8")) if self.file.exists() else 0.0
+        self.began = time.perf_counter()
+
+    def seconds(self) -> float:
+        """So far; a command that found everything done adds nothing."""
+        return float(self.file.read_text(encoding="utf-8")) if self.file.exists() else 0.0
+
+    def write(self) -> None:
+        write_atomically(self.file, f"{self.before + time.perf_counter() - self.began:.3f}\n")
 
 
 def table_dict(table: Table) -> dict[str, Any]:
@@ -153,7 +164,5 @@ def write_figure(experiment: Experiment, rows: Sequence[Row], out: Path) -> None
     from weights2code.report.report import png
 
     write_atomically(out / "figure.svg", drawing.document())
-    try:
+    with suppress(InputError):  # the SVG is the figure; PNG needs one more package
         write_atomically(out / "figure.png", png(drawing))
-    except InputError:
-        pass  # the SVG is the figure; PNG needs one more package

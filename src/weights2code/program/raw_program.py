@@ -129,7 +129,11 @@ class _Tokens:
             return self._add(RawNode(own, "formula", formula=fit.formula.substitute(reads), comment=comment))
         hypothesis, source = self.explained.routers[index].hypothesis, node.reads["value"]
         if isinstance(hypothesis, FixedOffset):
-            found = self.name(source, offset + hypothesis.offset)
+            place = offset + hypothesis.offset
+            if isinstance(graph.nodes[source], ChannelNode) and (token := self._token(source, place)):
+                base, lag = token
+                return self._add(RawNode(own, "offset", (base,), offset=lag))
+            found = self.name(source, place)
             return self._add(RawNode(own, "formula", formula=Var(found), comment=hypothesis.describe()))
         if isinstance(hypothesis, WindowedExtremum) and hypothesis.window is not None:
             values: list[Expr] = [Var(self.name(source, offset + step)) for step in range(hypothesis.window)]
@@ -140,14 +144,19 @@ class _Tokens:
             return self._add(RawNode(own, "formula", formula=start, comment=hypothesis.describe()))
         raise NotExtracted(f"{node.name} goes over tokens of inputs and outputs alike.")
 
-    def _channel(self, channel: int, offset: int) -> str:
+    def _token(self, channel: int, offset: int) -> tuple[str, int] | None:
+        """The input or output that a token is, and its lag; None for the part of a token that is zero."""
         graph = self.explained.graph
         lag = offset - (graph.length - 1)
         place, count = ("input", len(graph.inputs)) if lag >= 0 else ("output", len(graph.outputs))
-        lag = lag if lag >= 0 else offset
-        if channel >= count:  # a token is as wide as the wider of both, the rest of it is zero
-            return self._add(RawNode(f"V{channel}_{place}", "formula", formula=Const(0)))
-        base = f"V{channel}_{place}"
+        # a token is as wide as the wider of both, the rest of it is zero
+        return (f"V{channel}_{place}", lag if lag >= 0 else offset) if channel < count else None
+
+    def _channel(self, channel: int, offset: int) -> str:
+        token = self._token(channel, offset)
+        if token is None:
+            return self._add(RawNode(f"V{channel}_nothing", "formula", formula=Const(0)))
+        base, lag = token
         if not lag:
             return base
         return self._add(RawNode(f"{base}_{lag}", "offset", (base,), offset=lag))
