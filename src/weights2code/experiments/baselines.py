@@ -1,0 +1,137 @@
+"""What a user would pick instead: symbolic regression on lagged variables without a network, beside us.
+
+Operon and the package's own engine get all inputs and outputs up to 3 and up to 8 steps back and 8 seconds a
+task. Programs are judged alike: free-running, at the task's own length and at length 40.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from weights2code.experiments.comparison import average, share
+from weights2code.experiments.experiment import Experiment, Line, Options, Table, grouped
+from weights2code.experiments.jobs import Job, Row
+from weights2code.experiments.study import study_job
+
+LAGS = (3, 8)
+SECONDS = 8.0
+#: Sequences to regress on: more rows only slow a search down.
+SEQUENCES = 400
+#: Real targets count as right within this share of their spread: constants of a search are never exact.
+NEAR = 1e-3
+OURS = "weights2code"
+
+
+def tasks(suite: str) -> tuple[str, ...]:
+    from weights2code import tasks as builtin
+
+    return tuple(task.name for task in builtin.all_tasks(suite))
+
+
+def jobs(options: Options) -> list[Job]:
+    from weights2code.experiments.lagged import ENGINES
+
+    made = []
+    for name in options.chosen(tasks(options.suite)):
+        for seed in options.seeds:
+            made.append(
+                study_job(f"{name}-{OURS}-seed{seed}", name, options.settings(seed=seed), way=OURS)
+            )
+            for engine in ENGINES:
+                for lags in LAGS:
+                    label = {"task": name, "way": f"{engine}, lags to {lags}"}
+                    what = {"task": name, "engine": engine, "lags": lags, "seed": seed, "label": label}
+                    what["seconds"] = options.numbers.get("time_limit", SECONDS)
+                    key = f"{name}-{engine}-lags{lags}-seed{seed}"
+                    made.append(Job(key, f"{__name__}:regress_task", what))
+    return made
+
+
+def regress_task(arguments: dict[str, Any], folder: Path) -> Row:
+    """Regress one task on its lagged values and judge what comes out."""
+    from weights2code import tasks as builtin
+    from weights2code.experiments import lagged
+
+    task = builtin.get(arguments["task"])
+    lags, seed = arguments["lags"], arguments["seed"]
+    x, y = task.sample(SEQUENCES, seed=seed)
+    features = lagged.variables(task.columns, task.outputs, lags)
+    rows = lagged.lagged(x, y, lags).reshape(-1, len(features))
+    share_of_time = arguments["seconds"] / len(task.outputs)
+    began = time.perf_counter()
+    formulas: list[lagged.Formula] = []
+    for output in range(len(task.outputs)):
+        target = y[..., output].ravel()
+        if arguments["engine"] == "operon":
+            names = [str(feature).replace("[", "_").strip("]").replace("-", "") for feature in features]
+            formulas.append(lagged.operon(rows, target, share_of_time, seed, names))
+        else:
+            formulas.append(lagged.native(rows, target, features, share_of_time))
+    seconds = time.perf_counter() - began
+    return {
+        **arguments["label"],
+        "seed": seed,
+        "seconds": round(seconds, 3),
+        "solved": is_right(task, formulas, lags, seed),
+        "operations": sum(formula.size for formula in formulas),
+        "formula": "\n".join(f.text for f in formulas),
+    }
+
+
+def is_right(task: Any, formulas: Sequence[Any], lags: int, seed: int) -> bool:
+    """As our programs are judged; where targets are real, an error of 0.1 % of the spread is allowed."""
+    import numpy as np
+
+    from weights2code.experiments.lagged import run_free
+    from weights2code.experiments.work import FRESH, LONG, TOLERANCE
+
+    for length in (task.length, LONG):
+        x, y = task.sample(FRESH, length=length, seed=seed + 9999)
+        tolerance = TOLERANCE if task.integer_outputs else NEAR * max(float(np.std(y)), 1e-9)
+        out = run_free(formulas, x, lags, task.integer_outputs)
+        if not np.allclose(out, y, atol=tolerance, rtol=0):
+            return False
+    return True
+
+
+def table(rows: Sequence[Row]) -> Table:
+    methods = list(dict.fromkeys(row["way"] for row in rows))
+    methods.sort(key=lambda name: (name != OURS, name))
+    columns = {"task": "task"}
+    for method in methods:
+        columns |= {f"{method}: solved": method, f"{method}: seconds": "seconds", f"{method}: size": "size"}
+    lines = []
+    for (task,), found in grouped(rows, "task").items():
+        cells: Row = {"task": task}
+        for method in methods:
+            own = [row for row in found if row["way"] == method]
+            cells[f"{method}: solved"] = share(own, "solved")
+            cells[f"{method}: seconds"] = average(row["seconds"] for row in own)
+            cells[f"{method}: size"] = average(row.get("operations") for row in own if row.get("solved"))
+        lines.append(Line(cells))
+    return Table(columns, lines, [*(_summary(method, rows) for method in methods), (
+        "*Size*: operations of our program, nodes of a baseline's expression; of the solved runs. Baselines "
+        "are solved if the formula, run free with rounding on whole-number tasks, equals the reference at "
+        "the task's own length and at length 40; real targets may be off by 0.1 % of their spread, where "
+        "ours must be exact to 0.001."
+    )])  # fmt: skip
+
+
+def _summary(method: str, rows: Sequence[Row]) -> str:
+    own = [row for row in rows if row["way"] == method]
+    groups = grouped(own, "task").values()
+    always = sum(all(row.get("solved") for row in found) for found in groups)
+    ever = sum(any(row.get("solved") for row in found) for found in groups)
+    proved = sum(row.get("verdict") == "proved" for row in own)
+    text = f"{method}: {always} of {len(groups)} tasks solved by every seed, {ever} by at least one"
+    text += f"; median {median(row['seconds'] for row in own):.1f} s"
+    return text + (f"; {proved} of {len(own)} runs proved." if method == OURS else "; nothing is proved.")
+
+
+EXPERIMENT = Experiment(
+    "baselines", "Symbolic regression on lagged variables without a network, beside us", tasks, jobs, table
+)

@@ -1,0 +1,161 @@
+"""What people would do without us: symbolic regression on lagged variables, no network.
+
+Every target is regressed on inputs and targets at lags 0 (inputs only), 1, ..., L, with 0 before the start.
+The result runs free, each step fed with its own outputs, rounded where the targets are whole numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from weights2code.errors import InputError
+from weights2code.language import Expr, Var, evaluate, infer
+
+ENGINES = ("operon", "native")
+#: Operon's symbols: arithmetic, and what decisions on whole numbers can be made of.
+SYMBOLS = "add,sub,mul,div,constant,variable,fmin,fmax,abs,floor,square"
+MOST_NODES = 30
+
+
+class Formula(Protocol):
+    """One target as a function of the lagged values."""
+
+    def predict(self, rows: np.ndarray) -> np.ndarray:
+        """Values for rows (n, features)."""
+        ...
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def size(self) -> int:
+        """Nodes of the expression."""
+        ...
+
+
+def lagged(x: np.ndarray, y: np.ndarray, lags: int, t: int | None = None) -> np.ndarray:
+    """Inputs at t, t-1, ... and outputs at t-1, ...; 0 before the start.
+
+    Parameters
+    ----------
+    x, y : shape (n, T, columns) and (n, T, outputs).
+    t : one position, which gives (n, features); None gives all of them, (n, T, features).
+    """
+    positions = range(x.shape[1]) if t is None else (t,)
+    found = []
+    for place in positions:
+        parts = [_at(x, place - lag) for lag in range(lags + 1)]
+        parts += [_at(y, place - lag) for lag in range(1, lags + 1)]
+        found.append(np.concatenate(parts, 1))
+    return np.stack(found, 1) if t is None else found[0]
+
+
+def _at(values: np.ndarray, place: int) -> np.ndarray:
+    return values[:, place] if place >= 0 else np.zeros_like(values[:, 0])
+
+
+def variables(inputs: Sequence[str], outputs: Sequence[str], lags: int) -> tuple[Var, ...]:
+    """The names of the features, in the order of `lagged`."""
+    own = [Var(name, lag) for lag in range(lags + 1) for name in inputs]
+    return tuple(own + [Var(name, lag) for lag in range(1, lags + 1) for name in outputs])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OperonFormula:
+    """Operon's best formula."""
+
+    model: Any
+    names: tuple[str, ...] = ()
+
+    def predict(self, rows: np.ndarray) -> np.ndarray:
+        return np.asarray(self.model.predict(rows), float).ravel()
+
+    @property
+    def text(self) -> str:
+        names = (list(self.names),) if self.names else ()
+        try:
+            return str(self.model.get_model_string(self.model.model_, 4, *names))
+        except RuntimeError:  # its formatter has no word for a formula without variables
+            return "a constant"
+
+    @property
+    def size(self) -> int:
+        return int(self.model.model_.Length)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NativeFormula:
+    """The formula that the package's own engine picks."""
+
+    expr: Expr
+    features: tuple[Var, ...]
+
+    def predict(self, rows: np.ndarray) -> np.ndarray:
+        values = dict(zip(self.features, rows.T, strict=True))
+        return np.broadcast_to(np.asarray(evaluate(self.expr, values), float), (len(rows),))
+
+    @property
+    def text(self) -> str:
+        return str(self.expr)
+
+    @property
+    def size(self) -> int:
+        return self.expr.size()
+
+
+def operon(
+    X: np.ndarray, y: np.ndarray, seconds: float, seed: int = 0, names: Sequence[str] = ()
+) -> OperonFormula:
+    """Operon's best formula for one target; it counts its time in whole seconds."""
+    try:
+        from pyoperon.sklearn import SymbolicRegressor
+    except ImportError as problem:
+        raise InputError(
+            f"the baseline needs pyoperon ({problem}): pip install 'weights2code[operon]'."
+        ) from None
+    model = SymbolicRegressor(
+        allowed_symbols=SYMBOLS,
+        population_size=1000,
+        pool_size=1000,
+        generations=1_000_000,
+        max_evaluations=100_000_000,
+        max_time=int(np.ceil(seconds)),
+        max_length=MOST_NODES,
+        n_threads=1,
+        random_state=seed,
+    )
+    return OperonFormula(model.fit(X, y), tuple(names))
+
+
+def native(X: np.ndarray, y: np.ndarray, features: tuple[Var, ...], seconds: float) -> NativeFormula:
+    """What the package's own engine picks for one target, with no network to say which values matter."""
+    from weights2code.program.direct import REAL_TOLERANCE
+    from weights2code.symbolic import NativeEngine, pick
+
+    whole = bool(np.all(np.round(y) == y))
+    front = NativeEngine().search(
+        X,
+        y,
+        variables=features,
+        domains=tuple(infer(column) for column in X.T),
+        tolerance=1e-6 if whole else REAL_TOLERANCE * max(float(np.std(y)), 1e-12),
+        time_limit=seconds,
+    )
+    return NativeFormula(pick(front).expr, features)
+
+
+def run_free(formulas: Sequence[Formula], x: np.ndarray, lags: int, whole: bool) -> np.ndarray:
+    """Outputs (n, T, outputs): every step sees the inputs and its own earlier outputs."""
+    out = np.zeros((*x.shape[:2], len(formulas)))
+    for t in range(x.shape[1]):
+        rows = lagged(x, out, lags, t)
+        with np.errstate(all="ignore"):
+            for output, formula in enumerate(formulas):
+                answer = np.nan_to_num(formula.predict(rows), nan=1e30, posinf=1e30, neginf=-1e30)
+                answer = np.clip(answer, -1e30, 1e30)
+                out[:, t, output] = np.round(answer) if whole else answer
+    return out
