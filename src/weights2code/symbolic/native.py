@@ -27,6 +27,7 @@ from weights2code.symbolic.noise import noise_floor
 from weights2code.symbolic.pieces import piece_stage
 from weights2code.symbolic.planes import plane_stage
 from weights2code.symbolic.problem import Collector, Problem, prepare
+from weights2code.symbolic.regions import region_stage
 from weights2code.symbolic.relevance import relevant_variables
 from weights2code.symbolic.remainders import remainder_stage
 from weights2code.symbolic.snapping import simplest
@@ -201,6 +202,9 @@ def _dear_stages(
     def planes() -> None:
         plane_stage(problem, collector)
 
+    def regions() -> None:
+        region_stage(problem, collector)
+
     last: list[Stage] = [
         lambda: trees.grow(6),
         lambda: combination_stage(problem, collector, trees),
@@ -212,13 +216,14 @@ def _dear_stages(
         least = 8 if len(problem.variables) <= 3 else _SHORT
         promising: list[tuple[Stage, int]] = [
             (extrema, least),
+            (regions, least),
             (branches, least),
             (lambda: half_plane(problem, collector), _SHORT),
             (lambda: remainder_stage(problem, collector), _SHORT),
         ]
         return promising, [planes, linear_beside, *last]
     families = lambda: family_stage(problem, collector)  # noqa: E731
-    smooth = [(linear_beside, _SHORT), (planes, _SHORT), (families, _SHORT)]
+    smooth = [(linear_beside, _SHORT), (planes, 8), (regions, 8), (families, _SHORT)]
     if len(problem.variables) >= 4:
         smooth.insert(1, (fewer_variables, _SHORT))
     return smooth, [extrema, branches, lambda: inverse_stage(problem, collector, _short_search), *last]

@@ -8,17 +8,17 @@ made beforehand would hold the right one.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from weights2code.language import Const, Expr, Op, Var, op
+from weights2code.language import Const, Expr, Var
 from weights2code.symbolic.forms import weighted_sum
 from weights2code.symbolic.problem import Collector, Problem, uses_only
 from weights2code.symbolic.snapping import simplest, snap_linear
+from weights2code.symbolic.thresholds import branch, simplest_test
 
 MOST_VARIABLES = 6
 MOST_ROWS = 20_000
@@ -73,14 +73,21 @@ def along(
     if high is None:
         return
     if low.last >= high.first:
-        test = _test(direction, u, low.last if low.last < len(u) else high.first)
+        # rows that obey both rules say nothing: the threshold lies anywhere among them
+        test = _test(direction, u, high.first, low.last)
         if test is not None:
-            yield _branch(test, high.rule, low.rule)
+            yield branch(test, high.rule, low.rule)
         return
     middle = _grow(problem, X, y, np.arange(low.last, high.first))
-    first, second = _test(direction, u, low.last), _test(direction, u, high.first)
-    if middle is not None and middle.last == high.first and first is not None and second is not None:
-        yield _branch(second, high.rule, _branch(first, middle.rule, low.rule))
+    if middle is None or middle.last != high.first:
+        return
+    meets = np.abs(problem.values(middle.rule, X) - y) <= problem.accuracy + 1e-9 * problem.scale
+    before, after = ~meets[: low.last], ~meets[high.first :]
+    start = low.last - int(np.argmax(before[::-1])) if before.any() else 1
+    end = high.first + int(np.argmax(after)) if after.any() else len(u) - 1
+    first, second = _test(direction, u, start, low.last), _test(direction, u, high.first, end)
+    if first is not None and second is not None:
+        yield branch(second, high.rule, branch(first, middle.rule, low.rule))
 
 
 def _grow(problem: Problem, X: np.ndarray, y: np.ndarray, rows: np.ndarray) -> Piece | None:
@@ -122,34 +129,10 @@ def _constant(problem: Problem, y: np.ndarray, rows: np.ndarray) -> Piece | None
     return Piece(rule, int(rows.min()), int(rows.max()) + 1)
 
 
-def _test(direction: Expr, u: np.ndarray, place: int) -> Expr | None:
-    """The shortest test that holds from `place` on and not before: `u >= c` or `u > c`."""
-    below, above = float(u[place - 1]), float(u[place])
-    if above <= below:
+def _test(direction: Expr, u: np.ndarray, first: int, last: int) -> Expr | None:
+    """The simplest test that holds from some place between `first` and `last` on, and not before."""
+    first, last = max(first, 1), min(last, len(u) - 1)
+    if first > last or u[last] <= u[first - 1]:
         return None
-    for digits in range(17):
-        unit = 10.0**digits
-        for name, number in (
-            ("ge", math.floor(below * unit + 1) / unit),
-            ("gt", math.ceil(above * unit - 1) / unit),
-        ):
-            inside = below < number <= above if name == "ge" else below <= number < above
-            if inside:
-                return _compare(name, direction, Const(number))
-    return _compare("ge", direction, Const(above))
-
-
-def _branch(test: Expr, above: Expr, below: Expr) -> Expr:
-    """`above` where the test holds, `below` elsewhere; tests with 0 and 1 are themselves."""
-    if (above, below) == (Const(1), Const(0)):
-        return test
-    if (above, below) == (Const(0), Const(1)):
-        return op("sub", 1, test)
-    return op("where", test, above, below)
-
-
-def _compare(name: str, direction: Expr, cut: Const) -> Expr:
-    """`a - b >= 0` reads better as `a >= b`."""
-    if cut.value == 0 and isinstance(direction, Op) and direction.name == "sub":
-        return op(name, *direction.args)
-    return op(name, direction, cut)
+    whole = bool(np.all(u == np.round(u)))
+    return simplest_test(direction, float(u[first - 1]), float(u[last]), whole=whole)

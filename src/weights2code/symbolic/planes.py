@@ -29,7 +29,7 @@ def plane_stage(problem: Problem, collector: Collector) -> None:
             return
         planes = _find(problem, pieces)
         if planes:
-            for expr in _joined(problem, planes):
+            for expr in joined(problem, planes):
                 collector.offer(expr)
             return
 
@@ -85,7 +85,7 @@ def _short(value: float) -> Number:
     return int(rounded) if float(rounded).is_integer() else rounded
 
 
-def _joined(problem: Problem, planes: list[Plane]) -> Iterator[Expr]:
+def joined(problem: Problem, planes: list[Plane]) -> Iterator[Expr]:
     """Ways to write the pieces; wrong ones are sorted out by the collector."""
     if len(planes) == 2:
         f, g = planes
@@ -110,8 +110,22 @@ def _joined(problem: Problem, planes: list[Plane]) -> Iterator[Expr]:
         exprs = [_affine(problem, plane) for plane in (a, b, c)]
         for outer, inner in itertools.product(("max", "min"), repeat=2):
             yield _extremum(outer, exprs[0], _extremum(inner, exprs[1], exprs[2]))
-        if isinstance(exprs[1], Const) and isinstance(exprs[2], Const):
-            yield op("clip", exprs[0], exprs[1], exprs[2])
+        if a[:-1] == b[:-1] and float(a[-1]) < float(b[-1]):
+            yield from _clipped(problem, c, a, b)
+    p, q, r = (_affine(problem, plane) for plane in planes)
+    yield op("clip", r, op("min", p, q), op("max", p, q))  # the middle one of three
+
+
+def _clipped(problem: Problem, plane: Plane, low: Plane, high: Plane) -> Iterator[Expr]:
+    """`plane` between two parallel ones: clipped itself, or its distance from what these share."""
+    shared: Plane = (*low[:-1], 0)
+    base = _affine(problem, shared)
+    if base == Const(0):
+        yield op("clip", _affine(problem, plane), low[-1], high[-1])
+        return
+    above, beneath = _affine(problem, _minus(plane, shared)), _affine(problem, _minus(shared, plane))
+    yield op("add", base, op("clip", above, low[-1], high[-1]))
+    yield op("sub", base, op("clip", beneath, _short(-float(high[-1])), _short(-float(low[-1]))))
 
 
 def _extremum(name: str, a: Expr, b: Expr) -> Expr:
