@@ -18,6 +18,7 @@ from weights2code.errors import NotExtracted
 from weights2code.language import OPERATORS, Domain, Recurrence, Start, Step, Var, infer
 from weights2code.program.assembly import Assembly
 from weights2code.program.denominators import clear_denominators
+from weights2code.program.starts import unusual_start
 from weights2code.program.sufficiency import determines, needed
 from weights2code.symbolic import NativeEngine
 from weights2code.symbolic.engine import Candidate, Engine
@@ -180,7 +181,16 @@ def settle_start(draft: Recurrence, problem: Problem, assembly: Assembly) -> Rec
         candidate = Recurrence(draft.inputs, draft.steps, draft.outputs, start)
         if reproduces(candidate, check, problem):
             return candidate
-    return None
+    deepest = max(draft.depths().values(), default=0)
+    if not reproduces(draft, begun(check, deepest), problem):
+        return None  # the rule itself is wrong
+    return unusual_start(draft, problem, problem.training, lambda found: reproduces(found, check, problem))
+
+
+def begun(sequences: Sequences, positions: int) -> Sequences:
+    """The same sequences with their first positions given: nothing before the start is read."""
+    given = np.minimum(np.maximum(sequences.given, positions), sequences.lengths)
+    return Sequences(sequences.x, sequences.y, sequences.lengths, given)
 
 
 def checked_sequences(sequences: Sequences, most: int = 200) -> Sequences:

@@ -35,6 +35,8 @@ FITTED_EXACTLY = 1e-10
 STOP_BELOW = {False: 1e-7, True: 1e-4}
 #: Members that are polished and tuned after annealing, and sequences that judge discrete moves.
 FINALISTS = 4
+#: Sequences of own data of at least this length can do without their first output in training.
+SHORTEST_WITH_START = 4
 POLISH_SEQUENCES = 128
 
 #: Seconds between two checkpoints of a rung: epochs of small rungs are shorter than writing one is worth.
@@ -152,7 +154,7 @@ def train_rung(
     state = start(model, rung.recipe)
     identity = {"rung": rung.name, "seed": settings.seed}
     if checkpoint and checkpoint.exists():
-        storage.load_loop(checkpoint, state, identity)
+        storage.load_loop(checkpoint, state, rung.recipe, identity)
         began -= sum(epoch.seconds for epoch in state.history)
     saved = time.monotonic()
 
@@ -169,6 +171,7 @@ def train_rung(
 
     stop_below = STOP_BELOW[problem.integer_outputs] if rung.recipe.solves_head else None
     run_loop(state, training, validation, rung.recipe, settings.seed, rung.name, on_epoch, stop_below)
+    model = state.model
     if rung.recipe.solves_head:
         model = finish(rung, model, training, validation, settings.seed)
     trained = rank(rung, layout, model, validation, problem, state.history, time.monotonic() - began)
@@ -271,5 +274,11 @@ def value_range(encoded: Encoded) -> tuple[float, float]:
 
 
 def _first_scored(rung: Rung, problem: Problem) -> int:
-    """In `concat` the first outputs cannot be told from windows that are cut off; the others score all."""
-    return min(3, problem.length - 1) if rung.layout == "concat" else 0
+    """In `concat` the first outputs cannot be told from windows that are cut off.
+
+    Own data may begin anywhere, a balance at what was in the account: the first output teaches no rule, and
+    start values are settled later. Otherwise all are scored.
+    """
+    if rung.layout == "concat":
+        return min(3, problem.length - 1)
+    return 1 if problem.reference is None and problem.length >= SHORTEST_WITH_START else 0

@@ -1,0 +1,133 @@
+"""Start values that no list of usual ones holds: solved for, or a rule of its own for the first position.
+
+A balance begins at what was in the account, a forecast with the first value itself. The data show both: the
+first outputs of true starts. A number is solved for, and rounded as far as the data allow. Where no number
+will do, the first outputs may follow a formula of the first inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from weights2code.data import Problem, Sequences
+from weights2code.language import Const, Expr, Recurrence, Start, Step, Var, op
+from weights2code.symbolic import NativeEngine
+from weights2code.verify.residuals import rounding
+
+#: Whole-number outputs with at most this many values are tried one after the other.
+MOST_VALUES = 64
+#: Steps of the secant method, and the digits and the relative error that what it finds may have.
+SECANT_STEPS = 8
+MOST_DIGITS = 12
+EXACT = 1e-9
+#: True starts that a formula of the first position needs, and seconds to find it.
+FEWEST_STARTS = 8
+MOST_STARTS = 500
+SECONDS = 1.0
+
+Check = Callable[[Recurrence], bool]
+
+
+def unusual_start(
+    draft: Recurrence, problem: Problem, sequences: Sequences, check: Check
+) -> Recurrence | None:
+    """The draft with start values of its outputs, or a first position, that pass the check; None if none."""
+    looks_back = [name for name in problem.outputs if name in draft.depths()]
+    early = sequences.take(np.flatnonzero(sequences.given == 0)[:MOST_STARTS])
+    if not looks_back or not len(early):
+        return None
+    for candidate in _with_numbers(draft, problem, early, looks_back):
+        if check(candidate):
+            return candidate
+    candidate = with_first_rule(draft, problem, early)
+    return candidate if candidate is not None and check(candidate) else None
+
+
+def started(draft: Recurrence, values: dict[str, float]) -> Recurrence:
+    start: dict[str, Start] = {**draft.start, **values}
+    start = {name: value for name, value in start.items() if value != 0}
+    return Recurrence(draft.inputs, draft.steps, draft.outputs, start)
+
+
+def _with_numbers(
+    draft: Recurrence, problem: Problem, early: Sequences, names: list[str]
+) -> Iterator[Recurrence]:
+    """Start values of the outputs: every whole number that occurs, or what the first outputs call for."""
+    domains = [problem.output_domains[problem.outputs.index(name)] for name in names]
+    for name, domain in zip(names, domains, strict=True):
+        if domain.discrete and domain.high - domain.low < MOST_VALUES:
+            yield from (started(draft, {name: float(value)}) for value in domain.values())
+    reals = [name for name, domain in zip(names, domains, strict=True) if not domain.discrete]
+    solved = {name: _solve(draft, problem, early, name) for name in reals}
+    values = {name: value for name, value in solved.items() if value is not None}
+    if values:
+        yield started(draft, {name: _rounded(value, early.y) for name, value in values.items()})
+        yield started(draft, values)
+
+
+def _rounded(value: float, outputs: np.ndarray) -> float:
+    """The value with as few digits as the digits of the data let it have."""
+    spread = float(np.std(outputs))
+    unsure = max(rounding(outputs.ravel(), spread), EXACT * max(abs(value), spread))
+    for digits in range(MOST_DIGITS):
+        short = float(f"{value:.{digits}e}")
+        if abs(short - value) <= unsure:
+            return short
+    return value
+
+
+def _solve(draft: Recurrence, problem: Problem, early: Sequences, name: str) -> float | None:
+    """The start value from which the first outputs come out, by the secant method on their median."""
+    row = problem.outputs.index(name)
+    wanted = early.y[:, 0, row]
+
+    def error(value: float) -> float:
+        with np.errstate(all="ignore"):
+            return float(np.median(started(draft, {name: value}).run(early.x[:, :1])[:, 0, row] - wanted))
+
+    before, now = 0.0, float(np.median(wanted)) or 1.0
+    wrong_before, wrong = error(before), error(now)
+    for _ in range(SECANT_STEPS):
+        if not np.isfinite(wrong) or wrong == wrong_before:
+            break
+        before, now, wrong_before = now, now - wrong * (now - before) / (wrong - wrong_before), wrong
+        wrong = error(now)
+    return now if np.isfinite(now) and np.isfinite(wrong) else None
+
+
+def with_first_rule(draft: Recurrence, problem: Problem, early: Sequences) -> Recurrence | None:
+    """The draft with formulas of the first inputs for the first outputs."""
+    if len(early) < FEWEST_STARTS:
+        return None
+    counter = next(name for name in ("n", "position", "steps_so_far") if name not in _names(draft))
+    steps: list[Step] = [Step(counter, Var(counter, 1) + 1)]
+    for step in draft.steps:
+        if step.name not in problem.outputs or not isinstance(step.definition, Expr):
+            steps.append(step)
+            continue
+        first = _first_formula(problem, early, problem.outputs.index(step.name))
+        if first is None:
+            return None
+        steps.append(Step(step.name, op("where", Var(counter) > 1, step.definition, first)))
+    return Recurrence(draft.inputs, tuple(steps), draft.outputs, draft.start)
+
+
+def _names(draft: Recurrence) -> set[str]:
+    return {*draft.inputs, *(step.name for step in draft.steps)}
+
+
+def _first_formula(problem: Problem, early: Sequences, row: int) -> Expr | None:
+    target = early.y[:, 0, row]
+    if np.ptp(target) == 0:
+        return Const(float(target[0]))
+    front = NativeEngine().search(
+        early.x[:, 0],
+        target,
+        variables=tuple(Var(name) for name in problem.inputs),
+        domains=problem.domains,
+        tolerance=1e-6 * max(float(np.std(target)), 1e-12),
+        time_limit=SECONDS,
+    )
+    return next((candidate.expr for candidate in front if candidate.exact), None)

@@ -1,0 +1,79 @@
+"""Start values that are solved for, and first positions with a rule of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from weights2code.data import from_lists
+from weights2code.language import Recurrence, Step, Var
+from weights2code.program.direct import begun, reproduces
+from weights2code.program.starts import unusual_start, with_first_rule
+
+x, y1 = Var("x"), Var("y", 1)
+
+
+def drafted(definition) -> Recurrence:
+    return Recurrence(("x",), (Step("y", definition),), ("y",))
+
+
+def problem_of(draft: Recurrence, first, whole: bool = False, count: int = 40):
+    """Sequences of the draft whose outputs before the start are `first(x at the first position)`."""
+    rng = np.random.default_rng(0)
+    xs = [rng.integers(0, 5, (12, 1)).astype(float) for _ in range(count)]
+    ys = []
+    for item in xs:
+        value = first(item[0, 0])
+        start = Recurrence(draft.inputs, draft.steps, draft.outputs, {"y": float(value)})
+        ys.append(start.run(item[None])[0])
+    return from_lists(xs, ys, ("x",), ("y",), seed=0)
+
+
+def settled(draft: Recurrence, problem) -> Recurrence | None:
+    check = problem.validation
+    return unusual_start(draft, problem, problem.training, lambda found: reproduces(found, check, problem))
+
+
+@pytest.mark.parametrize("value", [10_000.0, -2.5, 0.3125])
+def test_a_number_is_solved_for(value: float):
+    draft = drafted(1.005 * y1 - x)
+    found = settled(draft, problem_of(draft, lambda _: value))
+    assert found is not None
+    assert found.start == {"y": value}
+
+
+def test_whole_numbers_are_tried_one_by_one():
+    draft = drafted((y1 + x) % 7)
+    found = settled(draft, problem_of(draft, lambda _: 3))
+    assert found is not None
+    assert found.start == {"y": 3.0}
+
+
+def test_a_first_position_has_its_own_rule():
+    draft = drafted(0.25 * x + 0.75 * y1)
+    problem = problem_of(draft, lambda value: value)  # so the first output is the first input
+    found = settled(draft, problem)
+    assert found is not None
+    assert found.outputs == ("y",)
+    assert not found.start
+    kept = problem.held_out
+    assert np.allclose(found.run(kept.x), kept.y, atol=1e-9)
+
+
+def test_few_starts_give_no_rule_for_the_first_position():
+    draft = drafted(0.25 * x + 0.75 * y1)
+    problem = problem_of(draft, lambda value: value)
+    few = problem.training.take(slice(0, 3))
+    assert with_first_rule(draft, problem, few) is None
+
+
+def test_a_wrong_rule_has_no_start():
+    draft = drafted(1.005 * y1 - x)
+    problem = problem_of(draft, lambda _: 100.0)
+    assert settled(drafted(1.01 * y1 - x), problem) is None
+
+
+def test_sequences_that_have_begun_give_their_first_outputs():
+    problem = problem_of(drafted(y1 + x), lambda _: 50.0)
+    assert not reproduces(drafted(y1 + x), problem.validation, problem)
+    assert reproduces(drafted(y1 + x), begun(problem.validation, 1), problem)
