@@ -73,7 +73,7 @@ def run_sweep(
     rows = stored_rows(jobs, out)
     waiting = {job.key: job for job in jobs if job.key not in rows}
     if waiting:
-        with locked(out), engine:
+        with engine, locked(out):
             began = time.monotonic() - spent(out)
             for row in _made(waiting, out, engine):
                 rows[row["key"]] = row

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import socket
 import sys
 import tempfile
 import threading
@@ -74,6 +75,7 @@ class Ray:
         quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
         if self.address is None:
             self._ray.init(
+                address="local",  # a new one, whatever else runs on this machine
                 num_cpus=self.jobs or cores(),
                 include_dashboard=False,
                 object_store_memory=STORE_BYTES,
@@ -81,8 +83,9 @@ class Ray:
             )
             return
         try:
+            somebody_listens(self.address)
             self._ray.init(address=self.address, **quiet)
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except (ImportError, OSError, RuntimeError, ValueError) as error:
             reason = str(error).splitlines()[0].rstrip(".")
             raise InputError(f"there is no Ray cluster at {self.address} ({reason}).") from None
 
@@ -127,6 +130,13 @@ class Ray:
         except errors.RayError as error:  # the worker, its machine, or the result on its way is gone
             return Finished(job.key, error=f"its worker was lost ({type(error).__name__})", lost=True)
         return Finished(job.key, said["row"], said["error"], seconds=said["seconds"], files=files)
+
+
+def somebody_listens(address: str) -> None:
+    """Raise OSError where nobody answers at HOST:PORT; Ray itself would wait for minutes."""
+    host, colon, port = address.rpartition(":")
+    if colon and port.isdigit() and "/" not in host:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
 
 
 class OwnThread(io.TextIOBase):
