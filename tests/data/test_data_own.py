@@ -83,6 +83,9 @@ def test_constant_targets_and_too_few_rows_are_refused():
     x, y = numbered([30])
     with pytest.raises(InputError, match="'y' is 3 everywhere"):
         from_lists(x, [np.full((30, 1), 3.0)], ("a", "b"), ("y",), seed=0)
+    for scale, word in ((1e300, "large"), (1e-300, "small")):
+        with pytest.raises(InputError, match=f"'y', up to .* are too {word} to compute with"):
+            from_lists([np.arange(40.0)[:, None]], [scale * np.arange(40.0)[:, None]], ("x",), ("y",), 0)
     with pytest.raises(InputError, match=r"5 rows .* too few"):
         from_lists([x[0][:5]], [y[0][:5]], ("a", "b"), ("y",), seed=0)
 

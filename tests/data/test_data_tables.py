@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from pathlib import Path
 
@@ -49,6 +50,13 @@ def test_what_spreadsheets_write_is_read(tmp_path: Path):
     assert found["y"].tolist() == [2, 0]
 
 
+def test_gzip_is_unpacked(tmp_path: Path):
+    path = csv_file(tmp_path, gzip.compress(b"x,y\n1,2\n"))
+    assert read_columns(path, ("x", "y"))["y"].tolist() == [2]
+    assert "damaged gzip file" in refusal(csv_file(tmp_path, gzip.compress(b"x,y\n1,2\n")[:-6]))
+    assert "spreadsheet or a ZIP archive" in refusal(csv_file(tmp_path, b"PK\x03\x04 and more"))
+
+
 def test_blocks_are_put_together_and_lines_are_counted_through(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -73,6 +81,9 @@ def test_blocks_are_put_together_and_lines_are_counted_through(
         ("x,y\n1,NaN\n", ("line 2", "'y'", "missing")),
         ("x,y\n1,n/a\n", ("line 2", "'y'", "missing")),
         ("x,y\n1,-inf\n", ("line 2", "'y'", "infinite")),
+        ("x,y\n1,1e400\n", ("line 2", "'y'", "infinite")),
+        ("3,4\n1,2\n", ("no column 'x'", "first line holds numbers", "header")),
+        ("\n\n", ("no column 'x'", "first line is empty", "header")),
         ("x,Y\n1,2\n", ("no column 'y'", "did you mean 'Y'")),
         ("x,temperature\n1,2\n", ("no column 'y'", "'temperature'")),
         ("x,y,y\n1,2,3\n", ("2 columns named 'y'", "rename")),

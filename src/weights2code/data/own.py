@@ -24,6 +24,8 @@ from weights2code.language import infer
 
 #: Fewer rows than this say nothing.
 FEWEST_ROWS = 20
+#: Values beyond this, or columns that stay below its inverse, cannot be squared and multiplied.
+LARGEST = 1e60
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +212,15 @@ def from_lists(
                 f"{where}: the target {column!r} is {values[0]:g} everywhere, so there is nothing to learn; "
                 "name another target."
             )
+    for table, names in ((x, inputs), (y, outputs)):
+        for i, column in enumerate(names):
+            largest = max((float(np.max(np.abs(item[:, i]))) for item in table if len(item)), default=0.0)
+            if largest > LARGEST or 0 < largest < 1 / LARGEST:
+                size = "large" if largest > 1 else "small"
+                raise InputError(
+                    f"{where}: the values of {column!r}, up to {largest:.3g}, are too {size} to compute "
+                    "with; give them in other units."
+                )
     parts = divide(x, y, seed)
     everything = np.concatenate(list(x)), np.concatenate(list(y))
     domains, output_domains = (tuple(infer(column) for column in table.T) for table in everything)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import csv
 import difflib
+import gzip
 import io
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,8 @@ from weights2code.errors import InputError
 BLOCK = 50_000
 #: What may separate the cells of a CSV file; the one that the header has most of is taken.
 DELIMITERS = ",;\t|"
+#: What packed files begin with.
+GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
 #: Cells that say that a value is missing, and words that are numbers.
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "?"})
 WORDS = {"true": 1.0, "false": 0.0}
@@ -53,22 +57,30 @@ def check_readable(path: Path) -> None:
         raise InputError(f"there is no file {path}; check the name.")
     try:
         with open(path, "rb") as file:
-            first = file.read(1)
+            first = file.read(4)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InputError(f"cannot read {path}: {reason}; check its permissions.") from None
     if not first:
         raise InputError(f"{path} is empty; it needs a header line and rows.")
+    if first == ZIP and path.suffix.lower() != ".npz":
+        raise InputError(f"{path} is a spreadsheet or a ZIP archive; save it as CSV (UTF-8).")
 
 
 # -- CSV ---------------------------------------------------------------------------------------------------
 
 
 def read_csv(path: Path, numbers: Sequence[str], labels: Sequence[str] = ()) -> Columns:
-    """Columns of a CSV file with a header line; cells may be quoted, and end in spaces."""
+    """Columns of a CSV file with a header line; cells may be quoted, and end in spaces; gzip is unpacked."""
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            return _read_csv(path, file, numbers, labels)
+        with open(path, "rb") as raw:
+            packed = raw.read(2) == GZIP
+            raw.seek(0)
+            plain = gzip.GzipFile(fileobj=raw) if packed else raw
+            with io.TextIOWrapper(plain, encoding="utf-8-sig", newline="") as file:  # type: ignore[type-var]
+                return _read_csv(path, file, numbers, labels)
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise InputError(f"{path} is a damaged gzip file; write it again.") from None
     except UnicodeDecodeError:
         raise InputError(f"{path} is not a text file in UTF-8; save it as CSV (UTF-8).") from None
     except csv.Error as error:
@@ -159,7 +171,7 @@ def _number(path: Path, name: str, cell: str, line: int) -> float:
 
 
 def _refuse_gap(path: Path, row: str, name: str, cell: str) -> None:
-    what = "an infinite value" if "inf" in cell.lower() else "a missing value"
+    what = "a missing value" if cell.lower() in MISSING else "an infinite value"
     raise InputError(f"{path}, {row}, column {name!r} holds {what}; remove the row or fill it.")
 
 
@@ -225,6 +237,8 @@ def read_npz(path: Path, numbers: Sequence[str], labels: Sequence[str] = ()) -> 
         if isinstance(error, InputError):
             raise
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
+        if "pickle" in first:  # NumPy's advice is to load it unsafely
+            first = "it holds something else than plain arrays of numbers"
         raise InputError(f"{path} cannot be read as NPZ ({first}); write it with numpy.savez.") from None
     shapes = {name: column.shape for name, column in columns.items()}
     if len({shapes[name] for name in wanted}) > 1 or len(shapes[wanted[0]]) not in (1, 2):
@@ -262,6 +276,14 @@ def clean(path: Path | str, name: str, column: np.ndarray, *, number: bool) -> n
     return values
 
 
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def find_column(path: Path | str, header: Sequence[str], name: str) -> int:
     """The place of a column; an unknown or repeated name is refused, with the nearest one named."""
     count = list(header).count(name)
@@ -274,5 +296,9 @@ def find_column(path: Path | str, header: Sequence[str], name: str) -> int:
     ]
     shown = ", ".join(repr(other) for other in list(header)[:8]) + (", ..." if len(header) > 8 else "")
     shown = shown if len(shown) <= 200 else shown[:200] + "..."
-    hint = f"did you mean {near[0]!r}?" if near else f"it has {shown or 'no columns'}."
+    hint = f"did you mean {near[0]!r}?" if near else f"it has {shown}."
+    if not any(header):
+        hint = "its first line is empty; begin it with a header line."
+    elif not near and all(map(_is_number, header)):
+        hint = "its first line holds numbers; begin it with a header line."
     raise InputError(f"{path} has no column {name!r}; {hint}")
