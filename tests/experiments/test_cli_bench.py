@@ -1,0 +1,227 @@
+"""`w2c bench`: options, table, files, exit codes; and a real one, stopped in the middle."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from weights2code.cli import bench as command
+from weights2code.cli import main, sweep_progress
+from weights2code.cli.engine_options import engine_from
+from weights2code.cli.sweep_progress import Clock, described, duration, sweep_reporter
+from weights2code.errors import InputError
+from weights2code.experiments import bench
+from weights2code.experiments.engines import InProcess
+from weights2code.experiments.limits import failure
+
+MISSED = ["pairs, member 0 (hard loss 0.4): does not fit"]
+
+
+def result(arguments: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """A run that ends as its seed says: solved and proved, solved, missed, stopped, or an error."""
+    seed = arguments["settings"]["seed"]
+    row = {"task": arguments["task"], "seed": seed, "seconds": 1.0 + seed, "attempts": MISSED, "exit": 0}
+    row |= {"verdict": "proved", "method": "how", "formula": "y[t] = x[t]", "origin": "o", "solved": True}
+    if seed == 1:
+        return row | {"verdict": "tested"}
+    if seed == 2:
+        return row | {"verdict": "-", "exit": 3, "solved": False, "formula": None}
+    if seed == 3:
+        raise ValueError("a | b")
+    if seed == 4:
+        raise KeyboardInterrupt
+    return row
+
+
+@pytest.fixture
+def no_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    module = ModuleType("work_of_bench_tests")
+    module.result = result  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(bench, "WORK", "work_of_bench_tests:result")
+    monkeypatch.setattr(command, "engine_from", lambda options: InProcess())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_table_the_files_and_the_exit_code(no_training: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "abs", "div_3", "--seeds", "0-3", "--out", "out"]) == 1
+    said = capsys.readouterr()
+    assert "4 of 8 runs solved, 2 proved" in said.out
+    assert "training: abs, seed 2: pairs (hard loss 0.4): does not fit" in said.out
+    assert "defect: abs, seed 3: ValueError: a | b" in said.out
+    assert "proof: div_3, seed 1: how" in said.out
+    assert "[8/8, 0 s left] MISS div_3-seed3: ValueError: a | b" in said.err
+    data = json.loads((no_training / "out/bench.json").read_text())
+    assert data["summary"]["limits"] == {"training": 2, "proof": 2, "defect": 2}
+    assert data["summary"]["command"] == "w2c bench abs div_3 --seeds 0-3 --out out"
+    assert {"commit", "machine", "date", "versions", "seconds"} <= set(data["summary"])
+    assert [(row["task"], row["seed"]) for row in data["rows"]] == [
+        (task, seed) for task in ("abs", "div_3") for seed in range(4)
+    ]
+    with open(no_training / "out/bench.csv", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert [line["solved"] for line in lines] == 2 * ["True", "True", "False", "False"]
+    page = (no_training / "out/bench.md").read_text()
+    assert "| `abs` | 3 | defect | ValueError: a \\| b |" in page
+
+
+def test_all_solved_is_0_and_quiet_is_one_line(no_training: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "abs", "--quiet"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("1 of 1 runs solved, 1 proved, in ")
+    assert said.out.count("\n") == 1
+    assert said.err == ""
+    assert (no_training / "w2c-runs/bench-tasks/bench.json").exists()
+
+
+def test_json_is_one_object(no_training: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "abs", "--json", "--out", "out"]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["summary"]["solved"] == 1
+    assert said.err == ""
+
+
+def test_a_second_command_adds_to_the_first(no_training: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "abs", "--out", "out"]) == 0
+    assert main(["bench", "abs", "--seeds", "0,1", "--out", "out"]) == 0
+    said = capsys.readouterr()
+    assert "1 of 2 runs are done already" in said.err
+    assert "2 of 2 runs solved" in said.out
+    assert main(["bench", "abs", "--time-limit", "7", "--out", "out"]) == 2
+    assert "other arguments (time_limit: null there, 7.0 asked)" in capsys.readouterr().err
+
+
+def test_ctrl_c_says_the_command_to_go_on(no_training: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "abs", "--seeds", "0,4"]) == 130
+    assert (
+        "stopped; 1 of 2 runs are done. Go on with `w2c bench abs --seeds 0,4 --out w2c-runs/bench-tasks`."
+        in capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (["--seeds", "a"], "--seeds must be whole numbers"),
+        (["--seeds", "3-1"], "--seeds names no seed"),
+        (["no_such_task"], "there is no task called"),
+        (["Dithering", "--suite", "paper"], "the suite paper has no task Dithering"),
+        (["abs", "--jobs", "0"], "--jobs must be at least 1"),
+        (["abs", "--address", "auto"], "--address is the address of a Ray cluster"),
+        (["abs", "--layers", "-1"], "--layers must be at least 0"),
+        (["abs", "--engine", "cloud"], "--engine"),
+    ],
+)
+def test_bad_usage_is_2_and_writes_nothing(
+    given: list[str],
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["bench", *given]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not any(tmp_path.iterdir())
+
+
+def test_seeds() -> None:
+    assert command.seeds_of("0,1, 2") == [0, 1, 2]
+    assert command.seeds_of("3-5,4,9") == [3, 4, 5, 9]
+
+
+def test_engines_by_name() -> None:
+    from argparse import Namespace
+
+    local = engine_from(Namespace(engine="local", jobs=3, address=None))
+    assert local.jobs == 3  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match="needs --engine ray"):
+        engine_from(Namespace(engine="local", jobs=None, address="auto"))
+
+
+# -- progress ------------------------------------------------------------------------------------------------
+
+
+def test_the_time_left_comes_from_what_this_sweep_did() -> None:
+    now = 100.0
+    clock = Clock(10, 4, lambda: now)
+    assert clock.left() == "time left unknown"
+    now = 120.0
+    clock.count(True)
+    clock.count(False)
+    assert (clock.done, clock.badly) == (6, 1)
+    assert clock.left() == "40 s left"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(3.4, "3 s"), (89, "89 s"), (600, "10 min"), (3600, "1 h 0 min"), (9000, "2 h 30 min")],
+)
+def test_durations(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sweep_progress.sys.stderr, "isatty", lambda: True)
+    with sweep_reporter(3, 1, silent=False) as on_row:
+        assert on_row is not None
+        on_row({"key": "good", "status": "done", "error": None, "seconds": 1.0})
+        on_row({"key": "bad", "status": "failed", "error": "[why]", "seconds": 1.0})
+    said = capsys.readouterr().err
+    assert "MISS bad: [why]" in said
+    assert "good" not in said
+    with sweep_reporter(3, 1, silent=True) as nothing:
+        assert nothing is None
+
+
+def test_rows_in_words() -> None:
+    row = {"key": "k", "status": "done", "error": None, "seconds": 2.0, "solved": True, "formula": "y = x"}
+    assert described(row) == (True, "k: 2.0 s")
+    assert command.described(row | {"verdict": "proved"}) == (True, "k: proved in 2.0 s: y = x")
+    missed = row | {"verdict": "-", "solved": False, "attempts": MISSED, "exit": 3}
+    assert command.described(missed) == (
+        False,
+        "k: - in 2.0 s: training: pairs (hard loss 0.4): does not fit",
+    )
+    assert failure({"error": None, "solved": True, "verdict": "proved"}) is None
+
+
+# -- for real ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
+def test_a_real_sweep_that_is_stopped_goes_on(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    arguments = [sys.executable, "-m", "weights2code", "bench", "abs", "sum_last2", "diff_last2"]
+    arguments += ["--jobs", "1", "--out", str(out)]
+    with subprocess.Popen(arguments, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as sweep:
+        assert sweep.stderr is not None
+        assert "abs-seed0: proved" in sweep.stderr.readline()
+        time.sleep(0.5)  # into the second run
+        sweep.send_signal(signal.SIGINT)
+        assert f"Go on with `w2c bench abs sum_last2 diff_last2 --jobs 1 --out {out}`" in sweep.stderr.read()
+    assert sweep.returncode == 130
+    first = (out / "runs/abs-seed0/result.json").read_bytes()
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "3 of 3 runs solved" in done.stdout
+    assert (out / "runs/abs-seed0/result.json").read_bytes() == first
+    rows = json.loads((out / "bench.json").read_text())["rows"]
+    for row in rows:
+        assert row["solved"]
+        assert row["seconds"] == pytest.approx(row["training_seconds"] + row["extraction_seconds"], abs=0.01)
+        assert row["rung"]
+        assert row["raw_lines"] > 0
+        assert (out / f"runs/{row['task']}-seed0/run/report.html").exists()
