@@ -96,6 +96,16 @@ def test_other_limits() -> None:
     assert {limit for _, limit in SIGNS} <= set(LIMITS)
 
 
+def test_rows_of_the_bench_command_are_read_as_they_are() -> None:
+    failed = {"task": "abs", "seed": 0, "solved": False, "key": "abs-seed0", "status": "failed"}
+    failed |= {"error": "its process was ended by SIGKILL", "seconds": 0.0, "tries": 3}
+    found = suite(run(error=None, status="done", tries=1), failed)
+    assert found.count("solved") == (1, 1)
+    page = result_pages.failures({"mips": found}, None)
+    assert "| mips | `abs` | 0 | defect | its process was ended by SIGKILL |" in page
+    assert "| `abs` | 0/1 | - |" in result_pages.mips(found)
+
+
 def test_a_suite_counts_seeds_and_shows_the_best_run() -> None:
     missed = ["deep, member 0 (hard loss 1): does not fit"]
     found = suite(
