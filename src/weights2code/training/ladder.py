@@ -68,7 +68,7 @@ class Rung:
 
 
 def _recipe(steps: int, **other: Any) -> Recipe:
-    return Recipe(epochs=steps // 50, steps_per_epoch=50, **other)
+    return Recipe(epochs=steps // 50, steps_per_epoch=50, halvings=(0.5, 0.75), **other)
 
 
 FAST_LADDER: tuple[Rung, ...] = (

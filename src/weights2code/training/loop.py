@@ -23,6 +23,10 @@ from weights2code.training.recipes import Recipe
 
 Batch = tuple[Tensor, Tensor, Tensor]
 
+#: Halving leaves at least this many members, and looks at the best of so many epochs.
+LEAST_MEMBERS = 8
+EPOCHS_JUDGED = 2
+
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
@@ -36,6 +40,14 @@ class Epoch:
     agreement: list[float]
     temperature: float
     seconds: float
+
+    def of_members(self, members: list[int]) -> Epoch:
+        """The line with the entries of some members only."""
+        lists = {
+            name: [values[member] for member in members] if (values := getattr(self, name)) else []
+            for name in ("soft_loss", "hard_loss", "discrepancy", "agreement")
+        }
+        return replace(self, **lists)
 
     def exact_dict(self) -> dict[str, Any]:
         """Every digit, for checkpoints."""
@@ -113,18 +125,21 @@ def run_loop(
     ----------
     stop_below : stop early once the best member's hard loss is below this in two epochs running.
     """
-    model, device = state.model, state.model.choices.device
+    device = state.model.choices.device
     variance = target_variance(training[1], training[2])
     from weights2code.training.graph_capture import make_step, noise_source  # made of this module's parts
 
     with noise_source(device) as generator:
-        step = make_step(model, state.optimizer, recipe, variance, generator, first_scored(training[2]))
+        step = None
         while state.epoch < recipe.epochs and not _settled(state, stop_below):
             began = time.perf_counter()
+            if step is None:
+                first = first_scored(training[2])
+                step = make_step(state.model, state.optimizer, recipe, variance, generator, first)
             generator.manual_seed(seed * 1_000_003 + state.epoch)
             soft = _train_epoch(state, training, recipe, generator, step)
-            hard = evaluate_hard(model, validation, variance, recipe.head)
-            state.choices.append(model.hard_choices())
+            hard = evaluate_hard(state.model, validation, variance, recipe.head)
+            state.choices.append(state.model.hard_choices())
             state.epoch += 1
             tau = recipe.annealing.tau(state.epoch / recipe.epochs)
             seconds = time.perf_counter() - began
@@ -133,11 +148,46 @@ def run_loop(
             state.history.append(line)
             if recipe.keep_best:
                 _remember_best(state, hard)
+            if _time_to_halve(state, recipe):
+                keep_members(state, recipe, _better_half(state))
+                step = None
             if on_epoch is not None:
                 on_epoch(state)
     _record_agreement(state)
     if recipe.keep_best and state.best_weights:
-        model.load_state_dict(state.best_weights)
+        state.model.load_state_dict(state.best_weights)
+
+
+def _time_to_halve(state: LoopState, recipe: Recipe) -> bool:
+    ends = (round(share * recipe.epochs) for share in recipe.halvings)
+    return state.epoch in ends and state.model.members > LEAST_MEMBERS
+
+
+def _better_half(state: LoopState) -> list[int]:
+    """The members with the lowest hard losses of late, in their old order."""
+    recent = [epoch.hard_loss for epoch in state.history[-EPOCHS_JUDGED:]]
+    lowest = [min(losses) for losses in zip(*recent, strict=True)]
+    count = max(LEAST_MEMBERS, (len(lowest) + 1) // 2)
+    return sorted(sorted(range(len(lowest)), key=lowest.__getitem__)[:count])
+
+
+def keep_members(state: LoopState, recipe: Recipe, members: list[int]) -> None:
+    """Go on with some members only: weights, moments and the record so far."""
+    moments = state.optimizer.state_dict()["state"]
+    shorter = start(state.model.take(members), recipe)
+    index = torch.tensor(members, device=state.model.choices.device)
+    kept = {
+        number: {key: value[index] if value.dim() else value for key, value in entry.items()}
+        for number, entry in moments.items()
+    }
+    groups = shorter.optimizer.state_dict()["param_groups"]
+    shorter.optimizer.load_state_dict({"state": kept, "param_groups": groups})
+    state.model, state.optimizer = shorter.model, shorter.optimizer
+    state.choices = [choices[index] for choices in state.choices]
+    state.history = [epoch.of_members(members) for epoch in state.history]
+    if state.best_loss is not None:
+        state.best_loss = state.best_loss[index]
+        state.best_weights = {name: value[index] for name, value in state.best_weights.items()}
 
 
 def _settled(state: LoopState, stop_below: float | None) -> bool:

@@ -31,6 +31,8 @@ class Recipe:
     l1 : penalty on a learned head.
     polish : settle the discrete choices by coordinate descent after annealing.
     tune_steps : steps with fixed choices at the end, for the best members.
+    halvings : shares of the training after which only the better half of the members goes on: by half
+        time those that fit in the end are among them (`benchmarks/training/halving.py`).
     """
 
     members: int = 32
@@ -48,6 +50,7 @@ class Recipe:
     polish: bool = False
     tune_steps: int = 150
     keep_best: bool = False
+    halvings: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("members", "samples", "batch", "steps_per_epoch"):
@@ -71,7 +74,13 @@ class Recipe:
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Recipe:
-        return Recipe(**{**data, "annealing": Annealing(**data["annealing"])})
+        return Recipe(
+            **{
+                **data,
+                "annealing": Annealing(**data["annealing"]),
+                "halvings": tuple(data.get("halvings", ())),
+            }
+        )
 
 
 def paper_recipe(epochs: int = 50, learning_rate: float = 0.05, l1: float = 0.0, members: int = 3) -> Recipe:

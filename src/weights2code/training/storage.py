@@ -15,7 +15,8 @@ from weights2code.data import Layout
 from weights2code.errors import InputError
 from weights2code.model import Architecture, DiscreteTransformer
 from weights2code.run_folder import write_atomically
-from weights2code.training.loop import Epoch, LoopState
+from weights2code.training.loop import Epoch, LoopState, keep_members
+from weights2code.training.recipes import Recipe
 
 _MASKS = ("choice_mask", "variable_mask", "start_mask", "offset_mask")
 
@@ -85,12 +86,15 @@ def save_loop(path: Path, state: LoopState, header: dict[str, Any]) -> None:
     write_tensors(path, tensors, header)
 
 
-def load_loop(path: Path, state: LoopState, expected: dict[str, Any]) -> bool:
+def load_loop(path: Path, state: LoopState, recipe: Recipe, expected: dict[str, Any]) -> bool:
     """Continue from a checkpoint of the same rung; False if it belongs to another one."""
     tensors, header = read_tensors(path)
     if any(header.get(key) != value for key, value in expected.items()):
         return False
     try:
+        members = len(tensors["model.head"])
+        if members < state.model.members:  # some were given up before the checkpoint
+            keep_members(state, recipe, list(range(members)))
         _restore_loop(state, tensors, header)
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise InputError(f"{path} does not fit this run ({error}); it was left untouched.") from None
