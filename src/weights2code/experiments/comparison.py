@@ -37,10 +37,12 @@ def higher_is_better(ours: float | None, theirs: float | None, resolution: float
     return "better" if ours > theirs else "worse"
 
 
-def first_that_differs(*standings: Standing) -> Standing:
-    """The most important measure first: later ones decide only where the earlier are equal."""
-    known = [standing for standing in standings if standing is not None]
-    return next((standing for standing in known if standing != "equal"), known[0] if known else None)
+def combined(*standings: Standing) -> Standing:
+    """Of several measures: better in some and worse in others is mixed."""
+    known = {standing for standing in standings if standing is not None}
+    if {"better", "worse"} <= known or "mixed" in known:
+        return "mixed"
+    return next((word for word in ("better", "worse", "equal") if word in known), None)
 
 
 def average(values: Iterable[float | None]) -> float | None:

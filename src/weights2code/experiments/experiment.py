@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from weights2code.report.svg import Drawing
 
 #: How a row of ours stands beside the paper's; None where the paper has no number.
-Standing = Literal["better", "equal", "worse"] | None
+Standing = Literal["better", "equal", "worse", "mixed"] | None
 
 
 @dataclass(frozen=True, slots=True)

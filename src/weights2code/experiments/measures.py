@@ -125,6 +125,17 @@ def explained_as_it_is(graph: DiscreteGraph, problem: Problem, seconds: float) -
     return explain(graph, problem, sequences, routers, seconds)
 
 
+def restricted(explained: ExplainedGraph, graph: DiscreteGraph) -> ExplainedGraph:
+    """The same explanations for a graph of which less is live."""
+    live = graph.live()
+    return ExplainedGraph(
+        graph,
+        live,
+        {index: found for index, found in explained.routers.items() if index in live},
+        {index: found for index, found in explained.operators.items() if index in live},
+    )
+
+
 def listing_as_it_is(graph: DiscreteGraph, problem: Problem, seed: int, seconds: float) -> Listing | None:
     """The listing of a graph without any certificate; None where it cannot be written."""
     try:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -26,11 +25,10 @@ from weights2code.experiments.engines.engine import Engine
 from weights2code.experiments.experiment import Experiment, Options, Table, labelled
 from weights2code.experiments.jobs import DONE, Job, Row, plain
 from weights2code.experiments.provenance import provenance
-from weights2code.experiments.sweep import run_sweep
+from weights2code.experiments.sweep import run_sweep, spent
 from weights2code.run_folder import write_atomically
 
 RECORD = "experiment.json"
-CLOCK = "wall_seconds.txt"
 #: What rows say that tables and pages do not need: they stay in the folders of the runs.
 LEFT_OUT = ("source", "explanation", "method")
 
@@ -56,21 +54,14 @@ def reproduce(
 ) -> dict[str, Any]:
     """Do what is not done yet and write everything; returns the record."""
     jobs = planned(experiment, options)
-    clock = _Clock(out)
-
-    def tell(row: Row) -> None:
-        clock.write()
-        if on_row:
-            on_row(row)
-
-    rows = labelled(run_sweep(jobs, out, engine, tell), jobs)
+    rows = labelled(run_sweep(jobs, out, engine, on_row), jobs)
     table = experiment.table(rows)
     record = {
         "experiment": experiment.name,
         "reproduces": experiment.reproduces,
         **provenance(command, options.device),
         "options": plain(asdict(options)),
-        "wall_seconds": round(clock.seconds(), 1),
+        "wall_seconds": round(spent(out), 1),
         "run_seconds": round(sum(row["seconds"] or 0.0 for row in rows), 1),
         "failed": [row["key"] for row in rows if row["status"] != DONE],
         "standing": dict(Counter(line.standing for line in table.lines if line.standing)),
@@ -82,22 +73,6 @@ def reproduce(
     write_atomically(out / "table.md", markdown(experiment, table, record))
     write_atomically(out / RECORD, json.dumps(plain(record), indent=1, allow_nan=False) + "\n")
     return record
-
-
-class _Clock:
-    """Wall time of an experiment over all commands that worked on it: it is kept in the folder."""
-
-    def __init__(self, out: Path) -> None:
-        self.file = out / CLOCK
-        self.before = float(self.file.read_text(encoding="utf-8")) if self.file.exists() else 0.0
-        self.began = time.perf_counter()
-
-    def seconds(self) -> float:
-        """So far; a command that found everything done adds nothing."""
-        return float(self.file.read_text(encoding="utf-8")) if self.file.exists() else 0.0
-
-    def write(self) -> None:
-        write_atomically(self.file, f"{self.before + time.perf_counter() - self.began:.3f}\n")
 
 
 def table_dict(table: Table) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any
 from weights2code.experiments import paper_numbers
 from weights2code.experiments.comparison import (
     average,
-    first_that_differs,
+    combined,
     higher_is_better,
     lower_is_better,
     reason,
@@ -121,9 +121,11 @@ def line(theirs: dict[str, str], found: Sequence[Row]) -> Line:
         row.get("program_rmse") if row.get("program_rmse") is not None else row.get("model_rmse")
         for row in found
     )
-    standing = first_that_differs(
+    paper_rmse = paper_numbers.number(theirs["rmse"])
+    standing = combined(
         higher_is_better(ours / of, paper_success, resolution=1e-9),
         lower_is_better(lines, paper_lines) if paper_lines and lines else None,
+        lower_is_better(rmse, paper_rmse) if paper_lines and ours else None,
     )
     cells = {
         "task": theirs["task"],
@@ -139,7 +141,7 @@ def line(theirs: dict[str, str], found: Sequence[Row]) -> Line:
         "lines": average(row.get("body") for row in found),
         "listing_rmse": average(row.get("listing_rmse") for row in found),
         "rmse": rmse,
-        "paper_rmse": paper_numbers.number(theirs["rmse"]),
+        "paper_rmse": paper_rmse,
         "seconds": average(row.get("seconds") for row in found),
     }
     return Line(cells, standing, reason(found))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from weights2code.experiments import paper_numbers
 from weights2code.experiments.comparison import (
     average,
-    first_that_differs,
+    combined,
     higher_is_better,
     lower_is_better,
     reason,
@@ -65,7 +65,7 @@ def line(theirs: dict[str, str], found: Sequence[Row]) -> Line:
     rmse = average(row.get("program_rmse") for row in found)
     missing = any(row.get("program_rmse") is None for row in found)
     paper_accuracy, paper_rmse = (paper_numbers.number(theirs[name]) for name in ("accuracy", "rmse"))
-    standing = first_that_differs(
+    standing = combined(
         higher_is_better(accuracy, paper_accuracy),
         "worse" if missing else lower_is_better(rmse, paper_rmse),
     )

@@ -1,0 +1,68 @@
+"""Drawings of experiments: curves of several tasks side by side, and heat maps beside their ideals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from weights2code.report.svg import Drawing, Frame, heat, spread, text, well
+
+#: The series of a chart differ in dash and weight, not only in colour.
+KINDS = ("line", "line second", "line dashed", "line second dashed", "line wide", "line faint")
+PANEL, HEIGHT, LEFT, TOP, GAP = 250.0, 150.0, 52.0, 64.0, 62.0
+
+
+def curves_chart(
+    name: str, title: str, panels: Sequence[tuple[str, bool, Mapping[str, Sequence[float]]]]
+) -> Drawing:
+    """Panels side by side, each with the same series over the epochs.
+
+    Parameters
+    ----------
+    panels : (title, logarithmic, values by series).
+    """
+    labels = list(panels[0][2])
+    parts, at = [], LEFT
+    for index, label in enumerate(labels):
+        parts.append(f'<path class="{KINDS[index % len(KINDS)]}" d="M{at:.1f} 20h22"/>')
+        parts.append(text(at + 28, 24, label, "tick"))
+        at += 46 + 6.4 * len(label)
+    for place, (heading, log, series) in enumerate(panels):
+        left = LEFT + place * (PANEL + GAP)
+        values = [max(v, 1e-12) if log else v for line in series.values() for v in line]
+        longest = max((len(line) for line in series.values()), default=1)
+        frame = Frame.at(
+            (left, TOP, PANEL, HEIGHT), (0.0, max(longest, 1.0)), spread(values, log=log), log=log
+        )
+        parts.append(frame.axes(heading, "epoch"))
+        for index, line in enumerate(series.values()):
+            shown = [max(v, 1e-12) for v in line] if log else list(line)
+            parts.append(frame.line([i + 1.0 for i in range(len(line))], shown, KINDS[index % len(KINDS)]))
+    width = LEFT + len(panels) * (PANEL + GAP) - GAP + 20
+    return Drawing(name, width, TOP + HEIGHT + 44, "".join(parts), title, ", ".join(labels))
+
+
+def heat_maps(name: str, title: str, maps: Sequence[tuple[str, np.ndarray]], columns: int = 2) -> Drawing:
+    """Matrices (T, T) of weights between 0 and 1: a row a query position, a column a key position."""
+    cell, gap, left, top = 14.0, 70.0, 34.0, 46.0
+    side = max((len(matrix) for _, matrix in maps), default=1) * cell
+    parts = []
+    for index, (heading, matrix) in enumerate(maps):
+        x, y = left + (index % columns) * (side + gap), top + (index // columns) * (side + gap)
+        size = len(matrix) * cell
+        parts += [
+            text(x, y - 24, heading, "panel-title"),
+            well(x, y, size, size),
+            heat(matrix, x, y, (cell, cell), 0.0, 1.0),
+        ]
+        for t in range(0, len(matrix), 3):
+            middle = (t + 0.5) * cell
+            parts.append(text(x + middle, y - 6, str(t), "tick middle"))
+            parts.append(text(x - 6, y + middle + 3.5, str(t), "tick end"))
+    rows = -(-len(maps) // columns)
+    words = "; ".join(heading for heading, _ in maps)
+    across = min(columns, max(len(maps), 1))
+    return Drawing(
+        name, left + across * (side + gap), top + rows * (side + gap) - 20, "".join(parts), title, words
+    )

@@ -1,0 +1,193 @@
+"""Models whose output head is learned, as the paper's is: what its ablations and its dynamics are about.
+
+The default recipe solves the head in closed form and stops as soon as the structure is found, so it has no
+l1 penalty, no long annealing and hardly any dynamics to show. `paper` trains the paper's own way. `fast` is
+the paper's loop with small numbers: a learned head and full annealing, but location heads, a few restarts,
+batches of 64 and a thousand steps or so; the best restart stands for the seed.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from weights2code.experiments.experiment import Options
+from weights2code.experiments.jobs import Job, Row
+
+if TYPE_CHECKING:
+    from weights2code.data import Problem
+    from weights2code.settings import Settings
+    from weights2code.training.ladder import Rung
+    from weights2code.training.search import Trained
+
+LEARNED = f"{__name__}:anneal"
+
+#: The fast numbers: restarts a seed, epochs, steps an epoch, batch, noise.
+RESTARTS = 6
+EPOCHS = 50
+STEPS = 20
+BATCH = 64
+NOISE = 0.3
+#: The paper's threshold is not given; this removes what its listings would print as 0.00.
+EPSILON = 0.005
+#: Seconds for the regressions of one listing.
+REGRESSION_SECONDS = 6.0
+MODEL = "model.safetensors"
+
+
+def learned_jobs(
+    key: str,
+    task: str,
+    options: Options,
+    sizes: dict[str, int],
+    epochs: int | None = None,
+    l1: float = 0.0,
+    **label: Any,
+) -> list[Job]:
+    """One job a seed with the fast numbers; with the paper's, one for all of them."""
+    from weights2code import tasks
+
+    state = tasks.get(task).state_tracking
+    layout = ("concat" if state else "tagging") if options.layout == "auto" else options.layout
+    what = {"task": task, "sizes": sizes, "layout": layout, "l1": l1}
+    what |= {} if epochs is None else {"epochs": epochs}
+    what |= {"recipe": options.recipe, "device": options.device, **options.numbers}
+    what["label"] = {"task": task, **label}
+    if options.recipe == "paper":
+        return [Job(key, LEARNED, {**what, "seed": options.seeds[0], "members": len(options.seeds)})]
+    made = {"members": RESTARTS, **what}
+    return [Job(f"{key}-seed{seed}", LEARNED, {**made, "seed": seed}) for seed in options.seeds]
+
+
+def anneal(arguments: dict[str, Any], folder: Path) -> Row:
+    """Train, then list every member in the paper's way, with and without its pruning step.
+
+    Returns
+    -------
+    dict
+        Under `members` a row each, best first: one for the best restart (`fast`) or one a seed (`paper`);
+        under `curves` soft and hard loss, discrepancy, agreement and temperature over the epochs, of the
+        best member (`fast`) or of all of them.
+    """
+    from weights2code.source import problem_of
+
+    settings = _settings(arguments)
+    problem = problem_of(arguments["task"], settings)
+    trained = trained_in(arguments, problem, settings, folder)
+    kept = range(len(trained.losses)) if settings.recipe == "paper" else range(1)
+    began = time.perf_counter()
+    members = [member_row(trained, member, problem, settings.seed) for member in kept]
+    return {
+        **arguments["label"],
+        "seed": settings.seed,
+        "layout": arguments["layout"],
+        "training_seconds": round(trained.seconds, 3),
+        "extraction_seconds": round(time.perf_counter() - began, 3),
+        "seconds": round(trained.seconds + time.perf_counter() - began, 3),
+        "members": members,
+        "curves": curves(trained, problem, best_only=settings.recipe == "fast"),
+    }
+
+
+def _settings(arguments: dict[str, Any]) -> Settings:
+    from weights2code.settings import Settings
+
+    taken = ("seed", "recipe", "layout", "l1", "epochs", "samples", "device", "members")
+    given = {name: arguments[name] for name in taken if name in arguments}
+    return Settings(**given, **arguments["sizes"])
+
+
+def trained_in(arguments: dict[str, Any], problem: Problem, settings: Settings, folder: Path) -> Trained:
+    """The trained members; those of an earlier try are taken up where it stopped."""
+    import torch
+
+    from weights2code.training import train
+    from weights2code.training.search import Trained, pick_device, train_rung
+
+    if (folder / MODEL).exists():
+        return Trained.load(folder / MODEL)
+    torch.set_num_threads(train.THREADS)
+    train.keep_freed_memory()
+    if settings.recipe == "paper":
+        (rung,) = train.ladder_of(problem, settings)
+    else:
+        rung = fast_rung(settings)
+    checkpoint = folder / "current.safetensors"
+    trained = train_rung(rung, problem, settings, pick_device(settings.device), checkpoint)
+    trained.save(folder / MODEL)
+    checkpoint.unlink(missing_ok=True)
+    return trained
+
+
+def fast_rung(settings: Settings) -> Rung:
+    """One architecture of location heads with a learned head and no early end."""
+    from weights2code.training.ladder import Rung, Variant
+    from weights2code.training.recipes import Recipe
+
+    recipe = Recipe(
+        members=settings.members or RESTARTS,
+        samples=settings.samples or 8192,
+        epochs=EPOCHS if settings.epochs is None else settings.epochs,
+        steps_per_epoch=STEPS,
+        batch=BATCH,
+        noise=NOISE,
+        head="learned",
+        l1=settings.l1,
+        tune_steps=0,
+    )
+    sizes = {"layers": settings.layers, "location": settings.heads, "submlps": settings.submlps, "arity": 2}
+    concat = settings.layout == "concat"
+    variant = Variant(recipe.members, past=settings.layout != "tagging")
+    return Rung("learned head", sizes, recipe, (variant,), "concat" if concat else "autoregressive")
+
+
+def member_row(trained: Trained, member: int, problem: Problem, seed: int) -> Row:
+    """Losses of one member, and its listings: as it is, pruned by the paper's threshold, pruned by effect."""
+    from weights2code import pipeline
+    from weights2code.errors import NotExtracted
+    from weights2code.experiments.measures import (
+        explained_as_it_is,
+        listing_as_it_is,
+        listing_of,
+        model_score,
+        restricted,
+        smaller,
+    )
+    from weights2code.graph import prune_by_threshold
+    from weights2code.graph.from_model import graph_of
+
+    problem = smaller(problem, 8192)
+    graph = graph_of(trained.model, member, trained.layout, problem)
+    found = model_score(graph, problem)
+    row: Row = {
+        "member": member,
+        "loss": trained.losses[member],
+        "mse": None if found.rmse is None else found.rmse**2,
+        "model_accuracy": found.accuracy,
+    }
+    whole = explained_as_it_is(graph, problem, REGRESSION_SECONDS)
+    for name, pruned in (("unpruned", graph), ("pruned", prune_by_threshold(graph, EPSILON))):
+        try:
+            row |= listing_of(restricted(whole, pruned), problem, seed).row(name)
+        except NotExtracted:
+            continue
+    by_effect = listing_as_it_is(pipeline.prune(graph, problem), problem, seed, REGRESSION_SECONDS)
+    return row | (by_effect.row("by_effect") if by_effect else {})
+
+
+def curves(trained: Trained, problem: Problem, *, best_only: bool) -> Row:
+    """Metrics over epochs; losses relative to the variance, as the loop records them."""
+    import numpy as np
+
+    history = trained.history
+    last = np.array(history[-1].hard_loss)
+    chosen = [int(np.argmin(last))] if best_only else list(range(len(last)))
+
+    def over_epochs(name: str) -> list[float]:
+        return [float(np.mean(np.array(getattr(epoch, name))[chosen])) for epoch in history]
+
+    return {
+        **{name: over_epochs(name) for name in ("soft_loss", "hard_loss", "discrepancy", "agreement")},
+        "temperature": [epoch.temperature for epoch in history],
+    }
