@@ -25,7 +25,7 @@ from weights2code.program import Program
 from weights2code.program.assembly import Assembly
 from weights2code.program.noisy import noisy_recurrences
 from weights2code.results import Extraction
-from weights2code.verify.residuals import residuals
+from weights2code.verify.residuals import residuals, structure
 
 if TYPE_CHECKING:
     from weights2code.training.search import Trained
@@ -76,25 +76,49 @@ def honest_loss(trained: Trained, problem: Problem) -> float:
 
     The recorded loss solves the head on the sequences that it is judged by, which hides some of the noise.
     """
+    errors, scored = _errors(trained, problem, problem.validation)
+    return float(np.mean(np.mean(errors[scored] ** 2, axis=0) / variances(problem)))
+
+
+def only_noise(trained: Trained, problem: Problem) -> bool:
+    """Whether the best member leaves over what follows nothing that came before, and is not exact.
+
+    Then no exact rule is worth looking for: there is noise, and a rule under noise is what is left to find.
+    """
+    if problem.integer_outputs or trained.fitted:
+        return False
+    part = problem.training.take(slice(0, MOST_SEQUENCES))
+    errors, scored = _errors(trained, problem, part)
+    first = np.where(scored.any(1), scored.argmax(1), part.lengths)
+    part = Sequences(part.x, part.y, part.lengths, first)
+    loss = np.mean(errors[scored] ** 2, axis=0) / variances(problem)
+    if not np.all(loss < EXPLAINS):
+        return False
+    return not any(structure(errors[..., row], part) for row in range(errors.shape[2]))
+
+
+def _errors(trained: Trained, problem: Problem, sequences: Sequences) -> tuple[np.ndarray, np.ndarray]:
+    """Errors (n, T, outputs) of the best member, 0 where nothing is scored, and what is scored (n, T)."""
     from weights2code.graph.from_model import graph_of
 
     graph = graph_of(trained.model, 0, trained.layout, problem)
 
-    def rows(sequences: Sequences) -> tuple[np.ndarray, np.ndarray]:
-        encoded = graph.layout.encode(sequences, np.float64)
+    def rows(part: Sequences) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        encoded = graph.layout.encode(part, np.float64)
         scored = encoded.scored.T
         stream = graph.stream(encoded.channels.transpose(2, 1, 0))[scored]
-        return np.column_stack([stream, np.ones(len(stream))]), encoded.targets.transpose(2, 1, 0)[scored]
+        design = np.column_stack([stream, np.ones(len(stream))])
+        return design, encoded.targets.transpose(2, 1, 0)[scored], scored
 
-    design, wanted = rows(problem.training.take(slice(0, MOST_SEQUENCES)))
-    judged, right = rows(problem.validation)
-    losses = []
+    design, wanted, _ = rows(problem.training.take(slice(0, MOST_SEQUENCES)))
+    judged, right, scored = rows(sequences)
+    errors = np.zeros((*scored.shape, wanted.shape[1]))
     for output in range(wanted.shape[1]):
         used = np.append(graph.head[output, :-1] != 0, True)
         solution = np.linalg.lstsq(design[:, used], wanted[:, output], rcond=1e-10)[0]
         error = judged[:, used] @ solution - right[:, output]
-        losses.append(float(np.mean(error**2)) * graph.layout.output_scales[output] ** 2)
-    return float(np.mean(losses / variances(problem)))
+        errors[scored, output] = error * graph.layout.output_scales[output]
+    return errors, scored
 
 
 def variances(problem: Problem) -> np.ndarray:

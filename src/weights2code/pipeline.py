@@ -22,7 +22,7 @@ from weights2code.explain.explanation import explain, match_routers, require_mat
 from weights2code.explain.operators import explain_operator
 from weights2code.graph import DiscreteGraph, prune_by_effect
 from weights2code.language import Expr, Recurrence
-from weights2code.noise import Noisy, as_judged, best_so_far, under_noise
+from weights2code.noise import Noisy, as_judged, best_so_far, only_noise, under_noise
 from weights2code.program import Program, simplify_recurrence
 from weights2code.program.assembly import Assembly
 from weights2code.program.direct import direct_recurrences
@@ -95,7 +95,8 @@ def search(
         if noisy and noisy.confirmed_by(trained, problem):
             break
         exact = False
-        for extraction in extractions(trained, problem, settings, attempts):
+        hopeless = problem.reference is None and only_noise(trained, problem)
+        for extraction in () if hopeless else extractions(trained, problem, settings, attempts):
             exact = extraction.certificate.verified
             if exact or best is None or better(extraction.certificate, best[0].certificate):
                 best = extraction, trained
