@@ -137,7 +137,13 @@ def read_extraction(folder: RunFolder, problem: Problem | None = None) -> Extrac
 def stored(folder: RunFolder, problem: Problem) -> Outcome:
     """The outcome of a run that is complete already."""
     data = folder.read_json(CERTIFICATE)
-    return Outcome(read_extraction(folder, problem), None, tuple(data.get("attempts", ())), 0.0)
+    extraction = read_extraction(folder, problem)
+    if folder.file(PROGRAM).read_bytes() != extraction.program.source().encode():
+        raise InputError(
+            f"{folder.file(PROGRAM)} is not what the run wrote there; make it again with "
+            f"`w2c extract {folder.path}`, or check it with `w2c verify {folder.path}`."
+        )
+    return Outcome(extraction, None, tuple(data.get("attempts", ())), 0.0)
 
 
 def text_problems(path: Path, program: Program, problem: Problem, count: int = 20) -> str:

@@ -106,6 +106,7 @@ def test_bad_input_is_one_sentence_and_exit_2(
     [
         (KeyboardInterrupt(), 130, "stopped; the same command"),
         (PermissionError(13, "Permission denied", "place"), 2, "place: permission denied."),
+        (IsADirectoryError(21, "Is a directory", ".a.part", None, "a"), 2, "a: is a directory."),
         (OSError(28, "No space left on device"), 2, "no space left on device."),
         (MemoryError(), 2, "not enough memory"),
         (RuntimeError("can't allocate memory: you tried to allocate 10 bytes"), 2, "not enough memory"),

@@ -57,6 +57,14 @@ def test_gzip_is_unpacked(tmp_path: Path):
     assert "spreadsheet or a ZIP archive" in refusal(csv_file(tmp_path, b"PK\x03\x04 and more"))
 
 
+def test_an_array_without_a_name_is_refused(tmp_path: Path):
+    path = tmp_path / "single.npz"
+    with open(path, "wb") as file:
+        np.save(file, np.arange(50))
+    with pytest.raises(InputError, match="a single array without a name"):
+        read_columns(path, ("x",))
+
+
 def test_blocks_are_put_together_and_lines_are_counted_through(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

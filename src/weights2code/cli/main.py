@@ -47,7 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
+        named = error.filename2 or error.filename  # of a file that replaces another, the other
+        place = f"{named}: " if named else ""
         return _fail(options.command, f"{place}{(error.strerror or str(error)).lower()}.", 2)
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, MemoryError) or "memory" in str(error):

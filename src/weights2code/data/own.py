@@ -181,7 +181,8 @@ def _sortable(path: Path, name: str, column: np.ndarray) -> np.ndarray:
         except ValueError:
             continue
     raise InputError(
-        f"{path}, column {name!r} holds {column[0]!r}, which is no number and no ISO time to sort by."
+        f"{path}, column {name!r} holds {str(column[0])!r}, which is no number and no ISO time to sort by; "
+        "write times like 2024-01-31 12:00."
     )
 
 

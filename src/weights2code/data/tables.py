@@ -227,9 +227,10 @@ def read_npz(path: Path, numbers: Sequence[str], labels: Sequence[str] = ()) -> 
 
     wanted = [*numbers, *labels]
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not hasattr(archive, "files"):
-                raise ValueError("it holds a single array without a name")
+        archive = np.load(path, allow_pickle=False)
+        if not hasattr(archive, "files"):
+            raise ValueError("it holds a single array without a name")
+        with archive:
             for name in wanted:
                 find_column(path, list(archive.files), name)
             columns = {name: archive[name] for name in wanted}

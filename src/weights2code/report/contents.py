@@ -179,7 +179,15 @@ def _stored_formulas(folder: RunFolder) -> dict[int, OperatorFit]:
 
 
 def _listing(folder: RunFolder) -> str:
-    return folder.file(PROGRAM_RAW).read_text(encoding="utf-8") if folder.has(PROGRAM_RAW) else ""
+    if not folder.has(PROGRAM_RAW):
+        return ""
+    try:
+        return folder.file(PROGRAM_RAW).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{folder.file(PROGRAM_RAW)} is corrupt (it is not text); make it again with "
+            f"`w2c extract {folder.path}`."
+        ) from None
 
 
 def _explain(graph: DiscreteGraph, values: np.ndarray, problem: Problem) -> dict[int, OperatorFit]:
