@@ -72,6 +72,11 @@ def fit(case: Case, time_limit: float) -> dict[str, Any]:
     }
 
 
+def group_of(row: dict[str, Any]) -> str:
+    """The group that a row of results belongs to; old ones only say whether they are hard."""
+    return row.get("group", "hard" if row["hard"] else "simple")
+
+
 def report(rows: list[dict[str, Any]]) -> str:
     """The table in Markdown."""
     lines = [
@@ -82,7 +87,7 @@ def report(rows: list[dict[str, Any]]) -> str:
         "",
     ]
     for title in GROUPS:
-        part = [row for row in rows if row.get("group", "hard" if row["hard"] else "simple") == title]
+        part = [row for row in rows if group_of(row) == title]
         if not part:
             continue
         good = sum(row["exact"] for row in part)

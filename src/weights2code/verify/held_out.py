@@ -85,7 +85,7 @@ def certify_on_data(
     allowed = tolerance * float(np.std(targets)) + 1e-9 * float(np.max(np.abs(targets)))
     if integer_outputs:
         passed = (agreement.accuracy or 0.0) >= 1.0 - tolerance
-        share = f"at least {1 - tolerance:.6g} of the outputs" if tolerance else "every output"
+        share = f"at least {1 - tolerance:.1%} of the outputs" if tolerance else "every output"
         rule = f"{share} right after rounding"
     else:
         # The mean square of n noise terms scatters by sqrt(2 / n) of itself; a few times that is allowed.

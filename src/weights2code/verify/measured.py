@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from weights2code.data import Problem, held_pairs
+from weights2code.data.windows import LONGEST
 from weights2code.language import Recurrence, definition_variables
 from weights2code.verify.certificate import Certificate
 from weights2code.verify.flips import flips
@@ -21,6 +22,11 @@ from weights2code.verify.residuals import Residuals, residuals
 ROUNDING = 1e-4
 #: Errors of more than this percentage of the spread are no program.
 MOST_NOISE = 95.0
+#: Said of programs that fail where long sequences were cut.
+CUT = (
+    f"long sequences were cut into windows of {LONGEST} rows, so a rule over everything so far, such as an "
+    "average since the start, cannot be learned from them; give it shorter sequences, each from its start"
+)
 
 
 def certify_measured(program: Recurrence, problem: Problem, seed: int) -> Certificate:
@@ -34,7 +40,7 @@ def certify_measured(program: Recurrence, problem: Problem, seed: int) -> Certif
         if certificate.verified:
             break
     found = judged[-1] if judged[-1].verified else judged[0]
-    return replace(found, notes=(*found.notes, *_unused(program, problem)))
+    return replace(found, notes=(*found.notes, *_remarks(found, program, problem)))
 
 
 def _exactly(problem: Problem) -> bool:
@@ -61,8 +67,8 @@ def _judge_whole(program: Recurrence, problem: Problem, seed: int, one_step: boo
         method = f"{certificate.method}; {found.structure}"
         return replace(certificate, verdict="failed", method=method)
     note = (
-        f"the data are not exact: {found.share:.2g} of the rows disagree with the program, without a pattern "
-        "that was found; they are taken for mistakes in the data"
+        f"the data are not exact: {100 * found.share:.2g} % of the rows disagree with the program, without a "
+        "pattern that was found; they are taken for mistakes in the data"
     )
     return replace(certificate, notes=(*certificate.notes, note)) if found.share else certificate
 
@@ -83,8 +89,10 @@ def _judge_real(program: Recurrence, problem: Problem, seed: int, one_step: bool
     return _with_noise(certificate, found, problem)
 
 
-def _unused(program: Recurrence, problem: Problem) -> tuple[str, ...]:
-    """Columns that the rule does without, which whoever chose them will want to know."""
+def _remarks(certificate: Certificate, program: Recurrence, problem: Problem) -> tuple[str, ...]:
+    """What whoever brought the data will want to know: what was not needed, or may have been in the way."""
+    if not certificate.verified:
+        return (CUT,) if problem.training.given.any() else ()
     read = {v.name for step in program.steps for v in definition_variables(step.definition)}
     names = [name for name in problem.inputs if name not in read]
     if not names or len(names) == len(problem.inputs):
