@@ -108,11 +108,11 @@ _RANK = {
         (
             ("add", "sub", "neg"),
             ("mul",),
-            ("max", "min", "abs", "relu"),
+            ("max", "min", "abs", "relu", "clip"),
             ("ge", "gt", "le", "lt", "eq", "ne"),
             ("mod", "floor"),
             ("and", "or", "not"),
-            ("clip", "where"),
+            ("where",),
             ("div", "pow"),
             ("sqrt", "exp", "log", "sin", "cos"),
         )
@@ -121,18 +121,24 @@ _RANK = {
 }
 
 
+#: Digits that a number may have before each further one counts as half a node.
+_PLAIN = 4.0
+
+
 def preference(expr: Expr) -> tuple[float, ...]:
     """Sort key of formulas that fit equally well: the smallest is preferred.
 
-    1. fewer nodes; 2. fewer variables read; 3. operators that come earlier in the table above (the last
-    one decides); 4. fewer digits in the constants; 5. earlier operators all in all. So XOR of two bits
-    is `[a != b]` (3 nodes), not `|a - b|` (4), `(a + b) % 2` (5) or `a + b - 2*a*b` (9).
+    1. fewer nodes (from the fifth on, two digits of a number count as one more); 2. fewer variables read;
+    3. operators that come earlier in the table above (the last one decides); 4. fewer digits in the
+    constants; 5. earlier operators all in all. So XOR of two bits is `[a != b]` (3 nodes), not `|a - b|`
+    (4), `(a + b) % 2` (5) or `a + b - 2*a*b` (9).
     """
     nodes = list(expr.walk())
     ranks = [_RANK[node.name] for node in nodes if isinstance(node, Op)]
-    digits = sum(number_cost(node.value) for node in nodes if isinstance(node, Const))
+    costs = [number_cost(node.value) for node in nodes if isinstance(node, Const)]
+    digits, length = sum(costs), len(nodes) + sum(0.5 * max(0.0, cost - _PLAIN) for cost in costs)
     reads = sum(isinstance(node, Var) for node in nodes)
-    return (len(nodes), reads, max(ranks, default=0), round(digits, 3), sum(ranks))
+    return (length, reads, max(ranks, default=0), round(digits, 3), sum(ranks))
 
 
 def number_cost(value: Number) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 from weights2code.language import Const, Expr, Number, op
 from weights2code.symbolic.combinations import fit_sum, product
 from weights2code.symbolic.dictionary import Pool, fingerprints, make_pool
+from weights2code.symbolic.outer import Outer
 from weights2code.symbolic.problem import Collector, Problem
 
 _ROWS = 120
@@ -52,6 +53,7 @@ class Enumeration:
         self.tried: set[Expr] = set()
         self.noisy = problem.estimated and not problem.whole and problem.noise == 0
         self.nearest = np.inf
+        self.outer = Outer(problem, self.y)
 
     def grow(self, size: int) -> None:
         """Make and compare all trees of `size`; keep them for larger ones while they are few."""
@@ -147,6 +149,14 @@ class Enumeration:
                     fits = np.array([nearest])
             for i in fits:
                 self._offer(recipes(int(i)), bool(linear))
+        for i in self.outer.remainders(safe):
+            self._offer_all(self.outer.written_remainders(self.build(recipes(i))))
+        for i in self.outer.tests(safe):
+            self._offer_all(self.outer.written_tests(self.build(recipes(i))))
+
+    def _offer_all(self, exprs: list[Expr]) -> None:
+        for expr in exprs:
+            self.collector.offer(expr)
 
     def _offer(self, recipe: Recipe, linear: bool) -> None:
         expr = self.build(recipe)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from weights2code.language import Const, Expr, Number, Op, op
+from weights2code.language import Const, Expr, Number, Op, Var, op
 
 
 def weighted_sum(terms: Sequence[tuple[Number, Expr]], constant: Number = 0) -> Expr:
@@ -64,6 +64,30 @@ def _signed_sum(parts: Sequence[tuple[int, Expr]]) -> Expr:
     return result
 
 
+def clipped(expr: Expr) -> Expr:
+    """With `clip(u, a, b)` for `min(max(u, a), b)` and its mirror image, where a < b are numbers."""
+    return expr.transform(_clip_node)
+
+
+def _clip_node(node: Expr) -> Expr:
+    outer, inner = _bound(node), None
+    if outer is not None:
+        inner = _bound(outer[1])
+    if outer is None or inner is None or outer[0] == inner[0]:
+        return node
+    low, high = (outer[2], inner[2]) if outer[0] == "max" else (inner[2], outer[2])
+    return op("clip", inner[1], low, high) if float(low) < float(high) else node
+
+
+def _bound(node: Expr) -> tuple[str, Expr, Number] | None:
+    """("max" or "min", what, bound) if the node is an extremum with a number."""
+    if isinstance(node, Op) and node.name == "relu":
+        return "max", node.args[0], 0
+    if isinstance(node, Op) and node.name in ("max", "min") and isinstance(node.args[1], Const):
+        return node.name, node.args[0], node.args[1].value
+    return None
+
+
 def tidy(expr: Expr) -> Expr:
     """Without neutral elements and double signs: `x + 0`, `1*x`, `x - -2`; numbers are folded."""
     return expr.transform(_tidy_node)
@@ -86,6 +110,8 @@ def _tidy_node(node: Expr) -> Expr:
     if node.name in ("add", "sub"):
         if b == Const(0):
             return a
+        if a == b and isinstance(a, Var):
+            return Op("mul", (Const(2), a)) if node.name == "add" else Const(0)
         if a == Const(0):
             return b if node.name == "add" else _tidy_node(op("neg", b))
         if isinstance(b, Const) and b.value < 0:

@@ -20,6 +20,7 @@ from weights2code.symbolic.dictionary import Pool, dictionary
 from weights2code.symbolic.discrete import SumScan, carry_stage, half_plane, whole_number_stage
 from weights2code.symbolic.engine import Candidate
 from weights2code.symbolic.enumeration import Enumeration, combination_stage, enumeration_stage
+from weights2code.symbolic.envelope import envelope_stage
 from weights2code.symbolic.fallback import table_stage
 from weights2code.symbolic.families import family_stage
 from weights2code.symbolic.inverses import inverse_stage
@@ -31,6 +32,7 @@ from weights2code.symbolic.regions import region_stage
 from weights2code.symbolic.relevance import relevant_variables
 from weights2code.symbolic.remainders import remainder_stage
 from weights2code.symbolic.snapping import simplest
+from weights2code.symbolic.special_values import special_stage
 
 
 class NativeEngine:
@@ -108,6 +110,8 @@ def _search(problem: Problem, collector: Collector) -> float | None:
     linear(problem, collector)
     if collector.exact is not None or not beyond(3):
         return floor
+    if len(problem.variables) > 2:
+        envelope_stage(problem, collector)
     trees = enumeration_stage(problem, collector, (2, 3, 4))
     if not beyond(5):
         return floor
@@ -202,11 +206,13 @@ def _dear_stages(
     def planes() -> None:
         plane_stage(problem, collector)
 
+    def special() -> None:
+        special_stage(problem, collector, _short_search)
+
     def regions() -> None:
         region_stage(problem, collector)
 
     last: list[Stage] = [
-        lambda: trees.grow(6),
         lambda: combination_stage(problem, collector, trees),
         lambda: trees.grow(7),
         lambda: flat.beam(collector),
@@ -217,16 +223,18 @@ def _dear_stages(
         promising: list[tuple[Stage, int]] = [
             (extrema, least),
             (regions, least),
+            (lambda: trees.grow(6), least),
             (branches, least),
             (lambda: half_plane(problem, collector), _SHORT),
             (lambda: remainder_stage(problem, collector), _SHORT),
         ]
-        return promising, [planes, linear_beside, *last]
+        return promising, [planes, special, linear_beside, *last]
     families = lambda: family_stage(problem, collector)  # noqa: E731
     smooth = [(linear_beside, _SHORT), (planes, 8), (regions, 8), (families, _SHORT)]
     if len(problem.variables) >= 4:
         smooth.insert(1, (fewer_variables, _SHORT))
-    return smooth, [extrema, branches, lambda: inverse_stage(problem, collector, _short_search), *last]
+    undone: Stage = lambda: inverse_stage(problem, collector, _short_search)  # noqa: E731
+    return smooth, [special, extrema, branches, undone, lambda: trees.grow(6), *last]
 
 
 def constant(problem: Problem, collector: Collector) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from weights2code.language import Domain, Expr, Op, Var, compile_numpy
 from weights2code.symbolic.engine import Candidate, Kind, front_of, preference
-from weights2code.symbolic.forms import tidy
+from weights2code.symbolic.forms import clipped, tidy
 
 SEARCH_ROWS = 400
 #: A finite domain with at most this many points keeps all its distinct rows.
@@ -173,6 +173,8 @@ class Collector:
         """Judge one formula; the candidate if it is valid and allowed, else None."""
         problem = self.problem
         expr = tidy(expr)
+        if problem.allows("clip"):
+            expr = clipped(expr)
         complexity = expr.size()
         if problem.max_complexity is not None and complexity > problem.max_complexity:
             return None

@@ -34,8 +34,13 @@ DEPTH = 3
 MOST_LEVELS = 10
 
 
-def region_stage(problem: Problem, collector: Collector, depth: int = DEPTH) -> None:
-    """Offer trees, and extrema of the rules where they are what the rules are joined by."""
+def region_stage(
+    problem: Problem, collector: Collector, depth: int = DEPTH, more: tuple[Expr, ...] = ()
+) -> None:
+    """Offer trees, and extrema of the rules where they are what the rules are joined by.
+
+    With `more`, these formulas are the rules instead of affine ones.
+    """
     if len(problem.variables) > MOST_VARIABLES or len(problem.y) < 8:
         return
     rng = np.random.default_rng(4)
@@ -44,10 +49,10 @@ def region_stage(problem: Problem, collector: Collector, depth: int = DEPTH) -> 
         if problem.expired():
             return
         X, y = problem.X[sample], problem.y[sample]
-        rules = affine_rules(problem, X, y)
+        rules = [_given(problem, expr, X, y) for expr in more] or affine_rules(problem, X, y)
         if not rules:
             return
-        if 2 <= len(rules) <= 3:
+        if not more and 2 <= len(rules) <= 3:
             for expr in joined(problem, [rule.weights for rule in rules]):
                 collector.offer(expr)
         tree = _Trees(problem, X, y, rules).solve(np.ones(len(y), dtype=bool), depth)
@@ -57,9 +62,14 @@ def region_stage(problem: Problem, collector: Collector, depth: int = DEPTH) -> 
         wrong = np.flatnonzero(
             np.abs(problem.values(tree) - problem.y) > problem.accuracy * (1 + 1e-9) + 1e-12
         )
-        if not len(wrong):
+        if not len(wrong) or len(sample) == len(problem.y):
             return
         sample = np.unique(np.concatenate([sample, rng.permutation(wrong)[:ADDED]]))
+
+
+def _given(problem: Problem, expr: Expr, X: np.ndarray, y: np.ndarray) -> Rule:
+    right = np.abs(problem.values(expr, X) - y) <= problem.accuracy + 1e-9 * problem.scale
+    return Rule((), expr, right)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +100,8 @@ def directions(problem: Problem, X: np.ndarray, rules: list[Rule]) -> Iterator[D
                 yield Direction(equal, None, (X[:, j] == level) * 1.0, True, test=True)
         if levels[0] < 0 < levels[-1]:
             yield Direction(op("abs", variable), None, np.abs(X[:, j]), domain.discrete)
+            if not domain.discrete:
+                yield Direction(variable * variable, None, X[:, j] ** 2, False)
     for i, j in itertools.combinations(range(k), 2):
         a, b = problem.variables[i], problem.variables[j]
         u, v = X[:, i], X[:, j]
@@ -101,7 +113,7 @@ def directions(problem: Problem, X: np.ndarray, rules: list[Rule]) -> Iterator[D
         yield Direction(op("min", a, b), None, np.minimum(u, v), whole)
         if not whole:
             yield Direction(a * b, None, u * v, False)
-    for one, other in itertools.combinations(rules, 2):
+    for one, other in itertools.combinations([rule for rule in rules if rule.weights], 2):
         weights = [float(p) - float(q) for p, q in zip(one.weights[:-1], other.weights[:-1], strict=True)]
         if sum(w != 0 for w in weights) >= 2:
             terms = [(Const(round(w, 9)).value, v) for w, v in zip(weights, problem.variables, strict=True)]
