@@ -136,6 +136,15 @@ def test_bad_usage_is_2_and_writes_nothing(
     assert not any(tmp_path.iterdir())
 
 
+def test_the_headline_says_it_if_runs_were_lost() -> None:
+    row = {"solved": True, "verdict": "proved", "seconds": 1.0, "tries": 1}
+    calm, lost = (
+        bench.headline(bench.numbers([row, row | {"tries": tries}]) | {"seconds": 2.0}) for tries in (1, 3)
+    )
+    assert calm.endswith("(longest)")
+    assert lost == f"{calm}; 1 were lost and tried again"
+
+
 def test_seeds() -> None:
     assert command.seeds_of("0,1, 2") == [0, 1, 2]
     assert command.seeds_of("3-5,4,9") == [3, 4, 5, 9]

@@ -56,8 +56,9 @@ def numbers(rows: Sequence[Row]) -> dict[str, Any]:
 
 def headline(summary: dict[str, Any]) -> str:
     """The summary in one sentence."""
+    lost = f"; {summary['retried']} were lost and tried again" if summary["retried"] else ""
     return (
         f"{summary['solved']} of {summary['runs']} runs solved, {summary['proved']} proved, in "
         f"{summary['seconds']:.0f} s; a run takes {summary['median_seconds']:.1f} s (median), "
-        f"{summary['longest_seconds']:.1f} s (longest)"
+        f"{summary['longest_seconds']:.1f} s (longest){lost}"
     )

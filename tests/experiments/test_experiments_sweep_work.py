@@ -1,0 +1,67 @@
+"""The work of a sweep: one task, run as the command does and judged on sequences that nobody saw."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from weights2code import tasks
+from weights2code.errors import InputError
+from weights2code.experiments.work import LONG, equals_reference, run_task
+
+
+class Reference:
+    """The task's own machine as a program, right up to some length."""
+
+    def __init__(self, name: str, right_until: int) -> None:
+        self.task, self.right_until = tasks.get(name), right_until
+
+    def run(self, x: np.ndarray) -> np.ndarray:
+        y = self.task.reference(x)
+        return y if x.shape[1] <= self.right_until else y + 1
+
+
+def test_a_program_is_judged_at_its_own_length_and_beyond() -> None:
+    length = tasks.get("parity_last2").length
+    assert length < LONG
+    assert equals_reference(Reference("parity_last2", LONG), "parity_last2", 0)
+    assert not equals_reference(Reference("parity_last2", length), "parity_last2", 0)
+    assert not equals_reference(Reference("parity_last2", 0), "parity_last2", 0)
+
+
+@pytest.mark.slow
+def test_a_run_leaves_its_folder_and_a_row(tmp_path: Path) -> None:
+    arguments = {"task": "Sum_Last2", "settings": {"seed": 3}}
+    row = run_task(arguments, tmp_path)
+    assert (row["task"], row["seed"], row["exit"], row["solved"]) == ("sum_last2", 3, 0, True)
+    assert row["verdict"] == "proved"
+    assert row["source"] == (tmp_path / "run/program.py").read_text()
+    assert row["lines"] == len(row["source"].splitlines())
+    assert row["raw_lines"] == len((tmp_path / "run/program_raw.py").read_text().splitlines())
+    assert row["training_seconds"] <= row["seconds"]
+    assert not row["resumed"]
+    again = run_task(
+        arguments, tmp_path
+    )  # of a complete run: the times of the first are gone, and that is said
+    assert again["resumed"]
+    assert again["training_seconds"] is None
+    for name in ("formula", "verdict", "rung", "loss", "solved", "raw_lines"):
+        assert again[name] == row[name]
+
+
+@pytest.mark.slow
+def test_a_run_without_a_program_has_a_row_too(tmp_path: Path) -> None:
+    settings = {"layers": 1, "submlps": 1, "arity": 1, "heads": 0, "epochs": 1, "members": 1}
+    row = run_task({"task": "balanced_parenthesis", "settings": settings}, tmp_path)
+    assert row["exit"] == 3
+    assert row["solved"] is False
+    assert row["attempts"]
+    assert row["rung"]
+
+
+@pytest.mark.slow
+def test_settings_that_do_not_exist_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="unknown settings: colour"):
+        run_task({"task": "abs", "settings": {"colour": "red"}}, tmp_path)
