@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -105,8 +105,13 @@ def test_bad_input_is_one_sentence_and_exit_2(
     ("raised", "code", "part"),
     [
         (KeyboardInterrupt(), 130, "stopped; the same command"),
-        (PermissionError(13, "Permission denied", "place"), 2, "place: permission denied."),
-        (IsADirectoryError(21, "Is a directory", ".a.part", None, "a"), 2, "a: is a directory."),
+        (
+            PermissionError(13, "Permission denied", "place"),
+            2,
+            "place: permission denied; check its permissions.",
+        ),
+        (IsADirectoryError(21, "Is a directory", "c/.a.12.part", None, "c/a"), 2, " c/a: is a directory."),
+        (PermissionError(13, "Permission denied", "c/.a.b.12.part"), 2, " c/a.b: permission denied"),
         (OSError(28, "No space left on device"), 2, "no space left on device."),
         (MemoryError(), 2, "not enough memory"),
         (RuntimeError("can't allocate memory: you tried to allocate 10 bytes"), 2, "not enough memory"),
@@ -282,6 +287,17 @@ def test_run_answers_with_the_outcome(
         assert out.startswith("y[t] = x[t] + y[t-1]\n")
         assert ("proved" if code == 0 else "failed") in out
     assert os.path.exists("w2c-runs/sum-seed0/config.json")
+
+
+def test_a_long_invariant_is_left_to_the_certificate():
+    from weights2code.cli.result import plain_lines
+    from weights2code.run_folder import begin
+
+    for claims, shown in ((2, "note: invariant: [0]; [1]"), (99, "note: invariant: 99 claims, listed in")):
+        note = "invariant: " + "; ".join(f"[{i}]" for i in range(claims))
+        outcome = FakeOutcome(certificate=replace(certificate("proved"), notes=(note,)))
+        with begin("run", "sum", Settings()) as folder:
+            assert shown in "\n".join(plain_lines(outcome, folder))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("code", OUTCOMES)

@@ -7,6 +7,7 @@ program misses its specification; 2 bad input or usage; 3 not extracted; 130 sto
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -47,13 +48,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except OSError as error:
-        named = error.filename2 or error.filename  # of a file that replaces another, the other
-        place = f"{named}: " if named else ""
-        return _fail(options.command, f"{place}{(error.strerror or str(error)).lower()}.", 2)
+        hint = "; check its permissions" if isinstance(error, PermissionError) else ""
+        reason = (error.strerror or str(error)).lower()
+        return _fail(options.command, f"{_place(error)}{reason}{hint}.", 2)
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, MemoryError) or "memory" in str(error):
             return _fail(options.command, "there is not enough memory for these sizes; make them smaller.", 2)
         raise
+
+
+def _place(error: OSError) -> str:
+    """The file that an error is about; of one that was to replace another, the other."""
+    path = error.filename2 or error.filename
+    if not path:
+        return ""
+    folder, name = os.path.split(os.fsdecode(path))
+    found = re.fullmatch(r"\.(.+)\.\d+\.part", name)
+    return f"{os.path.join(folder, found[1] if found else name)}: "
 
 
 def _fail(command: str, sentence: str, code: int) -> int:

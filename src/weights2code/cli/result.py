@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from weights2code.results import Outcome
-from weights2code.run_folder import RunFolder
+from weights2code.run_folder import CERTIFICATE, RunFolder
+
+#: Characters of an invariant that are still printed.
+LONGEST_NOTE = 300
 
 
 def as_dict(outcome: Outcome, folder: RunFolder) -> dict[str, Any]:
@@ -36,7 +39,7 @@ def facts(outcome: Outcome, folder: RunFolder) -> list[tuple[str, str]]:
         rows.append(
             ("error", f"largest {certificate.max_abs_error:.3g}, rmse {certificate.rmse:.3g}{accuracy}")
         )
-        rows += [("note", note) for note in certificate.notes]
+        rows += [("note", _short(note)) for note in certificate.notes]
     else:
         rows.append(("result", outcome.message))
     rows.append(("time", f"{outcome.seconds:.1f} s"))
@@ -44,6 +47,13 @@ def facts(outcome: Outcome, folder: RunFolder) -> list[tuple[str, str]]:
         rows += [("tried", attempt) for attempt in outcome.attempts]
     rows.append(("files", f"{folder.path}: {', '.join(folder.files())}"))
     return rows
+
+
+def _short(note: str) -> str:
+    """Long lists of claims, which inductions rest on, are left to the certificate."""
+    if note.startswith("invariant: ") and len(note) > LONGEST_NOTE:
+        return f"invariant: {note.count('; ') + 1} claims, listed in {CERTIFICATE}"
+    return note
 
 
 def plain_lines(outcome: Outcome, folder: RunFolder, *, brief: bool = False) -> list[str]:
