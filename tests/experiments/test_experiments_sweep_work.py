@@ -19,7 +19,7 @@ class Reference:
         self.task, self.right_until = tasks.get(name), right_until
 
     def run(self, x: np.ndarray) -> np.ndarray:
-        y = self.task.reference(x)
+        y = self.task.machine.run(x)
         return y if x.shape[1] <= self.right_until else y + 1
 
 
