@@ -38,9 +38,7 @@ def jobs(options: Options) -> list[Job]:
     made = []
     for name in options.chosen(tasks(options.suite)):
         for seed in options.seeds:
-            made.append(
-                study_job(f"{name}-{OURS}-seed{seed}", name, options.settings(seed=seed), way=OURS)
-            )
+            made.append(study_job(f"{name}-{OURS}-seed{seed}", name, options.settings(seed=seed), way=OURS))
             for engine in ENGINES:
                 for lags in LAGS:
                     label = {"task": name, "way": f"{engine}, lags to {lags}"}

@@ -108,6 +108,14 @@ def listing_of(explained: ExplainedGraph, problem: Problem, seed: int) -> Listin
     return Listing(text, text.count("\n"), score(problem, predicted[:, first:], y[:, first:]), unmatched)
 
 
+def heads_found(graph: DiscreteGraph, routers: dict[int, RouterMatch]) -> dict[str, str | None]:
+    """What each live head does, in words; None for one that matches nothing."""
+    return {
+        graph.nodes[index].name: found.hypothesis.describe() if found.hypothesis else None
+        for index, found in routers.items()
+    }
+
+
 def explained_as_it_is(graph: DiscreteGraph, problem: Problem, seconds: float) -> ExplainedGraph:
     """Every live node explained, whatever it is: heads that match nothing get the nearest hypothesis.
 

@@ -112,7 +112,7 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
     """One member as a run of its own: pruned, explained, certified; its files lie in `member<index>`."""
     from weights2code import pipeline
     from weights2code.errors import NotExtracted
-    from weights2code.experiments.measures import listing_of, model_score, program_score, smaller
+    from weights2code.experiments.measures import heads_found, listing_of, model_score, program_score, smaller
     from weights2code.experiments.work import equals_reference
     from weights2code.graph.from_model import graph_of
     from weights2code.results import Outcome, leave
@@ -130,6 +130,7 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
         "fitted": model.accuracy == 1.0 if problem.integer_outputs else loss <= pipeline.PROMISING,
         "model_rmse": model.rmse,
         "model_accuracy": model.accuracy,
+        "trained_mse": None if model.rmse is None else model.rmse**2,
         "solved": False,
         "verdict": "-",
     }
@@ -158,4 +159,5 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
     }
     if extraction.explained is not None:
         row |= listing_of(extraction.explained, problem, settings.seed).row()
+        row["heads_found"] = heads_found(extraction.explained.graph, extraction.explained.routers)
     return row | {"extraction_seconds": round(time.perf_counter() - began, 3)}

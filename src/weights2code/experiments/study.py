@@ -34,7 +34,7 @@ def study_job(key: str, task: str, settings: dict[str, Any], **label: Any) -> Jo
 
 def measured(folder: Path) -> Row:
     """The numbers of a run folder; the model's alone where there is no program."""
-    from weights2code.experiments.measures import listing_of, model_score, program_score
+    from weights2code.experiments.measures import heads_found, listing_of, model_score, program_score
     from weights2code.explain.explanation import ExplainedGraph, match_routers
     from weights2code.explain.stored import formulas_from_dict
     from weights2code.graph.from_model import graph_of
@@ -55,8 +55,9 @@ def measured(folder: Path) -> Row:
             "fitted": trained.fitted,
             "training_seconds": trained.seconds,
         }
+        found = model_score(graph_of(trained.model, 0, trained.layout, problem), problem)
+        row["trained_mse"] = None if found.rmse is None else found.rmse**2
         if not run.has(CERTIFICATE):
-            found = model_score(graph_of(trained.model, 0, trained.layout, problem), problem)
             return row | {"model_rmse": found.rmse, "model_accuracy": found.accuracy}
         extraction = read_extraction(run, problem)
         graph = extraction.graph
@@ -73,8 +74,5 @@ def measured(folder: Path) -> Row:
             formulas = formulas_from_dict(stored["formulas"])
             explained = ExplainedGraph(graph, graph.live(), routers, formulas)
             row |= listing_of(explained, problem, seed).row()
-            row["heads_found"] = {
-                graph.nodes[index].name: found.hypothesis.describe() if found.hypothesis else None
-                for index, found in routers.items()
-            }
+            row["heads_found"] = heads_found(graph, routers)
     return row

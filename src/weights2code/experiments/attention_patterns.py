@@ -1,0 +1,165 @@
+"""Attention patterns beyond routing (appendix): retrieval by key and the prefix mean, beside their ideals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from weights2code.experiments import paper_numbers
+from weights2code.experiments.comparison import average, lower_is_better, reason, share
+from weights2code.experiments.experiment import Experiment, Line, Options, Table, grouped
+from weights2code.experiments.jobs import DONE, Job, Row
+from weights2code.experiments.study import study
+from weights2code.experiments.work import RUN
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from weights2code.explain.routing import Hypothesis
+    from weights2code.graph import RouterNode
+    from weights2code.report.svg import Drawing
+
+#: The head class that the paper adds for each task, with its recipe; the ladder finds its own.
+HEADS = {"retrieve_value_by_key": {"equality": 1}, "prefix_mean": {"mean": 1}}
+#: Two patterns agree if no weight differs by more.
+SAME = 0.01
+
+
+def tasks(suite: str) -> tuple[str, ...]:
+    return tuple(task for task, _ in paper_numbers.ablation("attention"))
+
+
+def jobs(options: Options) -> list[Job]:
+    made = []
+    for name in options.chosen(tasks("paper")):
+        own = {"layers": 1, "heads": 0, "submlps": 2, **HEADS[name]} if options.recipe == "paper" else {}
+        for seed in options.seeds:
+            settings = options.settings(seed=seed, **own)
+            what = {"task": name, "settings": settings, "label": {"task": name}}
+            made.append(Job(f"{name}-seed{seed}", f"{__name__}:patterned", what))
+    return made
+
+
+def patterned(arguments: dict[str, Any], folder: Path) -> Row:
+    """A run, and where its live heads look: mean weights (T, T), and those that the hypothesis implies."""
+    from weights2code.explain.explanation import match_routers, stream_values
+    from weights2code.graph import RouterNode
+    from weights2code.report.attention import pattern
+    from weights2code.results import read_extraction
+    from weights2code.run_folder import CERTIFICATE, open_existing
+    from weights2code.source import problem_of
+
+    row = study(arguments, folder)
+    patterns: list[Row] = []
+    with open_existing(folder / RUN) as run:
+        if run.has(CERTIFICATE):
+            problem = problem_of(run.source, run.settings)
+            graph = read_extraction(run, problem).graph
+            sequences = problem.validation
+            values = stream_values(graph, sequences)
+            for index, found in match_routers(graph, sequences).items():
+                node = graph.nodes[index]
+                assert isinstance(node, RouterNode)
+                hypothesis = found.hypothesis
+                ideal = None if hypothesis is None else ideal_pattern(hypothesis, node, values)
+                patterns.append(
+                    {
+                        "head": node.name,
+                        "hypothesis": hypothesis.describe() if hypothesis else None,
+                        "weights": pattern(node, values, sequences.valid)[:, :-1].round(4),
+                        "ideal": None if ideal is None else ideal.round(4),
+                    }
+                )
+    return row | {"patterns": patterns}
+
+
+def ideal_pattern(hypothesis: Hypothesis, node: RouterNode, values: np.ndarray) -> np.ndarray | None:
+    """The mean weights (T, T) of a head that does exactly what the hypothesis says.
+
+    Read off the hypothesis itself: with the position s in place of every value, what it predicts at t is the
+    position that it reads. A mean spreads its weight over all positions so far.
+    """
+    import numpy as np
+
+    from weights2code.explain.routing import EqualityRetrieval, FixedOffset, PrefixAggregate
+
+    count, length, _ = values.shape
+    if isinstance(hypothesis, PrefixAggregate):
+        rows = np.tril(np.ones((length, length)))
+        return rows / rows.sum(1, keepdims=True) if hypothesis.mean else rows
+    if not isinstance(hypothesis, EqualityRetrieval | FixedOffset):
+        return None  # which of several equal values an extremum reads is not said
+    marked = values.copy()
+    marked[..., node.reads["value"]] = np.arange(1, length + 1)  # 0 is the null slot
+    if isinstance(hypothesis, EqualityRetrieval) and node.reads["value"] in (
+        node.reads["query"],
+        node.reads["key"],
+    ):
+        return None
+    places = hypothesis.predict(node, marked).astype(int)
+    matrix = np.zeros((length, length))
+    for t in range(length):
+        matrix[t] = np.bincount(places[:, t], minlength=length + 1)[1:] / count
+    return matrix
+
+
+def distance(found: Row) -> float | None:
+    """The largest difference between a pattern and its ideal."""
+    import numpy as np
+
+    if found["ideal"] is None:
+        return None
+    return float(np.abs(np.array(found["weights"]) - np.array(found["ideal"])).max())
+
+
+def table(rows: Sequence[Row]) -> Table:
+    theirs = {task: row for (task, _), row in paper_numbers.ablation("attention").items()}
+    lines = []
+    for (task,), found in grouped(rows, "task").items():
+        paper_rmse = paper_numbers.number(theirs[task]["rmse"])
+        rmse = average(row.get("program_rmse") for row in found)
+        heads = [head for row in found for head in row.get("patterns", ())]
+        gaps = [gap for head in heads if (gap := distance(head)) is not None]
+        cells = {
+            "task": task,
+            "rmse": rmse,
+            "paper_rmse": paper_rmse,
+            "solved": share(found, "solved"),
+            "heads": ", ".join(dict.fromkeys(str(head["hypothesis"]) for head in heads)),
+            "gap": max(gaps) if gaps else None,
+            "listing_rmse": average(row.get("listing_rmse") for row in found),
+            "formula": next((row["formula"] for row in found if row.get("solved")), None),
+        }
+        lines.append(Line(cells, lower_is_better(rmse, paper_rmse), reason(found)))
+    columns = {
+        "task": "task",
+        "rmse": "RMSE",
+        "paper_rmse": "paper",
+        "solved": "solved",
+        "heads": "live heads",
+        "gap": "largest distance from the ideal pattern",
+        "listing_rmse": "RMSE of the listing",
+        "formula": "program",
+    }
+    return Table(columns, lines)
+
+
+def figure(rows: Sequence[Row]) -> Drawing | None:
+    import numpy as np
+
+    from weights2code.experiments.charts import heat_maps
+
+    maps = []
+    for (task,), found in grouped([row for row in rows if row["status"] == DONE], "task").items():
+        heads = next((row["patterns"] for row in found if row["patterns"]), [])
+        for head in heads:
+            maps.append((f"{task}: {head['hypothesis']}", np.array(head["weights"])))
+            ideal = head["ideal"] if head["ideal"] is not None else np.zeros_like(head["weights"])
+            maps.append(("its ideal" if head["ideal"] is not None else "no ideal", np.array(ideal)))
+    return heat_maps("attention_patterns", "Attention patterns beside their ideals", maps) if maps else None
+
+
+EXPERIMENT = Experiment(
+    "attention_patterns", "Attention patterns: retrieval by key, prefix mean", tasks, jobs, table, figure
+)

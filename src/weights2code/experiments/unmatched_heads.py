@@ -1,0 +1,170 @@
+"""Unmatched heads (appendix): which pointer heads match no hypothesis, and whether anything depends on them.
+
+The paper finds that they are noise: too small to matter, or read by nobody. The analysis is made on models
+of its own architecture with pointer heads, before and after pruning.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from weights2code.experiments import paper_numbers
+from weights2code.experiments.comparison import share
+from weights2code.experiments.experiment import Experiment, Line, Options, Table, grouped
+from weights2code.experiments.jobs import DONE, Job, Row
+from weights2code.experiments.study import study
+from weights2code.experiments.work import RUN
+
+if TYPE_CHECKING:
+    from weights2code.data import Problem
+    from weights2code.graph import DiscreteGraph
+
+#: The paper's second example has no sub-MLPs.
+NO_SUBMLPS = "minimum_prev2"
+#: An output this small, relative to the largest of the stream, is negligible.
+NEGLIGIBLE = 1e-3
+
+
+def tasks(suite: str) -> tuple[str, ...]:
+    return tuple(row["task"] for row in paper_numbers.read("architectures"))
+
+
+def jobs(options: Options) -> list[Job]:
+    theirs, made = paper_numbers.by_task("architectures"), []
+    for name in options.chosen(tasks("paper")):
+        sizes = {size: int(theirs[name][size]) for size in ("layers", "heads", "submlps")}
+        made += _jobs_of(name, sizes, options)
+        if name == NO_SUBMLPS:
+            made += _jobs_of(name, {**sizes, "submlps": 0}, options)
+    return made
+
+
+def _jobs_of(task: str, sizes: dict[str, int], options: Options) -> list[Job]:
+    label = {"task": task, "architecture": "L{layers}H{heads}M{submlps}".format(**sizes)}
+    if options.recipe == "fast":  # there `heads` would be location heads, which match by their nature
+        sizes = {"layers": sizes["layers"], "pointer": sizes["heads"], "submlps": sizes["submlps"]}
+    return [
+        Job(
+            f"{task}-{label['architecture']}-seed{seed}",
+            f"{__name__}:analysed",
+            {"task": task, "settings": options.settings(seed=seed, **sizes), "label": label},
+        )
+        for seed in options.seeds
+    ]
+
+
+def analysed(arguments: dict[str, Any], folder: Path) -> Row:
+    """A run, and its unmatched heads before and after pruning."""
+    from weights2code import pipeline
+    from weights2code.graph.from_model import graph_of
+    from weights2code.run_folder import MODEL, open_existing
+    from weights2code.source import problem_of
+    from weights2code.training.search import Trained
+
+    row = study(arguments, folder)
+    with open_existing(folder / RUN) as run:
+        problem = problem_of(run.source, run.settings)
+        trained = Trained.load(run.file(MODEL))
+    graphs = (
+        graph_of(trained.model, member, trained.layout, problem)
+        for member in range(min(len(trained.losses), pipeline.MEMBERS_TRIED))
+    )
+    looked = [_heads(graph, problem) for graph in graphs]
+    # as the extraction does: the best member whose live heads all match; else the best
+    passed = next((i for i, (_, found) in enumerate(looked) if not _any_lives(found)), None)
+    number, found = looked[passed or 0]
+    over = len(looked) if passed is None else passed
+    return row | {"heads_in_all": number, "unmatched": found, "members_passed_over": over}
+
+
+def _heads(graph: DiscreteGraph, problem: Problem) -> tuple[int, list[Row]]:
+    """The number of heads of a graph, and those that match nothing."""
+    from weights2code import pipeline
+    from weights2code.explain.explanation import unmatched_heads
+    from weights2code.graph import RouterNode
+
+    pruned = pipeline.prune(graph, problem)
+    live = {pruned.nodes[index].name for index in pruned.live()}
+    found: list[Row] = [
+        {
+            "head": head.name,
+            "nearest": head.best,
+            "agreement": head.agreement,
+            "magnitude": head.magnitude,
+            "readers": list(head.readers),
+            "head_weight": head.head_weight,
+            "reached": head.live,
+            "live_after_pruning": head.name in live,
+            "fate": fate(head.magnitude, head.live, head.name in live),
+        }
+        for head in unmatched_heads(graph, problem.validation)
+    ]
+    return sum(isinstance(node, RouterNode) for node in graph.nodes), found
+
+
+def fate(magnitude: float, reached: bool, kept: bool) -> str:
+    """What becomes of an unmatched head."""
+    if not reached:
+        return "orphan: nobody reads it"
+    if kept:
+        return "live: the output needs it"
+    return "negligible" if magnitude < NEGLIGIBLE else "redundant: dropped without loss"
+
+
+def table(rows: Sequence[Row]) -> Table:
+    lines = []
+    for (task, architecture), found in grouped(rows, "task", "architecture").items():
+        known = [row for row in found if row["status"] == DONE]
+        heads = [head for row in known for head in row["unmatched"]]
+        fates = Counter(head["fate"].partition(":")[0] for head in heads)
+        cells = {
+            "task": task,
+            "architecture": architecture,
+            "heads": sum(row["heads_in_all"] for row in known),
+            "unmatched": len(heads),
+            **{name: fates[name] for name in ("orphan", "negligible", "redundant", "live")},
+            "over": sum(row["members_passed_over"] for row in known),
+            "fits": share([{"fits": row.get("fitted")} for row in found], "fits"),
+            "solved": share(found, "solved"),
+            "nearest": ", ".join(
+                f"{head['head']}: {head['nearest']} {head['agreement']:.2f}" for head in heads[:2]
+            ),
+        }
+        why = "a live head matches no hypothesis" if any(_lives(row) for row in known) else ""
+        lines.append(Line(cells, "worse" if why else "equal", why))
+    columns = {
+        "task": "task",
+        "architecture": "architecture",
+        "heads": "heads",
+        "unmatched": "unmatched",
+        "orphan": "orphan",
+        "negligible": "negligible",
+        "redundant": "redundant",
+        "live": "live",
+        "over": "members passed over",
+        "fits": "models that fit",
+        "solved": "solved",
+        "nearest": "examples: nearest hypothesis, agreement",
+    }
+    return Table(columns, lines, (
+        "The best member of each run whose live heads all match, else the best; *members passed over* were "
+        "better but have a live head that matches nothing. Heads are summed over the seeds. *Orphan*: nothing reads it; *negligible* and "
+        "*redundant*: read before pruning, dropped without loss; *live*: still needed after pruning, which "
+        "contradicts the paper's finding for that model.",
+    ))  # fmt: skip
+
+
+def _lives(row: Row) -> bool:
+    return _any_lives(row["unmatched"])
+
+
+def _any_lives(heads: Sequence[Row]) -> bool:
+    return any(head["live_after_pruning"] for head in heads)
+
+
+EXPERIMENT = Experiment(
+    "unmatched_heads", "Unmatched heads: which there are, and what depends on them", tasks, jobs, table
+)
