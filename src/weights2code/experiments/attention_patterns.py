@@ -154,9 +154,9 @@ def figure(rows: Sequence[Row]) -> Drawing | None:
     for (task,), found in grouped([row for row in rows if row["status"] == DONE], "task").items():
         heads = next((row["patterns"] for row in found if row["patterns"]), [])
         for head in heads:
-            maps.append((f"{task}: {head['hypothesis']}", np.array(head["weights"])))
-            ideal = head["ideal"] if head["ideal"] is not None else np.zeros_like(head["weights"])
-            maps.append(("its ideal" if head["ideal"] is not None else "no ideal", np.array(ideal)))
+            maps.append((task, str(head["hypothesis"]), np.array(head["weights"])))
+            if head["ideal"] is not None:
+                maps.append(("ideal", str(head["hypothesis"]), np.array(head["ideal"])))
     return heat_maps("attention_patterns", "Attention patterns beside their ideals", maps) if maps else None
 
 

@@ -43,26 +43,33 @@ def curves_chart(
     return Drawing(name, width, TOP + HEIGHT + 44, "".join(parts), title, ", ".join(labels))
 
 
-def heat_maps(name: str, title: str, maps: Sequence[tuple[str, np.ndarray]], columns: int = 2) -> Drawing:
-    """Matrices (T, T) of weights between 0 and 1: a row a query position, a column a key position."""
-    cell, gap, left, top = 14.0, 70.0, 34.0, 46.0
-    side = max((len(matrix) for _, matrix in maps), default=1) * cell
+def heat_maps(
+    name: str, title: str, maps: Sequence[tuple[str, str, np.ndarray]], columns: int = 2
+) -> Drawing:
+    """Matrices (T, T) of weights: a row a query position t, a column a key position s.
+
+    Parameters
+    ----------
+    maps : (heading, words below it, weights); the darkest cell of each map is its largest weight.
+    """
+    cell, gap, left, top = 14.0, 84.0, 34.0, 64.0
+    side = max((len(matrix) for *_, matrix in maps), default=1) * cell
     parts = []
-    for index, (heading, matrix) in enumerate(maps):
+    for index, (heading, words, matrix) in enumerate(maps):
         x, y = left + (index % columns) * (side + gap), top + (index // columns) * (side + gap)
         size = len(matrix) * cell
         parts += [
-            text(x, y - 24, heading, "panel-title"),
+            text(x, y - 40, heading, "panel-title"),
+            text(x, y - 24, words, "tick"),
             well(x, y, size, size),
-            heat(matrix, x, y, (cell, cell), 0.0, 1.0),
+            heat(matrix, x, y, (cell, cell), 0.0, max(float(matrix.max()), 1e-9)),
         ]
         for t in range(0, len(matrix), 3):
             middle = (t + 0.5) * cell
             parts.append(text(x + middle, y - 6, str(t), "tick middle"))
             parts.append(text(x - 6, y + middle + 3.5, str(t), "tick end"))
-    rows = -(-len(maps) // columns)
-    words = "; ".join(heading for heading, _ in maps)
-    across = min(columns, max(len(maps), 1))
-    return Drawing(
-        name, left + across * (side + gap), top + rows * (side + gap) - 20, "".join(parts), title, words
-    )
+    rows, across = -(-len(maps) // columns), min(columns, max(len(maps), 1))
+    spoken = "; ".join(f"{heading}: {words}" for heading, words, _ in maps)
+    width, height = left + across * (side + gap) - gap + 60, top + rows * (side + gap) - gap + 24
+    parts.append(text(left, height - 6, "rows: at position t; columns: read from position s", "tick"))
+    return Drawing(name, width, height, "".join(parts), title, spoken)

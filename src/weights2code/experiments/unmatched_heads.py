@@ -151,9 +151,9 @@ def table(rows: Sequence[Row]) -> Table:
     }
     return Table(columns, lines, (
         "The best member of each run whose live heads all match, else the best; *members passed over* were "
-        "better but have a live head that matches nothing. Heads are summed over the seeds. *Orphan*: nothing reads it; *negligible* and "
-        "*redundant*: read before pruning, dropped without loss; *live*: still needed after pruning, which "
-        "contradicts the paper's finding for that model.",
+        "better but have a live head that matches nothing. Heads are summed over the seeds. *Orphan*: "
+        "nothing reads it; *negligible* and *redundant*: read before pruning, dropped without loss; *live*: "
+        "still needed after pruning, which contradicts the paper's finding for that model.",
     ))  # fmt: skip
 
 
