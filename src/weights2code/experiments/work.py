@@ -54,7 +54,8 @@ def run_task(arguments: dict[str, Any], folder: Path) -> Row:
         "seed": settings.seed,
         "seconds": round(seconds, 3),
         "training_seconds": None if training is None else round(training, 3),
-        "extraction_seconds": None if training is None else round(seconds - training, 3),
+        # of a run that was continued, training counts earlier parts and the total does not
+        "extraction_seconds": None if training is None or resumed else round(seconds - training, 3),
         "resumed": resumed,
         "exit": outcome.exit_code,
         "verdict": "-",
