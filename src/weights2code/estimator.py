@@ -80,6 +80,7 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
     program_ : the program; prints as its source, `program_.run(x)` runs it on one sequence.
     certificate_ : verdict, error and what they rest on.
     graph_ : the discrete graph that the program was extracted from.
+    explained_ : what each node of the graph does, where that was found out.
     equations_ : the lines of the formula.
     attempts_ : what was tried, and why it was not enough.
     n_features_in_ : number of input columns.
@@ -161,6 +162,7 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         self.program_ = SourceText(outcome.extraction.program)
         self.certificate_ = outcome.extraction.certificate
         self.graph_ = outcome.extraction.graph
+        self.explained_ = outcome.extraction.explained
         self.equations_ = tuple(outcome.extraction.program.formula().splitlines())
         self.attempts_ = outcome.attempts
         return self
@@ -219,18 +221,18 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         return self.given_
 
     def _repr_html_(self) -> str:
-        """Formula, verdict and source, for notebooks."""
+        """Formula, verdict, graph and source, for notebooks."""
         if not hasattr(self, "program_"):
             return f"<pre>{html.escape(repr(self))}</pre>"
-        colour = {"failed": "#b3261e"}.get(self.certificate_.verdict, "#1b6e3c")
-        formula = "<br>".join(html.escape(line) for line in self.equations_)
-        return (
-            '<div style="border:1px solid #8886;border-radius:6px;padding:0.8em;max-width:60em">'
-            f'<div style="font:1.2em monospace">{formula}</div>'
-            f'<div style="margin:0.6em 0"><b style="color:{colour}">{self.certificate_.verdict}</b> '
-            f"{html.escape(self.certificate_.explain())}</div>"
-            f"<details><summary>program</summary><pre>{html.escape(str(self.program_))}</pre></details></div>"
-        )
+        from weights2code.report import fragment
+
+        explained = self.explained_
+        routers, operators = (explained.routers, explained.operators) if explained else (None, None)
+        return fragment(self.program_.program, self.certificate_, self.graph_, routers, operators)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """What notebooks ask for first; scikit-learn's own would show the parameters instead."""
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "program_")

@@ -46,8 +46,11 @@ def test_the_program_prints_as_source_and_as_mathematics(fitted: ProgramRegresso
 
 def test_notebooks_show_formula_and_verdict(fitted: ProgramRegressor):
     page = fitted._repr_html_()
+    assert "<math" in page
     assert "y[t] = x[t] + y[t-1]" in page
-    assert "tested" in page
+    assert "Tested" in page
+    assert "data:image/svg+xml" in page
+    assert fitted._repr_mimebundle_()["text/html"] == page
     assert "<pre>ProgramRegressor" in ProgramRegressor()._repr_html_()
 
 

@@ -85,8 +85,8 @@ def fragment(
     routers: dict[int, RouterMatch] | None = None,
     operators: dict[int, OperatorFit] | None = None,
 ) -> str:
-    """HTML for a notebook cell: formula, verdict, and the graph; no scripts, its own light colours."""
-    colour, meaning = VERDICTS[certificate.verdict]
+    """HTML for a notebook cell: formula, verdict, graph and source; no scripts, its own light colours."""
+    colour, _ = VERDICTS[certificate.verdict]
     colours = light_colours()
     picture = ""
     if graph is not None:
@@ -100,11 +100,13 @@ def fragment(
         f"background:{colours['paper']};color:{colours['ink']};border:1px solid {colours['rule']};"
         "padding:12px 16px;border-radius:4px;max-width:100%;overflow-x:auto"
     )
-    verdict = f'<strong style="color:{colours[colour]}">{certificate.verdict.capitalize()}</strong>'
+    claim, _, basis = certificate.explain().partition(": ")
+    verdict = f'<strong style="color:{colours[colour]}">{escape(claim)}</strong>: {escape(basis)}'
+    source = f'<pre style="background:none;color:inherit;margin:6px 0 0">{escape(program.source())}</pre>'
     return (
         f'<div style="{frame}"><div style="font-size:1.35em">{rule(program.recurrence)}</div>'
-        f'<p style="margin:10px 0 0">{verdict}: {escape(meaning)}. {escape(certificate.explain())}</p>'
-        f"{picture}</div>"
+        f'<p style="margin:10px 0 0">{verdict}</p>{picture}<details style="margin-top:8px">'
+        f'<summary style="cursor:pointer">Program</summary>{source}</details></div>'
     )
 
 
