@@ -3,8 +3,8 @@
     python docs/make_results.py            writes docs/results/, docs/gallery/ and the block in README.md
     python docs/make_results.py --check    says what is out of date, and exits with 1 if anything is
 
-No number in those places is typed by hand: all come from the JSON files under benchmarks/*/results/, and a
-suite that was not measured yet says so, with the command that measures it.
+No number in those places is typed by hand: all come from the JSON files under benchmarks/, and what was
+not measured yet says so, with the command that measures it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import benchmark_pages as other
+import experiment_pages as experiments
 import result_pages as pages
 from suite_results import Suite
+from weights2code.experiments.registry import NAMES
 
 ROOT = Path(__file__).resolve().parent.parent
 BEGIN = "<!-- results: written by docs/make_results.py -->"
@@ -45,12 +47,30 @@ def measured() -> pages.Measured:
     )
 
 
+def reproduced(root: Path = ROOT) -> experiments.Experiments:
+    """The records of `w2c experiment` that are there, and their figures."""
+    places = {
+        (name, recipe): root / "benchmarks" / experiments.folder(name, recipe)
+        for name in NAMES
+        for recipe in experiments.RECIPES
+    }
+    files = {
+        key: (place / "experiment.json", place / "figure.svg")
+        for key, place in places.items()
+        if (place / "experiment.json").exists()
+    }
+    return experiments.Experiments(
+        {key: json.loads(record.read_text(encoding="utf-8")) for key, (record, _) in files.items()},
+        {key: figure.read_text(encoding="utf-8") for key, (_, figure) in files.items() if figure.exists()},
+    )
+
+
 def texts(root: Path = ROOT) -> dict[str, str]:
     """Every generated file, by its path from the root."""
-    found = measured()
+    found, repeated = measured(), reproduced()
     solved = pages.gallery_entries(found.suites.values())
     made = {
-        "docs/results/index.md": pages.index(found),
+        "docs/results/index.md": pages.index(found, repeated),
         "docs/results/mips.md": pages.mips(found.suites["mips"]),
         "docs/results/paper.md": pages.paper(found.suites["paper"]),
         "docs/results/failures.md": pages.failures(found.suites, found.own),
@@ -60,9 +80,10 @@ def texts(root: Path = ROOT) -> dict[str, str]:
         "docs/results/speed.md": other.speed(found.speed),
         "docs/gallery/index.md": pages.gallery(solved),
     }
+    made |= {f"docs/results/{name}": text for name, text in experiments.all_pages(repeated).items()}
     made |= {f"docs/gallery/{entry.name}.py": entry.source for entry in solved if entry.source}
     readme = (root / "README.md").read_text(encoding="utf-8")
-    made["README.md"] = filled(readme, pages.summary_table(found, "docs/results/"))
+    made["README.md"] = filled(readme, pages.summary_table(found, repeated, "docs/results/"))
     return made
 
 

@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmark_pages import Row, fastest, operon_counts, own_counts, symbolic_groups
+from experiment_pages import Experiments, file_name
+from experiment_pages import counts as counts_of
 from page_text import code, page, table, unmeasured, yes
 from suite_results import Suite, TaskResult
 from weights2code import tasks
 from weights2code.experiments.limits import LIMITS, Failure, failure, formula, nearest
+from weights2code.experiments.registry import NAMES
 
 DATA = Path(__file__).parent / "data"
 SWEEP = (
@@ -227,9 +230,12 @@ class Measured:
     speed: tuple[Row | None, ...]
 
 
-def summary_table(found: Measured, folder: str) -> str:
+def summary_table(found: Measured, repeated: Experiments, folder: str) -> str:
     """What was measured, a line each; also the block in the README."""
     rows = [_suite_line(suite, folder) for suite in found.suites.values()]
+    if repeated.records:
+        link = f"[the paper's experiments]({folder}compared_with_the_paper.md)"
+        rows.append((link, f"rows of its tables: {counts_of(repeated.standing)}", "the paper's own numbers"))
     for word, hard in (("simple", False), ("harder", True)):
         chosen = [row for row in found.own or () if row["hard"] == hard]
         if chosen:
@@ -269,13 +275,14 @@ def _suite_line(suite: Suite, folder: str) -> tuple[str, str, str]:
     return f"[the paper's 29 tasks]({folder}paper.md)", text, beside
 
 
-def index(found: Measured) -> str:
-    names = ("mips", "paper", "failures", "random_programs", "own_data", "symbolic_regression", "speed")
+def index(found: Measured, repeated: Experiments) -> str:
+    names = ["mips", "paper", "compared_with_the_paper", *(file_name(name) for name in NAMES)]
+    names += ["failures", "random_programs", "own_data", "symbolic_regression", "speed"]
     tree = "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(names) + "\n```"
     return page(
         "Results",
         "Every number on these pages was written by `docs/make_results.py` from the JSON files that the "
-        "benchmarks leave under `benchmarks/*/results/`; a test compares them.",
-        summary_table(found, ""),
+        "benchmarks and `w2c experiment` leave under `benchmarks/`; a test compares them.",
+        summary_table(found, repeated, ""),
         tree,
     )

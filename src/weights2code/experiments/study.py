@@ -53,7 +53,6 @@ def measured(folder: Path) -> Row:
             "submlps": sizes.submlps,
             "layout": trained.layout.name,
             "fitted": trained.fitted,
-            "training_seconds": trained.seconds,
         }
         found = model_score(graph_of(trained.model, 0, trained.layout, problem), problem)
         row["trained_mse"] = None if found.rmse is None else found.rmse**2

@@ -1,0 +1,179 @@
+"""The pages of the paper's experiments, and the page that says where we are better, equal or worse."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from page_text import page, table, unmeasured
+from weights2code.experiments import registry
+from weights2code.experiments.experiment import Line, Table
+from weights2code.experiments.reproduce import markdown_table
+
+RECIPES = ("fast", "paper")
+WORDS = {"fast": "The fast recipe", "paper": "The paper's recipe"}
+STANDINGS = ("better", "equal", "mixed", "worse")
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Experiments:
+    """What `w2c experiment` left, by name and recipe; and its figures, as text."""
+
+    records: Mapping[tuple[str, str], Record]
+    figures: Mapping[tuple[str, str], str]
+
+    def of(self, name: str) -> list[tuple[str, Record]]:
+        return [(recipe, self.records[name, recipe]) for recipe in RECIPES if (name, recipe) in self.records]
+
+    @property
+    def standing(self) -> Counter[str]:
+        """Rows of all tables made with the fast recipe, by how they stand beside the paper's."""
+        total: Counter[str] = Counter()
+        for (_, recipe), record in self.records.items():
+            if recipe == "fast":
+                total.update(record["standing"])
+        return total
+
+
+def folder(name: str, recipe: str) -> str:
+    """Where the record of an experiment lies, under benchmarks/."""
+    return f"experiments/{name}" + ("" if recipe == "fast" else f"_{recipe}")
+
+
+def file_name(name: str) -> str:
+    return f"experiment_{name}"
+
+
+def command(name: str, recipe: str = "fast") -> str:
+    own = f" --recipe {recipe} --device cuda --jobs 1" if recipe != "fast" else ""
+    return f"w2c experiment {name}{own} --out benchmarks/{folder(name, recipe)}"
+
+
+def all_pages(found: Experiments) -> dict[str, str]:
+    """Every page and figure, by its name in docs/results/."""
+    made = {f"{file_name(name)}.md": experiment_page(name, found) for name in registry.NAMES}
+    made["compared_with_the_paper.md"] = compared(found)
+    for (name, recipe), text in found.figures.items():
+        made[f"{file_name(name)}_{recipe}.svg"] = text
+    return made
+
+
+def title_of(name: str) -> str:
+    text = registry.get(name).reproduces
+    return text[0].upper() + text[1:]
+
+
+def experiment_page(name: str, found: Experiments) -> str:
+    measured = found.of(name)
+    if not measured:
+        return page(title_of(name), unmeasured(command(name)))
+    parts = []
+    for recipe, record in measured:
+        parts.append(f"## {WORDS[recipe]}")
+        if record["standing"]:
+            parts.append(f"Rows beside the paper's: {counts(record['standing'])}.")
+        parts.append(markdown_table(table_of(record)))
+        parts += record["table"]["notes"]
+        if (name, recipe) in found.figures:
+            parts.append(f"![{title_of(name)}]({file_name(name)}_{recipe}.svg)")
+        if record["failed"]:
+            parts.append(f"Runs that ended in an error: {', '.join(record['failed'])}.")
+        parts.append(made_by(record))
+    return page(title_of(name), *parts)
+
+
+def table_of(record: Record) -> Table:
+    data = record["table"]
+    lines = [Line(line["cells"], line["standing"], line["why"]) for line in data["lines"]]
+    return Table(data["columns"], lines, data["notes"])
+
+
+def counts(standing: Mapping[str, int]) -> str:
+    return ", ".join(f"{standing[word]} {word}" for word in STANDINGS if standing.get(word))
+
+
+def place(record: Record) -> str:
+    machine = record["machine"]
+    text = f"{machine['processor']} with {machine['cores']} cores"
+    return text + (f" and {machine['accelerator']}" if "accelerator" in machine else "")
+
+
+def made_by(record: Record) -> str:
+    seeds = ", ".join(map(str, record["options"]["seeds"]))
+    return (
+        f"Made by `{record['command']}` (seeds {seeds}), commit {record['commit'] or 'unknown'}, on "
+        f"{place(record)}, Python {record['machine']['python']}, {record['date']}, in "
+        f"{record['wall_seconds'] / 60:.1f} minutes."
+    )
+
+
+# -- beside the paper ---------------------------------------------------------------------------------------
+
+
+def compared(found: Experiments) -> str:
+    """Where we are better, equal or worse than the paper; every word from the records."""
+    title = "Compared with the paper"
+    missing = [name for name in registry.NAMES if not found.of(name)]
+    rows, details = [], []
+    for name in registry.NAMES:
+        for recipe, record in found.of(name):
+            standing = record["standing"]
+            link = f"[{name}]({file_name(name)}.md)"
+            rows.append((link, recipe, *(standing.get(word, 0) for word in STANDINGS)))
+            details += behind(name, recipe, record)
+    if not rows:
+        return page(title, unmeasured(command("table1")))
+    return page(
+        title,
+        "Every table of the paper, row by row. *Better*: at least one of the row's measures is better and "
+        "none is worse; *mixed*: some are better and some worse; errors below 1e-6 on both sides are equal. "
+        "The measures are accuracy and RMSE (Table 1), MSE (architectures, annealing), success rate, lines "
+        "of the listing and RMSE (robustness), lines and RMSE (pruning, l1), RMSE (arity, attention), and "
+        "whether the same is found (interventions, unmatched heads). Dynamics is a figure without numbers, "
+        "and baselines are ours.",
+        table(("experiment", "recipe", *STANDINGS), rows),
+        "## Where we are worse, or mixed",
+        "\n\n".join(details) if details else "Nowhere, in what was measured.",
+        cost(found),
+        f"Not measured yet: {', '.join(missing)}." if missing else "",
+    )
+
+
+def behind(name: str, recipe: str, record: Record) -> list[str]:
+    """The rows of one experiment that are not at least equal, with both numbers and the reason."""
+    whole = table_of(record)
+    lines = [line for line in whole.lines if line.standing in ("worse", "mixed")]
+    if not lines:
+        return []
+    shown = {key: text for key, text in whole.columns.items() if key not in ("formula", "nearest")}
+    marked = [Line({**line.cells, "why": line.why or None}, line.standing) for line in lines]
+    part = Table({**shown, "why": "why"}, marked)
+    return [f"### [{name}]({file_name(name)}.md), {WORDS[recipe].lower()}", markdown_table(part)]
+
+
+def cost(found: Experiments) -> str:
+    """Seconds to a program on each task: the paper's recipe against the fast one."""
+    both = dict(found.of("table1"))
+    if set(both) != set(RECIPES):
+        return ""
+    seconds = {
+        recipe: {line["cells"]["task"]: line["cells"]["seconds"] for line in record["table"]["lines"]}
+        for recipe, record in both.items()
+    }
+    rows = [
+        (task, f"{fast:.1f}", f"{slow:.1f}", f"{slow / fast:.0f}")
+        for task, fast in seconds["fast"].items()
+        if fast and (slow := seconds["paper"].get(task))
+    ]
+    if both["fast"]["machine"] == both["paper"]["machine"]:
+        where = f"Both on {place(both['fast'])}."
+    else:
+        where = (
+            f"Fast on {place(both['fast'])}, the paper's recipe on {place(both['paper'])}: not one machine."
+        )
+    head = ("task", "fast, seconds a seed", "paper's recipe, seconds for all seeds", "ratio")
+    return f"## Time to a program\n\n{where}\n\n{table(head, rows)}"
