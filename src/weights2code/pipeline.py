@@ -57,6 +57,8 @@ PROOF_SECONDS = 5.0
 EXPLANATION_SECONDS = 1.5
 #: Searches for one rule: the first, and one more for each that a counterexample refutes.
 ROUNDS = 2
+#: Training sequences whose beginnings are put before a refuting sequence.
+BEGINNINGS = 24
 #: Whole-number outputs must be whole to this digit.
 LAST_DIGIT = 1e-3
 #: Recurrences with more nodes than this are written as they are: nobody will read them anyway.
@@ -306,7 +308,11 @@ def extract_graph(
 
 
 def with_counterexample(problem: Problem, certificate: Certificate) -> Problem:
-    """The refuting sequence joins the training sequences: the next rule must get it right too."""
+    """The refuting sequence joins the training sequences: the next rule must get it right too.
+
+    Rules are regressed where every lag lies inside the sequence, so the refuting inputs also come after the
+    beginnings of some training sequences.
+    """
     if problem.reference is None or certificate.counterexample is None:
         return problem
     training = problem.training
@@ -314,12 +320,13 @@ def with_counterexample(problem: Problem, certificate: Certificate) -> Problem:
     found = np.array(certificate.counterexample, dtype=float).reshape(-1, columns)
     if len(found) > length:
         return problem  # it shows only beyond the training length
-    x = np.zeros((1, length, columns))
+    x = np.concatenate([np.zeros((1, length, columns)), training.x[:BEGINNINGS]])
     x[0, : len(found)] = found
+    x[1:, length - len(found) :] = found
     grown = Sequences(
         np.concatenate([training.x, x]),
         np.concatenate([training.y, problem.reference.run(x)]),
-        np.append(training.lengths, len(found)),
+        np.concatenate([training.lengths, [len(found)], np.full(len(x) - 1, length)]),
     )
     return replace(problem, training=grown)
 

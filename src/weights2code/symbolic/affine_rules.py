@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weights2code.language import Expr, Number
+from weights2code.language import Const, Expr, Number
 from weights2code.symbolic.forms import weighted_sum
 from weights2code.symbolic.problem import Problem
 from weights2code.symbolic.snapping import simplest, snap_linear
@@ -53,8 +53,11 @@ def affine_rules(problem: Problem, X: np.ndarray, y: np.ndarray) -> list[Rule]:
         # where two settle alike, the constant is the simpler one
         best = int(np.argmax(settled + 0.5 * flat))
         if settled[best] < least and settled[best] < open_rows.sum():
-            return []
-        if settled[best] == 0:
+            # a few rows that lie on a boundary, where two signs cancel, may have a value of their own
+            if open_rows.sum() <= least and np.ptp(y[open_rows]) <= allowed:
+                value = simplest(float(y[open_rows][0]), problem.accuracy)
+                holds_there = np.abs(float(value) - y) <= allowed
+                return [*found, Rule((*[0] * X.shape[1], value), Const(value), holds_there)]
             return []
         rule = _written(problem, X, y, slopes[best], holds[best], allowed)
         if rule is None:

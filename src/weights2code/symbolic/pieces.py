@@ -40,7 +40,8 @@ def piece_stage(problem: Problem, collector: Collector) -> None:
     if len(problem.variables) > MOST_VARIABLES or len(problem.ys) < 4 * (len(problem.variables) + SPARE_ROWS):
         return
     # All rows, not the few that are searched on: a threshold is as sharp as the gap that it lies in.
-    kept = slice(None, None, 1 + len(problem.y) // MOST_ROWS)
+    # Those searched on are among them: they hold what earlier formulas got wrong.
+    kept = np.union1d(np.arange(0, len(problem.y), 1 + len(problem.y) // MOST_ROWS), problem.rows)
     X, y = problem.X[kept], problem.y[kept]
     for direction, values in directions(problem.variables, X):
         if problem.expired():

@@ -45,6 +45,7 @@ def region_stage(
         return
     rng = np.random.default_rng(4)
     sample = rng.permutation(len(problem.y))[:SAMPLE]
+    sample = np.union1d(sample, problem.rows[:SAMPLE])
     for _ in range(ROUNDS):
         if problem.expired():
             return
