@@ -165,7 +165,7 @@ def cost(found: Experiments) -> str:
         for recipe, record in both.items()
     }
     rows = [
-        (task, f"{fast:.1f}", f"{slow:.1f}", f"{slow / fast:.0f}")
+        (task, f"{fast:.1f}", f"{slow:.1f}", f"{slow / fast:.3g}")
         for task, fast in seconds["fast"].items()
         if fast and (slow := seconds["paper"].get(task))
     ]

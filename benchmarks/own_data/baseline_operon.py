@@ -14,6 +14,7 @@ import argparse
 import csv
 import json
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ import numpy as np
 from cases import CASES, Case
 from make import write
 from run import GROUPS, NOISY, RESULTS, group_of
+from weights2code.experiments.lagged import Formula, lagged, operon, run_free
 
 LAGS = (3, 8)
 LEAST_SECONDS = 8.0
@@ -37,37 +39,14 @@ def table(case: Case, path: Path, lags: int) -> tuple[np.ndarray, np.ndarray]:
     for group in groups.values():
         x = np.array([[float(row[name]) for name in case.inputs] for row in group])
         y = np.array([[float(row[name]) for name in case.targets] for row in group])
-        features += [lagged(x, y, t, lags) for t in range(len(x))]
+        features.append(lagged(x[None], y[None], lags)[0])
         targets.append(y)
-    return np.array(features), np.concatenate(targets)
+    return np.concatenate(features), np.concatenate(targets)
 
 
-def lagged(x: np.ndarray, y: np.ndarray, t: int, lags: int) -> np.ndarray:
-    """Inputs at t, t-1, ..., and outputs at t-1, ...; 0 before the start."""
-    parts = [x[t - lag] if t >= lag else np.zeros(x.shape[1]) for lag in range(lags + 1)]
-    parts += [y[t - lag] if t >= lag else np.zeros(y.shape[1]) for lag in range(1, lags + 1)]
-    return np.concatenate(parts)
-
-
-def regress(X: np.ndarray, y: np.ndarray, seconds: float, seed: int = 0) -> Any:
-    """Operon's best formula for one target, as a predictor."""
-    from pyoperon.sklearn import SymbolicRegressor
-
-    model = SymbolicRegressor(
-        allowed_symbols="add,sub,mul,div,constant,variable,fmin,fmax,abs,floor,square",
-        population_size=1000,
-        pool_size=1000,
-        generations=1_000_000,
-        max_evaluations=100_000_000,
-        max_time=int(np.ceil(seconds)),
-        max_length=30,
-        n_threads=1,
-        random_state=seed,
-    )
-    return model.fit(X, y)
-
-
-def right_at_four_times(case: Case, models: list[Any], lags: int, whole: np.ndarray, seed: int = 1) -> bool:
+def right_at_four_times(
+    case: Case, models: Sequence[Formula], lags: int, whole: np.ndarray, seed: int = 1
+) -> bool:
     """Free-running on fresh inputs, batched over sequences, as in `run.py`."""
     rng = np.random.default_rng([seed, *case.name.encode()])
     count, length = 50, 4 * case.length
@@ -77,12 +56,7 @@ def right_at_four_times(case: Case, models: list[Any], lags: int, whole: np.ndar
         xs.append(x)
         ys.append(case.machine(x))
     x, y = np.stack(xs), np.stack(ys)
-    out = np.zeros_like(y)
-    for t in range(length):
-        rows = np.stack([lagged(x[i], out[i], t, lags) for i in range(count)])
-        for output, model in enumerate(models):
-            answer = np.nan_to_num(np.asarray(model.predict(rows), float).ravel(), nan=1e30)
-            out[:, t, output] = np.round(answer) if whole[output] else answer
+    out = run_free(models, x, lags, whole)
     spread = max(float(np.std(y)), 1e-9)
     if case.noise:
         return float(np.sqrt(np.mean((out - y) ** 2))) <= NOISY * spread
@@ -103,9 +77,9 @@ def judge(case: Case, seconds: float) -> dict[str, Any]:
             X, Y = table(case, path, lags)
             whole = np.all(np.round(Y) == Y, axis=0)
             share = seconds / Y.shape[1]
-            models = [regress(X, Y[:, i], share) for i in range(Y.shape[1])]
+            models = [operon(X, Y[:, i], share) for i in range(Y.shape[1])]
             row[f"lags_{lags}"] = right_at_four_times(case, models, lags, whole)
-            row[f"formula_{lags}"] = [str(model.get_model_string(model.model_, 4)) for model in models]
+            row[f"formula_{lags}"] = [model.text for model in models]
     return row
 
 

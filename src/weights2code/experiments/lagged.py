@@ -148,8 +148,12 @@ def native(X: np.ndarray, y: np.ndarray, features: tuple[Var, ...], seconds: flo
     return NativeFormula(pick(front).expr, features)
 
 
-def run_free(formulas: Sequence[Formula], x: np.ndarray, lags: int, whole: bool) -> np.ndarray:
-    """Outputs (n, T, outputs): every step sees the inputs and its own earlier outputs."""
+def run_free(formulas: Sequence[Formula], x: np.ndarray, lags: int, whole: bool | np.ndarray) -> np.ndarray:
+    """Outputs (n, T, outputs): every step sees the inputs and its own earlier outputs.
+
+    `whole` says, for all outputs or for each, whether they are rounded at every step.
+    """
+    rounded = np.broadcast_to(whole, (len(formulas),))
     out = np.zeros((*x.shape[:2], len(formulas)))
     for t in range(x.shape[1]):
         rows = lagged(x, out, lags, t)
@@ -157,5 +161,5 @@ def run_free(formulas: Sequence[Formula], x: np.ndarray, lags: int, whole: bool)
             for output, formula in enumerate(formulas):
                 answer = np.nan_to_num(formula.predict(rows), nan=1e30, posinf=1e30, neginf=-1e30)
                 answer = np.clip(answer, -1e30, 1e30)
-                out[:, t, output] = np.round(answer) if whole else answer
+                out[:, t, output] = np.round(answer) if rounded[output] else answer
     return out

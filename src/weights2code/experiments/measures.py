@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 #: Fresh sequences that programs are judged on, and those that a listing runs on, one by one.
 FRESH = 1000
 LISTED = 100
+#: Seconds for the regressions of a listing that nothing certifies.
+UNCERTIFIED_SECONDS = 4.0
 #: Their seed is the run's and this.
 APART = 77_777
 
@@ -150,6 +152,17 @@ def listing_as_it_is(graph: DiscreteGraph, problem: Problem, seed: int, seconds:
         return listing_of(explained_as_it_is(graph, problem, seconds), problem, seed)
     except NotExtracted:
         return None
+
+
+def uncertified(graph: DiscreteGraph, problem: Problem, seed: int) -> Row:
+    """The numbers of the listing where no program could be certified: what the paper would report."""
+    from weights2code import pipeline
+
+    try:
+        found = listing_as_it_is(pipeline.prune(graph, problem), problem, seed, UNCERTIFIED_SECONDS)
+    except (ValueError, ArithmeticError):  # a model that diverged has nothing to list
+        found = None
+    return found.row() if found else {}
 
 
 def smaller(problem: Problem, sequences: int) -> Problem:

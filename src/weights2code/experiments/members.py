@@ -112,7 +112,14 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
     """One member as a run of its own: pruned, explained, certified; its files lie in `member<index>`."""
     from weights2code import pipeline
     from weights2code.errors import NotExtracted
-    from weights2code.experiments.measures import heads_found, listing_of, model_score, program_score, smaller
+    from weights2code.experiments.measures import (
+        heads_found,
+        listing_of,
+        model_score,
+        program_score,
+        smaller,
+        uncertified,
+    )
     from weights2code.experiments.work import equals_reference
     from weights2code.graph.from_model import graph_of
     from weights2code.results import Outcome, leave
@@ -141,6 +148,7 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
         extraction = pipeline.with_explanation(extraction, problem)
     except NotExtracted as error:
         attempt = f"{trained.rung}, member {member} (hard loss {loss:.2g}): {error}"
+        row |= uncertified(whole, problem, settings.seed)
         seconds = round(time.perf_counter() - began, 3)
         return row | {"attempts": [attempt], "exit": 3, "extraction_seconds": seconds}
     outcome = Outcome(extraction, None, (), time.perf_counter() - began)

@@ -34,7 +34,13 @@ def study_job(key: str, task: str, settings: dict[str, Any], **label: Any) -> Jo
 
 def measured(folder: Path) -> Row:
     """The numbers of a run folder; the model's alone where there is no program."""
-    from weights2code.experiments.measures import heads_found, listing_of, model_score, program_score
+    from weights2code.experiments.measures import (
+        heads_found,
+        listing_of,
+        model_score,
+        program_score,
+        uncertified,
+    )
     from weights2code.explain.explanation import ExplainedGraph, match_routers
     from weights2code.explain.stored import formulas_from_dict
     from weights2code.graph.from_model import graph_of
@@ -54,10 +60,12 @@ def measured(folder: Path) -> Row:
             "layout": trained.layout.name,
             "fitted": trained.fitted,
         }
-        found = model_score(graph_of(trained.model, 0, trained.layout, problem), problem)
+        best = graph_of(trained.model, 0, trained.layout, problem)
+        found = model_score(best, problem)
         row["trained_mse"] = None if found.rmse is None else found.rmse**2
         if not run.has(CERTIFICATE):
-            return row | {"model_rmse": found.rmse, "model_accuracy": found.accuracy}
+            row |= {"model_rmse": found.rmse, "model_accuracy": found.accuracy}
+            return row | uncertified(best, problem, seed)
         extraction = read_extraction(run, problem)
         graph = extraction.graph
         model, program = model_score(graph, problem), program_score(extraction.program, problem, seed)

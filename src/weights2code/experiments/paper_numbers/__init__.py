@@ -14,8 +14,7 @@ Numbers = list[dict[str, str]]
 def read(name: str) -> Numbers:
     """The rows of one table: `table1`, `architectures`, `robustness` or `ablations`."""
     file = resources.files(__name__).joinpath(f"{name}.csv")
-    with file.open(encoding="utf-8", newline="") as lines:
-        return list(csv.DictReader(lines))
+    return list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
 
 
 def by_task(name: str) -> dict[str, dict[str, str]]:
