@@ -1,22 +1,22 @@
-"""Account statements: many short sequences, whole numbers, a fee that nobody mentioned.
+"""An account statement: whole numbers, and a fee that nobody mentioned.
 
-python examples/bank_balance.py
+    python examples/bank_balance.py
+
+The same on the command line:
+
+    w2c fit examples/data/bank.csv --inputs paid_in,paid_out --targets balance --order month
 """
 
 from pathlib import Path
 
-from weights2code import pipeline
-from weights2code.data import file_source
-from weights2code.settings import Settings
+import pandas
 
-STATEMENTS = Path(__file__).parent / "data" / "balance.csv"
+from weights2code import ProgramRegressor
 
-source = file_source(STATEMENTS, ["paid_in", "paid_out"], ["balance"], sequence="account", order="week")
-outcome = pipeline.run(source, Settings())
-assert outcome.program is not None
-assert outcome.certificate is not None
-print(outcome.program.formula())
-print(outcome.certificate.explain())
+statement = pandas.read_csv(Path(__file__).parent / "data" / "bank.csv")
+model = ProgramRegressor().fit(statement[["paid_in", "paid_out"]], statement["balance"])
+print(*model.equations_, sep="\n")
+print(model.certificate_.explain())
 
-weeks = [(100, 150), (0, 0), (0, 0), (200, 0), (0, 0)]
-print("balance:", outcome.program.run(weeks).astype(int).tolist())
+months = pandas.DataFrame({"paid_in": [100, 0, 0, 200, 0], "paid_out": [150, 0, 0, 0, 0]})
+print("balance:", model.predict(months).astype(int).tolist())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -10,43 +10,61 @@ import numpy as np
 DATA = Path(__file__).parent / "data"
 
 
-def write(name: str, columns: str, rows: Iterable[tuple]) -> None:
-    lines = [columns, *(",".join(str(cell) for cell in row) for row in rows)]
-    (DATA / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
 def thermostat(rng: np.random.Generator) -> Iterable[tuple]:
-    """A week of a heated room, a row every ten minutes: the heater goes on below 19, off above 21.5."""
-    room, heater = 18.0, 0
-    for step in range(1008):
-        outside = 6 + 5 * np.sin(2 * np.pi * step / 144) + rng.normal() * 0.5
-        room += 0.06 * (outside - room) + 1.6 * heater + rng.normal() * 0.6
-        shown = round(float(room), 1)
-        heater = 1 if shown < 19 else 0 if shown > 21.5 else heater
-        yield step * 10, shown, heater
+    """Below 19 degrees the heater goes on, from 22 on it goes off, in between it stays as it was; while the
+    window is open it is off. 200 days of 12 readings.
+    """
+    for day in range(200):
+        temperature, heater = int(rng.integers(16, 26)), 0
+        for minute in range(0, 240, 20):
+            window = int(rng.random() < 0.15)
+            if temperature < 19:
+                heater = 1
+            elif temperature >= 22:
+                heater = 0
+            if window:
+                heater = 0
+            yield day, minute, temperature, window, heater
+            temperature = int(np.clip(temperature + rng.integers(-3, 4), 15, 26))
 
 
-def balance(rng: np.random.Generator) -> Iterable[tuple]:
-    """Forty accounts over some weeks: whole euros, and a fee of 3 whenever the balance is below zero."""
-    for account in range(40):
-        total = 0
-        for week in range(int(rng.integers(10, 25))):
-            paid_in, paid_out = (int(v) for v in rng.integers(0, 200, 2))
-            total = total + paid_in - paid_out - (3 if total < 0 else 0)
-            yield f"A{account:02d}", week, paid_in, paid_out, total
+def bank(rng: np.random.Generator) -> Iterable[tuple]:
+    """Money in, money out, and a fee of 2 in every month that would end below zero. One long sequence."""
+    balance = 0
+    for month in range(1500):
+        paid_in = int(rng.integers(0, 40))
+        paid_out = int(rng.integers(0, 40)) if balance > 0 else int(rng.integers(0, 25))
+        balance = balance + paid_in - paid_out
+        if balance < 0:
+            balance -= 2
+        yield month, paid_in, paid_out, balance
 
 
-def drift(rng: np.random.Generator) -> Iterable[tuple]:
-    """A pressure sensor that reads 4 % high, creeps up by 0.05 an hour, and is now and then reset to zero."""
-    offset = 0.0
-    for hour in range(1500):
-        pressure, reset = round(float(rng.uniform(0, 10)), 2), int(rng.random() < 0.08)
-        offset = 0.0 if reset else offset + 0.05
-        yield hour, pressure, reset, round(offset + rng.normal() * 0.02, 3)
+def sensor(rng: np.random.Generator) -> Iterable[tuple]:
+    """A scale of 1.8, an offset that creeps up by 0.05 an hour since the last calibration, and noise."""
+    hours = 0
+    for _ in range(2000):
+        hours = 0 if rng.random() < 0.05 else hours + 1
+        temperature = round(float(rng.uniform(-10, 40)), 2)
+        reading = 1.8 * temperature + 0.05 * hours + rng.normal(0, 0.1)
+        yield temperature, hours, round(float(reading), 3)
+
+
+#: File, header, function and seed.
+FILES: tuple[tuple[str, str, Callable[[np.random.Generator], Iterable[tuple]], int], ...] = (
+    ("thermostat.csv", "day,minute,temperature,window,heater", thermostat, 0),
+    ("bank.csv", "month,paid_in,paid_out,balance", bank, 1),
+    ("sensor.csv", "temperature,hours,reading", sensor, 2),
+)
+
+
+def write_all(folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    for name, header, make, seed in FILES:
+        rows = make(np.random.default_rng(seed))
+        lines = [header, *(",".join(str(cell) for cell in row) for row in rows)]
+        (folder / name).write_bytes(("\n".join(lines) + "\n").encode())
 
 
 if __name__ == "__main__":
-    DATA.mkdir(exist_ok=True)
-    write("thermostat.csv", "minute,room,heater", thermostat(np.random.default_rng(1)))
-    write("balance.csv", "account,week,paid_in,paid_out,balance", balance(np.random.default_rng(2)))
-    write("drift.csv", "hour,pressure,reset,offset", drift(np.random.default_rng(3)))
+    write_all(DATA)

@@ -4,7 +4,8 @@
 
 The same on the command line:
 
-    w2c fit examples/data/thermostat.csv --inputs room --targets heater --order minute
+    w2c fit examples/data/thermostat.csv --inputs temperature,window --targets heater \
+        --sequence day --order minute
 """
 
 from pathlib import Path
@@ -15,12 +16,13 @@ from weights2code.settings import Settings
 
 LOG = Path(__file__).parent / "data" / "thermostat.csv"
 
-outcome = pipeline.run(file_source(LOG, ["room"], ["heater"], order="minute"), Settings())
+source = file_source(LOG, ["temperature", "window"], ["heater"], sequence="day", order="minute")
+outcome = pipeline.run(source, Settings())
 assert outcome.program is not None
 assert outcome.certificate is not None
 print(outcome.program.formula())
 print(outcome.certificate.explain())
 
-# The program runs on anything: a room that cools down and is heated up again.
-room = [23.0, 22.0, 21.0, 20.0, 19.0, 18.5, 19.5, 20.5, 21.5, 22.0]
-print("heater:", outcome.program.run(room).astype(int).tolist())
+# The program runs on anything: a room that cools down and is heated up again, window closed.
+room = [23, 22, 21, 20, 19, 18, 19, 20, 21, 22]
+print("heater:", outcome.program.run([(degrees, 0) for degrees in room]).astype(int).tolist())
