@@ -22,6 +22,7 @@ import numpy as np
 from cases import CASES, Case
 from make import write
 from run import GROUPS, NOISY, RESULTS, group_of
+
 from weights2code.experiments.lagged import Formula, lagged, operon, run_free
 
 LAGS = (3, 8)

@@ -67,7 +67,6 @@ def train_and_extract(arguments: dict[str, Any], folder: Path) -> Row:
         "layers": sizes.layers,
         "heads": sizes.heads,
         "submlps": sizes.submlps,
-        "layout": trained.layout.name,
         "soft_mse": soft_mse(trained, problem),
         "training_seconds": round(trained.seconds, 3),
         "seconds": round(wall + sum(member["extraction_seconds"] for member in members), 3),

@@ -57,7 +57,6 @@ def measured(folder: Path) -> Row:
             "layers": sizes.layers,
             "heads": sizes.heads,
             "submlps": sizes.submlps,
-            "layout": trained.layout.name,
             "fitted": trained.fitted,
         }
         best = graph_of(trained.model, 0, trained.layout, problem)

@@ -1,0 +1,96 @@
+"""The work of experiments: real runs, as small as they can be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from weights2code.experiments.experiment import Options
+from weights2code.experiments.jobs import perform
+from weights2code.experiments.learned import learned_jobs
+from weights2code.experiments.members import members_job
+from weights2code.experiments.registry import get
+from weights2code.experiments.study import study_job
+
+SMALL = {"layers": 1, "heads": 2, "submlps": 1}
+
+
+@pytest.mark.slow
+def test_a_study_measures_program_model_and_listing(tmp_path: Path) -> None:
+    row = perform(study_job("one", "sum_last2", {"seed": 1}, note="here"), tmp_path)
+    assert (row["task"], row["note"], row["seed"], row["solved"]) == ("sum_last2", "here", 1, True)
+    assert (row["program_rmse"], row["program_accuracy"], row["model_accuracy"]) == (0.0, 1.0, 1.0)
+    assert row["trained_mse"] < 1e-6
+    assert row["listing_rmse"] < 1e-6
+    text = (tmp_path / "run" / "program_raw.py").read_text()
+    assert row["listing_lines"] == text.count("\n")
+    assert set(row["heads_found"].values()) == {"Fixed offset 1"}
+    json.dumps(row)
+
+
+@pytest.mark.slow
+def test_a_model_that_cannot_fit_is_measured_too(tmp_path: Path) -> None:
+    """Without heads in `tagging` nothing sees the past: the paper has 0/3 there."""
+    settings = {"layout": "tagging", "layers": 1, "heads": 0, "submlps": 1, "members": 1, "epochs": 4}
+    row = perform(study_job("none", "parity_last2", settings), tmp_path)
+    assert not row["solved"]
+    assert row["model_rmse"] == pytest.approx(0.5, abs=0.02)
+    assert row["model_accuracy"] < 0.7
+    assert "program_rmse" not in row
+    assert row["listing_rmse"] is not None
+
+
+@pytest.mark.slow
+def test_the_paper_s_recipe_extracts_every_member(tmp_path: Path) -> None:
+    numbers = {"epochs": 2, "samples": 2048}
+    options = Options(recipe="paper", seeds=(0, 1), numbers=numbers)
+    row = perform(members_job("two", "bitwise_not", options), tmp_path)
+    assert (row["layers"], row["heads"], row["submlps"]) == (1, 2, 2)
+    assert [member["member"] for member in row["members"]] == [0, 1]
+    for index, member in enumerate(row["members"]):
+        assert (tmp_path / f"member{index}" / "program.py").exists() == ("formula" in member)
+        assert member["solved"] <= (member.get("verdict") == "proved")
+        assert member["trained_mse"] >= 0
+        assert member["attempts"]
+    assert row["soft_mse"] > 0
+    again = perform(members_job("two", "bitwise_not", options), tmp_path)
+    assert again["training_seconds"] == row["training_seconds"]  # the stored model was taken
+    (line,) = get("table1").table([{**row, "key": "two", "status": "done", "error": None}]).lines
+    assert line.cells["programs"].endswith("/2")
+
+
+@pytest.mark.slow
+def test_learned_heads_have_curves_and_three_listings(tmp_path: Path) -> None:
+    options = Options(seeds=(0,), numbers={"epochs": 6, "members": 3})
+    (job,) = learned_jobs("sum", "sum_last2", options, SMALL)
+    row = perform(job, tmp_path)
+    assert {len(values) for values in row["curves"].values()} == {6}
+    assert row["curves"]["agreement"][-1] == 1.0
+    gap = np.subtract(row["curves"]["hard_loss"], row["curves"]["soft_loss"])
+    np.testing.assert_allclose(row["curves"]["discrepancy"], gap, atol=1e-6)
+    (member,) = row["members"]
+    assert member["by_effect_lines"] <= member["unpruned_lines"]
+    assert member["pruned_lines"] <= member["unpruned_lines"]
+    assert (tmp_path / "model.safetensors").exists()
+    done = {**row, "key": "sum", "status": "done", "error": None}
+    assert len(get("pruning").table([done]).lines) == 3
+    drawing = get("dynamics").figure
+    assert drawing is not None
+    assert drawing([done]) is not None
+
+
+@pytest.mark.slow
+def test_the_penalty_makes_the_head_sparser(tmp_path: Path) -> None:
+    lines = {}
+    for penalty in (0.0, 0.01):
+        options = Options(seeds=(0,), numbers={"epochs": 20, "members": 2})
+        (job,) = learned_jobs(
+            f"l1={penalty}", "sum_last2", options, {**SMALL, "layers": 2, "heads": 3}, l1=penalty
+        )
+        assert job.arguments["l1"] == penalty
+        row = perform(job, tmp_path / job.key)
+        lines[penalty] = row["members"][0]["pruned_lines"]
+    assert lines[0.01] < lines[0.0]
