@@ -43,6 +43,8 @@ PRUNED_ON = 300
 UNDER_NOISE = "regressed from the live leaves, under noise"
 #: Deviation that a whole number may have.
 WHOLE = 1e-6
+#: The root mean square of what rounding leaves, 1 / sqrt(12), and a little for rounded past values.
+ROUNDED = 0.35
 #: Whole-number outputs with a range of at least this may be rounded readings.
 MANY = 20
 
@@ -51,22 +53,22 @@ MANY = 20
 class Noisy:
     """What a rung gave if its loss is noise, and the share of the variance that its program leaves.
 
-    `exact` programs leave nothing but the digits that were not written, and need no confirmation.
+    `exact` programs leave nothing but the digits that were not written, and need no confirmation. Whole
+    numbers are `settled` if what is left are mistakes in the data, or no more than rounding.
     """
 
     extraction: Extraction
     trained: Trained
     left: float
     exact: bool
-    mistakes: bool = False
+    settled: bool = False
 
     def confirmed_by(self, larger: Trained, problem: Problem) -> bool:
         """Whether nothing but noise is left: the program is verified, and a larger rung does no better.
 
-        Whole numbers are more likely a rule that was not found yet: for them the ladder is climbed, unless
-        some were told to be mistakes.
+        Other whole numbers are more likely a rule that was not found yet: for them the ladder is climbed.
         """
-        if problem.integer_outputs and not self.mistakes:
+        if problem.integer_outputs and not self.settled:
             return False
         return self.extraction.certificate.verified and honest_loss(larger, problem) > BETTER * self.left
 
@@ -154,7 +156,7 @@ def under_noise(
     left = min(float(np.mean([item.rmse**2 for item in items] / variances(problem))) for items in found)
     exact = best.certificate.verified and any(all(item.exact for item in items) for items in found)
     exact = exact and not problem.integer_outputs
-    return Noisy(best, trained, left, exact)
+    return Noisy(best, trained, left, exact, settled=only_rounded(machine, problem.training))
 
 
 def wrong_now_and_then(
@@ -179,7 +181,15 @@ def wrong_now_and_then(
     # A model may answer with a probability, which costs less than a wrong bit.
     left = residuals(found.program.recurrence, problem.validation, one_step=False)
     share = float(np.mean([item.rmse**2 for item in left] / variances(problem)))
-    return Noisy(found, trained, share * (1 - wrong), False, mistakes=True)
+    return Noisy(found, trained, share * (1 - wrong), False, settled=True)
+
+
+def only_rounded(machine: Recurrence, sequences: Sequences) -> bool:
+    """Whether every output is off by no more than rounding it and its past can do, free-running."""
+    with np.errstate(all="ignore"):
+        answers = machine.run(sequences.x, sequences.y, sequences.given)
+    error = np.abs(answers - sequences.y)[sequences.scored]
+    return bool(np.all(error <= 1.0) and np.sqrt(np.mean(error**2)) <= ROUNDED)
 
 
 def always_right(machine: Recurrence, sequences: Sequences) -> bool:

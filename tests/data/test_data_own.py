@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weights2code.data import FileSource, file_source, from_file, from_lists
-from weights2code.data.windows import CONTEXT, LONGEST, Piece, cut, divide
+from weights2code.data.windows import BEGINNING, CONTEXT, LONGEST, Piece, cut, divide
 from weights2code.errors import InputError
 
 
@@ -56,8 +56,22 @@ def test_one_long_sequence_has_one_true_start():
     parts = divide(*numbered([1000]), seed=0)
     assert (parts.training.given == 0).sum() == 1
     assert (parts.validation.given == 0).sum() == 1
-    assert parts.held_out.given.tolist() == [CONTEXT]
-    assert parts.held_out.lengths[0] > 150
+    assert parts.held_out.given.tolist() == [800]  # run from the true start, the past given
+    assert parts.held_out.lengths.tolist() == [1000]
+
+
+def test_the_end_of_a_very_long_sequence_has_a_short_past():
+    parts = divide(*numbered([20_000]), seed=0)
+    assert set(parts.held_out.given.tolist()) == {CONTEXT}
+
+
+def test_cut_sequences_are_kept_from_their_start_too():
+    parts = divide(*numbered([1000, 40]), seed=0)
+    assert parts.beginnings is not None
+    assert (parts.beginnings.given == 0).all()
+    assert parts.beginnings.lengths.tolist() == [BEGINNING, 32]
+    assert not positions(parts.beginnings) & positions(parts.held_out)
+    assert divide(*numbered([12] * 60), seed=0).beginnings is None
 
 
 def test_a_large_file_is_thinned():

@@ -241,6 +241,7 @@ def from_lists(
         parts.validation,
         length,
         held_out=parts.held_out,
+        beginnings=parts.beginnings,
     )
 
 

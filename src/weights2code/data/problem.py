@@ -29,6 +29,7 @@ class Problem:
     reference : the machine that specifies the outputs, if one is known.
     sampler : (rng, n, length) -> fresh inputs (n, length, columns), if they can be had.
     held_out : sequences that nothing was learned from, for the certificate of own data.
+    beginnings : where own sequences were cut into windows, some of them from their true start.
     mistakes : whether some of the whole-number targets are taken to be wrong.
     """
 
@@ -43,6 +44,7 @@ class Problem:
     reference: Recurrence | None = None
     sampler: Callable[[np.random.Generator, int, int], np.ndarray] | None = None
     held_out: Sequences | None = None
+    beginnings: Sequences | None = None
     mistakes: bool = False
 
     @property

@@ -26,6 +26,11 @@ LONGEST = CONTEXT + SCORED
 #: Length of the stretches that the certificate runs over, and how many rows it has at most.
 STRETCH = 1000
 MOST_ROWS = 40_000
+#: The end of a sequence is run from its true start, the past given, if that is at most so many rows.
+KNOWN_PAST = 5000
+#: Sequences that are kept from their true start, and rows of each.
+BEGINNINGS = 20
+BEGINNING = 48
 #: Windows that training and validation use at most.
 MOST_TRAINING = 8192
 MOST_VALIDATION = 512
@@ -49,11 +54,16 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """Sequences to learn from, to judge structures by, and for the certificate."""
+    """Sequences to learn from, to judge structures by, and for the certificate.
+
+    Where sequences were cut, `beginnings` holds some of them from their true start, for rules over everything
+    so far, which windows cannot show.
+    """
 
     training: Sequences
     validation: Sequences
     held_out: Sequences
+    beginnings: Sequences | None = None
 
 
 def divide(x: Sequence[np.ndarray], y: Sequence[np.ndarray], seed: int) -> Parts:
@@ -72,7 +82,14 @@ def divide(x: Sequence[np.ndarray], y: Sequence[np.ndarray], seed: int) -> Parts
         _gather(x, y, [windows[i] for i in training or validation]),
         _gather(x, y, [windows[i] for i in validation]),
         _gather(x, y, _thin(stretches, MOST_ROWS)),
+        _gather(x, y, _beginnings(learned)) if len(windows) > len(learned) else None,
     )
+
+
+def _beginnings(pieces: list[Piece]) -> list[Piece]:
+    """The longest pieces, each from its true start and not longer than is cheap to learn from."""
+    ordered = sorted(pieces, key=lambda piece: piece.first - piece.last)[:BEGINNINGS]
+    return [Piece(p.sequence, p.first, min(p.last, p.first + BEGINNING), p.context) for p in ordered]
 
 
 def cut(piece: Piece) -> list[Piece]:
@@ -119,7 +136,7 @@ def _by_time(lengths: np.ndarray) -> tuple[list[Piece], list[Piece]]:
             learned.append(Piece(i, 0, length, 0))
             continue
         learned.append(Piece(i, 0, middle, 0))
-        context = min(CONTEXT, middle)
+        context = middle if middle <= KNOWN_PAST else CONTEXT
         kept.append(Piece(i, middle - context, length, context))
     return learned, kept
 
@@ -137,7 +154,7 @@ def _validation(order: np.ndarray, starts: list[int]) -> list[int]:
 
 def _stretches(piece: Piece) -> list[Piece]:
     """A kept piece in stretches that can be run in reasonable time."""
-    if piece.last - piece.first <= 2 * STRETCH:
+    if piece.last - piece.first - piece.context <= 2 * STRETCH:
         return [piece]
     found = []
     first = piece.first + piece.context

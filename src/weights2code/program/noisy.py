@@ -150,7 +150,7 @@ def with_start(draft: Recurrence, problem: Problem, assembly: Assembly) -> Recur
         candidate = Recurrence(draft.inputs, draft.steps, draft.outputs, start)
         with np.errstate(all="ignore"):
             error = (candidate.run(early.x, early.y, early.lengths) - early.y)[early.scored]
-        worst = float(np.nan_to_num(np.max(np.abs(error) / np.maximum(noise, 1e-300)), nan=np.inf))
+            worst = float(np.nan_to_num(np.max(np.abs(error) / np.maximum(noise, 1e-300)), nan=np.inf))
         if best is None or worst < best[0]:
             best = worst, candidate
         if worst <= LIKELY:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from weights2code.data import Problem, held_pairs
+from weights2code.data import Problem, Sequences, held_pairs
 from weights2code.data.windows import LONGEST
 from weights2code.language import Recurrence, definition_variables
 from weights2code.verify.certificate import Certificate
@@ -24,8 +24,8 @@ ROUNDING = 1e-4
 MOST_NOISE = 95.0
 #: Said of programs that fail where long sequences were cut.
 CUT = (
-    f"long sequences were cut into windows of {LONGEST} rows, so a rule over everything so far, such as an "
-    "average since the start, cannot be learned from them; give it shorter sequences, each from its start"
+    f"long sequences were cut into windows of {LONGEST} rows, which hardly show rules over everything so "
+    f"far; if yours is one, give several sequences of at most {LONGEST} rows, each from its start"
 )
 
 
@@ -43,6 +43,14 @@ def certify_measured(program: Recurrence, problem: Problem, seed: int) -> Certif
     return replace(found, notes=(*found.notes, *_remarks(found, program, problem)))
 
 
+def _learned(program: Recurrence, problem: Problem) -> Sequences:
+    """Sequences to measure noise on; what adds up from the start must be seen from there."""
+    own = {*problem.inputs, *problem.outputs}
+    if problem.beginnings is not None and not set(program.depths()) <= own:
+        return problem.beginnings
+    return problem.training
+
+
 def _exactly(problem: Problem) -> bool:
     """Whether every target must be right."""
     return problem.integer_outputs and not problem.mistakes
@@ -53,7 +61,7 @@ def _judge_whole(program: Recurrence, problem: Problem, seed: int, one_step: boo
     kept = held_pairs(problem.held_out or problem.validation)
     if not problem.mistakes:
         return certify_on_data(program, kept, integer_outputs=True, seed=seed)
-    found = flips(program, problem.training, one_step=one_step)
+    found = flips(program, _learned(program, problem), one_step=one_step)
     rows = sum(len(x) - given for x, _, given in kept)
     certificate = certify_on_data(
         program,
@@ -75,14 +83,15 @@ def _judge_whole(program: Recurrence, problem: Problem, seed: int, one_step: boo
 
 def _judge_real(program: Recurrence, problem: Problem, seed: int, one_step: bool) -> Certificate:
     """Real numbers: exact, or with errors that are noise."""
-    found = residuals(program, problem.training, one_step=one_step)
+    learned = _learned(program, problem)
+    found = residuals(program, learned, one_step=one_step)
     certificate = certify_on_data(
         program,
         held_pairs(problem.held_out or problem.validation),
         integer_outputs=False,
         tolerance=ROUNDING,
         noise=max(item.rmse for item in found),
-        noise_rows=int(problem.training.scored.sum()),
+        noise_rows=int(learned.scored.sum()),
         one_step=one_step,
         seed=seed,
     )

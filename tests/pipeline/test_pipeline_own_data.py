@@ -1,0 +1,56 @@
+"""Own data through the whole pipeline: rules since the start of a long sequence, unusual starts, rounding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from weights2code import pipeline
+from weights2code.data import from_lists
+from weights2code.settings import Settings
+
+
+def fitted(x: list[np.ndarray], y: list[np.ndarray], seconds: float = 60.0) -> pipeline.Outcome:
+    columns = tuple(f"x{i}" for i in range(x[0].shape[1]))
+    return pipeline.search(from_lists(x, y, columns, ("y",), seed=0), Settings(time_limit=seconds))
+
+
+@pytest.mark.slow
+def test_an_average_since_the_start_of_one_long_sequence():
+    x = np.random.default_rng(0).integers(0, 10, (1200, 1)).astype(float)
+    outcome = fitted([x], [np.cumsum(x, 0) / np.arange(1, 1201)[:, None]])
+    assert outcome.exit_code == 0
+    fresh = np.random.default_rng(1).integers(0, 10, (3, 200, 1)).astype(float)
+    answers = outcome.program.recurrence.run(fresh)
+    assert np.allclose(answers, np.cumsum(fresh, 1) / np.arange(1, 201)[None, :, None])
+
+
+@pytest.mark.slow
+def test_a_balance_begins_at_what_was_in_the_account():
+    rng = np.random.default_rng(0)
+    xs, ys = [], []
+    for _ in range(40):
+        x = rng.integers(0, 50, (15, 1)).astype(float)
+        balance, out = 730.0, []
+        for value in x[:, 0]:
+            balance = 1.02 * balance - value
+            out.append(balance)
+        xs.append(x)
+        ys.append(np.array(out)[:, None])
+    outcome = fitted(xs, ys)
+    assert outcome.exit_code == 0
+    assert outcome.program.recurrence.start == {"y": 730.0}
+
+
+@pytest.mark.slow
+def test_rounded_readings_do_not_wait_for_the_whole_ladder():
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 40, (1500, 1)).astype(float)
+    level, out = 0.0, []
+    for value in x[:, 0]:
+        level = 0.8 * level + 0.5 * value
+        out.append(round(level))
+    outcome = fitted([x], [np.array(out, float)[:, None]])
+    assert outcome.exit_code == 0
+    assert outcome.program.formula() == "y[t] = 0.5*x0[t] + 0.8*y[t-1]"
+    assert not any("window" in attempt for attempt in outcome.attempts)
