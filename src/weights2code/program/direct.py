@@ -23,8 +23,11 @@ from weights2code.program.sufficiency import determines, needed
 from weights2code.symbolic import NativeEngine
 from weights2code.symbolic.engine import Candidate, Engine
 
-#: More leaves than this are not regressed directly.
+#: More leaves than this are not searched in full: only for linear rules, wide extrema and other functions of
+#: whole windows, which takes a share of the time. The most that even these are asked of.
 MOST_LEAVES = 9
+SHORT_SEARCH = 0.3
+WIDEST = 32
 #: Deviation, relative to the spread of the targets, that counts as exact for real outputs.
 REAL_TOLERANCE = 1e-6
 #: Exact candidates an output that are tried.
@@ -43,10 +46,16 @@ def direct_recurrences(
         per_output: list[list[Step]] = []
         for row, name in enumerate(problem.outputs):
             leaves = needed_leaves(assembly, problem, row)
-            if len(leaves) > MOST_LEAVES:
+            if len(leaves) > WIDEST:
                 raise NotExtracted(f"{name} depends on {len(leaves)} values, too many to regress directly.")
             share = time_limit / len(problem.outputs)
+            many = len(leaves) > MOST_LEAVES
+            share *= SHORT_SEARCH if many else 1.0
             found = regress(assembly, problem, row, leaves, share, engine, with_start)
+            if many and not found:
+                raise NotExtracted(
+                    f"{name} depends on {len(leaves)} values, and no short rule of them is exact."
+                )
             if not found:
                 return
             per_output.append([Step(name, candidate.expr) for candidate in found[:CANDIDATES]])

@@ -33,6 +33,7 @@ from weights2code.symbolic.relevance import relevant_variables
 from weights2code.symbolic.remainders import remainder_stage
 from weights2code.symbolic.snapping import simplest
 from weights2code.symbolic.special_values import special_stage
+from weights2code.symbolic.windows import window_stage
 
 
 class NativeEngine:
@@ -89,6 +90,8 @@ class NativeEngine:
 
 #: How often rows are added on which a formula turned out wrong.
 _REPEATS = 3
+#: A function of more variables than this is long anyway: the first exact formula will do.
+_MANY = 7
 #: With an exact formula of at most this many nodes at hand, the dear stages are not worth their time.
 _SHORT = 13
 
@@ -112,6 +115,9 @@ def _search(problem: Problem, collector: Collector) -> float | None:
         return floor
     if len(problem.variables) > 2:
         envelope_stage(problem, collector)
+        window_stage(problem, collector, _glance)
+    if collector.exact is not None and len(problem.variables) > _MANY:
+        return floor
     trees = enumeration_stage(problem, collector, (2, 3, 4))
     if not beyond(5):
         return floor
@@ -158,6 +164,17 @@ def _search_on(problem: Problem, collector: Collector, chosen: list[int]) -> Non
     _search(smaller, found)
     for candidate in found.front():
         collector.offer(candidate.expr)
+
+
+def _glance(problem: Problem, collector: Collector) -> None:
+    """What costs next to nothing."""
+    linear(problem, collector)
+    if collector.exact is None:
+        enumeration_stage(problem, collector, (2, 3, 4))
+    if collector.exact is None and problem.whole:
+        scan = SumScan(problem, 400)
+        if len(scan):
+            whole_number_stage(problem, collector, scan)
 
 
 def _short_search(problem: Problem, collector: Collector) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -27,7 +27,8 @@ class Problem:
     """Distinct rows `X`, targets `y` (rounded if `whole`), and what is known about them.
 
     `measured` keeps the averaged targets before rounding; `noise` is the standard error of a target, as
-    far as repeated rows show it.
+    far as repeated rows show it. Rows that are `contradictory`, equal in every variable and further apart
+    in the target than the tolerance allows, leave no formula exact.
     """
 
     variables: tuple[Var, ...]
@@ -42,6 +43,7 @@ class Problem:
     estimated: bool
     noise: float
     deadline: float
+    contradictory: bool = False
     operators: frozenset[str] | None = None
     max_complexity: int | None = None
 
@@ -139,9 +141,21 @@ def prepare(
         estimated=estimated,
         noise=noise,
         deadline=deadline,
+        contradictory=_contradictory(y, y - mean[place], None if estimated else float(tolerance)),
         operators=operators,
         max_complexity=max_complexity,
     )
+
+
+def _contradictory(y: np.ndarray, apart: np.ndarray, tolerance: float | None) -> bool:
+    """Whether equal rows differ by more than readings of one value do.
+
+    Where nothing was said about tolerance, repeated rows are what the noise is estimated from; but whole
+    numbers are no readings.
+    """
+    if np.all(y == np.round(y)):
+        tolerance = 0.0 if tolerance is None else tolerance
+    return tolerance is not None and float(np.max(np.abs(apart))) > 2 * tolerance + 1e-9
 
 
 def _choose(X: np.ndarray, y: np.ndarray, discrete: bool) -> np.ndarray:
@@ -215,7 +229,8 @@ class Collector:
         if self.exact is not None:
             # Beyond the first exact formula, more nodes only fit noise.
             candidates = [c for c in candidates if c.complexity < self.exact.complexity] + [self.exact]
-        return front_of(candidates)
+        front = front_of(candidates)
+        return tuple(replace(c, exact=False) for c in front) if self.problem.contradictory else front
 
 
 def _before(new: Candidate, old: Candidate) -> bool:

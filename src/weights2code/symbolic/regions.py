@@ -127,7 +127,9 @@ class _Trees:
     def __init__(self, problem: Problem, X: np.ndarray, y: np.ndarray, rules: list[Rule]) -> None:
         self.problem, self.X, self.y, self.rules = problem, X, y, rules
         self.allowed = problem.accuracy + 1e-9 * problem.scale
-        self.bits = sum(np.where(rule.holds, 1 << i, 0) for i, rule in enumerate(rules)).astype(np.int16)
+        self.bits = np.zeros(len(y), dtype=np.int16)
+        for i, rule in enumerate(rules):
+            self.bits |= np.where(rule.holds, 1 << i, 0).astype(np.int16)
         usable = [
             d
             for d in directions(problem, X, rules)
