@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import csv
 import difflib
+import gc
 import gzip
 import io
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +79,10 @@ def read_csv(path: Path, numbers: Sequence[str], labels: Sequence[str] = ()) -> 
             packed = raw.read(2) == GZIP
             raw.seek(0)
             plain = gzip.GzipFile(fileobj=raw) if packed else raw
-            with io.TextIOWrapper(plain, encoding="utf-8-sig", newline="") as file:  # type: ignore[type-var]
+            with (
+                io.TextIOWrapper(plain, encoding="utf-8-sig", newline="") as file,  # type: ignore[type-var]
+                collector_at_rest(),
+            ):
                 return _read_csv(path, file, numbers, labels)
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise InputError(f"{path} is a damaged gzip file; write it again.") from None
@@ -85,6 +90,18 @@ def read_csv(path: Path, numbers: Sequence[str], labels: Sequence[str] = ()) -> 
         raise InputError(f"{path} is not a text file in UTF-8; save it as CSV (UTF-8).") from None
     except csv.Error as error:
         raise InputError(f"{path} cannot be read as CSV ({error}); save it as CSV (UTF-8) again.") from None
+
+
+@contextmanager
+def collector_at_rest() -> Iterator[None]:
+    """Without garbage collection: millions of cells are no garbage, and looking costs a third of the time."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
 
 
 def _read_csv(path: Path, file: io.TextIOBase, numbers: Sequence[str], labels: Sequence[str]) -> Columns:
