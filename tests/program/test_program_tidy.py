@@ -92,6 +92,25 @@ def test_node_names_become_letters_and_words_stay():
     assert renamed.start == {"r": 2.0}
 
 
+def test_running_aggregates_are_called_what_they_are():
+    recurrence = rule(
+        {"m7": -float("inf")},
+        s2=Var("s2", 1) + x,
+        s5=Var("s5", 1) + x * x,
+        m7=maximum(Var("m7", 1), Var("s2")),
+        c0=Var("c0", 1) + x.equals(0),
+        cm1=Var("cm1", 1) + x.equals(-1),
+        y=Var("s2") + Var("s5") * Var("m7") + Var("c0") - Var("cm1"),
+    )
+    renamed = rename_locals(recurrence)
+    names = [step.name for step in renamed.steps]
+    assert names == ["total1", "total2", "highest", "count_0", "count_neg1", "y"]
+    assert renamed.start == {"highest": -float("inf")}
+    assert rename_locals(renamed) == renamed
+    taken = rule(s2=Var("s2", 1) + x, total=x, y=Var("s2") + Var("total"))
+    assert rename_locals(taken) == taken
+
+
 def test_an_infinite_start_is_respected():
     recurrence = rule({"y": float("inf")}, y=where(y1 > 9, x, minimum(x, y1)))
     short = simplify_recurrence(recurrence, (integers(0, 9),))

@@ -283,16 +283,41 @@ def absorb_aliases(recurrence: Recurrence) -> Recurrence:
 
 
 def rename_locals(recurrence: Recurrence) -> Recurrence:
-    """Locals called like nodes of a graph (V3_MLP_L0M0) become r, s, u, ...; plain words stay."""
+    """Locals called like nodes of a graph (V3_MLP_L0M0) become r, s, u, ...; plain words stay.
+
+    Running sums, counts and extrema, which are numbered after the head that they came from, are called what
+    they are: total, count_0, highest.
+    """
     free = _free_names(recurrence)
+    taken = {*recurrence.inputs, *(step.name for step in recurrence.steps)}
+    spoken = {step.name: _spoken(step) for step in recurrence.steps if step.name not in recurrence.outputs}
     table = {}
     for step in recurrence.steps:
         plain = re.fullmatch(r"[a-z][a-z0-9_]{0,11}", step.name)
-        if step.name not in recurrence.outputs and not plain and free:
+        word = spoken.get(step.name)
+        if word:
+            alike = [name for name, other in spoken.items() if other == word]
+            chosen = word if len(alike) == 1 else f"{word}{alike.index(step.name) + 1}"
+            if chosen not in taken:
+                table[step.name] = chosen
+        elif step.name not in recurrence.outputs and not plain and free:
             table[step.name] = free.pop(0)
     steps = tuple(Step(table.get(s.name, s.name), _renamed(s.definition, table)) for s in recurrence.steps)
     start: dict[str, Start] = {table.get(name, name): value for name, value in recurrence.start.items()}
     return Recurrence(recurrence.inputs, steps, recurrence.outputs, start)
+
+
+def _spoken(step: Step) -> str | None:
+    """What to call a running aggregate; None for any other step."""
+    found = re.fullmatch(r"(s|m|cm?)(\d+)_*", step.name)
+    if not found:
+        return None
+    if found[1] == "s":
+        return "total"
+    if found[1] == "m":
+        extremum = isinstance(step.definition, Op) and step.definition.name
+        return {"max": "highest", "min": "lowest"}.get(str(extremum))
+    return f"count_{'neg' if found[1] == 'cm' else ''}{found[2]}"
 
 
 def _free_names(recurrence: Recurrence) -> list[str]:
