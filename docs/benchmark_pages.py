@@ -15,7 +15,20 @@ RANDOM = "python benchmarks/random_programs/run.py --count 100 --seed 0 --jobs 2
 Row = dict[str, Any]
 
 
-def own_data(rows: list[Row] | None, operon: list[Row] | None) -> str:
+#: The groups of own files: their name in the results, in titles and in tables, and what they are.
+OWN_GROUPS = (
+    ("simple", "Simple files", "simple", ""),
+    ("hard", "Harder files", "harder", ""),
+    ("fresh", "Fresh files", "fresh", "Written after the package, law first, and fitted once: "),
+)
+
+
+def own_group(row: Row) -> str:
+    """The group of a row; old results only say whether a file is hard."""
+    return row.get("group", "hard" if row["hard"] else "simple")
+
+
+def own_data(rows: list[Row] | None, operon: list[Row] | None, first: list[Row] | None = None) -> str:
     """Files of our own invention, and what Operon on lagged variables gives beside us."""
     if not rows:
         return page("Own data", unmeasured(OWN))
@@ -23,8 +36,10 @@ def own_data(rows: list[Row] | None, operon: list[Row] | None) -> str:
     head = ["file", "field", "exact", "verdict", "seconds", "program"]
     head += ["Operon, lags to 3", "lags to 8"] if theirs else []
     parts = []
-    for title, hard in (("Simple files", False), ("Harder files", True)):
-        chosen = [row for row in rows if row["hard"] == hard]
+    for group, title, _, remark in OWN_GROUPS:
+        chosen = [row for row in rows if own_group(row) == group]
+        if not chosen:
+            continue
         cells = [
             (row["name"], row["field"], yes(row["exact"]), row["verdict"], f"{row['seconds']:.1f}",
              code(row["formula"]),
@@ -33,6 +48,12 @@ def own_data(rows: list[Row] | None, operon: list[Row] | None) -> str:
         ]  # fmt: skip
         exact, seconds = own_counts(chosen)
         counts = f"{exact} of {len(chosen)} exact, median {seconds:.1f} s. {operon_counts(chosen, operon)}"
+        if group == "fresh" and first:
+            then, took = own_counts(first)
+            counts = (
+                f"{remark}{then} of {len(first)} exact, median {took:.1f} s. After what that showed was "
+                f"mended, with the files no longer unseen: {counts}"
+            )
         parts += [f"## {title}", counts.rstrip(), table(head, cells)]
     beside = (
         "*Operon*: symbolic regression on all values up to 3 and up to 8 steps back, without a network, in "

@@ -44,6 +44,7 @@ def measured() -> pages.Measured:
         read("random_programs/results/random_programs_0.json"),
         read("symbolic_regression/results/results.json"),
         tuple(read(f"training/results/speed_{device}.json") for device in ("cpu", "cuda")),
+        read("own_data/results/fresh_first.json"),
     )
 
 
@@ -75,7 +76,7 @@ def texts(root: Path = ROOT) -> dict[str, str]:
         "docs/results/paper.md": pages.paper(found.suites["paper"]),
         "docs/results/failures.md": pages.failures(found.suites, found.own),
         "docs/results/random_programs.md": other.random_programs(found.random),
-        "docs/results/own_data.md": other.own_data(found.own, found.operon),
+        "docs/results/own_data.md": other.own_data(found.own, found.operon, found.own_first),
         "docs/results/symbolic_regression.md": other.symbolic_regression(found.symbolic),
         "docs/results/speed.md": other.speed(found.speed),
         "docs/gallery/index.md": pages.gallery(solved),

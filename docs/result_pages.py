@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmark_pages import Row, fastest, operon_counts, own_counts, symbolic_groups
+from benchmark_pages import OWN_GROUPS, Row, fastest, operon_counts, own_counts, own_group, symbolic_groups
 from experiment_pages import Experiments, file_name
 from experiment_pages import counts as counts_of
 from page_text import code, page, table, unmeasured, yes
@@ -228,6 +228,7 @@ class Measured:
     random: Row | None
     symbolic: Row | None
     speed: tuple[Row | None, ...]
+    own_first: list[Row] | None = None
 
 
 def summary_table(found: Measured, repeated: Experiments, folder: str) -> str:
@@ -236,12 +237,14 @@ def summary_table(found: Measured, repeated: Experiments, folder: str) -> str:
     if repeated.records:
         link = f"[the paper's experiments]({folder}compared_with_the_paper.md)"
         rows.append((link, f"rows of its tables: {counts_of(repeated.standing)}", "the paper's own numbers"))
-    for word, hard in (("simple", False), ("harder", True)):
-        chosen = [row for row in found.own or () if row["hard"] == hard]
+    for group, _, word, _ in OWN_GROUPS:
+        chosen = [row for row in found.own or () if own_group(row) == group]
         if chosen:
             exact, seconds = own_counts(chosen)
             link = f"[own data]({folder}own_data.md), {word} files"
             text = f"{exact} of {len(chosen)} exact; median {seconds:.0f} s"
+            if group == "fresh" and found.own_first:
+                text += f"; at first sight {own_counts(found.own_first)[0]} of {len(found.own_first)}"
             rows.append((link, text, operon_counts(chosen, found.operon).rstrip(".")))
     if found.random:
         link = f"[random programs]({folder}random_programs.md)"
