@@ -18,6 +18,8 @@ from weights2code.symbolic.problem import Problem, uses_only
 
 MAX_ATOMS = 1500
 _MAX_LEVELS = 21
+#: Products are taken modulo numbers up to this one.
+_LARGEST_MODULUS = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +200,10 @@ def _pair_atoms(problem: Problem, sums: list[Inner]) -> list[tuple[Expr, np.ndar
             (op("min", a.expr, b.expr), np.minimum(a.values, b.values)),
             (a.expr * b.expr, a.values * b.values),
         ]
+    for a, b in itertools.combinations_with_replacement([s for s in variables if s.whole], 2):
+        joined = a.values * b.values
+        for m in range(2, min(int(np.ptp(joined)), _LARGEST_MODULUS) + 1):
+            atoms.append(((a.expr * b.expr) % m, joined % m))
     if len(variables) <= 5:
         for a, b, c in itertools.combinations(variables, 3):
             for name, join in (("max", np.maximum), ("min", np.minimum)):
