@@ -8,7 +8,7 @@ from weights2code.experiments import paper_numbers
 from weights2code.experiments.comparison import average, combined, lower_is_better
 from weights2code.experiments.experiment import Experiment, Line, Options, Table, grouped, members_of
 from weights2code.experiments.jobs import Job, Row
-from weights2code.experiments.learned import learned_jobs
+from weights2code.experiments.learned import fitting, learned_jobs, short_training
 
 SIZES = {"layers": 4, "heads": 4, "submlps": 4}
 PENALTIES = (0.0, 0.001)
@@ -31,6 +31,7 @@ def table(rows: Sequence[Row]) -> Table:
     theirs = paper_numbers.ablation("l1")
     lines = []
     for (task, penalty), found in grouped(members_of(rows), "task", "penalty").items():
+        members, found = found, fitting(found)
         paper = theirs[task, f"L4H4M4 l1={penalty:g}"]
         length, rmse = (average(row.get(name) for row in found) for name in ("pruned_lines", "pruned_rmse"))
         paper_lines, paper_rmse = (paper_numbers.number(paper[name]) for name in ("lines", "rmse"))
@@ -42,10 +43,11 @@ def table(rows: Sequence[Row]) -> Table:
             "rmse": rmse,
             "paper_rmse": paper_rmse,
             "by_effect_lines": average(row.get("by_effect_lines") for row in found),
+            "fits": f"{len(found)}/{len(members)}",
             "mse": average(row.get("mse") for row in found),
         }
         standing = combined(lower_is_better(length, paper_lines), lower_is_better(rmse, paper_rmse))
-        lines.append(Line(cells, standing))
+        lines.append(Line(cells, standing, short_training(members)))
     columns = {
         "task": "task",
         "l1": "l1",
@@ -54,12 +56,13 @@ def table(rows: Sequence[Row]) -> Table:
         "rmse": "RMSE of the listing",
         "paper_rmse": "paper",
         "by_effect_lines": "lines, pruned by effect",
-        "mse": "MSE of the model",
+        "fits": "models that fit",
+        "mse": "their MSE",
     }
     return Table(columns, lines, (
-        "Means over the seeds. Losses inside are relative to the variance of the target, so the penalty "
-        "weighs more than the paper's where outputs are large. Pruning by effect, which the package does by "
-        "default, needs no penalty.",
+        "Means over the models that fit, all seeds and restarts. Losses inside are relative to the variance "
+        "of the target, so the penalty weighs more than the paper's where outputs are large. Pruning by "
+        "effect, which the package does by default, needs no penalty.",
     ))  # fmt: skip
 
 

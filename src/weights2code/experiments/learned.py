@@ -3,12 +3,13 @@
 The default recipe solves the head in closed form and stops as soon as the structure is found, so it has no
 l1 penalty, no long annealing and hardly any dynamics to show. `paper` trains the paper's own way. `fast` is
 the paper's loop with small numbers: a learned head and full annealing, but location heads, a few restarts,
-batches of 64 and a thousand steps or so; the best restart stands for the seed.
+batches of 64 and a thousand steps or so. Every restart has its row: nothing is selected.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 LEARNED = f"{__name__}:anneal"
 
 #: The fast numbers: restarts a seed, epochs, steps an epoch, batch, noise.
-RESTARTS = 6
+RESTARTS = 4
 EPOCHS = 50
 STEPS = 20
 BATCH = 64
@@ -32,7 +33,9 @@ NOISE = 0.3
 #: The paper's threshold is not given; this removes what its listings would print as 0.00.
 EPSILON = 0.005
 #: Seconds for the regressions of one listing.
-REGRESSION_SECONDS = 6.0
+REGRESSION_SECONDS = 3.0
+#: Hard loss, relative to the variance, at which a model counts as fitting.
+FITS = 1e-3
 MODEL = "model.safetensors"
 
 
@@ -43,6 +46,7 @@ def learned_jobs(
     sizes: dict[str, int],
     epochs: int | None = None,
     l1: float = 0.0,
+    listings: bool = True,
     **label: Any,
 ) -> list[Job]:
     """One job a seed with the fast numbers; with the paper's, one for all of them."""
@@ -53,7 +57,8 @@ def learned_jobs(
     what = {"task": task, "sizes": sizes, "layout": layout, "l1": l1}
     what |= {} if epochs is None else {"epochs": epochs}
     what |= {"recipe": options.recipe, "device": options.device, **options.numbers}
-    what["label"] = {"task": task, **label}
+    what["listings"] = listings
+    what["label"] = {"task": task, "recipe": options.recipe, **label}
     if options.recipe == "paper":
         return [Job(key, LEARNED, {**what, "seed": options.seeds[0], "members": len(options.seeds)})]
     made = {"members": RESTARTS, **what}
@@ -61,23 +66,25 @@ def learned_jobs(
 
 
 def anneal(arguments: dict[str, Any], folder: Path) -> Row:
-    """Train, then list every member in the paper's way, with and without its pruning step.
+    """Train, then, if asked, list every member in the paper's way, with and without its pruning step.
 
     Returns
     -------
     dict
-        Under `members` a row each, best first: one for the best restart (`fast`) or one a seed (`paper`);
-        under `curves` soft and hard loss, discrepancy, agreement and temperature over the epochs, of the
-        best member (`fast`) or of all of them.
+        Under `members` a row each: a restart (`fast`) or a seed (`paper`); under `curves` soft and hard
+        loss, discrepancy, agreement and temperature over the epochs, of the member that ends with the
+        lowest hard loss (`fast`) or of all of them.
     """
     from weights2code.source import problem_of
 
     settings = _settings(arguments)
     problem = problem_of(arguments["task"], settings)
     trained = trained_in(arguments, problem, settings, folder)
-    kept = range(len(trained.losses)) if settings.recipe == "paper" else range(1)
     began = time.perf_counter()
-    members = [member_row(trained, member, problem, settings.seed) for member in kept]
+    members = [
+        member_row(trained, member, problem, settings.seed, listings=arguments["listings"])
+        for member in range(len(trained.losses))
+    ]
     return {
         **arguments["label"],
         "seed": settings.seed,
@@ -142,7 +149,21 @@ def fast_rung(settings: Settings) -> Rung:
     return Rung("learned head", sizes, recipe, (variant,), "concat" if concat else "autoregressive")
 
 
-def member_row(trained: Trained, member: int, problem: Problem, seed: int) -> Row:
+def fitting(rows: Sequence[Row]) -> list[Row]:
+    """The members that found the structure: listings of the others say nothing about pruning or penalties."""
+    return [row for row in rows if row.get("fits")]
+
+
+def short_training(rows: Sequence[Row]) -> str:
+    """Why models of the fast numbers may be behind: how little they train."""
+    trained = next((row["curves"]["soft_loss"] for row in rows if "curves" in row), None)
+    if trained is None or rows[0].get("recipe") != "fast":
+        return ""
+    epochs = len(trained)
+    return f"{epochs * STEPS} steps of batch {BATCH}; the paper's {epochs} epochs are {epochs * 1953} of 512"
+
+
+def member_row(trained: Trained, member: int, problem: Problem, seed: int, *, listings: bool) -> Row:
     """Losses of one member, and its listings: as it is, pruned by the paper's threshold, pruned by effect."""
     from weights2code import pipeline
     from weights2code.errors import NotExtracted
@@ -165,7 +186,10 @@ def member_row(trained: Trained, member: int, problem: Problem, seed: int) -> Ro
         "loss": trained.losses[member],
         "mse": None if found.rmse is None else found.rmse**2,
         "model_accuracy": found.accuracy,
+        "fits": trained.losses[member] < FITS,
     }
+    if not listings:
+        return row
     whole = explained_as_it_is(graph, problem, REGRESSION_SECONDS)
     for name, pruned in (("unpruned", graph), ("pruned", prune_by_threshold(graph, EPSILON))):
         try:

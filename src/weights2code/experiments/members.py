@@ -7,6 +7,7 @@ fifty epochs, pointer heads, a learned head. Members start from different weight
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -144,6 +145,9 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
         graph = pipeline.prune(whole, problem)
         fits = loss <= pipeline.PROMISING
         extraction = pipeline.extract_graph(graph, problem, settings.seed, leaves_only=not fits)
+        if not fits:
+            certificate = pipeline.with_caveat(extraction.certificate)
+            extraction = replace(extraction, certificate=certificate)
         extraction = pipeline.with_explanation(extraction, problem)
     except NotExtracted as error:
         attempt = f"{trained.rung}, member {member} (hard loss {loss:.2g}): {error}"
