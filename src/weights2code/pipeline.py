@@ -19,7 +19,7 @@ import numpy as np
 
 from weights2code.data import Problem, Sequences, from_arrays
 from weights2code.errors import InputError, NotExtracted
-from weights2code.explain.explanation import explain, match_routers, require_matches, stream_values
+from weights2code.explain.explanation import explain, match_routers, stream_values, unmatched
 from weights2code.explain.operators import explain_operator
 from weights2code.graph import DiscreteGraph, prune_by_effect
 from weights2code.language import Expr, Recurrence
@@ -293,7 +293,7 @@ def extract_graph(
     """
     sequences = problem.validation
     matches = match_routers(graph, sequences)
-    require_matches(graph, matches)
+    unexplained = unmatched(graph, matches)
     best: Extraction | None = None
     values = stream_values(graph, sequences)
     assembly = Assembly(
@@ -310,6 +310,9 @@ def extract_graph(
         for recurrence in direct_recurrences(assembly, known, REGRESSION_SECONDS):
             origin = "regressed from the live leaves"
             program, certificate = certified(recurrence, origin, graph, problem, seed)
+            if unexplained:
+                note = f"{unexplained}; the rule was regressed from the values that it can select"
+                certificate = replace(certificate, notes=(*certificate.notes, note))
             if best is None or better(certificate, best.certificate):
                 best = Extraction(graph, None, program, certificate)
             if certificate.verified:
@@ -318,6 +321,8 @@ def extract_graph(
                 known, refuted = with_counterexample(known, certificate), True
         if not refuted:
             break
+    if unexplained:
+        raise NotExtracted(f"{unexplained}.")
     if leaves_only and best is None:
         raise NotExtracted("the model does not fit, and no formula of its values is exact.")
     if leaves_only and best is not None:
@@ -363,7 +368,10 @@ def with_explanation(extraction: Extraction, problem: Problem) -> Extraction:
     if extraction.explained is not None:
         return extraction
     graph, sequences = extraction.graph, problem.validation
-    explained = explain(graph, problem, sequences, match_routers(graph, sequences), EXPLANATION_SECONDS)
+    matches = match_routers(graph, sequences)
+    if unmatched(graph, matches):
+        return extraction  # no listing without a hypothesis for every head
+    explained = explain(graph, problem, sequences, matches, EXPLANATION_SECONDS)
     return replace(extraction, explained=explained)
 
 

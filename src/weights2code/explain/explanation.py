@@ -9,7 +9,7 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.errors import NotExtracted
 from weights2code.explain.operators import OperatorFit, explain_operator
-from weights2code.explain.routing import Evidence, Hypothesis, compare_hypotheses, match
+from weights2code.explain.routing import Evidence, Hypothesis, attended, compare_hypotheses, match
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
 
 
@@ -17,12 +17,14 @@ from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterN
 class RouterMatch:
     """A head and the hypothesis that it matched; None is an unmatched head.
 
-    `runner_up` is the best of the hypotheses that were not taken.
+    `runner_up` is the best of the hypotheses that were not taken. Of an unmatched head it is known at least
+    which offsets it selects, `attended`.
     """
 
     hypothesis: Hypothesis | None
     evidence: Evidence | None
     runner_up: str = ""
+    attended: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,25 +41,52 @@ def match_routers(graph: DiscreteGraph, sequences: Sequences) -> dict[int, Route
     """Test the hypotheses on every live head."""
     values = stream_values(graph, sequences)
     matches: dict[int, RouterMatch] = {}
+    first = first_positions(graph)
     for index in graph.live():
         node = graph.nodes[index]
         if isinstance(node, RouterNode):
-            ranked = compare_hypotheses(node, values)
-            best = match(node, values)
+            ranked = compare_hypotheses(node, values, first[index])
+            best = match(node, values, first[index])
             other = ranked[1:2] if best else ranked[:1]
             text = "".join(f"{hypothesis.describe()} ({found.agreement:.3f})" for hypothesis, found in other)
-            matches[index] = RouterMatch(*(best or (None, None)), text)
+            offsets = () if best else attended(node, values, first[index])
+            matches[index] = RouterMatch(*(best or (None, None)), text, offsets)
     return matches
+
+
+def first_positions(graph: DiscreteGraph) -> dict[int, int]:
+    """For every node the first position at which its value has an effect.
+
+    In `concat` the outputs are read off the last positions only. What another head looks up may lie
+    anywhere; everything else acts where it stands.
+    """
+    scored = graph.length - 1 + graph.layout.first_scored if graph.layout.name == "concat" else 0
+    first = dict.fromkeys(range(len(graph.nodes)), scored)
+    for index in reversed(graph.live()):
+        node = graph.nodes[index]
+        if isinstance(node, OperatorNode):
+            for operand in node.operands:
+                first[operand] = min(first[operand], first[index])
+        elif isinstance(node, RouterNode):
+            for role, source in node.reads.items():
+                first[source] = min(first[source], first[index] if role == "query" else 0)
+    return first
+
+
+def unmatched(graph: DiscreteGraph, matches: dict[int, RouterMatch]) -> str:
+    """What is to be said of the first live head that matches nothing; empty if there is none."""
+    for index, found in matches.items():
+        if found.hypothesis is None:
+            name = graph.nodes[index].name
+            return f"the live head {name} matches no routing hypothesis (best: {found.runner_up})"
+    return ""
 
 
 def require_matches(graph: DiscreteGraph, matches: dict[int, RouterMatch]) -> None:
     """A live head that matches nothing is an honest failure, with the node named."""
-    for index, found in matches.items():
-        if found.hypothesis is None:
-            name = graph.nodes[index].name
-            raise NotExtracted(
-                f"the live head {name} matches no routing hypothesis (best: {found.runner_up})."
-            )
+    problem = unmatched(graph, matches)
+    if problem:
+        raise NotExtracted(f"{problem}.")
 
 
 def explain(

@@ -14,10 +14,12 @@ from typing import Protocol
 
 import numpy as np
 
-from weights2code.graph import RouterNode, route
+from weights2code.graph import RouterNode, route, selection
 
 #: Share of positions that a hypothesis must predict.
 LEAST_AGREEMENT = 0.99
+#: An offset that a head selects at fewer positions than this share is left out.
+RARE = 0.01
 #: The same for all positions together: where few have the full window, those that lack it count too.
 LEAST_ANYWHERE = 0.25
 
@@ -181,12 +183,12 @@ def hypotheses(node: RouterNode, length: int) -> Iterator[Hypothesis]:
     yield from (PrefixAggregate(mean) for mean in (True, False))
 
 
-def evidence(hypothesis: Hypothesis, node: RouterNode, values: np.ndarray) -> Evidence:
-    """Compare a hypothesis with the head, on the stream of validation sequences."""
+def evidence(hypothesis: Hypothesis, node: RouterNode, values: np.ndarray, first: int = 0) -> Evidence:
+    """Compare a hypothesis with the head, on the stream of validation sequences, from position `first` on."""
     actual = route(node, values)
     span = max(float(np.ptp(actual)), 1e-12)
-    right = np.abs(hypothesis.predict(node, values) - actual) < 1e-6 * span
-    reach = min(hypothesis.reach(), right.shape[1])
+    right = (np.abs(hypothesis.predict(node, values) - actual) < 1e-6 * span)[:, first:]
+    reach = min(max(hypothesis.reach() - first, 0), right.shape[1])
     full, early = right[:, reach:], right[:, :reach]
     return Evidence(
         float(full.mean()) if full.size else 0.0,
@@ -197,10 +199,17 @@ def evidence(hypothesis: Hypothesis, node: RouterNode, values: np.ndarray) -> Ev
     )
 
 
-def compare_hypotheses(node: RouterNode, values: np.ndarray) -> tuple[tuple[Hypothesis, Evidence], ...]:
-    """All hypotheses with their evidence, best first; among equals the simpler one, as listed."""
+def compare_hypotheses(
+    node: RouterNode, values: np.ndarray, first: int = 0
+) -> tuple[tuple[Hypothesis, Evidence], ...]:
+    """All hypotheses with their evidence, best first; among equals the simpler one, as listed.
+
+    Positions before `first` do not count: what a head does there has no effect.
+    """
     length = values.shape[1]
-    found = [(hypothesis, evidence(hypothesis, node, values)) for hypothesis in hypotheses(node, length)]
+    found = [
+        (hypothesis, evidence(hypothesis, node, values, first)) for hypothesis in hypotheses(node, length)
+    ]
 
     def rank(pair: tuple[Hypothesis, Evidence]) -> tuple[bool, float, float]:
         hardly_seen = pair[1].anywhere < LEAST_ANYWHERE
@@ -209,8 +218,19 @@ def compare_hypotheses(node: RouterNode, values: np.ndarray) -> tuple[tuple[Hypo
     return tuple(sorted(found, key=rank))
 
 
-def match(node: RouterNode, values: np.ndarray) -> tuple[Hypothesis, Evidence] | None:
+def match(node: RouterNode, values: np.ndarray, first: int = 0) -> tuple[Hypothesis, Evidence] | None:
     """The winning hypothesis, or None for an unmatched head."""
-    best = compare_hypotheses(node, values)[0]
+    best = compare_hypotheses(node, values, first)[0]
     seen = best[1].anywhere >= LEAST_ANYWHERE
     return best if seen and best[1].agreement >= LEAST_AGREEMENT else None
+
+
+def attended(node: RouterNode, values: np.ndarray, first: int = 0) -> tuple[int, ...]:
+    """The offsets that a pointer or equality head selects often, most frequent first; null has none."""
+    place = selection(node, values)[:, first:]
+    position = np.arange(first, first + place.shape[1])
+    offsets, counts = np.unique((position - place)[place >= 0], return_counts=True)
+    often = [
+        (count, offset) for count, offset in zip(counts, offsets, strict=True) if count >= RARE * place.size
+    ]
+    return tuple(int(offset) for _, offset in sorted(often, key=lambda pair: (-pair[0], pair[1])))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -30,6 +31,8 @@ from weights2code.language import Const, Definition, Domain, Expr, Recurrence, R
 
 #: Aggregates of functions of an input with at most this many values become counters of the values.
 MOST_COUNTED = 5
+#: Of a head that matches no hypothesis, so many of the offsets that it selects are looked at.
+MOST_ATTENDED = 4
 
 
 def equality_factor(graph: DiscreteGraph, node: RouterNode) -> float:
@@ -252,12 +255,26 @@ class Assembly:
                 for step in range(hypothesis.window)
                 for leaf in self.leaves(node.reads["value"], offset + step)
             ]
+        if hypothesis is None:
+            return self._choices(index, node, offset)
         if isinstance(hypothesis, PrefixAggregate):
             counted = self._counts(node.reads["value"])
             if counted:
                 return [Var(name, offset) for name in counted]
         value = self.value(index)
         return [Var(variable.name, variable.lag + offset) for variable in value.variables()]
+
+    def _choices(self, index: int, node: RouterNode, offset: int) -> list[Var]:
+        """What a head without a hypothesis selects most often, and what it chooses by.
+
+        If the output needs more than that, the values do not determine it, or no rule of them is exact.
+        """
+        found = self.leaves(node.reads["query"], offset)
+        for source in sorted({node.reads["value"], node.reads["key"]}):
+            for back in self.matches[index].attended[:MOST_ATTENDED]:
+                with suppress(NotExtracted):  # in `concat`, what is no fixed variable
+                    found += self.leaves(source, offset + back)
+        return found
 
     def _counts(self, source: int) -> list[str]:
         """Counters that stand for any aggregate of a function of one input with few values.

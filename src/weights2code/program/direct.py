@@ -102,6 +102,8 @@ def regress(
 ) -> list[Candidate]:
     """The exact candidates for one output, simplest first."""
     columns, target = table(assembly, problem.training, leaves, row, with_start=with_start)
+    if not len(target):
+        return []  # a leaf lies further back than the sequences are long
     if problem.output_domains[row].discrete:
         tolerance = 1e-6
     else:
