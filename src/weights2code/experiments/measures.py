@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: Fresh sequences that programs are judged on, and those that a listing runs on, one by one.
 FRESH = 1000
-LISTED = 100
+LISTED = 40
 #: Seconds for the regressions of a listing that nothing certifies.
 UNCERTIFIED_SECONDS = 4.0
 #: Their seed is the run's and this.
