@@ -106,3 +106,14 @@ def test_a_counter_that_does_not_start_at_zero_is_left_alone():
     recurrence = rule(m <= Const(0.5))
     later = Recurrence(recurrence.inputs, recurrence.steps, ("y",), {**recurrence.start, "n": 1.0})
     assert clear_denominators(later) == later
+
+
+@pytest.mark.parametrize("comparison", ["ge", "gt", "le", "lt"])
+@pytest.mark.parametrize("extremum", ["max", "min"])
+@pytest.mark.parametrize("outer", ["max", "min"])
+def test_an_extremum_with_others_is_compared_one_by_one(comparison, extremum, outer):
+    recurrence = rule(Op(comparison, (op(outer, m, x - s), Const(0.5))), extremum)
+    cleared = clear_denominators(recurrence)
+    assert not divides(cleared)
+    sequences = np.random.default_rng(5).integers(-1, 3, (60, 12, 1)).astype(float)
+    np.testing.assert_array_equal(cleared.run(sequences), recurrence.run(sequences))

@@ -23,13 +23,35 @@ def clear_denominators(recurrence: Recurrence) -> Recurrence:
         quotient = _running_quotient(step, recurrence)
         if quotient is None:
             continue
-        bounds = _bounds(step.name, recurrence)
+        apart = _compared_alone(step.name, recurrence)
+        bounds = _bounds(step.name, apart)
         if bounds is None or len(bounds) != 1:
             continue
         bound = _ratio(bounds.pop())
         if bound is not None:
-            recurrence = _rewritten(recurrence, step, quotient, bound)
+            recurrence = _rewritten(apart, step, quotient, bound)
     return recurrence
+
+
+def _compared_alone(name: str, recurrence: Recurrence) -> Recurrence:
+    """The same rules, where an extremum of `name` and others is compared, with a comparison for each."""
+
+    def split(node: Expr) -> Expr:
+        if not (isinstance(node, Op) and node.name in ("ge", "gt", "le", "lt")):
+            return node
+        inner, bound = node.args
+        if not (isinstance(inner, Op) and inner.name in ("max", "min") and Var(name) in inner.args):
+            return node
+        every = (inner.name == "max") == (node.name in ("le", "lt"))  # all of them, or one of them
+        return Op("and" if every else "or", tuple(Op(node.name, (arg, bound)) for arg in inner.args))
+
+    steps = tuple(
+        Step(
+            own.name, own.definition.transform(split) if isinstance(own.definition, Expr) else own.definition
+        )
+        for own in recurrence.steps
+    )
+    return replace(recurrence, steps=steps)
 
 
 def _running_quotient(step: Step, recurrence: Recurrence) -> Op | None:
