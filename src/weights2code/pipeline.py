@@ -12,11 +12,11 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weights2code.beginnings import since_the_start
 from weights2code.data import Problem, Sequences, from_arrays
 from weights2code.errors import InputError, NotExtracted
 from weights2code.explain.explanation import explain, match_routers, stream_values, unmatched
@@ -62,9 +62,6 @@ ROUNDS = 2
 BEGINNINGS = 24
 #: Whole-number outputs must be whole to this digit.
 LAST_DIGIT = 1e-3
-#: Rungs that sequences are tried on from their true start, where they were cut, and the loss that will do.
-FIRST_RUNGS = 2
-NEARLY_FITS = 1e-3
 #: Recurrences with more nodes than this are written as they are: nobody will read them anyway.
 SIMPLIFIED = 120
 
@@ -97,7 +94,7 @@ def search(
     noisy: Noisy | None = None
     judge = partial(certified, seed=settings.seed)
     if problem.beginnings is not None and settings.recipe == "fast" and not settings.fixed_architecture():
-        best = since_the_start(problem, settings, folder, attempts)
+        best = since_the_start(problem, settings, folder, partial(extractions, attempts=attempts))
     for trained in () if best else rungs_of(problem, settings, folder, progress):
         climbed.append(trained)
         if noisy and noisy.confirmed_by(trained, problem):
@@ -131,27 +128,6 @@ def search(
         if outcome.exit_code == 0 or len(climbed) == len(ladder_of(problem, settings)):
             folder.drop_checkpoint()  # else the time was up, and a larger limit climbs on
     return outcome
-
-
-def since_the_start(
-    problem: Problem, settings: Settings, folder: RunFolder | None, attempts: list[str]
-) -> tuple[Extraction, Trained] | None:
-    """Rules over everything so far, which windows cannot show: the first rungs on uncut sequences."""
-    from weights2code.training.train import rungs_of, write_metrics
-
-    assert problem.beginnings is not None
-    whole = replace(problem, training=problem.beginnings, validation=problem.beginnings)
-    for trained in islice(rungs_of(whole, settings), FIRST_RUNGS):
-        if trained.rung == "linear" and trained.fitted:
-            return None  # no need of everything so far: windows will do
-        if trained.rung == "linear" or trained.losses[0] > NEARLY_FITS:
-            continue
-        for extraction in extractions(trained, whole, settings, attempts):
-            if extraction.certificate.verified:
-                if folder:
-                    write_metrics(folder, list(trained.history))
-                return extraction, trained
-    return None
 
 
 def extract(folder: RunFolder, progress: Progress | None = None) -> Outcome:
