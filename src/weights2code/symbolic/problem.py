@@ -74,7 +74,7 @@ class Problem:
         return self.operators is None or all(name in self.operators for name in names)
 
     def expired(self) -> bool:
-        return time.monotonic() > self.deadline
+        return time.thread_time() > self.deadline  # CPU seconds: what is found must not depend on the load
 
     def values(self, expr: Expr, X: np.ndarray | None = None) -> np.ndarray:
         """The formula on rows (all distinct ones unless given); invalid operations give nan or inf."""
@@ -97,7 +97,7 @@ def prepare(
     max_complexity: int | None = None,
 ) -> Problem:
     """Check, merge equal rows, round whole-number targets, choose the rows to search on."""
-    deadline = time.monotonic() + time_limit
+    deadline = time.thread_time() + time_limit
     X = np.asarray(X, dtype=float)
     y = np.asarray(y, dtype=float)
     if X.ndim != 2 or y.shape != (len(X),) or len(X) == 0:

@@ -16,7 +16,8 @@ from torch import Tensor
 
 from weights2code.model import HARD, DiscreteTransformer, Sampling
 
-#: Ridge of the closed-form head, relative to the mean square of the features.
+#: Ridge of the closed-form head, relative to each feature's own mean square: a sum may be far larger than
+#: what it adds up.
 RIDGE = 1e-8
 
 
@@ -33,7 +34,7 @@ def solve_head(
         weighted = design * weight.double()
         gram = weighted @ design.transpose(1, 2)
         size = gram.diagonal(dim1=1, dim2=2)
-        gram.diagonal(dim1=1, dim2=2).add_(ridge * size.mean(1, keepdim=True) + 1e-12)
+        gram.diagonal(dim1=1, dim2=2).add_(ridge * size + 1e-12)
         right = weighted @ targets.double().T
         # A member with infinite features (a diverged sub-MLP) must not spoil the batch.
         bad = ~torch.isfinite(gram).all(-1).all(-1)

@@ -151,11 +151,31 @@ def train_rung(
     model = build(rung, problem, layout.channels, value_range(encoded), settings.seed).to(device)
     if settings.hide:
         hide(model, settings.hide, problem, rung.layout)
-    state = start(model, rung.recipe)
-    identity = {"rung": rung.name, "seed": settings.seed}
-    if checkpoint and checkpoint.exists():
-        storage.load_loop(checkpoint, state, rung.recipe, identity)
-        began -= sum(epoch.seconds for epoch in state.history)
+    history: list[Epoch] = []
+    if rung.recipe.epochs:  # an optimizer takes a second to import, and the smallest rungs need none
+        state = start(model, rung.recipe)
+        identity = {"rung": rung.name, "seed": settings.seed}
+        if checkpoint and checkpoint.exists():
+            storage.load_loop(checkpoint, state, rung.recipe, identity)
+            began -= sum(epoch.seconds for epoch in state.history)
+        on_epoch = _keeper(rung, checkpoint, identity, progress, record)
+        stop_below = STOP_BELOW[problem.integer_outputs] if rung.recipe.solves_head else None
+        run_loop(state, training, validation, rung.recipe, settings.seed, rung.name, on_epoch, stop_below)
+        model, history = state.model, state.history
+    if rung.recipe.solves_head:
+        model = finish(rung, model, training, validation, settings.seed)
+    trained = rank(rung, layout, model, validation, problem, history, time.monotonic() - began)
+    return trained if trained.history else replace(trained, history=(_only_epoch(rung, trained),))
+
+
+def _keeper(
+    rung: Rung,
+    checkpoint: Path | None,
+    identity: dict[str, Any],
+    progress: Progress | None,
+    record: Record | None,
+) -> Callable[[LoopState], None]:
+    """What happens after every epoch: now and then a checkpoint and the record, and always a word."""
     saved = time.monotonic()
 
     def on_epoch(now: LoopState) -> None:
@@ -169,13 +189,7 @@ def train_rung(
             last = now.history[-1]
             progress(rung.name, now.epoch, rung.recipe.epochs, min(last.hard_loss), last.temperature)
 
-    stop_below = STOP_BELOW[problem.integer_outputs] if rung.recipe.solves_head else None
-    run_loop(state, training, validation, rung.recipe, settings.seed, rung.name, on_epoch, stop_below)
-    model = state.model
-    if rung.recipe.solves_head:
-        model = finish(rung, model, training, validation, settings.seed)
-    trained = rank(rung, layout, model, validation, problem, state.history, time.monotonic() - began)
-    return trained if trained.history else replace(trained, history=(_only_epoch(rung, trained),))
+    return on_epoch
 
 
 def _only_epoch(rung: Rung, trained: Trained) -> Epoch:
