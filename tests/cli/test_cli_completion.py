@@ -71,6 +71,7 @@ CASES = [
     (["run", "sum", "--out", "o"], {"other"}),
     (["run", "--seed", ""], set()),
     (["completion", ""], {"bash", "zsh", "fish"}),
+    (["experiment", "inter"], {"interventions"}),
 ]
 
 

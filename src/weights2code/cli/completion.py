@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from weights2code.cli.completion_shells import SHELLS
+from weights2code.experiments.registry import NAMES
 
 #: What may stand at one place: one of a list of words, or something that the shell finds.
 Kind = Literal["words", "task", "file", "task or file", "folder", "run folder", "text", "nothing"]
@@ -64,6 +65,8 @@ def commands_of(parser: argparse.ArgumentParser) -> Iterator[Command]:
 
 def _place(action: argparse.Action, flag: str) -> Place:
     words = tuple(str(choice) for choice in action.choices or ())
+    if action.metavar == "NAME" and not flag:
+        words = NAMES  # experiments are not choices of the parser, which suggests the nearest name
     help_text = (action.help or "").replace("%%", "%")
     if action.nargs == 0:
         return Place(flag, "nothing", (), help_text)
