@@ -83,6 +83,7 @@ def experiment_page(name: str, found: Experiments) -> str:
         if record["failed"]:
             parts.append(f"Runs that ended in an error: {', '.join(record['failed'])}.")
         parts.append(made_by(record))
+        parts += [f"Models trained before: {made_by(part)}" for part in record.get("trained_by", ())]
     return page(title_of(name), *parts)
 
 

@@ -38,10 +38,13 @@ def measured() -> pages.Measured:
     if own and operon and {row["name"] for row in own} - {row["name"] for row in operon}:
         operon = None
     return pages.Measured(
-        {name: Suite.read(name, read(f"suites/results/{name}.json")) for name in ("mips", "paper")},
+        {
+            "mips": Suite.read("mips", read("suites/results/mips.json")),
+            "paper": Suite.of_experiment("paper", read("experiments/table1/experiment.json")),
+        },
         own,
         operon,
-        read("random_programs/results/random_programs_0.json"),
+        read("random_programs/results/random_programs_3.json"),
         read("symbolic_regression/results/results.json"),
         tuple(read(f"training/results/speed_{device}.json") for device in ("cpu", "cuda")),
         read("own_data/results/fresh_first.json"),
@@ -72,9 +75,10 @@ def texts(root: Path = ROOT) -> dict[str, str]:
     solved = pages.gallery_entries(found.suites.values())
     made = {
         "docs/results/index.md": pages.index(found, repeated),
-        "docs/results/mips.md": pages.mips(found.suites["mips"]),
-        "docs/results/paper.md": pages.paper(found.suites["paper"]),
-        "docs/results/failures.md": pages.failures(found.suites, found.own),
+        "docs/results/mips.md": pages.mips(found.suites["mips"], repeated.records.get(("baselines", "fast"))),
+        "docs/results/failures.md": pages.failures(
+            found.suites, found.own, read("suites/results/fixed_length.json")
+        ),
         "docs/results/random_programs.md": other.random_programs(found.random),
         "docs/results/own_data.md": other.own_data(found.own, found.operon, found.own_first),
         "docs/results/symbolic_regression.md": other.symbolic_regression(found.symbolic),

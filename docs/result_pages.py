@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections import Counter
 from collections.abc import Iterable
@@ -15,6 +14,7 @@ from experiment_pages import counts as counts_of
 from page_text import code, page, table, unmeasured, yes
 from suite_results import Suite, TaskResult
 from weights2code import tasks
+from weights2code.experiments import paper_numbers
 from weights2code.experiments.limits import LIMITS, Failure, failure, formula, nearest
 from weights2code.experiments.registry import NAMES
 
@@ -55,62 +55,59 @@ def counts(suite: Suite) -> str:
     )
 
 
+def mips_facts() -> Row:
+    """What others reached on the suite."""
+    return json.loads((DATA / "mips.json").read_text(encoding="utf-8"))
+
+
 def mips_solved() -> set[str]:
     """The tasks that MIPS solved, by our names."""
-    data = json.loads((DATA / "mips.json").read_text(encoding="utf-8"))
-    return {tasks.get(name).name for name in data["solved"]}
+    return {tasks.get(name).name for name in mips_facts()["solved"]}
 
 
-def mips(suite: Suite) -> str:
+def mips(suite: Suite, baselines: Row | None = None) -> str:
+    """The table of the suite; `baselines` is the record of symbolic regression without a network, if any."""
     title = "The 62 tasks of MIPS"
     if not suite.measured:
         return page(title, unmeasured(SWEEP.format("mips")))
     theirs = mips_solved()
+    ways = solved_by_way(baselines, {t.name for t in suite.tasks})
     rows = [
         (f"`{t.name}`", f"{t.solved}/{len(t.runs)}", t.verdict, f"{t.seconds:.1f}",
-         code(t.shown["formula"]) if t.shown else "-", yes(t.name in theirs))
+         code(t.shown["formula"]) if t.shown else "-", yes(t.name in theirs),
+         *(yes(t.name in solved) for solved in ways.values()))
         for t in suite.tasks
     ]  # fmt: skip
-    beside = sum(t.name in theirs for t in suite.tasks)
+    beside = [f"MIPS solved {sum(t.name in theirs for t in suite.tasks)} of them"]
+    beside += [f"{way} {len(solved)}" for way, solved in ways.items()]
     return page(
         title,
-        counts(suite) + f" MIPS solved {beside} of them. [What limits the failures](failures.md).",
-        table(("task", "seeds solved", "verdict", "seconds", "program", "MIPS"), rows),
+        counts(suite) + f" {', '.join(beside)}. [What limits the failures](failures.md).",
+        table(("task", "seeds solved", "verdict", "seconds", "program", "MIPS", *ways), rows),
         measured_by(suite),
         "MIPS: solved by Michaud et al., *Opening the AI black box: program synthesis via mechanistic "
-        "interpretability*, 2024 (from RNNs; `docs/data/mips.json`).",
+        f"interpretability*, 2024 (from RNNs; `docs/data/mips.json`). GPT-4 solved "
+        f"{mips_facts()['gpt4_solved']} of the 62; which ones is not among the facts that we have."
+        + (
+            " The other columns are [symbolic regression without a network](experiment_baselines.md)."
+            if ways
+            else ""
+        ),
     )
 
 
-def paper_table() -> dict[str, dict[str, str]]:
-    """The paper's Table 1, by task."""
-    with open(DATA / "paper_table1.csv", newline="", encoding="utf-8") as file:
-        return {row["task"]: row for row in csv.DictReader(file)}
+def solved_by_way(record: Row | None, names: set[str]) -> dict[str, set[str]]:
+    """The tasks that each way of regression without a network solves; nothing if it was not run on all."""
+    ways: dict[str, set[str]] = {}
+    met: dict[str, set[str]] = {}
+    for row in record["rows"] if record else ():
+        if "lags" in row.get("way", ""):
+            met.setdefault(row["way"], set()).add(row["task"])
+            ways.setdefault(row["way"], set()).update({row["task"]} if row.get("solved") else ())
+    return {way: solved for way, solved in ways.items() if met[way] >= names}
 
 
-def paper(suite: Suite) -> str:
-    title = "The paper's 29 tasks"
-    if not suite.measured:
-        return page(title, unmeasured(SWEEP.format("paper")))
-    reported = paper_table()
-    rows = [
-        (f"`{t.name}`", f"{t.solved}/{len(t.runs)}", t.verdict, f"{t.seconds:.1f}",
-         code(t.shown["formula"]) if t.shown else "-",
-         reported[t.name]["accuracy"], reported[t.name]["rmse"])
-        for t in suite.tasks
-    ]  # fmt: skip
-    head = ("task", "seeds solved", "verdict", "seconds", "program", "paper: accuracy", "paper: RMSE")
-    return page(
-        title,
-        counts(suite),
-        table(head, rows),
-        measured_by(suite),
-        "The last two columns are the paper's own numbers (its Table 1, `docs/data/paper_table1.csv`). The "
-        "paper does not define its five continuous tasks; ours fit its sizes and errors.",
-    )
-
-
-def failures(suites: dict[str, Suite], own: list[Row] | None) -> str:
+def failures(suites: dict[str, Suite], own: list[Row] | None, fixed: list[Row] | None = None) -> str:
     rows: list[tuple[str, ...]] = []
     for suite in suites.values():
         for task in suite.tasks:
@@ -131,6 +128,22 @@ def failures(suites: dict[str, Suite], own: list[Row] | None) -> str:
         meaning,
         table(("suite", "task", "seeds", "limit", "evidence"), rows) if rows else "There are none.",
         f"Not measured yet: {', '.join(missing)}." if missing else "",
+        fixed_length(fixed) if fixed else "",
+    )
+
+
+def fixed_length(rows: list[Row]) -> str:
+    """What is possible at one length only, labelled as such."""
+    shown = [
+        (row["length"], yes(row["exact"]), f"{row['seconds']:.1f}", code("; ".join(row["formula"])))
+        for row in rows
+    ]
+    return (
+        "## Bit_Palindrome at a fixed length\n\nThe task has no program for every length here. At one fixed "
+        "length, with the whole word given at once as columns, these were found "
+        "(`python benchmarks/suites/fixed_length.py`); each holds for words of that length and for no other, "
+        "and *exact* means right on every word of it.\n\n"
+        + table(("length", "exact", "seconds", "program"), shown)
     )
 
 
@@ -273,13 +286,13 @@ def _suite_line(suite: Suite, folder: str) -> tuple[str, str, str]:
         text += f"; median {suite.seconds:.0f} s"
     if suite.name == "mips":
         return f"[the 62 tasks of MIPS]({folder}mips.md)", text, f"MIPS: {len(mips_solved())} of 62"
-    accuracies = [row["accuracy"] for row in paper_table().values() if row["accuracy"] != "n/a"]
+    accuracies = [row["accuracy"] for row in paper_numbers.read("table1") if row["accuracy"] != "n/a"]
     beside = f"the paper: accuracy 1.00 on {accuracies.count('1.00')} of {len(accuracies)} discrete tasks"
-    return f"[the paper's 29 tasks]({folder}paper.md)", text, beside
+    return f"[the paper's 29 tasks]({folder}experiment_table1.md)", text, beside
 
 
 def index(found: Measured, repeated: Experiments) -> str:
-    names = ["mips", "paper", "compared_with_the_paper", *(file_name(name) for name in NAMES)]
+    names = ["mips", "compared_with_the_paper", *(file_name(name) for name in NAMES)]
     names += ["failures", "random_programs", "own_data", "symbolic_regression", "speed"]
     tree = "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(names) + "\n```"
     return page(

@@ -63,6 +63,15 @@ class Suite:
         order = [task.name for task in tasks.all_tasks(name) if task.name in runs]
         return Suite(name, data["summary"], tuple(TaskResult(task, tuple(runs[task])) for task in order))
 
+    @staticmethod
+    def of_experiment(name: str, record: dict[str, Any] | None) -> Suite:
+        """The same from the record of an experiment that ran the suite."""
+        if record is None:
+            return Suite(name, {}, ())
+        summary = {key: record[key] for key in ("command", "machine")} | {"seconds": record["wall_seconds"]}
+        rows = [row for row in record["rows"] if row["status"] == "done"]
+        return Suite.read(name, {"summary": summary, "rows": rows})
+
     @property
     def measured(self) -> bool:
         return bool(self.tasks)

@@ -37,7 +37,15 @@ def test_pages_and_readme_are_up_to_date() -> None:
 def test_the_facts_about_mips_name_every_task_once() -> None:
     assert result_pages.mips_solved() <= {task.name for task in tasks.all_tasks("mips")}
     assert len(result_pages.mips_solved()) == 32
-    assert set(result_pages.paper_table()) == {task.name for task in tasks.all_tasks("paper")}
+
+
+def test_regression_without_a_network_counts_once_it_covers_the_suite() -> None:
+    rows = [
+        {"task": task, "way": "operon, lags to 3", "solved": task == "sum"} for task in ("sum", "parity")
+    ] + [{"task": "sum", "way": "weights2code", "solved": True}]
+    assert result_pages.solved_by_way({"rows": rows}, {"sum", "parity"}) == {"operon, lags to 3": {"sum"}}
+    assert result_pages.solved_by_way({"rows": rows}, {"sum", "parity", "abs"}) == {}
+    assert result_pages.solved_by_way(None, {"sum"}) == {}
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "docs/gallery").glob("*.py")), ids=lambda path: path.stem)
