@@ -75,7 +75,11 @@ def texts(root: Path = ROOT) -> dict[str, str]:
     solved = pages.gallery_entries(found.suites.values())
     made = {
         "docs/results/index.md": pages.index(found, repeated),
-        "docs/results/mips.md": pages.mips(found.suites["mips"], repeated.records.get(("baselines", "fast"))),
+        "docs/results/mips.md": pages.mips(
+            found.suites["mips"],
+            repeated.records.get(("baselines", "fast")),
+            Suite.read("paper", read("suites/results/four.json")),
+        ),
         "docs/results/failures.md": pages.failures(
             found.suites, found.own, read("suites/results/fixed_length.json")
         ),

@@ -7,8 +7,8 @@ __all__ = ["Dithering"]
 def Dithering(x: ArrayLike) -> np.ndarray:
     """The rule, for t = 0, 1, 2, ...:
 
-        s2[t] = x[t] + s2[t-1]
-        y[t] = [x[t] > s2[t] % 15]
+        total[t] = x[t] + total[t-1]
+        y[t] = [x[t] > total[t] % 15]
 
     Every value before the start is 0.
     Input: one sequence, shape (T,) or (T, 1), any length T; x: integers 0..15.
@@ -24,8 +24,8 @@ def Dithering(x: ArrayLike) -> np.ndarray:
         raise ValueError(f"expected shape (T,) or (T, 1), got {x.shape}")
     T = len(x)
     x = x.ravel()
-    s2, y = np.zeros((2, T + 1))  # s2[-1] = 0
+    total, y = np.zeros((2, T + 1))  # total[-1] = 0
     for t in range(T):
-        s2[t] = x[t] + s2[t-1]
-        y[t] = int(x[t] > s2[t] % 15)
+        total[t] = x[t] + total[t-1]
+        y[t] = int(x[t] > total[t] % 15)
     return y[:T]

@@ -7,9 +7,9 @@ __all__ = ["Majority_0_1"]
 def Majority_0_1(x: ArrayLike) -> np.ndarray:
     """The rule, for t = 0, 1, 2, ...:
 
-        c0[t] = c0[t-1] - x[t] + 1
-        c1[t] = x[t] + c1[t-1]
-        y[t] = [c0[t] < c1[t]]
+        total[t] = x[t] + total[t-1]
+        n[t] = n[t-1] + 1
+        y[t] = [2*total[t] > n[t]]
 
     Every value before the start is 0.
     Input: one sequence, shape (T,) or (T, 1), any length T; x: bits.
@@ -25,9 +25,9 @@ def Majority_0_1(x: ArrayLike) -> np.ndarray:
         raise ValueError(f"expected shape (T,) or (T, 1), got {x.shape}")
     T = len(x)
     x = x.ravel()
-    c0, c1, y = np.zeros((3, T + 1))  # c0[-1] = 0; c1[-1] = 0
+    total, n, y = np.zeros((3, T + 1))  # total[-1] = 0; n[-1] = 0
     for t in range(T):
-        c0[t] = c0[t-1] - x[t] + 1
-        c1[t] = x[t] + c1[t-1]
-        y[t] = int(c0[t] < c1[t])
+        total[t] = x[t] + total[t-1]
+        n[t] = n[t-1] + 1
+        y[t] = int(2*total[t] > n[t])
     return y[:T]

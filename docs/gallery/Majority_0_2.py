@@ -7,10 +7,10 @@ __all__ = ["Majority_0_2"]
 def Majority_0_2(x: ArrayLike) -> np.ndarray:
     """The rule, for t = 0, 1, 2, ...:
 
-        c0[t] = c0[t-1] - min(x[t], 1) + 1
-        c1[t] = c1[t-1] + [x[t] == 1]
-        c2[t] = c2[t-1] + max(x[t], 1) - 1
-        y[t] = 2 if c2[t] > max(c0[t], c1[t]) else [c0[t] < c1[t]]
+        count_0[t] = count_0[t-1] - min(x[t], 1) + 1
+        count_1[t] = count_1[t-1] + [x[t] == 1]
+        count_2[t] = count_2[t-1] + max(x[t], 1) - 1
+        y[t] = 2 if count_2[t] > max(count_0[t], count_1[t]) else [count_0[t] < count_1[t]]
 
     Every value before the start is 0.
     Input: one sequence, shape (T,) or (T, 1), any length T; x: integers 0..2.
@@ -26,10 +26,10 @@ def Majority_0_2(x: ArrayLike) -> np.ndarray:
         raise ValueError(f"expected shape (T,) or (T, 1), got {x.shape}")
     T = len(x)
     x = x.ravel()
-    c0, c1, c2, y = np.zeros((4, T + 1))  # c0[-1] = 0; c1[-1] = 0; c2[-1] = 0
+    count_0, count_1, count_2, y = np.zeros((4, T + 1))  # count_0[-1] = 0; count_1[-1] = 0; count_2[-1] = 0
     for t in range(T):
-        c0[t] = c0[t-1] - min(x[t], 1) + 1
-        c1[t] = c1[t-1] + int(x[t] == 1)
-        c2[t] = c2[t-1] + max(x[t], 1) - 1
-        y[t] = 2 if c2[t] > max(c0[t], c1[t]) else int(c0[t] < c1[t])
+        count_0[t] = count_0[t-1] - min(x[t], 1) + 1
+        count_1[t] = count_1[t-1] + int(x[t] == 1)
+        count_2[t] = count_2[t-1] + max(x[t], 1) - 1
+        y[t] = 2 if count_2[t] > max(count_0[t], count_1[t]) else int(count_0[t] < count_1[t])
     return y[:T]

@@ -7,12 +7,12 @@ __all__ = ["Majority_0_3"]
 def Majority_0_3(x: ArrayLike) -> np.ndarray:
     """The rule, for t = 0, 1, 2, ...:
 
-        c0[t] = c0[t-1] - min(x[t], 1) + 1
-        c1[t] = c1[t-1] + [x[t] == 1]
-        c2[t] = c2[t-1] + [x[t] == 2]
-        c3[t] = c3[t-1] + max(x[t], 2) - 2
-        r[t] = 2 if c2[t] > max(c0[t], c1[t]) else [c0[t] < c1[t]]
-        y[t] = 3 if c3[t] > max(max(c0[t], c1[t]), c2[t]) else r[t]
+        count_0[t] = count_0[t-1] - min(x[t], 1) + 1
+        count_1[t] = count_1[t-1] + [x[t] == 1]
+        count_2[t] = count_2[t-1] + [x[t] == 2]
+        count_3[t] = count_3[t-1] + max(x[t], 2) - 2
+        r[t] = 2 if count_2[t] > max(count_0[t], count_1[t]) else [count_0[t] < count_1[t]]
+        y[t] = 3 if count_3[t] > max(max(count_0[t], count_1[t]), count_2[t]) else r[t]
 
     Every value before the start is 0.
     Input: one sequence, shape (T,) or (T, 1), any length T; x: integers 0..3.
@@ -28,12 +28,12 @@ def Majority_0_3(x: ArrayLike) -> np.ndarray:
         raise ValueError(f"expected shape (T,) or (T, 1), got {x.shape}")
     T = len(x)
     x = x.ravel()
-    c0, c1, c2, c3, y = np.zeros((5, T + 1))  # c0[-1] = 0; c1[-1] = 0; c2[-1] = 0; c3[-1] = 0
+    count_0, count_1, count_2, count_3, y = np.zeros((5, T + 1))  # count_0[-1] = 0; count_1[-1] = 0; count_2[-1] = 0; count_3[-1] = 0
     for t in range(T):
-        c0[t] = c0[t-1] - min(x[t], 1) + 1
-        c1[t] = c1[t-1] + int(x[t] == 1)
-        c2[t] = c2[t-1] + int(x[t] == 2)
-        c3[t] = c3[t-1] + max(x[t], 2) - 2
-        r = 2 if c2[t] > max(c0[t], c1[t]) else int(c0[t] < c1[t])
-        y[t] = 3 if c3[t] > max(max(c0[t], c1[t]), c2[t]) else r
+        count_0[t] = count_0[t-1] - min(x[t], 1) + 1
+        count_1[t] = count_1[t-1] + int(x[t] == 1)
+        count_2[t] = count_2[t-1] + int(x[t] == 2)
+        count_3[t] = count_3[t-1] + max(x[t], 2) - 2
+        r = 2 if count_2[t] > max(count_0[t], count_1[t]) else int(count_0[t] < count_1[t])
+        y[t] = 3 if count_3[t] > max(max(count_0[t], count_1[t]), count_2[t]) else r
     return y[:T]

@@ -5,9 +5,8 @@ __all__ = ["Max_Seen"]
 
 
 def Max_Seen(x: ArrayLike) -> np.ndarray:
-    """y[t] = max(x[t], y[t-1])
+    """y[t] = max(x[t], y[t-1]); before the start y = -inf
 
-    Every value before the start is 0.
     Input: one sequence, shape (T,) or (T, 1), any length T; x: integers 0..99.
     Output: y, shape (T,), whole numbers.
     Origin: regressed from the live leaves.
@@ -21,7 +20,7 @@ def Max_Seen(x: ArrayLike) -> np.ndarray:
         raise ValueError(f"expected shape (T,) or (T, 1), got {x.shape}")
     T = len(x)
     x = x.ravel()
-    y = np.zeros(T + 1)  # y[-1] = 0
+    y = np.full(T + 1, -np.inf)  # y[-1] = -inf
     for t in range(T):
         y[t] = max(x[t], y[t-1])
     return y[:T]

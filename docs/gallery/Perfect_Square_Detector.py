@@ -5,7 +5,7 @@ __all__ = ["Perfect_Square_Detector"]
 
 
 def Perfect_Square_Detector(x: ArrayLike) -> np.ndarray:
-    """y[t] = [x[t] == floor(sqrt(x[t]))**2]
+    """y[t] = [x[t] <= floor(sqrt(x[t]))**2]
 
     Input: one sequence, shape (T,) or (T, 1), any length T; x: integers 0..19.
     Output: y, shape (T,), whole numbers.
@@ -22,5 +22,5 @@ def Perfect_Square_Detector(x: ArrayLike) -> np.ndarray:
     x = x.ravel()
     y = np.zeros(T)
     for t in range(T):
-        y[t] = int(x[t] == np.floor(np.sqrt(x[t]))**2)
+        y[t] = int(x[t] <= np.floor(np.sqrt(x[t]))**2)
     return y

@@ -7,12 +7,12 @@ __all__ = ["balanced_parenthesis"]
 def balanced_parenthesis(x: ArrayLike) -> np.ndarray:
     """The rule, for t = 0, 1, 2, ...:
 
-        s2[t] = x[t] + s2[t-1]
+        total[t] = x[t] + total[t-1]
         n[t] = n[t-1] + 1
-        m15[t] = max(2*s2[t] - n[t], m15[t-1])
-        c0[t] = c0[t-1] - x[t] + 1
-        y[t] = [c0[t] == s2[t]]*[m15[t] <= 0]
-        before the start m15 = -inf
+        highest[t] = max(2*total[t] - n[t], highest[t-1])
+        count_0[t] = count_0[t-1] - x[t] + 1
+        y[t] = [highest[t] <= 0 and count_0[t] - total[t] < 1]
+        before the start highest = -inf
 
     Input: one sequence, shape (T,) or (T, 1), any length T; x: bits.
     Output: y, shape (T,), whole numbers.
@@ -27,12 +27,12 @@ def balanced_parenthesis(x: ArrayLike) -> np.ndarray:
         raise ValueError(f"expected shape (T,) or (T, 1), got {x.shape}")
     T = len(x)
     x = x.ravel()
-    s2, n, c0, y = np.zeros((4, T + 1))  # s2[-1] = 0; n[-1] = 0; c0[-1] = 0
-    m15 = np.full(T + 1, -np.inf)  # m15[-1] = -inf
+    total, n, count_0, y = np.zeros((4, T + 1))  # total[-1] = 0; n[-1] = 0; count_0[-1] = 0
+    highest = np.full(T + 1, -np.inf)  # highest[-1] = -inf
     for t in range(T):
-        s2[t] = x[t] + s2[t-1]
+        total[t] = x[t] + total[t-1]
         n[t] = n[t-1] + 1
-        m15[t] = max(2*s2[t] - n[t], m15[t-1])
-        c0[t] = c0[t-1] - x[t] + 1
-        y[t] = int(c0[t] == s2[t])*int(m15[t] <= 0)
+        highest[t] = max(2*total[t] - n[t], highest[t-1])
+        count_0[t] = count_0[t-1] - x[t] + 1
+        y[t] = int(highest[t] <= 0 and count_0[t] - total[t] < 1)
     return y[:T]

@@ -11,7 +11,7 @@ def bit_dot_prod_mod_2(data: ArrayLike) -> np.ndarray:
     Input: one sequence, shape (T, 2), any length T; a: bits; b: bits.
     Output: y, shape (T,), whole numbers.
     Origin: regressed from the live leaves.
-    Verdict: Proved equal to the specification at every length for inputs in bits, bits: complete
+    Verdict: Proved equal to the specification at every length for inputs in bits: complete
         exploration of the 2 states that reference and program reach together (12 transitions), in
         the program's own float64 arithmetic. It was also run on 798 sequences of length 10, 40,
         100; the largest error is 0.

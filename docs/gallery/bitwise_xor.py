@@ -10,8 +10,8 @@ def bitwise_xor(data: ArrayLike) -> np.ndarray:
     Input: one sequence, shape (T, 2), any length T; a: bits; b: bits.
     Output: y, shape (T,), whole numbers.
     Origin: regressed from the live leaves.
-    Verdict: Proved equal to the specification at every length for inputs in bits, bits: the program
-        is the reference machine up to the names of variables. It was also run on 798 sequences of
+    Verdict: Proved equal to the specification at every length for inputs in bits: the program is
+        the reference machine up to the names of variables. It was also run on 798 sequences of
         length 10, 40, 100; the largest error is 0.
     """
     data = np.asarray(data, dtype=float)

@@ -14,10 +14,10 @@ def magnetic(data: ArrayLike) -> np.ndarray:
     Input: one sequence, shape (T, 2), any length T; fx: integers -10..10; fy: integers -10..10.
     Output: px, py, shape (T, 2), whole numbers.
     Origin: regressed from the live leaves.
-    Verdict: Proved equal to the specification at every length for inputs in integers -10..10,
-        integers -10..10: induction over the positions with z3 (first 2 checked one by one, then
-        step by step), in exact arithmetic, which the text follows. It was also run on 548 sequences
-        of length 10, 40, 100; the largest error is 0.
+    Verdict: Proved equal to the specification at every length for inputs in integers -10..10:
+        induction over the positions with z3 (first 2 checked one by one, then step by step), in
+        exact arithmetic, which the text follows. It was also run on 548 sequences of length 10, 40,
+        100; the largest error is 0.
     """
     data = np.asarray(data, dtype=float)
     if data.shape[1:] != (2,) and data.shape != (0,):

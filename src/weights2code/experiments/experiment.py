@@ -84,7 +84,7 @@ class Experiment:
     jobs : the runs that the options ask for.
     table : the table made of their rows, the paper's numbers beside ours.
     figure : a drawing made of their rows, if there is one.
-    layout : that it uses unless told; "" where it is the search's or the recipe's.
+    keeps_programs : whether its record holds the text of the programs; the gallery shows those of Table 1.
     """
 
     name: str
@@ -93,6 +93,7 @@ class Experiment:
     jobs: Callable[[Options], list[Job]]
     table: Callable[[Sequence[Row]], Table]
     figure: Callable[[Sequence[Row]], Drawing | None] | None = None
+    keeps_programs: bool = False
 
 
 def members_of(rows: Sequence[Row]) -> list[Row]:

@@ -29,7 +29,7 @@ from weights2code.experiments.sweep import run_sweep, spent
 from weights2code.run_folder import write_atomically
 
 RECORD = "experiment.json"
-#: What rows say that tables and pages do not need: they stay in the folders of the runs.
+#: What rows say that most tables and pages do not need: it stays in the folders of the runs.
 LEFT_OUT = ("source", "explanation", "method")
 
 
@@ -56,6 +56,7 @@ def reproduce(
     jobs = planned(experiment, options)
     rows = labelled(run_sweep(jobs, out, engine, on_row), jobs)
     table = experiment.table(rows)
+    left_out = () if experiment.keeps_programs else LEFT_OUT
     record = {
         "experiment": experiment.name,
         "reproduces": experiment.reproduces,
@@ -66,7 +67,7 @@ def reproduce(
         "failed": [row["key"] for row in rows if row["status"] != DONE],
         "standing": dict(Counter(line.standing for line in table.lines if line.standing)),
         "table": table_dict(table),
-        "rows": [{name: value for name, value in row.items() if name not in LEFT_OUT} for row in rows],
+        "rows": [{name: value for name, value in row.items() if name not in left_out} for row in rows],
     }
     write_figure(experiment, rows, out)
     write_atomically(out / "table.csv", csv_text(table))

@@ -98,4 +98,6 @@ def _of_program(row: Row, name: str) -> float | None:
     return row.get(f"listing_{name}") if own is None else own
 
 
-EXPERIMENT = Experiment("table1", "Table 1, accuracy and RMSE on the 29 tasks", tasks, jobs, table)
+EXPERIMENT = Experiment(
+    "table1", "Table 1, accuracy and RMSE on the 29 tasks", tasks, jobs, table, keeps_programs=True
+)

@@ -1,0 +1,26 @@
+import numpy as np
+from numpy.typing import ArrayLike
+
+__all__ = ["minimum_prev2"]
+
+
+def minimum_prev2(x: ArrayLike) -> np.ndarray:
+    """y[t] = min(x[t], x[t-1]); before the start x = x[0]
+
+    Input: one sequence, shape (T,) or (T, 1), any length T; x: integers 0..99.
+    Output: y, shape (T,), whole numbers.
+    Origin: regressed from the live leaves.
+    Verdict: Proved equal to the specification at every length for inputs in integers 0..99:
+        complete exploration of the 100 states that reference and program reach together (10100
+        transitions), in the program's own float64 arithmetic. It was also run on 798 sequences of
+        length 10, 40, 100; the largest error is 0.
+    """
+    x = np.asarray(x, dtype=float)
+    if x.shape not in ((x.size,), (x.size, 1)):
+        raise ValueError(f"expected shape (T,) or (T, 1), got {x.shape}")
+    T = len(x)
+    x = np.append(x, x[:1])  # x[-1] = x[0]
+    y = np.zeros(T)
+    for t in range(T):
+        y[t] = min(x[t], x[t-1])
+    return y
