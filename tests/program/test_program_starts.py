@@ -57,6 +57,7 @@ def test_a_first_position_has_its_own_rule():
     assert found.outputs == ("y",)
     assert not found.start
     kept = problem.held_out
+    assert kept is not None
     assert np.allclose(found.run(kept.x), kept.y, atol=1e-9)
 
 

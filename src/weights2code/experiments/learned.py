@@ -165,7 +165,6 @@ def short_training(rows: Sequence[Row]) -> str:
 
 def member_row(trained: Trained, member: int, problem: Problem, seed: int, *, listings: bool) -> Row:
     """Losses of one member, and its listings: as it is, pruned by the paper's threshold, pruned by effect."""
-    from weights2code import pipeline
     from weights2code.errors import NotExtracted
     from weights2code.experiments.measures import (
         explained_as_it_is,
@@ -175,6 +174,7 @@ def member_row(trained: Trained, member: int, problem: Problem, seed: int, *, li
         restricted,
         smaller,
     )
+    from weights2code.extraction import prune
     from weights2code.graph import prune_by_threshold
     from weights2code.graph.from_model import graph_of
 
@@ -196,7 +196,7 @@ def member_row(trained: Trained, member: int, problem: Problem, seed: int, *, li
             row |= listing_of(restricted(whole, pruned), problem, seed).row(name)
         except NotExtracted:
             continue
-    by_effect = listing_as_it_is(pipeline.prune(graph, problem), problem, seed, REGRESSION_SECONDS)
+    by_effect = listing_as_it_is(prune(graph, problem), problem, seed, REGRESSION_SECONDS)
     return row | (by_effect.row("by_effect") if by_effect else {})
 
 

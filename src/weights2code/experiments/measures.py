@@ -156,10 +156,10 @@ def listing_as_it_is(graph: DiscreteGraph, problem: Problem, seed: int, seconds:
 
 def uncertified(graph: DiscreteGraph, problem: Problem, seed: int) -> Row:
     """The numbers of the listing where no program could be certified: what the paper would report."""
-    from weights2code import pipeline
+    from weights2code.extraction import prune
 
     try:
-        found = listing_as_it_is(pipeline.prune(graph, problem), problem, seed, UNCERTIFIED_SECONDS)
+        found = listing_as_it_is(prune(graph, problem), problem, seed, UNCERTIFIED_SECONDS)
     except (ValueError, ArithmeticError):  # a model that diverged has nothing to list
         found = None
     return found.row() if found else {}

@@ -110,7 +110,6 @@ def facts(extraction: Extraction) -> Row:
 
 def extract_member(trained: Trained, member: int, problem: Problem, settings: Settings, folder: Path) -> Row:
     """One member as a run of its own: pruned, explained, certified; its files lie in `member<index>`."""
-    from weights2code import pipeline
     from weights2code.errors import NotExtracted
     from weights2code.experiments.measures import (
         heads_found,
@@ -121,6 +120,7 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
         uncertified,
     )
     from weights2code.experiments.work import equals_reference
+    from weights2code.extraction import PROMISING, extract_graph, prune, with_caveat, with_explanation
     from weights2code.graph.from_model import graph_of
     from weights2code.results import Outcome, leave
     from weights2code.run_folder import begin
@@ -134,7 +134,7 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
         "member": member,
         "seed": settings.seed,
         "loss": loss,
-        "fitted": model.accuracy == 1.0 if problem.integer_outputs else loss <= pipeline.PROMISING,
+        "fitted": model.accuracy == 1.0 if problem.integer_outputs else loss <= PROMISING,
         "model_rmse": model.rmse,
         "model_accuracy": model.accuracy,
         "trained_mse": None if model.rmse is None else model.rmse**2,
@@ -142,13 +142,13 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
         "verdict": "-",
     }
     try:
-        graph = pipeline.prune(whole, problem)
-        fits = loss <= pipeline.PROMISING
-        extraction = pipeline.extract_graph(graph, problem, settings.seed, leaves_only=not fits)
+        graph = prune(whole, problem)
+        fits = loss <= PROMISING
+        extraction = extract_graph(graph, problem, settings.seed, leaves_only=not fits)
         if not fits:
-            certificate = pipeline.with_caveat(extraction.certificate)
+            certificate = with_caveat(extraction.certificate)
             extraction = replace(extraction, certificate=certificate)
-        extraction = pipeline.with_explanation(extraction, problem)
+        extraction = with_explanation(extraction, problem)
     except NotExtracted as error:
         attempt = f"{trained.rung}, member {member} (hard loss {loss:.2g}): {error}"
         row |= uncertified(whole, problem, settings.seed)

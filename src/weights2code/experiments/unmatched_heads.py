@@ -58,7 +58,7 @@ def _jobs_of(task: str, sizes: dict[str, int], options: Options) -> list[Job]:
 
 def analysed(arguments: dict[str, Any], folder: Path) -> Row:
     """A run, and its unmatched heads before and after pruning."""
-    from weights2code import pipeline
+    from weights2code.extraction import MEMBERS_TRIED
     from weights2code.graph.from_model import graph_of
     from weights2code.run_folder import MODEL, open_existing
     from weights2code.source import problem_of
@@ -70,7 +70,7 @@ def analysed(arguments: dict[str, Any], folder: Path) -> Row:
         trained = Trained.load(run.file(MODEL))
     graphs = (
         graph_of(trained.model, member, trained.layout, problem)
-        for member in range(min(len(trained.losses), pipeline.MEMBERS_TRIED))
+        for member in range(min(len(trained.losses), MEMBERS_TRIED))
     )
     looked = [_heads(graph, problem) for graph in graphs]
     # as the extraction does: the best member whose live heads all match; else the best
@@ -82,11 +82,11 @@ def analysed(arguments: dict[str, Any], folder: Path) -> Row:
 
 def _heads(graph: DiscreteGraph, problem: Problem) -> tuple[int, list[Row]]:
     """The number of heads of a graph, and those that match nothing."""
-    from weights2code import pipeline
     from weights2code.explain.explanation import unmatched_heads
+    from weights2code.extraction import prune
     from weights2code.graph import RouterNode
 
-    pruned = pipeline.prune(graph, problem)
+    pruned = prune(graph, problem)
     live = {pruned.nodes[index].name for index in pruned.live()}
     found: list[Row] = [
         {

@@ -19,8 +19,8 @@ from weights2code.explain.explanation import match_routers, require_matches, str
 from weights2code.explain.operators import explain_operator
 from weights2code.graph import DiscreteGraph, prune_by_effect
 from weights2code.language import Recurrence
-from weights2code.mistakes import ORIGIN as FROM_MAJORITIES
-from weights2code.mistakes import Judge, with_mistakes
+from weights2code.measured.mistakes import ORIGIN as FROM_MAJORITIES
+from weights2code.measured.mistakes import Judge, with_mistakes
 from weights2code.program import Program
 from weights2code.program.assembly import Assembly
 from weights2code.program.noisy import noisy_recurrences
