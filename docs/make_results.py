@@ -44,7 +44,7 @@ def measured() -> pages.Measured:
         },
         own,
         operon,
-        read("random_programs/results/random_programs_3.json"),
+        read("random_programs/results/seed3.json"),
         read("symbolic_regression/results/results.json"),
         tuple(read(f"training/results/speed_{device}.json") for device in ("cpu", "cuda")),
         read("own_data/results/fresh_first.json"),

@@ -41,6 +41,9 @@ from weights2code.source import Source, problem_of
 if TYPE_CHECKING:
     from weights2code.training.search import Progress, Trained
 
+#: The last resort ends at so many times the time limit.
+OVERTIME = 1.2
+
 
 def run(
     source: Source, settings: Settings, folder: RunFolder | None = None, progress: Progress | None = None
@@ -90,7 +93,7 @@ def search(
             if noisy and noisy.exact:
                 break
     if best is None and problem.reference is not None:
-        best = last_resort(climbed, problem, settings, attempts)
+        best = last_resort(climbed, problem, settings, attempts, began + OVERTIME * settings.time_limit)
     elif best is None:
         best = best_so_far(climbed, problem, attempts, REGRESSION_SECONDS, judge)
     extraction, chosen = best if best else (None, best_rung(climbed))
@@ -150,10 +153,13 @@ def verify(folder: RunFolder) -> Outcome:
 
 
 def last_resort(
-    climbed: list[Trained], problem: Problem, settings: Settings, attempts: list[str]
+    climbed: list[Trained], problem: Problem, settings: Settings, attempts: list[str], until: float
 ) -> tuple[Extraction, Trained] | None:
-    """No rung fits: try the leaves of each once more, smallest rung first."""
+    """No rung fits: try the leaves of each once more, smallest rung first, as long as there is time."""
     for trained in climbed:
+        if time.monotonic() > until:
+            attempts.append("the time is up")
+            return None
         for extraction in extractions(trained, problem, settings, attempts, resort=True):
             if extraction.certificate.verified:
                 return extraction, trained
