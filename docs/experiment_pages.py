@@ -170,11 +170,10 @@ def cost(found: Experiments) -> str:
         for task, fast in seconds["fast"].items()
         if fast and (slow := seconds["paper"].get(task))
     ]
-    if both["fast"]["machine"] == both["paper"]["machine"]:
-        where = f"Both on {place(both['fast'])}."
+    trained = both["paper"].get("trained_by", [both["paper"]])[-1]
+    if both["fast"]["machine"] == trained["machine"]:
+        where = f"Both on {place(trained)}."
     else:
-        where = (
-            f"Fast on {place(both['fast'])}, the paper's recipe on {place(both['paper'])}: not one machine."
-        )
+        where = f"Fast on {place(both['fast'])}, the paper's recipe on {place(trained)}: not one machine."
     head = ("task", "fast, seconds a seed", "paper's recipe, seconds for all seeds", "ratio")
     return f"## Time to a program\n\n{where}\n\n{table(head, rows)}"
