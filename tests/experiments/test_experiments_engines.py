@@ -30,7 +30,15 @@ def nap(arguments, folder):
     tries = folder / "tries.txt"
     with open(tries, "a") as file:
         file.write(f"{os.getpid()}\\n")
+    if arguments.get("tells"):  # which machine is at work, for as long as it is
+        import ray
+        from pathlib import Path
+
+        sign = Path(arguments["tells"]) / ray.get_runtime_context().get_node_id()
+        sign.touch()
     time.sleep(arguments.get("seconds", 0))
+    if arguments.get("tells"):
+        sign.unlink(missing_ok=True)
     if len(tries.read_text().split()) == 1:
         time.sleep(arguments.get("at_first", 0))
     if len(tries.read_text().split()) <= arguments.get("dies", 0):
@@ -235,9 +243,9 @@ def test_an_address_without_a_cluster_is_refused_at_once(address: str, tmp_path:
     assert not (tmp_path / "out").exists()
 
 
-#: Two machines besides the head, on this one; the first is killed when the third row has come.
+#: Two machines besides the head, on this one; the first that is at work after three rows is killed.
 CLUSTER = """
-import json, sys
+import json, sys, time
 from pathlib import Path
 from ray.cluster_utils import Cluster
 from weights2code.experiments.engines import Ray
@@ -253,8 +261,12 @@ told = []
 
 def on_row(row):
     told.append(row["key"])
-    if len(told) == 3:
-        cluster.remove_node(first, allow_graceful=False)
+    while len(told) == 3 and len(cluster.worker_nodes) == 2:
+        for machine in (first, second):
+            if (Path(sys.argv[3]) / machine.node_id).exists():
+                cluster.remove_node(machine, allow_graceful=False)
+                break
+        time.sleep(0.05)
 
 jobs = [Job.from_dict(job) for job in json.loads(sys.argv[2])]
 rows = run_sweep(jobs, Path(sys.argv[1]), Ray(cluster.address), on_row)
@@ -274,12 +286,16 @@ def ray_environment() -> dict[str, str]:
 def test_a_machine_that_vanishes_costs_nothing_but_time(tmp_path: Path, work_module: Path) -> None:
     pytest.importorskip("ray", reason="needs the extra: weights2code[ray]")
     out = tmp_path / "out"
-    jobs = [job(number, seconds=0.6, fails=number == 5, size=200_000) for number in range(10)]
+    signs = tmp_path / "at_work"
+    signs.mkdir()
+    jobs = [
+        job(number, seconds=1.5, fails=number == 5, size=200_000, tells=str(signs)) for number in range(10)
+    ]
     script = work_module / "cluster_driver.py"
     script.write_text(CLUSTER)
     described = json.dumps([item.to_dict() for item in jobs])
     done = subprocess.run(
-        [sys.executable, str(script), str(out), described],
+        [sys.executable, str(script), str(out), described, str(signs)],
         capture_output=True,
         text=True,
         check=False,
