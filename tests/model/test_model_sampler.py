@@ -12,6 +12,8 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from weights2code.errors import InputError
 from weights2code.model.sampler import (
     Annealing,
+    _threshold_of_pairs,
+    _threshold_of_sorted,
     gumbel,
     one_hot_argmax,
     sample,
@@ -210,3 +212,25 @@ def test_soft_mode_and_zero_noise_are_deterministic():
     logits = torch.linspace(-1, 1, 12).reshape(3, 4)
     assert torch.equal(sample(logits, 1.0, 0.5, "soft"), sample(logits, 1.0, 0.5, "sampled", noise=0.0))
     assert not torch.equal(sample(logits, 1.0, 0.5, "soft"), sample(logits, 1.0, 0.5, "sampled"))
+
+
+@SOME
+@given(z=LOGITS)
+def test_both_ways_to_the_threshold_agree(z):
+    tensor = torch.from_numpy(z)
+    torch.testing.assert_close(_threshold_of_pairs(tensor), _threshold_of_sorted(tensor))
+
+
+def flips(tau, *, cooled):
+    """How often sampling takes the second best of two options that are a gap of 3 apart."""
+    logits = torch.tensor([[3.0, 0.0]]).expand(4000, 2)
+    generator = torch.Generator().manual_seed(0)
+    p = sample(logits, tau, 1.0, generator=generator, cooled=cooled)
+    return (p.argmax(-1) == 1).double().mean().item()
+
+
+def test_cooled_noise_fades_with_the_temperature():
+    assert flips(10.0, cooled=True) > 0.3
+    assert flips(0.1, cooled=True) == 0
+    warm = [flips(tau, cooled=False) for tau in (10.0, 0.1)]
+    assert warm[0] == warm[1] == pytest.approx(1 / (1 + math.exp(3)), abs=0.02)

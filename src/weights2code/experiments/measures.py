@@ -2,7 +2,8 @@
 
 The discrete model is judged as it was trained, past outputs given. Programs are judged free-running at the
 task's own length, the short one at every position, the paper's listing from the first scored position on
-(in `concat` the windows of the first positions are cut off).
+(in `concat` the windows of the first positions are cut off). The listing is judged with past outputs given
+too, as the paper seems to have done: the squares of its RMSE are its training losses.
 """
 
 from __future__ import annotations
@@ -83,6 +84,7 @@ class Listing:
     text: str
     lines: int
     score: Score
+    given_past: Score
     unmatched: tuple[str, ...] = ()
 
     def row(self, prefix: str = "listing") -> Row:
@@ -90,24 +92,30 @@ class Listing:
             f"{prefix}_lines": self.lines,
             f"{prefix}_rmse": self.score.rmse,
             f"{prefix}_accuracy": self.score.accuracy,
+            f"{prefix}_given_rmse": self.given_past.rmse,
+            f"{prefix}_given_accuracy": self.given_past.accuracy,
             f"{prefix}_unmatched": list(self.unmatched),
         }
 
 
 def listing_of(explained: ExplainedGraph, problem: Problem, seed: int) -> Listing:
-    """The listing of an explained graph, run free on fresh sequences."""
+    """The listing of an explained graph on fresh sequences, run free and with past outputs given."""
     program = raw_program(explained, problem)
     text = raw_source(program)
     x, y = fresh(problem, LISTED, seed)
     with np.errstate(all="ignore"):
         predicted = np.stack([program.run(sequence) for sequence in x])
+        given = predicted
+        if program.feeds_back:
+            given = np.stack([program.run(sequence, past) for sequence, past in zip(x, y, strict=True)])
     first = explained.graph.layout.first_scored
     unmatched = tuple(
         explained.graph.nodes[index].name
         for index, found in explained.routers.items()
         if found.evidence is None
     )
-    return Listing(text, text.count("\n"), score(problem, predicted[:, first:], y[:, first:]), unmatched)
+    free, given_past = (score(problem, found[:, first:], y[:, first:]) for found in (predicted, given))
+    return Listing(text, text.count("\n"), free, given_past, unmatched)
 
 
 def heads_found(graph: DiscreteGraph, routers: dict[int, RouterMatch]) -> dict[str, str | None]:

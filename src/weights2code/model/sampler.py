@@ -1,8 +1,11 @@
 """The sampling function S(logits, tau) of the paper (appendix "Smooth Transition Mechanism").
 
-p = (1 - alpha) * softmax((logits + g) / tau) + alpha * sparsemax((logits + g) / tau), with Gumbel noise g
-and alpha rising from 0 at the first temperature to 1 at the last. Three modes share one function: sampled
-(noise), soft (no noise) and hard (argmax, no noise).
+p = (1 - alpha) * softmax(z) + alpha * sparsemax(z), with alpha rising from 0 at the first temperature to 1 at
+the last. The paper does not say where the Gumbel noise g enters. z = (logits + g) / tau samples from the same
+distribution at every temperature, so choices still flip at the end; z = logits / tau + g ("cooled") is nearly
+random at first and nearly deterministic at last, which alone explains training losses of 1e-16
+(`benchmarks/training/noise.py`). Three modes share one function: sampled (noise), soft (no noise) and hard
+(argmax, no noise).
 """
 
 from __future__ import annotations
@@ -45,21 +48,16 @@ class _Sparsemax(torch.autograd.Function):
 
     With the entries sorted downwards and S_k the sum of the first k, the threshold is the largest
     (S_k - 1) / k. It is at least the largest entry less 1, so whatever lies 2 below that entry may be
-    raised to there. A sort of a few entries is cheaper than the repeated passes that avoid it, and nothing
-    here waits for the device, so that a step can be captured as a graph.
+    raised to there. A sort of a few entries is cheaper than the repeated passes that avoid it. On a GPU,
+    where comparing all pairs costs nothing, the support needs no sort: an entry is above the threshold if
+    the others exceed it by less than 1 in all. Nothing here waits for the device, so that a step can be
+    captured as a graph.
     """
 
     @staticmethod
     def forward(ctx, logits: Tensor) -> Tensor:  # type: ignore[override]
         z = (logits - logits.amax(-1, keepdim=True)).clamp_min_(-2.0)
-        size = z.shape[-1]
-        count = torch.arange(1, size + 1, device=z.device, dtype=z.dtype)
-        falling = z.sort(-1, descending=True).values
-        if z.is_cuda:  # a scan of many short rows leaves a GPU idle; the same sums as a product do not
-            total = falling @ torch.ones(size, size, device=z.device, dtype=z.dtype).triu_()
-        else:
-            total = falling.cumsum(-1)
-        threshold = total.sub_(1.0).div_(count).amax(-1, keepdim=True)
+        threshold = _threshold_of_pairs(z) if z.is_cuda else _threshold_of_sorted(z)
         projected = z.sub_(threshold).clamp_min_(0.0)
         ctx.save_for_backward(projected)
         return projected
@@ -70,6 +68,18 @@ class _Sparsemax(torch.autograd.Function):
         support = (projected > 0).to(grad.dtype)
         mean = (grad * support).sum(-1, keepdim=True) / support.sum(-1, keepdim=True)
         return (grad - mean) * support
+
+
+def _threshold_of_sorted(z: Tensor) -> Tensor:
+    count = torch.arange(1, z.shape[-1] + 1, device=z.device, dtype=z.dtype)
+    total = z.sort(-1, descending=True).values.cumsum(-1)
+    return total.sub_(1.0).div_(count).amax(-1, keepdim=True)
+
+
+def _threshold_of_pairs(z: Tensor) -> Tensor:
+    exceeded = (z[..., None, :] - z[..., :, None]).clamp_min(0.0).sum(-1)
+    support = (exceeded < 1.0).to(z.dtype)
+    return ((z * support).sum(-1, keepdim=True) - 1.0) / support.sum(-1, keepdim=True)
 
 
 def sparsemax(logits: Float[Tensor, "*row option"]) -> Float[Tensor, "*row option"]:
@@ -95,11 +105,15 @@ def sample(
     mode: Mode = "sampled",
     noise: float = 1.0,
     generator: torch.Generator | None = None,
+    cooled: bool = False,
 ) -> Float[Tensor, "*row option"]:
     """S(logits, tau): a point of the simplex in every row; one-hot in `hard` mode."""
     if mode == "hard":
         return one_hot_argmax(logits)
-    if mode == "sampled" and noise:
+    noisy = mode == "sampled" and bool(noise)
+    if noisy and not cooled:
         logits = torch.add(logits, gumbel(logits, generator), alpha=noise)
     scaled = logits / tau
+    if noisy and cooled:
+        scaled = torch.add(scaled, gumbel(logits, generator), alpha=noise)
     return torch.lerp(scaled.softmax(-1), sparsemax(scaled), alpha)

@@ -26,13 +26,17 @@ from weights2code.model.sampler import Mode, sample
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How choices are drawn in a forward pass: the temperature, the blend, the mode, the noise."""
+    """How choices are drawn in a forward pass: the temperature, the blend, the mode, the noise.
+
+    `cooled` noise is added after the division by the temperature, see `sampler`.
+    """
 
     tau: float | Tensor = 1.0
     alpha: float | Tensor = 0.0
     mode: Mode = "sampled"
     noise: float = 1.0
     generator: torch.Generator | None = None
+    cooled: bool = False
 
 
 HARD = Sampling(mode="hard")
@@ -281,7 +285,15 @@ class DiscreteTransformer(nn.Module):
     def _sample(self, logits: Tensor, sampling: Sampling) -> Tensor:
         if not logits.shape[1]:
             return logits
-        return sample(logits, sampling.tau, sampling.alpha, sampling.mode, sampling.noise, sampling.generator)
+        return sample(
+            logits,
+            sampling.tau,
+            sampling.alpha,
+            sampling.mode,
+            sampling.noise,
+            sampling.generator,
+            sampling.cooled,
+        )
 
     @staticmethod
     def _with_start(channels: Tensor, start: Float[Tensor, "member past"]) -> Tensor:

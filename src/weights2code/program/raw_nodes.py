@@ -91,15 +91,19 @@ class RawProgram:
         """What the head adds to one output."""
         return self.bias[output] if self.bias else 0.0
 
-    def run(self, x: Any) -> np.ndarray:
-        """The outputs, free-running, shape (T, outputs), for one sequence (T,) or (T, columns)."""
+    def run(self, x: Any, past: np.ndarray | None = None) -> np.ndarray:
+        """The outputs, shape (T, outputs), for one sequence (T,) or (T, columns).
+
+        Free-running; if the right outputs are given as `past`, those are fed back, as in training.
+        """
         x = np.asarray(x, dtype=float).reshape(-1, self.columns)
         length = len(x)
         values = {node.name: np.zeros(length) for node in self.nodes}
         outputs = np.zeros((length, len(self.head)))
+        fed_back = outputs if past is None else past
         for t in range(length):
             for node in self.nodes:
-                values[node.name][t] = self._at(node, values, outputs, x, t)
+                values[node.name][t] = self._at(node, values, fed_back, x, t)
             for j, row in enumerate(self.head):
                 outputs[t, j] = sum(w * values[n][t] for n, w in row.items()) + self.bias_of(j)
         return outputs

@@ -61,7 +61,9 @@ def make_step(
 
     def step(batch: Batch, progress: float) -> Tensor:
         tau = recipe.annealing.tau(progress)
-        sampling = Sampling(tau, recipe.annealing.alpha(tau), noise=recipe.noise, generator=generator)
+        sampling = Sampling(
+            tau, recipe.annealing.alpha(tau), noise=recipe.noise, generator=generator, cooled=recipe.cooled
+        )
         return training_step(model, optimizer, batch, recipe, variance, sampling, progress, first)
 
     return step
@@ -95,7 +97,9 @@ class CapturedStep:
         self.variance, self.generator, self.first = variance.to(device), generator, first
         self.tau, self.alpha, self.rate = (torch.ones((), device=device) for _ in range(3))
         source = None if compiled else generator
-        self.sampling = Sampling(self.tau, self.alpha, noise=recipe.noise, generator=source)
+        self.sampling = Sampling(
+            self.tau, self.alpha, noise=recipe.noise, generator=source, cooled=recipe.cooled
+        )
         self.losses_of = batch_losses
         if compiled:
             torch.compiler.reset()  # else many models in one process reach its limit and it gives up

@@ -25,7 +25,7 @@ class Recipe:
     epochs, steps_per_epoch : an epoch ends with an evaluation, a line of metrics and a checkpoint.
     batch : sequences a step, shared by all members.
     learning_rate, last_learning_rate : cosine schedule; annealing : of the temperature.
-    noise : scale of the Gumbel noise.
+    noise : scale of the Gumbel noise; cooled : whether it fades with the temperature (`model/sampler.py`).
     head : "closed" solves the linear head at every step, "projected" also the output weights of the last
         layer's sub-MLPs, "learned" trains everything as the paper does.
     l1 : penalty on a learned head.
@@ -44,6 +44,7 @@ class Recipe:
     last_learning_rate: float = 1e-6
     annealing: Annealing = field(default_factory=Annealing)
     noise: float = 0.3
+    cooled: bool = False
     head: Literal["closed", "projected", "learned"] = "closed"
     l1: float = 0.0
     weight_decay: float = 0.0
@@ -94,6 +95,7 @@ def paper_recipe(epochs: int = 50, learning_rate: float = 0.05, l1: float = 0.0,
         batch=batch,
         learning_rate=learning_rate,
         noise=1.0,
+        cooled=True,
         head="learned",
         l1=l1,
         weight_decay=0.01,
