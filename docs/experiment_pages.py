@@ -12,8 +12,13 @@ from weights2code.experiments import registry
 from weights2code.experiments.experiment import Line, Table
 from weights2code.experiments.reproduce import markdown_table
 
-RECIPES = ("fast", "paper")
-WORDS = {"fast": "The fast recipe", "paper": "The paper's recipe"}
+#: The ways in which an experiment is run, and the flags that ask for each.
+WAYS = {"fast": "", "paper": " --recipe paper --device cuda", "concat": " --layout concat"}
+WORDS = {
+    "fast": "the fast recipe",
+    "paper": "the paper's recipe",
+    "concat": "the fast recipe, inputs and outputs in one sequence",
+}
 STANDINGS = ("better", "equal", "mixed", "worse")
 
 Record = dict[str, Any]
@@ -21,44 +26,43 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Experiments:
-    """What `w2c experiment` left, by name and recipe; and its figures, as text."""
+    """What `w2c experiment` left, by name and way; and its figures, as text."""
 
     records: Mapping[tuple[str, str], Record]
     figures: Mapping[tuple[str, str], str]
 
     def of(self, name: str) -> list[tuple[str, Record]]:
-        return [(recipe, self.records[name, recipe]) for recipe in RECIPES if (name, recipe) in self.records]
+        return [(way, self.records[name, way]) for way in WAYS if (name, way) in self.records]
 
     @property
     def standing(self) -> Counter[str]:
         """Rows of all tables made with the fast recipe, by how they stand beside the paper's."""
         total: Counter[str] = Counter()
-        for (_, recipe), record in self.records.items():
-            if recipe == "fast":
+        for (_, way), record in self.records.items():
+            if way == "fast":
                 total.update(record["standing"])
         return total
 
 
-def folder(name: str, recipe: str) -> str:
+def folder(name: str, way: str) -> str:
     """Where the record of an experiment lies, under benchmarks/."""
-    return f"experiments/{name}" + ("" if recipe == "fast" else f"_{recipe}")
+    return f"experiments/{name}" + ("" if way == "fast" else f"_{way}")
 
 
 def file_name(name: str) -> str:
     return f"experiment_{name}"
 
 
-def command(name: str, recipe: str = "fast") -> str:
-    own = f" --recipe {recipe} --device cuda --jobs 1" if recipe != "fast" else ""
-    return f"w2c experiment {name}{own} --out benchmarks/{folder(name, recipe)}"
+def command(name: str, way: str = "fast") -> str:
+    return f"w2c experiment {name}{WAYS[way]} --out benchmarks/{folder(name, way)}"
 
 
 def all_pages(found: Experiments) -> dict[str, str]:
     """Every page and figure, by its name in docs/results/."""
     made = {f"{file_name(name)}.md": experiment_page(name, found) for name in registry.NAMES}
     made["compared_with_the_paper.md"] = compared(found)
-    for (name, recipe), text in found.figures.items():
-        made[f"{file_name(name)}_{recipe}.svg"] = text
+    for (name, way), text in found.figures.items():
+        made[f"{file_name(name)}_{way}.svg"] = text
     return made
 
 
@@ -72,14 +76,14 @@ def experiment_page(name: str, found: Experiments) -> str:
     if not measured:
         return page(title_of(name), unmeasured(command(name)))
     parts = []
-    for recipe, record in measured:
-        parts.append(f"## {WORDS[recipe]}")
+    for way, record in measured:
+        parts.append(f"## T{WORDS[way][1:]}")
         if record["standing"]:
             parts.append(f"Rows beside the paper's: {counts(record['standing'])}.")
         parts.append(markdown_table(table_of(record)))
         parts += record["table"]["notes"]
-        if (name, recipe) in found.figures:
-            parts.append(f"![{title_of(name)}]({file_name(name)}_{recipe}.svg)")
+        if (name, way) in found.figures:
+            parts.append(f"![{title_of(name)}]({file_name(name)}_{way}.svg)")
         if record["failed"]:
             parts.append(f"Runs that ended in an error: {', '.join(record['failed'])}.")
         parts.append(made_by(record))
@@ -121,11 +125,11 @@ def compared(found: Experiments) -> str:
     missing = [name for name in registry.NAMES if not found.of(name)]
     rows, details = [], []
     for name in registry.NAMES:
-        for recipe, record in found.of(name):
+        for way, record in found.of(name):
             standing = record["standing"]
             link = f"[{name}]({file_name(name)}.md)"
-            rows.append((link, recipe, *(standing.get(word, 0) for word in STANDINGS)))
-            details += behind(name, recipe, record)
+            rows.append((link, way, *(standing.get(word, 0) for word in STANDINGS)))
+            details += behind(name, way, record)
     if not rows:
         return page(title, unmeasured(command("table1")))
     return page(
@@ -135,8 +139,10 @@ def compared(found: Experiments) -> str:
         "The measures are accuracy and RMSE (Table 1), MSE (architectures, annealing), success rate, lines "
         "of the listing and RMSE (robustness), lines and RMSE (pruning, l1), RMSE (arity, attention), and "
         "whether the same is found (interventions, unmatched heads). Dynamics is a figure without numbers, "
-        "and baselines are ours.",
-        table(("experiment", "recipe", *STANDINGS), rows),
+        "and baselines and cost are ours. Ways: `fast` and `paper` are recipes; `concat` is the fast one "
+        "with inputs and outputs in one sequence for every task, where the experiment itself does so only "
+        "for tasks that track a state, as the paper says it did.",
+        table(("experiment", "way", *STANDINGS), rows),
         "## Where we are worse, or mixed",
         "\n\n".join(details) if details else "Nowhere, in what was measured.",
         cost(found),
@@ -144,7 +150,7 @@ def compared(found: Experiments) -> str:
     )
 
 
-def behind(name: str, recipe: str, record: Record) -> list[str]:
+def behind(name: str, way: str, record: Record) -> list[str]:
     """The rows of one experiment that are not at least equal, with both numbers and the reason."""
     whole = table_of(record)
     lines = [line for line in whole.lines if line.standing in ("worse", "mixed")]
@@ -153,17 +159,20 @@ def behind(name: str, recipe: str, record: Record) -> list[str]:
     shown = {key: text for key, text in whole.columns.items() if key not in ("formula", "nearest")}
     marked = [Line({**line.cells, "why": line.why or None}, line.standing) for line in lines]
     part = Table({**shown, "why": "why"}, marked)
-    return [f"### [{name}]({file_name(name)}.md), {WORDS[recipe].lower()}", markdown_table(part)]
+    return [
+        f"### [{name}]({file_name(name)}.md), {WORDS[way]}",
+        markdown_table(part),
+    ]
 
 
 def cost(found: Experiments) -> str:
     """Seconds to a program on each task: the paper's recipe against the fast one."""
     both = dict(found.of("table1"))
-    if set(both) != set(RECIPES):
+    if not {"fast", "paper"} <= set(both):
         return ""
     seconds = {
-        recipe: {line["cells"]["task"]: line["cells"]["seconds"] for line in record["table"]["lines"]}
-        for recipe, record in both.items()
+        way: {line["cells"]["task"]: line["cells"]["seconds"] for line in record["table"]["lines"]}
+        for way, record in both.items()
     }
     rows = [
         (task, f"{fast:.1f}", f"{slow:.1f}", f"{slow / fast:.3g}")

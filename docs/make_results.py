@@ -54,9 +54,9 @@ def measured() -> pages.Measured:
 def reproduced(root: Path = ROOT) -> experiments.Experiments:
     """The records of `w2c experiment` that are there, and their figures."""
     places = {
-        (name, recipe): root / "benchmarks" / experiments.folder(name, recipe)
+        (name, way): root / "benchmarks" / experiments.folder(name, way)
         for name in NAMES
-        for recipe in experiments.RECIPES
+        for way in experiments.WAYS
     }
     files = {
         key: (place / "experiment.json", place / "figure.svg")

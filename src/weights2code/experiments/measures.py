@@ -16,7 +16,13 @@ import numpy as np
 from weights2code.data import Problem
 from weights2code.errors import NotExtracted
 from weights2code.experiments.jobs import Row
-from weights2code.explain.explanation import ExplainedGraph, RouterMatch, explain, stream_values
+from weights2code.explain.explanation import (
+    ExplainedGraph,
+    RouterMatch,
+    explain,
+    first_positions,
+    stream_values,
+)
 from weights2code.explain.routing import compare_hypotheses, match
 from weights2code.graph import DiscreteGraph, RouterNode
 from weights2code.program.raw_program import raw_program
@@ -134,11 +140,12 @@ def explained_as_it_is(graph: DiscreteGraph, problem: Problem, seconds: float) -
     sequences = problem.validation
     values = stream_values(graph, sequences)
     routers: dict[int, RouterMatch] = {}
+    first = first_positions(graph)
     for index in graph.live():
         node = graph.nodes[index]
         if isinstance(node, RouterNode):
-            found = match(node, values)
-            nearest = compare_hypotheses(node, values)[0][0]
+            found = match(node, values, first[index])
+            nearest = compare_hypotheses(node, values, first[index])[0][0]
             routers[index] = RouterMatch(*found) if found else RouterMatch(nearest, None)
     return explain(graph, problem, sequences, routers, seconds)
 

@@ -7,14 +7,17 @@ of its own architecture with pointer heads, before and after pruning.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weights2code.experiments import paper_numbers
 from weights2code.experiments.comparison import share
-from weights2code.experiments.experiment import Experiment, Line, Options, Table, grouped
+from weights2code.experiments.experiment import Experiment, Line, Options, Table, grouped, members_of
 from weights2code.experiments.jobs import DONE, Job, Row
+from weights2code.experiments.members import EXTRACTION_SEQUENCES, members_job, train_and_extract
 from weights2code.experiments.study import study
 from weights2code.experiments.work import RUN
 
@@ -36,19 +39,25 @@ def jobs(options: Options) -> list[Job]:
     theirs, made = paper_numbers.by_task("architectures"), []
     for name in options.chosen(tasks("paper")):
         sizes = {size: int(theirs[name][size]) for size in ("layers", "heads", "submlps")}
-        made += _jobs_of(name, sizes, options)
+        made += _jobs_of(name, sizes, options, {})
         if name == NO_SUBMLPS:
-            made += _jobs_of(name, {**sizes, "submlps": 0}, options)
+            without = {**sizes, "submlps": 0}
+            made += _jobs_of(name, without, options, without)
     return made
 
 
-def _jobs_of(task: str, sizes: dict[str, int], options: Options) -> list[Job]:
-    label = {"task": task, "architecture": "L{layers}H{heads}M{submlps}".format(**sizes)}
-    if options.recipe == "fast":  # there `heads` would be location heads, which match by their nature
-        sizes = {"layers": sizes["layers"], "pointer": sizes["heads"], "submlps": sizes["submlps"]}
+def _jobs_of(task: str, sizes: dict[str, int], options: Options, other: dict[str, int]) -> list[Job]:
+    """The runs of one architecture; `other` holds its sizes if they are not the paper's."""
+    architecture = "L{layers}H{heads}M{submlps}".format(**sizes)
+    key, label = f"{task}-{architecture}", {"task": task, "architecture": architecture}
+    if options.recipe == "paper":
+        job = members_job(key, task, options, other, architecture=architecture)
+        return [replace(job, work=f"{__name__}:analysed_members")]
+    # `heads` would be location heads, which match by their nature
+    sizes = {"layers": sizes["layers"], "pointer": sizes["heads"], "submlps": sizes["submlps"]}
     return [
         Job(
-            f"{task}-{label['architecture']}-seed{seed}",
+            f"{key}-seed{seed}",
             f"{__name__}:analysed",
             {"task": task, "settings": options.settings(seed=seed, **sizes), "label": label},
         )
@@ -57,37 +66,52 @@ def _jobs_of(task: str, sizes: dict[str, int], options: Options) -> list[Job]:
 
 
 def analysed(arguments: dict[str, Any], folder: Path) -> Row:
-    """A run, and its unmatched heads before and after pruning."""
+    """A run, and the unmatched heads of its model before and after pruning."""
     from weights2code.extraction import MEMBERS_TRIED
+
+    row = study(arguments, folder)
+    looked = list(islice(_members(folder), MEMBERS_TRIED))
+    # as the extraction does: the best member whose live heads all match; else the best
+    passed = next((i for i, found in enumerate(looked) if not _lives(found)), None)
+    over = len(looked) if passed is None else passed
+    return row | looked[passed or 0] | {"members_passed_over": over}
+
+
+def analysed_members(arguments: dict[str, Any], folder: Path) -> Row:
+    """The paper's recipe: the unmatched heads of every seed."""
+    row = train_and_extract(arguments, folder)
+    looked = _members(folder)
+    members = [member | found for member, found in zip(row["members"], looked, strict=True)]
+    return row | {"members": members, "members_passed_over": 0}
+
+
+def _members(folder: Path) -> Iterator[Row]:
+    """The heads of each member of a run's model, best first."""
+    from weights2code.experiments.measures import smaller
     from weights2code.graph.from_model import graph_of
     from weights2code.run_folder import MODEL, open_existing
     from weights2code.source import problem_of
     from weights2code.training.search import Trained
 
-    row = study(arguments, folder)
     with open_existing(folder / RUN) as run:
-        problem = problem_of(run.source, run.settings)
+        problem = smaller(problem_of(run.source, run.settings), EXTRACTION_SEQUENCES)
         trained = Trained.load(run.file(MODEL))
-    graphs = (
-        graph_of(trained.model, member, trained.layout, problem)
-        for member in range(min(len(trained.losses), MEMBERS_TRIED))
-    )
-    looked = [_heads(graph, problem) for graph in graphs]
-    # as the extraction does: the best member whose live heads all match; else the best
-    passed = next((i for i, (_, found) in enumerate(looked) if not _any_lives(found)), None)
-    number, found = looked[passed or 0]
-    over = len(looked) if passed is None else passed
-    return row | {"heads_in_all": number, "unmatched": found, "members_passed_over": over}
+    for member in range(len(trained.losses)):
+        yield _heads(graph_of(trained.model, member, trained.layout, problem), problem)
 
 
-def _heads(graph: DiscreteGraph, problem: Problem) -> tuple[int, list[Row]]:
-    """The number of heads of a graph, and those that match nothing."""
+def _heads(graph: DiscreteGraph, problem: Problem) -> Row:
+    """The number of heads of a graph, and those that match nothing.
+
+    A head that is live after pruning is judged there, where fewer positions may matter.
+    """
     from weights2code.explain.explanation import unmatched_heads
     from weights2code.extraction import prune
     from weights2code.graph import RouterNode
 
     pruned = prune(graph, problem)
     live = {pruned.nodes[index].name for index in pruned.live()}
+    needed = {head.name for head in unmatched_heads(pruned, problem.validation)} & live
     found: list[Row] = [
         {
             "head": head.name,
@@ -97,12 +121,14 @@ def _heads(graph: DiscreteGraph, problem: Problem) -> tuple[int, list[Row]]:
             "readers": list(head.readers),
             "head_weight": head.head_weight,
             "reached": head.live,
-            "live_after_pruning": head.name in live,
-            "fate": fate(head.magnitude, head.live, head.name in live),
+            "live_after_pruning": head.name in needed,
+            "fate": fate(head.magnitude, head.live, head.name in needed),
         }
         for head in unmatched_heads(graph, problem.validation)
+        if head.name in needed or head.name not in live
     ]
-    return sum(isinstance(node, RouterNode) for node in graph.nodes), found
+    heads = sum(isinstance(node, RouterNode) for node in graph.nodes)
+    return {"heads_in_all": heads, "unmatched": found}
 
 
 def fate(magnitude: float, reached: bool, kept: bool) -> str:
@@ -116,7 +142,7 @@ def fate(magnitude: float, reached: bool, kept: bool) -> str:
 
 def table(rows: Sequence[Row]) -> Table:
     lines = []
-    for (task, architecture), found in grouped(rows, "task", "architecture").items():
+    for (task, architecture), found in grouped(members_of(rows), "task", "architecture").items():
         known = [row for row in found if row["status"] == DONE]
         heads = [head for row in known for head in row["unmatched"]]
         fates = Counter(head["fate"].partition(":")[0] for head in heads)
@@ -150,19 +176,16 @@ def table(rows: Sequence[Row]) -> Table:
         "nearest": "examples: nearest hypothesis, agreement",
     }
     return Table(columns, lines, (
-        "The best member of each run whose live heads all match, else the best; *members passed over* were "
-        "better but have a live head that matches nothing. Heads are summed over the seeds. *Orphan*: "
+        "With the fast recipe the best member of each run whose live heads all match, else the best; "
+        "*members passed over* were better but have a live head that matches nothing. With the paper's every "
+        "seed. Heads are summed over the seeds and judged where they have an effect. *Orphan*: "
         "nothing reads it; *negligible* and *redundant*: read before pruning, dropped without loss; *live*: "
         "still needed after pruning, which contradicts the paper's finding for that model.",
     ))  # fmt: skip
 
 
 def _lives(row: Row) -> bool:
-    return _any_lives(row["unmatched"])
-
-
-def _any_lives(heads: Sequence[Row]) -> bool:
-    return any(head["live_after_pruning"] for head in heads)
+    return any(head["live_after_pruning"] for head in row["unmatched"])
 
 
 EXPERIMENT = Experiment(

@@ -129,14 +129,15 @@ class UnmatchedHead:
 def unmatched_heads(graph: DiscreteGraph, sequences: Sequences) -> tuple[UnmatchedHead, ...]:
     """The paper's analysis: which heads match nothing, how large their output is, and who reads it.
 
-    Works on any graph; on one that was not pruned it shows what pruning would remove.
+    Works on any graph; on one that was not pruned it shows what pruning would remove. Heads are judged
+    where they have an effect, as `match_routers` does.
     """
     values = stream_values(graph, sequences)
-    live = set(graph.live())
+    live, first = set(graph.live()), first_positions(graph)
     found = []
     for index, node in enumerate(graph.nodes):
-        if isinstance(node, RouterNode) and match(node, values) is None:
-            hypothesis, evidence = compare_hypotheses(node, values)[0]
+        if isinstance(node, RouterNode) and match(node, values, first[index]) is None:
+            hypothesis, evidence = compare_hypotheses(node, values, first[index])[0]
             readers = tuple(
                 other.name
                 for other in graph.nodes
