@@ -7,7 +7,7 @@ why the others were not enough is noted.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,6 +55,31 @@ def extractions(
 ) -> Iterator[Extraction]:
     """Extract the promising members of a rung, best first, until one is verified; failures are noted.
 
+    Members with a head that matches no hypothesis wait until the others have been tried.
+    """
+    promising = _promising(trained, problem, attempts, resort=resort)
+    for found in _explainable_first(promising, problem):
+        extraction = _attempt(found, problem, settings, attempts)
+        if extraction is not None:
+            yield extraction
+            if extraction.certificate.verified:
+                return
+
+
+@dataclass(frozen=True, slots=True)
+class _Promising:
+    """A pruned member that is worth explaining."""
+
+    label: str
+    graph: DiscreteGraph
+    fits: bool
+
+
+def _promising(
+    trained: Trained, problem: Problem, attempts: list[str], *, resort: bool
+) -> Iterator[_Promising]:
+    """The best members of a rung that differ in structure.
+
     A member that fits is explained as it is. One that is right at most positions may have found the right
     values without fitting yet: its leaves are tried. As a last resort the best member's leaves are tried
     however badly it fits.
@@ -62,34 +87,47 @@ def extractions(
     from weights2code.graph.from_model import graph_of
 
     seen: set[tuple[Any, ...]] = set()
-    tried = 0
     for member, loss in enumerate(trained.losses):
         label = f"{trained.rung}, member {member} (hard loss {loss:.2g})"
-        if tried == MEMBERS_TRIED:
+        if len(seen) == MEMBERS_TRIED:
             return
         fits = loss <= PROMISING
         nearly = problem.integer_outputs and trained.accuracies[member] >= NEARLY_RIGHT
-        if not fits and (tried or not (nearly or resort)):
+        if not fits and (seen or not (nearly or resort)):
             if not member:
                 attempts.append(f"{label}: does not fit")
             return
         graph = prune(graph_of(trained.model, member, trained.layout, problem), problem)
         shape = structure(graph)
-        if shape in seen:
-            continue
-        seen.add(shape)
-        tried += 1
-        try:
-            extraction = extract_graph(graph, problem, settings.seed, leaves_only=not fits)
-            if not fits:
-                extraction = replace(extraction, certificate=with_caveat(extraction.certificate))
-        except NotExtracted as error:
-            attempts.append(f"{label}: {error}")
-            continue
-        attempts.append(f"{label}: {extraction.program.origin}, {extraction.certificate.verdict}")
-        yield extraction
-        if extraction.certificate.verified:
-            return
+        if shape not in seen:
+            seen.add(shape)
+            yield _Promising(label, graph, fits)
+
+
+def _explainable_first(promising: Iterator[_Promising], problem: Problem) -> Iterator[_Promising]:
+    """Those whose heads all match, as they come; then the others."""
+    waiting = []
+    for found in promising:
+        if unmatched(found.graph, match_routers(found.graph, problem.validation)):
+            waiting.append(found)
+        else:
+            yield found
+    yield from waiting
+
+
+def _attempt(
+    found: _Promising, problem: Problem, settings: Settings, attempts: list[str]
+) -> Extraction | None:
+    """The program of one member; None if there is none. Either is noted."""
+    try:
+        extraction = extract_graph(found.graph, problem, settings.seed, leaves_only=not found.fits)
+    except NotExtracted as error:
+        attempts.append(f"{found.label}: {error}")
+        return None
+    if not found.fits:
+        extraction = replace(extraction, certificate=with_caveat(extraction.certificate))
+    attempts.append(f"{found.label}: {extraction.program.origin}, {extraction.certificate.verdict}")
+    return extraction
 
 
 def with_caveat(certificate: Certificate) -> Certificate:
