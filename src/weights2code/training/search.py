@@ -31,7 +31,8 @@ FITTED_INTEGER = 1e-3
 #: A hard loss that tuning need not improve.
 FITTED_EXACTLY = 1e-10
 #: Annealing stops early at this hard loss, for real and for integer outputs: the structure is found, and
-#: tuning does the rest.
+#: tuning does the rest. Tuning does nothing for heads that look for content, which must get it right
+#: themselves.
 STOP_BELOW = {False: 1e-7, True: 1e-4}
 #: Members that are polished and tuned after annealing, and sequences that judge discrete moves.
 FINALISTS = 4
@@ -159,7 +160,8 @@ def train_rung(
             storage.load_loop(checkpoint, state, rung.recipe, identity)
             began -= sum(epoch.seconds for epoch in state.history)
         on_epoch = _keeper(rung, checkpoint, identity, progress, record)
-        stop_below = STOP_BELOW[problem.integer_outputs] if rung.recipe.solves_head else None
+        coarse = problem.integer_outputs and not model.architecture.pointer
+        stop_below = STOP_BELOW[coarse] if rung.recipe.solves_head else None
         run_loop(state, training, validation, rung.recipe, settings.seed, rung.name, on_epoch, stop_below)
         model, history = state.model, state.history
     if rung.recipe.solves_head:
