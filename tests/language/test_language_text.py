@@ -63,7 +63,7 @@ def write(expr, **known):
     return python_text(expr, NAMES.__getitem__, **known)
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(expressions, st.fixed_dictionaries({v: st.floats(-9, 9, allow_subnormal=False) for v in VARIABLES}))
 def test_python_text_computes_what_the_tree_computes(expr, values):
     with np.errstate(all="ignore"):
@@ -72,7 +72,7 @@ def test_python_text_computes_what_the_tree_computes(expr, values):
     assert run(write(expr), values) == wanted
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(expressions, st.fixed_dictionaries({v: st.integers(-9, 9) for v in VARIABLES}))
 def test_python_text_may_use_that_values_are_whole(expr, values):
     whole = expr.transform(lambda node: Const(round(node.value)) if isinstance(node, Const) else node)

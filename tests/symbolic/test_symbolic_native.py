@@ -211,6 +211,7 @@ def test_operators_are_respected() -> None:
     assert found.exact
 
 
+@pytest.mark.slow
 def test_max_complexity_is_respected() -> None:
     X = sample((REAL, REAL, REAL))
     y = 1.6 * X[:, 0] - 0.85 * X[:, 1] + 0.25 * X[:, 2]
@@ -221,6 +222,7 @@ def test_max_complexity_is_respected() -> None:
     assert not any(candidate.exact for candidate in front)
 
 
+@pytest.mark.slow
 def test_rows_that_refute_are_searched_on() -> None:
     """Thousands of rows, few of which tell the rule from a simpler one."""
     domains = (integers(0, 99), integers(0, 99))
@@ -248,6 +250,7 @@ def test_never_calls_a_wrong_formula_exact(seed: int) -> None:
     assert str(pick(front).expr) != "(a[t] + b[t]) % 6"
 
 
+@pytest.mark.slow
 def test_pure_noise_is_not_explained() -> None:
     X = sample((REAL, REAL), 300)
     y = np.random.default_rng(8).normal(size=300)

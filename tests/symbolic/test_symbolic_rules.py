@@ -68,6 +68,7 @@ SHORTEST = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHORTEST)
 def test_rules_are_found_in_a_form_as_short_as_their_own(name):
     rule, domains = SHORTEST[name]
@@ -94,6 +95,7 @@ SAID = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAID)
 def test_rules_read_as_people_write_them(name):
     rule, domains, text = SAID[name]

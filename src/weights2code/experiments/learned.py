@@ -139,7 +139,6 @@ def fast_rung(settings: Settings) -> Rung:
         steps_per_epoch=STEPS,
         batch=BATCH,
         noise=NOISE,
-        cooled=True,
         head="learned",
         l1=settings.l1,
         tune_steps=0,
