@@ -103,6 +103,16 @@ def test_windowed_extrema(size: int, largest: bool):
     assert (seen.agreement, seen.at_start) == (1.0, 1.0)  # the window is shorter at the start
 
 
+def test_the_null_slot_may_take_part_in_an_extremum():
+    # of two ones the older is chosen, and the null slot comes before a single one
+    bias = np.full(LENGTH, -500.0)
+    bias[:2] = 0.0, 50.0
+    found, seen = matched(pointer(bias, -75.0, slope=-100.0), numbers(high=2))
+    assert found == WindowedExtremum(2, largest=False, zero_before=True)
+    assert (seen.agreement, seen.at_start) == (1.0, 1.0)
+    assert found.describe() == "Windowed minimum 2, 0 before the start"
+
+
 @pytest.mark.parametrize("largest", [True, False])
 def test_extrema_of_everything_so_far(largest: bool):
     node = pointer(0.0, -500.0, slope=100.0 if largest else -100.0)

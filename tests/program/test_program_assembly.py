@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
@@ -108,6 +110,16 @@ def test_an_aggregate_of_an_aggregate_and_its_lag(builder, integers_of):
     made.output({made.lag(mean, 1): 1.0, highest: 1.0, made.lag(highest, 2): 1.0})
     recurrence = assert_composed(made, integers_of(1, low=-3))
     assert recurrence.start == {f"m{highest}": -INF}
+
+
+def test_an_extremum_with_a_zero_before_the_start(builder, integers_of):
+    made = builder()
+    head = made.extremum(0, 2, largest=False)
+    bias = np.full(12, -1e6)
+    bias[:2] = 0.0, 10.0  # of two ones the older is chosen, and the null slot comes before a single one
+    made.nodes[head] = replace(made.nodes[head], relative_bias=bias, null_score=-15.0)
+    made.output({head: 1.0, made.lag(0, 1): 1.0})
+    assert_composed(made, integers_of(1, low=0, high=2))
 
 
 @pytest.mark.parametrize("window", [2, 3, 5])

@@ -88,6 +88,9 @@ KINDS = {
     "offset with a start": RawNode("V5_Attn_L0H0", "offset", ("V0_input",), offset=1, start=-3.5),
     "infinite start": RawNode("V5_Attn_L0H0", "offset", ("V0_input",), offset=3, start=float("-inf")),
     "window maximum": RawNode("V5_Attn_L0H0", "extremum", ("V0_input",), window=3),
+    "padded minimum": RawNode(
+        "V5_Attn_L0H0", "extremum", ("V0_input",), window=3, largest=False, padded=True
+    ),
     "running minimum": RawNode("V5_Attn_L0H0", "extremum", ("V0_input",), largest=False),
     "retrieval": RawNode("V5_Attn_L0H0", "retrieval", ("V0_input", "V2_input", "V0_input"), offset=1),
     "retrieval now": RawNode("V5_Attn_L0H0", "retrieval", ("V0_input", "V2_input", "V2_input"), offset=0),

@@ -99,10 +99,15 @@ class FixedOffset:
 
 @dataclass(frozen=True, slots=True)
 class WindowedExtremum:
-    """The largest (or smallest) of the last `window` values; None is all so far; shorter at the start."""
+    """The largest (or smallest) of the last `window` values; None is all so far.
+
+    The window is shorter at the start; with `zero_before` there are zeros before the start, as where the
+    null slot takes part.
+    """
 
     window: int | None
     largest: bool
+    zero_before: bool = False
 
     def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
         value = values[..., node.reads["value"]]
@@ -112,6 +117,8 @@ class WindowedExtremum:
         out = value.copy()
         for offset in range(1, min(self.window, value.shape[1])):
             out[:, offset:] = pick(out[:, offset:], value[:, : value.shape[1] - offset])
+        if self.zero_before:
+            out[:, : self.window - 1] = pick(out[:, : self.window - 1], 0.0)
         return out
 
     def reach(self) -> int:
@@ -119,7 +126,8 @@ class WindowedExtremum:
 
     def describe(self) -> str:
         name = "maximum" if self.largest else "minimum"
-        return f"Prefix {name}" if self.window is None else f"Windowed {name} {self.window}"
+        before = ", 0 before the start" if self.zero_before else ""
+        return f"Prefix {name}" if self.window is None else f"Windowed {name} {self.window}{before}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +187,8 @@ def hypotheses(node: RouterNode, length: int) -> Iterator[Hypothesis]:
     yield from (FixedOffset(offset) for offset in range(length))
     for window in (*range(2, length), None):
         yield from (WindowedExtremum(window, largest) for largest in (True, False))
+        if window is not None:
+            yield from (WindowedExtremum(window, largest, zero_before=True) for largest in (True, False))
     yield from (EqualityRetrieval(gap) for gap in (0, 1))
     yield from (PrefixAggregate(mean) for mean in (True, False))
 

@@ -162,7 +162,7 @@ class Assembly:
 
     def _extremum(self, index: int, hypothesis: WindowedExtremum, value: Expr) -> Expr:
         name = "max" if hypothesis.largest else "min"
-        nothing = -math.inf if hypothesis.largest else math.inf
+        nothing = 0.0 if hypothesis.zero_before else -math.inf if hypothesis.largest else math.inf
         if isinstance(value, Const):
             return value
         if hypothesis.window is None:

@@ -31,7 +31,7 @@ class RawNode:
         (`start` at the first position).
         `offset`: what `reads[0]` was `offset` steps ago, else `start`.
         `extremum`: the largest (`largest`) or smallest of the last `window` values of `reads[0]`; a window
-        of None means all so far.
+        of None means all so far; if `padded`, zeros lie before the start.
         `retrieval`: `reads` is (key, value, query); the value at the last position, at least `offset`
         steps ago, whose key equals the query now, else `start`.
         `mean`, `sum`: of all values of `reads[0]` so far.
@@ -48,6 +48,7 @@ class RawNode:
     offset: int = 0
     window: int | None = None
     largest: bool = True
+    padded: bool = False
     start: float = 0.0
     formula: Expr | None = None
     comment: str = ""
@@ -130,7 +131,10 @@ class RawProgram:
             return source[t - node.offset] if t >= node.offset else node.start
         if node.kind == "extremum":
             first = 0 if node.window is None else max(0, t + 1 - node.window)
-            return (np.max if node.largest else np.min)(source[first : t + 1])
+            best = float((np.max if node.largest else np.min)(source[first : t + 1]))
+            if node.padded and node.window is not None and t + 1 < node.window:
+                return max(best, 0.0) if node.largest else min(best, 0.0)
+            return best
         return float((np.mean if node.kind == "mean" else np.sum)(source[: t + 1]))
 
 

@@ -86,8 +86,8 @@ def _raw_node(explained: ExplainedGraph, index: int, names: list[str]) -> RawNod
         start = hypothesis.start * unit
         return RawNode(node.name, "offset", (value,), offset=hypothesis.offset, start=start)
     if isinstance(hypothesis, WindowedExtremum):
-        window, largest = hypothesis.window, hypothesis.largest
-        return RawNode(node.name, "extremum", (value,), window=window, largest=largest)
+        window, largest, padded = hypothesis.window, hypothesis.largest, hypothesis.zero_before
+        return RawNode(node.name, "extremum", (value,), window=window, largest=largest, padded=padded)
     if isinstance(hypothesis, PrefixAggregate):
         return RawNode(node.name, "mean" if hypothesis.mean else "sum", (value,))
     if isinstance(hypothesis, EqualityRetrieval):

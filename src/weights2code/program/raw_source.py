@@ -129,7 +129,11 @@ class _Listing:
             word = "max" if node.largest else "min"
             first = "" if node.window is None else f"max(0, t - {node.window - 1})"
             scope = "all so far" if node.window is None else f"last {node.window}"
-            return [f"# Windowed {word}, {scope}", f"{target} = np.{word}({source}[{first}:t + 1])"]
+            lines = [f"# Windowed {word}, {scope}", f"{target} = np.{word}({source}[{first}:t + 1])"]
+            if node.padded and node.window is not None:
+                lines[0] += ", 0 before the start"
+                lines[1] += f" if t >= {node.window - 1} else np.{word}({source}[:t + 1], initial=0.0)"
+            return lines
         if node.kind == "retrieval":
             return self._retrieval(node, target, start)
         return [f"# Prefix {node.kind}", f"{target} = np.{node.kind}({source}[:t + 1])"]
