@@ -127,8 +127,9 @@ def compared(found: Experiments) -> str:
     for name in registry.NAMES:
         for way, record in found.of(name):
             standing = record["standing"]
-            link = f"[{name}]({file_name(name)}.md)"
-            rows.append((link, way, *(standing.get(word, 0) for word in STANDINGS)))
+            if standing:
+                link = f"[{name}]({file_name(name)}.md)"
+                rows.append((link, way, *(standing.get(word, 0) for word in STANDINGS)))
             details += behind(name, way, record)
     if not rows:
         return page(title, unmeasured(command("table1")))

@@ -61,6 +61,19 @@ def test_a_page_has_table_figure_and_where_it_comes_from() -> None:
     assert "Not measured yet: architectures" in compared
 
 
+def test_one_sequence_everywhere_is_a_way_of_its_own() -> None:
+    found = Experiments({("robustness", "concat"): record("robustness")}, {})
+    pages = experiment_pages.all_pages(found)
+    assert "## The fast recipe, inputs and outputs in one sequence" in pages["experiment_robustness.md"]
+    assert (
+        "| [robustness](experiment_robustness.md) | concat | 1 | 0 | 0 | 0 |"
+        in (pages["compared_with_the_paper.md"])
+    )
+    assert experiment_pages.command("robustness", "concat").startswith(
+        "w2c experiment robustness --layout concat --out"
+    )
+
+
 def test_what_is_worse_is_named_with_its_reason() -> None:
     worse = {"cells": {"task": "magnetic", "accuracy": 0.1}, "standing": "worse", "why": "does not fit"}
     mixed = {"cells": {"task": "spring", "accuracy": 0.9}, "standing": "mixed", "why": ""}
