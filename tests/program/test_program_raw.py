@@ -181,3 +181,11 @@ def test_any_formula_equals_its_meaning(formula, feeds_back):
     program = RawProgram("f", (INPUT, SECOND, *extra, node), ({"V5_MLP_L0M0": 1.0},))
     sequence = np.random.default_rng(1).integers(-3, 4, (6, 2)).astype(float)
     assert np.allclose(execute(raw_source(program), [sequence])[0], program.run(sequence)[:, 0])
+
+
+def test_right_outputs_are_fed_back_if_they_are_given():
+    nodes = (RawNode("V0_input", "input"), FEEDBACK)
+    program = RawProgram("total", nodes, ({"V0_input": 1.0, "V9_input": 1.0},))
+    x = np.array([1.0, 2.0, 3.0])
+    assert program.run(x)[:, 0].tolist() == [1.0, 3.0, 6.0]
+    assert program.run(x, past=np.array([[10.0], [20.0], [30.0]]))[:, 0].tolist() == [1.0, 12.0, 23.0]

@@ -3,9 +3,8 @@
 p = (1 - alpha) * softmax(z) + alpha * sparsemax(z), with alpha rising from 0 at the first temperature to 1 at
 the last. The paper does not say where the Gumbel noise g enters. z = (logits + g) / tau samples from the same
 distribution at every temperature, so choices still flip at the end; z = logits / tau + g ("cooled") is nearly
-random at first and nearly deterministic at last, which alone explains training losses of 1e-16
-(`benchmarks/training/noise.py`). Three modes share one function: sampled (noise), soft (no noise) and hard
-(argmax, no noise).
+random at first and settled at last, as training losses of 1e-16 ask for. `benchmarks/training/noise.py`
+compares them. Three modes share one function: sampled (noise), soft (no noise) and hard (argmax, no noise).
 """
 
 from __future__ import annotations
