@@ -14,6 +14,7 @@ from weights2code.explain import (
     EqualityRetrieval,
     FixedOffset,
     Nothing,
+    OffsetExtremum,
     PrefixAggregate,
     WindowedExtremum,
     compare_hypotheses,
@@ -111,6 +112,15 @@ def test_the_null_slot_may_take_part_in_an_extremum():
     assert found == WindowedExtremum(2, largest=False, zero_before=True)
     assert (seen.agreement, seen.at_start) == (1.0, 1.0)
     assert found.describe() == "Windowed minimum 2, 0 before the start"
+
+
+@pytest.mark.parametrize("largest", [True, False])
+def test_the_larger_of_two_offsets(largest: bool):
+    bias = np.where(np.isin(np.arange(WINDOW), (0, 4)), 0.0, -1000.0)
+    found, seen = matched(pointer(bias, -500.0, slope=100.0 if largest else -100.0), numbers())
+    assert found == OffsetExtremum((0, 4), largest)
+    assert (seen.agreement, seen.at_start) == (1.0, 1.0)
+    assert found.describe() == f"{'Maximum' if largest else 'Minimum'} of offsets 0 and 4"
 
 
 @pytest.mark.parametrize("largest", [True, False])

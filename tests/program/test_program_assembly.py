@@ -112,6 +112,16 @@ def test_an_aggregate_of_an_aggregate_and_its_lag(builder, integers_of):
     assert recurrence.start == {f"m{highest}": -INF}
 
 
+@pytest.mark.parametrize("largest", [True, False])
+def test_the_larger_of_two_offsets(builder, integers_of, largest: bool):
+    made = builder()
+    head = made.extremum(0, 2, largest)
+    bias = np.where(np.isin(np.arange(12), (0, 3)), 0.0, -1e6)
+    made.nodes[head] = replace(made.nodes[head], relative_bias=bias)
+    made.output({head: 1.0, made.lag(0, 1): 1.0})
+    assert_composed(made, integers_of(1, low=-9, high=10))
+
+
 def test_an_extremum_with_a_zero_before_the_start(builder, integers_of):
     made = builder()
     head = made.extremum(0, 2, largest=False)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, combinations
 from typing import Protocol
 
 import numpy as np
@@ -18,8 +19,10 @@ from weights2code.graph import RouterNode, route, selection
 
 #: Share of positions that a hypothesis must predict.
 LEAST_AGREEMENT = 0.99
-#: An offset that a head selects at fewer positions than this share is left out.
+#: An offset that a head selects at fewer positions than this share is left out; of the others, so many are
+#: tried in pairs.
 RARE = 0.01
+MOST_PAIRED = 5
 #: The same for all positions together: where few have the full window, those that lack it count too.
 LEAST_ANYWHERE = 0.25
 
@@ -121,6 +124,11 @@ class WindowedExtremum:
             out[:, : self.window - 1] = pick(out[:, : self.window - 1], 0.0)
         return out
 
+    @property
+    def offsets(self) -> tuple[int, ...] | None:
+        """What it compares; None if that grows with the sequence."""
+        return None if self.window is None else tuple(range(self.window))
+
     def reach(self) -> int:
         return 0 if self.window is None else self.window - 1
 
@@ -128,6 +136,35 @@ class WindowedExtremum:
         name = "maximum" if self.largest else "minimum"
         before = ", 0 before the start" if self.zero_before else ""
         return f"Prefix {name}" if self.window is None else f"Windowed {name} {self.window}{before}"
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetExtremum:
+    """The larger (or smaller) of the values at two offsets; what lies before the start does not count.
+
+    Where inputs and outputs are one sequence, x[t] and y[t-1] are neighbours only in time: the larger of
+    the two less the smaller is how such models compute a parity.
+    """
+
+    offsets: tuple[int, ...]
+    largest: bool
+
+    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
+        value = values[..., node.reads["value"]]
+        length = value.shape[1]
+        nothing = -np.inf if self.largest else np.inf
+        out = np.full_like(value, nothing)
+        for offset in self.offsets:
+            part = out[:, offset:]
+            np.copyto(part, (np.maximum if self.largest else np.minimum)(part, value[:, : length - offset]))
+        return out
+
+    def reach(self) -> int:
+        return max(self.offsets)
+
+    def describe(self) -> str:
+        name = "Maximum" if self.largest else "Minimum"
+        return f"{name} of offsets {' and '.join(map(str, self.offsets))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +230,16 @@ def hypotheses(node: RouterNode, length: int) -> Iterator[Hypothesis]:
     yield from (PrefixAggregate(mean) for mean in (True, False))
 
 
+def _pairs(node: RouterNode, values: np.ndarray, first: int) -> Iterator[Hypothesis]:
+    """Extrema of the present and what a content-seeking head often selects, two at a time."""
+    if node.kind != "pointer":
+        return
+    offsets = sorted({0, *attended(node, values, first)[:MOST_PAIRED]})
+    for pair in combinations(offsets, 2):
+        if pair != (0, 1):  # that is a window
+            yield from (OffsetExtremum(pair, largest) for largest in (True, False))
+
+
 def evidence(hypothesis: Hypothesis, node: RouterNode, values: np.ndarray, first: int = 0) -> Evidence:
     """Compare a hypothesis with the head, on the stream of validation sequences, from position `first` on."""
     actual = route(node, values)
@@ -218,7 +265,8 @@ def compare_hypotheses(
     """
     length = values.shape[1]
     found = [
-        (hypothesis, evidence(hypothesis, node, values, first)) for hypothesis in hypotheses(node, length)
+        (hypothesis, evidence(hypothesis, node, values, first))
+        for hypothesis in chain(hypotheses(node, length), _pairs(node, values, first))
     ]
 
     def rank(pair: tuple[Hypothesis, Evidence]) -> tuple[bool, float, float]:

@@ -23,6 +23,7 @@ from weights2code.explain.routing import (
     EqualityRetrieval,
     FixedOffset,
     Nothing,
+    OffsetExtremum,
     PrefixAggregate,
     WindowedExtremum,
 )
@@ -116,9 +117,9 @@ class Assembly:
             return Const(hypothesis.start * float(self.graph.units()[index]))
         if isinstance(hypothesis, FixedOffset):
             return self.token_value(source, offset + hypothesis.offset)
-        if isinstance(hypothesis, WindowedExtremum) and hypothesis.window is not None:
+        if isinstance(hypothesis, WindowedExtremum | OffsetExtremum) and hypothesis.offsets is not None:
             name = "max" if hypothesis.largest else "min"
-            values = [self.token_value(source, offset + step) for step in range(hypothesis.window)]
+            values = [self.token_value(source, offset + step) for step in hypothesis.offsets]
             return reduce(lambda best, value: op(name, best, value), values)
         raise NotExtracted(
             f"{node.name} goes over tokens of inputs and outputs alike, which is no fixed variable at other "
@@ -139,7 +140,7 @@ class Assembly:
             return Const(hypothesis.start * unit)
         if isinstance(hypothesis, FixedOffset):
             return self.delayed(value, hypothesis.offset, hypothesis.start * unit, f"v{index}")
-        if isinstance(hypothesis, WindowedExtremum):
+        if isinstance(hypothesis, WindowedExtremum | OffsetExtremum):
             return self._extremum(index, hypothesis, value)
         if isinstance(hypothesis, PrefixAggregate):
             total, count = Var(self.local(f"s{index}")), Var(self.local("n"))
@@ -160,19 +161,19 @@ class Assembly:
             return found
         raise NotExtracted(f"the live head {node.name} matches no routing hypothesis.")
 
-    def _extremum(self, index: int, hypothesis: WindowedExtremum, value: Expr) -> Expr:
+    def _extremum(self, index: int, hypothesis: WindowedExtremum | OffsetExtremum, value: Expr) -> Expr:
         name = "max" if hypothesis.largest else "min"
-        nothing = 0.0 if hypothesis.zero_before else -math.inf if hypothesis.largest else math.inf
+        nothing = -math.inf if hypothesis.largest else math.inf
+        if isinstance(hypothesis, WindowedExtremum) and hypothesis.zero_before:
+            nothing = 0.0
         if isinstance(value, Const):
             return value
-        if hypothesis.window is None:
+        if hypothesis.offsets is None:
             running = Var(self.local(f"m{index}"))
             self.add(running.name, op(name, Var(running.name, 1), value), nothing)
             return running
-        best: Expr = value
-        for offset in range(1, hypothesis.window):
-            best = op(name, best, self.delayed(value, offset, nothing, f"w{index}"))
-        return best
+        values = [self.delayed(value, offset, nothing, f"w{index}") for offset in hypothesis.offsets]
+        return reduce(lambda best, other: op(name, best, other), values)
 
     def delayed(self, value: Expr, offset: int, start: float, name: str) -> Expr:
         """`value` some steps back; what is not a plain sequence gets a step of its own first."""
@@ -249,10 +250,10 @@ class Assembly:
             return []
         if isinstance(hypothesis, FixedOffset):
             return self.leaves(node.reads["value"], offset + hypothesis.offset)
-        if isinstance(hypothesis, WindowedExtremum) and hypothesis.window is not None:
+        if isinstance(hypothesis, WindowedExtremum | OffsetExtremum) and hypothesis.offsets is not None:
             return [
                 leaf
-                for step in range(hypothesis.window)
+                for step in hypothesis.offsets
                 for leaf in self.leaves(node.reads["value"], offset + step)
             ]
         if hypothesis is None:

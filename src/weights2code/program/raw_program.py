@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import reduce
 
@@ -15,6 +16,7 @@ from weights2code.explain.routing import (
     EqualityRetrieval,
     FixedOffset,
     Nothing,
+    OffsetExtremum,
     PrefixAggregate,
     WindowedExtremum,
 )
@@ -58,14 +60,34 @@ def _needed(explained: ExplainedGraph) -> list[int]:
 
 
 def _raw_nodes(explained: ExplainedGraph, index: int, names: list[str]) -> list[RawNode]:
-    """A node, and before a lookup whose query has another unit than its keys the query in theirs."""
-    graph, raw = explained.graph, _raw_node(explained, index, names)
-    node = graph.nodes[index]
+    """A node, and what it needs before it: the values of several offsets; the query of a lookup in the unit
+    of its keys."""
+    graph, node = explained.graph, explained.graph.nodes[index]
+    if isinstance(node, RouterNode):
+        hypothesis = explained.routers[index].hypothesis
+        if isinstance(hypothesis, OffsetExtremum):
+            return _compared(node.name, names[node.reads["value"]], hypothesis)
+    raw = _raw_node(explained, index, names)
     if raw.kind != "retrieval" or not isinstance(node, RouterNode) or equality_factor(graph, node) == 1:
         return [raw]
     key, value, query = raw.reads
     scaled = RawNode(f"query{index}", "formula", formula=Var(query) * equality_factor(graph, node))
     return [scaled, replace(raw, reads=(key, value, scaled.name))]
+
+
+def _compared(name: str, value: str, hypothesis: OffsetExtremum) -> list[RawNode]:
+    nothing = -math.inf if hypothesis.largest else math.inf
+    parts = [
+        RawNode(f"{name}_{offset}", "offset", (value,), offset=offset, start=nothing)
+        for offset in hypothesis.offsets
+    ]
+    best = _best([part.name for part in parts], hypothesis.largest)
+    return [*parts, RawNode(name, "formula", formula=best, comment=hypothesis.describe())]
+
+
+def _best(names: list[str], largest: bool) -> Expr:
+    values: list[Expr] = [Var(name) for name in names]
+    return reduce(lambda one, other: op("max" if largest else "min", one, other), values)
 
 
 def _raw_node(explained: ExplainedGraph, index: int, names: list[str]) -> RawNode:
@@ -135,9 +157,10 @@ class _Tokens:
                 return self._add(RawNode(own, "offset", (base,), offset=lag))
             found = self.name(source, place)
             return self._add(RawNode(own, "formula", formula=Var(found), comment=hypothesis.describe()))
-        if isinstance(hypothesis, WindowedExtremum) and hypothesis.window is not None:
-            values: list[Expr] = [Var(self.name(source, offset + step)) for step in range(hypothesis.window)]
-            best = reduce(lambda a, b: op("max" if hypothesis.largest else "min", a, b), values)
+        if isinstance(hypothesis, WindowedExtremum | OffsetExtremum) and hypothesis.offsets is not None:
+            best = _best(
+                [self.name(source, offset + step) for step in hypothesis.offsets], hypothesis.largest
+            )
             return self._add(RawNode(own, "formula", formula=best, comment=hypothesis.describe()))
         if isinstance(hypothesis, Nothing):
             start = Const(hypothesis.start * float(graph.units()[index]))
