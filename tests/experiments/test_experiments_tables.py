@@ -143,3 +143,15 @@ def test_an_experiment_leaves_its_table_and_its_record(tmp_path: Path) -> None:
     assert "| task | the value | beside the paper |" in text
     assert "A note." in text
     assert not (tmp_path / "figure.svg").exists()
+
+
+def test_the_cost_of_a_program_counts_all_training() -> None:
+    fast = done(task="sum_last2", recipe="fast", solved=True, verdict="proved")
+    fast |= {"training_seconds": 0.5, "extraction_seconds": 0.5, "seconds": 1.0}
+    again = {**fast, "recipe": "paper", "seconds": 20.0, "training_seconds": None, "model_seconds": 980.0}
+    again["extraction_seconds"] = None
+    (line,) = registry.get("cost").table([fast, again]).lines
+    assert (line.cells["fast"], line.cells["paper_recipe"], line.cells["ratio"]) == (1.0, 1000.0, 1000.0)
+    failed = {**again, "solved": False, "verdict": "failed"}
+    (line,) = registry.get("cost").table([fast, failed]).lines
+    assert (line.cells["paper_recipe"], line.cells["ratio"]) == (None, None)

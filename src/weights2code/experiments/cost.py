@@ -33,8 +33,10 @@ def jobs(options: Options) -> list[Job]:
 
 def seconds(row: Row) -> float | None:
     """Training and the rest; a run that was interrupted still counts all of its training."""
-    parts = row.get("training_seconds"), row.get("extraction_seconds")
-    return None if parts[0] is None or parts[1] is None else max(parts[0] + parts[1], row["seconds"])
+    training, rest = row.get("training_seconds"), row.get("extraction_seconds")
+    if training is None and row.get("model_seconds") is not None:  # an earlier command trained the model
+        return row["model_seconds"] + row["seconds"]
+    return None if training is None or rest is None else max(training + rest, row["seconds"])
 
 
 def table(rows: Sequence[Row]) -> Table:

@@ -57,6 +57,7 @@ def run_task(arguments: dict[str, Any], folder: Path) -> Row:
         # of a run that was continued, training counts earlier parts and the total does not
         "extraction_seconds": None if training is None or resumed else round(seconds - training, 3),
         "resumed": resumed,
+        "model_seconds": round(trained.seconds, 3),
         "exit": outcome.exit_code,
         "verdict": "-",
         "rung": trained.rung,
