@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from weights2code import pipeline, tasks
+from weights2code import extraction, pipeline, tasks
 from weights2code.cli import main
 from weights2code.data import from_arrays
 from weights2code.errors import InputError
@@ -276,3 +276,17 @@ def test_a_run_folder_knows_what_was_asked(folder: Path):
     with open_existing(folder) as opened:
         assert opened.source == "sum_last2"
         assert opened.settings == QUICK["sum_last2"]
+
+
+def test_rules_are_regressed_on_part_of_many_sequences(tmp_path, monkeypatch):
+    seen = []
+    regress = extraction.direct_recurrences
+
+    def watched(assembly, problem, seconds):
+        seen.append(len(problem.training.x))
+        return regress(assembly, problem, seconds)
+
+    monkeypatch.setattr(extraction, "direct_recurrences", watched)
+    monkeypatch.setattr(extraction, "REGRESSED_ON", 500)
+    assert run("sum_last2", Settings(samples=2000), tmp_path / "run").exit_code == 0
+    assert seen == [500]
