@@ -182,9 +182,7 @@ def extract_graph(
     )
     if leaves_only and not problem.integer_outputs:
         raise NotExtracted("the model does not fit, and real outputs give no other sign of the right values.")
-    known = problem
-    if problem.reference is not None and len(problem.training.x) > REGRESSED_ON:
-        known = replace(problem, training=problem.training.take(slice(0, REGRESSED_ON)))
+    known = lighter(problem)
     for _ in range(ROUNDS):
         refuted = False
         for recurrence in direct_recurrences(assembly, known, REGRESSION_SECONDS):
@@ -217,6 +215,13 @@ def extract_graph(
     if best is None or better(certificate, best.certificate):
         best = Extraction(graph, explained, program, certificate)
     return best
+
+
+def lighter(problem: Problem) -> Problem:
+    """The problem with as many training sequences as regressions want, if a machine can make more."""
+    if problem.reference is None or len(problem.training.x) <= REGRESSED_ON:
+        return problem
+    return replace(problem, training=problem.training.take(slice(0, REGRESSED_ON)))
 
 
 def with_counterexample(problem: Problem, certificate: Certificate) -> Problem:

@@ -172,13 +172,11 @@ def member_row(trained: Trained, member: int, problem: Problem, seed: int, *, li
         listing_of,
         model_score,
         restricted,
-        smaller,
     )
     from weights2code.extraction import prune
     from weights2code.graph import prune_by_threshold
     from weights2code.graph.from_model import graph_of
 
-    problem = smaller(problem, 8192)
     graph = graph_of(trained.model, member, trained.layout, problem)
     found = model_score(graph, problem)
     row: Row = {

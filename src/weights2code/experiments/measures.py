@@ -8,7 +8,7 @@ too, as the paper seems to have done: the squares of its RMSE are its training l
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -178,8 +178,3 @@ def uncertified(graph: DiscreteGraph, problem: Problem, seed: int) -> Row:
     except (ValueError, ArithmeticError):  # a model that diverged has nothing to list
         found = None
     return found.row() if found else {}
-
-
-def smaller(problem: Problem, sequences: int) -> Problem:
-    """The same problem with fewer training sequences: regressions need no million."""
-    return replace(problem, training=problem.training.take(slice(0, sequences)))

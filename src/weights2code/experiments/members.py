@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 MEMBERS = f"{__name__}:train_and_extract"
 
-#: Sequences that the regressions of the extraction see; training has its own number.
-EXTRACTION_SEQUENCES = 8192
-
 
 def members_job(
     key: str, task: str, options: Options, sizes: dict[str, Any] | None = None, **label: Any
@@ -116,7 +113,6 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
         listing_of,
         model_score,
         program_score,
-        smaller,
         uncertified,
     )
     from weights2code.experiments.work import equals_reference
@@ -126,7 +122,6 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
     from weights2code.run_folder import begin
 
     began = time.perf_counter()
-    problem = smaller(problem, EXTRACTION_SEQUENCES)
     loss = trained.losses[member]
     whole = graph_of(trained.model, member, trained.layout, problem)
     model = model_score(whole, problem)

@@ -17,7 +17,7 @@ from weights2code.experiments import paper_numbers
 from weights2code.experiments.comparison import share
 from weights2code.experiments.experiment import Experiment, Line, Options, Table, grouped, members_of
 from weights2code.experiments.jobs import DONE, Job, Row
-from weights2code.experiments.members import EXTRACTION_SEQUENCES, members_job, train_and_extract
+from weights2code.experiments.members import members_job, train_and_extract
 from weights2code.experiments.study import study
 from weights2code.experiments.work import RUN
 
@@ -87,14 +87,13 @@ def analysed_members(arguments: dict[str, Any], folder: Path) -> Row:
 
 def _members(folder: Path) -> Iterator[Row]:
     """The heads of each member of a run's model, best first."""
-    from weights2code.experiments.measures import smaller
     from weights2code.graph.from_model import graph_of
     from weights2code.run_folder import MODEL, open_existing
     from weights2code.source import problem_of
     from weights2code.training.search import Trained
 
     with open_existing(folder / RUN) as run:
-        problem = smaller(problem_of(run.source, run.settings), EXTRACTION_SEQUENCES)
+        problem = problem_of(run.source, run.settings)
         trained = Trained.load(run.file(MODEL))
     for member in range(len(trained.losses)):
         yield _heads(graph_of(trained.model, member, trained.layout, problem), problem)

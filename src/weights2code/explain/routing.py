@@ -8,7 +8,7 @@ they are equal (a fixed offset and an extremum coincide on monotone data). New h
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
 from typing import Protocol
@@ -100,6 +100,16 @@ class FixedOffset:
         return f"Fixed offset {self.offset}"
 
 
+def _extremum(value: np.ndarray, offsets: Sequence[int], largest: bool) -> np.ndarray:
+    """The largest (or smallest) of the values at some offsets, of those that lie inside the sequence."""
+    length, pick = value.shape[1], np.maximum if largest else np.minimum
+    out = np.full_like(value, -np.inf if largest else np.inf)
+    for offset in offsets:
+        if offset < length:
+            out[:, offset:] = pick(out[:, offset:], value[:, : length - offset])
+    return out
+
+
 @dataclass(frozen=True, slots=True)
 class WindowedExtremum:
     """The largest (or smallest) of the last `window` values; None is all so far.
@@ -117,9 +127,7 @@ class WindowedExtremum:
         pick = np.maximum if self.largest else np.minimum
         if self.window is None:
             return pick.accumulate(value, axis=1)
-        out = value.copy()
-        for offset in range(1, min(self.window, value.shape[1])):
-            out[:, offset:] = pick(out[:, offset:], value[:, : value.shape[1] - offset])
+        out = _extremum(value, range(self.window), self.largest)
         if self.zero_before:
             out[:, : self.window - 1] = pick(out[:, : self.window - 1], 0.0)
         return out
@@ -150,14 +158,7 @@ class OffsetExtremum:
     largest: bool
 
     def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
-        value = values[..., node.reads["value"]]
-        length = value.shape[1]
-        nothing = -np.inf if self.largest else np.inf
-        out = np.full_like(value, nothing)
-        for offset in self.offsets:
-            part = out[:, offset:]
-            np.copyto(part, (np.maximum if self.largest else np.minimum)(part, value[:, : length - offset]))
-        return out
+        return _extremum(values[..., node.reads["value"]], self.offsets, self.largest)
 
     def reach(self) -> int:
         return max(self.offsets)
