@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from weights2code.data import Problem
 from weights2code.errors import InputError
-from weights2code.extraction import (
+from weights2code.extraction.beginnings import since_the_start
+from weights2code.extraction.extract import (
     REGRESSION_SECONDS,
     better,
     certificate_of,
@@ -23,8 +24,7 @@ from weights2code.extraction import (
     extractions,
     with_explanation,
 )
-from weights2code.measured.beginnings import since_the_start
-from weights2code.measured.noise import Noisy, as_judged, best_so_far, only_noise, under_noise
+from weights2code.extraction.noise import Noisy, as_judged, best_so_far, only_noise, under_noise
 from weights2code.results import (
     Extraction,
     Outcome,

@@ -23,7 +23,7 @@ from weights2code.explain import (
     unmatched_heads,
 )
 from weights2code.explain.routing import evidence, match
-from weights2code.extraction import _explainable_first, _Promising
+from weights2code.extraction.extract import _explainable_first, _Promising
 from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode, route
 
 LENGTH = 10

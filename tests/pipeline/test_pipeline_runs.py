@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from weights2code import extraction, pipeline, tasks
+from weights2code import pipeline, tasks
 from weights2code.cli import main
 from weights2code.data import from_arrays
 from weights2code.errors import InputError
+from weights2code.extraction import extract as extraction
 from weights2code.graph import from_dict
 from weights2code.program import run_program
 from weights2code.results import Outcome, read_extraction, text_problems

@@ -133,7 +133,7 @@ def operon(
 
 def native(X: np.ndarray, y: np.ndarray, features: tuple[Var, ...], seconds: float) -> NativeFormula:
     """What the package's own engine picks for one target, with no network to say which values matter."""
-    from weights2code.program.direct import REAL_TOLERANCE
+    from weights2code.rules.from_leaves import REAL_TOLERANCE
     from weights2code.symbolic import NativeEngine, pick
 
     whole = bool(np.all(np.round(y) == y))

@@ -116,7 +116,7 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
         uncertified,
     )
     from weights2code.experiments.work import equals_reference
-    from weights2code.extraction import PROMISING, extract_graph, prune, with_caveat, with_explanation
+    from weights2code.extraction.extract import PROMISING, extract_graph, prune, with_caveat, with_explanation
     from weights2code.graph.from_model import graph_of
     from weights2code.results import Outcome, leave
     from weights2code.run_folder import begin

@@ -1,7 +1,5 @@
 """Programs: recurrences with their texts (Python, LaTeX, the paper's listings), checked and run apart."""
 
-from weights2code.program.cost import cost
-from weights2code.program.kinds import Kinds, kinds_of
 from weights2code.program.latex import latex_source
 from weights2code.program.length import body_lines, total_lines
 from weights2code.program.program import Program
@@ -9,24 +7,17 @@ from weights2code.program.python_source import identifier, python_source
 from weights2code.program.raw_nodes import RawNode, RawProgram
 from weights2code.program.raw_source import raw_source
 from weights2code.program.sandbox import check_source, run_program
-from weights2code.program.simplify import simplify
-from weights2code.program.tidy import simplify_recurrence
 
 __all__ = [
-    "Kinds",
     "Program",
     "RawNode",
     "RawProgram",
     "body_lines",
     "check_source",
-    "cost",
     "identifier",
-    "kinds_of",
     "latex_source",
     "python_source",
     "raw_source",
     "run_program",
-    "simplify",
-    "simplify_recurrence",
     "total_lines",
 ]

@@ -26,7 +26,7 @@ from weights2code.language import (
     number_text,
     python_text,
 )
-from weights2code.program.kinds import Kinds, kinds_of, lag_of
+from weights2code.language.kinds import Kinds, kinds_of, lag_of
 
 WIDTH = 100
 

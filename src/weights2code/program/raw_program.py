@@ -22,9 +22,9 @@ from weights2code.explain.routing import (
 )
 from weights2code.graph import ChannelNode, OperatorNode, RouterNode
 from weights2code.language import Const, Expr, Var, op
-from weights2code.program.assembly import equality_factor
 from weights2code.program.raw_nodes import RawNode, RawProgram
 from weights2code.program.raw_source import raw_source
+from weights2code.rules.assembly import equality_factor
 
 
 def raw_program(explained: ExplainedGraph, problem: Problem) -> RawProgram:

@@ -18,13 +18,14 @@ from weights2code.explain.explanation import explain, match_routers, stream_valu
 from weights2code.explain.operators import explain_operator
 from weights2code.graph import DiscreteGraph, prune_by_effect
 from weights2code.language import Expr, Recurrence
-from weights2code.program import Program, simplify_recurrence
-from weights2code.program.assembly import Assembly
-from weights2code.program.direct import direct_recurrences
+from weights2code.program import Program
 from weights2code.results import Extraction
+from weights2code.rules.assembly import Assembly
+from weights2code.rules.from_leaves import direct_recurrences
 from weights2code.settings import Settings
+from weights2code.simplify import simplify_recurrence
 from weights2code.verify import Certificate, certify
-from weights2code.verify.measured import certify_measured
+from weights2code.verify.own_data import certify_measured
 
 if TYPE_CHECKING:
     from weights2code.training.search import Trained

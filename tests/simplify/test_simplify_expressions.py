@@ -23,10 +23,10 @@ from weights2code.language import (
     reals,
     where,
 )
-from weights2code.program import cost, simplify
-from weights2code.program.collect import collect
-from weights2code.program.equality import check_set
-from weights2code.program.simplify import places
+from weights2code.simplify import cost, simplify
+from weights2code.simplify.collect import collect
+from weights2code.simplify.equality import check_set
+from weights2code.simplify.expressions import places
 
 x, y, z = Var("x"), Var("y", 1), Var("z")
 FORM_VARIABLES: tuple[Var, ...] = (x, y, z)

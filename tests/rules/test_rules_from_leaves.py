@@ -11,8 +11,8 @@ import pytest
 from weights2code.data import Layout
 from weights2code.errors import NotExtracted
 from weights2code.language import Const, Recurrence, Start, Step, Var, maximum, minimum
-from weights2code.program.assembly import Assembly
-from weights2code.program.direct import (
+from weights2code.rules.assembly import Assembly
+from weights2code.rules.from_leaves import (
     checked_sequences,
     direct_recurrences,
     needed_leaves,

@@ -1,7 +1,7 @@
 """What values can be: sets of values, whole numbers, bits."""
 
 from weights2code.language import BITS, Recurrence, Retrieval, Step, Var, integers, op, reals
-from weights2code.program import kinds_of
+from weights2code.language.kinds import kinds_of
 
 x, y1 = Var("x"), Var("y", 1)
 

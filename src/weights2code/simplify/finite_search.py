@@ -14,8 +14,8 @@ from functools import partial
 import numpy as np
 
 from weights2code.language import OPERATORS, Const, Expr, Op, Var
-from weights2code.program.cost import cost
-from weights2code.program.equality import CheckSet
+from weights2code.simplify.cost import cost
+from weights2code.simplify.equality import CheckSet
 
 MOST_VARIABLES = 4
 MOST_LIBRARY = 400

@@ -32,9 +32,9 @@ from weights2code.language import (
     integers,
     reals,
 )
-from weights2code.program.cost import cost
-from weights2code.program.kinds import Kinds, kinds_of
-from weights2code.program.simplify import simplify
+from weights2code.language.kinds import Kinds, kinds_of
+from weights2code.simplify.cost import cost
+from weights2code.simplify.expressions import simplify
 
 #: A formula longer, or with brackets nested deeper, is worth a second line.
 LONG = 64

@@ -20,9 +20,15 @@ import numpy as np
 
 from weights2code.data import Problem, Sequences
 from weights2code.language import Const, Expr, Recurrence, Start, Step, Var, evaluate
-from weights2code.program.assembly import Assembly
-from weights2code.program.direct import MOST_LEAVES, checked_sequences, leaf_domain, start_candidates, table
-from weights2code.program.simulation import as_floats, running_free
+from weights2code.rules.assembly import Assembly
+from weights2code.rules.free_running import as_floats, running_free
+from weights2code.rules.from_leaves import (
+    MOST_LEAVES,
+    checked_sequences,
+    leaf_domain,
+    start_candidates,
+    table,
+)
 from weights2code.symbolic import NativeEngine, snap
 from weights2code.symbolic.forms import tidy
 from weights2code.symbolic.snapping import refit

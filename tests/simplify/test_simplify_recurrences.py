@@ -20,8 +20,9 @@ from weights2code.language import (
     reals,
     where,
 )
-from weights2code.program import Program, simplify_recurrence
-from weights2code.program.tidy import drop_dead, inline, merge_equal, name_parts, rename_locals
+from weights2code.program import Program
+from weights2code.simplify import simplify_recurrence
+from weights2code.simplify.recurrences import drop_dead, inline, merge_equal, name_parts, rename_locals
 
 x, x1, x2, y1, y2 = Var("x"), Var("x", 1), Var("x", 2), Var("y", 1), Var("y", 2)
 INTEGERS = integers(-9, 9)

@@ -7,8 +7,8 @@ import pytest
 
 from weights2code.data import from_lists
 from weights2code.language import Recurrence, Step, Var
-from weights2code.program.direct import begun, reproduces
-from weights2code.program.starts import unusual_start, with_first_rule
+from weights2code.rules.from_leaves import begun, reproduces
+from weights2code.rules.starts import unusual_start, with_first_rule
 
 x, y1 = Var("x"), Var("y", 1)
 

@@ -7,7 +7,7 @@ import pytest
 
 from weights2code.data import Problem, from_lists
 from weights2code.language import Recurrence, Step, Var, op
-from weights2code.verify.measured import certify_measured
+from weights2code.verify.own_data import certify_measured
 from weights2code.verify.residuals import residuals, rounding
 
 x, y1 = Var("x"), Var("y", 1)

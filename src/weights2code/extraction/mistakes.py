@@ -3,7 +3,7 @@
 No rule is exact on them, so the exact route finds nothing. But where the values that the output depends on
 take few combinations, each comes up often, and most of its rows are right: the majority says what the rule
 gives there. The rule is then searched on the majorities, exactly as without mistakes, and the certificate
-tells mistakes from a rule that was missed (`verify.flips`).
+tells mistakes from a rule that was missed (`verify.mistakes`).
 """
 
 from __future__ import annotations
@@ -21,12 +21,18 @@ from weights2code.explain.explanation import match_routers, require_matches
 from weights2code.graph import DiscreteGraph
 from weights2code.language import Recurrence, Start, Step, Var
 from weights2code.program import Program
-from weights2code.program.assembly import Assembly
-from weights2code.program.direct import MOST_LEAVES, leaf_domain, sensible_operators, start_candidates, table
 from weights2code.results import Extraction
+from weights2code.rules.assembly import Assembly
+from weights2code.rules.from_leaves import (
+    MOST_LEAVES,
+    leaf_domain,
+    sensible_operators,
+    start_candidates,
+    table,
+)
 from weights2code.symbolic import NativeEngine
 from weights2code.verify import Certificate
-from weights2code.verify.flips import MOST
+from weights2code.verify.mistakes import MOST
 
 if TYPE_CHECKING:
     from weights2code.training.search import Trained

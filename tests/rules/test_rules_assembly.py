@@ -13,8 +13,8 @@ from weights2code.data import Layout
 from weights2code.errors import NotExtracted
 from weights2code.explain import RouterMatch
 from weights2code.language import BITS, Const, Recurrence, Retrieval, Var, integers
-from weights2code.program.assembly import Assembly
 from weights2code.program.raw_program import raw_program
+from weights2code.rules.assembly import Assembly
 
 INF = float("inf")
 

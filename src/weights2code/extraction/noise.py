@@ -17,14 +17,14 @@ from weights2code.data import Problem, Sequences
 from weights2code.errors import NotExtracted
 from weights2code.explain.explanation import match_routers, require_matches, stream_values
 from weights2code.explain.operators import explain_operator
+from weights2code.extraction.mistakes import ORIGIN as FROM_MAJORITIES
+from weights2code.extraction.mistakes import Judge, with_mistakes
 from weights2code.graph import DiscreteGraph, prune_by_effect
 from weights2code.language import Recurrence
-from weights2code.measured.mistakes import ORIGIN as FROM_MAJORITIES
-from weights2code.measured.mistakes import Judge, with_mistakes
 from weights2code.program import Program
-from weights2code.program.assembly import Assembly
-from weights2code.program.noisy import noisy_recurrences
 from weights2code.results import Extraction
+from weights2code.rules.assembly import Assembly
+from weights2code.rules.under_noise import noisy_recurrences
 from weights2code.verify.residuals import residuals, structure
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weights2code.language import OPERATORS, Const, Expr, Op, Recurrence, Step, Var, op, where
-from weights2code.program.denominators import clear_denominators
+from weights2code.simplify.denominators import clear_denominators
 
 INF = math.inf
 x, s, n, m = Var("x"), Var("s"), Var("n"), Var("m")

@@ -14,11 +14,11 @@ from functools import lru_cache
 import numpy as np
 
 from weights2code.language import BITS, Const, Domain, Expr, Op, Var
-from weights2code.program.collect import build, collect, has_decimals, polynomial
-from weights2code.program.cost import cost
-from weights2code.program.equality import CheckSet, check_set
-from weights2code.program.finite_search import finite_candidates
-from weights2code.program.rewrites import arranged, suggestions
+from weights2code.simplify.collect import build, collect, has_decimals, polynomial
+from weights2code.simplify.cost import cost
+from weights2code.simplify.equality import CheckSet, check_set
+from weights2code.simplify.finite_search import finite_candidates
+from weights2code.simplify.rewrites import arranged, suggestions
 
 MOST_ROUNDS = 40
 MOST_NODES = 120

@@ -14,8 +14,8 @@ from weights2code.data import Problem, Sequences, held_pairs
 from weights2code.data.windows import LONGEST
 from weights2code.language import Recurrence, definition_variables
 from weights2code.verify.certificate import Certificate
-from weights2code.verify.flips import flips
 from weights2code.verify.held_out import certify_on_data
+from weights2code.verify.mistakes import flips
 from weights2code.verify.residuals import Residuals, residuals
 
 #: What exact data allow: a share of the spread, for digits that were not written.

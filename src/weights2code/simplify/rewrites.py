@@ -12,7 +12,7 @@ from functools import reduce
 from math import gcd, lcm
 
 from weights2code.language import OPERATORS, Const, Expr, Number, Op, op
-from weights2code.program.collect import (
+from weights2code.simplify.collect import (
     Monomial,
     Polynomial,
     add,

@@ -1,0 +1,1 @@
+"""From a trained rung to a certified program."""

@@ -1,1 +1,0 @@
-"""Data that were measured, not specified: noise, mistakes, and sequences that are cut from a long one."""

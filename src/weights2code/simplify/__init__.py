@@ -1,0 +1,7 @@
+"""Shorter and more readable formulas and recurrences that compute the same."""
+
+from weights2code.simplify.cost import cost
+from weights2code.simplify.expressions import simplify
+from weights2code.simplify.recurrences import simplify_recurrence
+
+__all__ = ["cost", "simplify", "simplify_recurrence"]
