@@ -86,7 +86,7 @@ def recover(program: Random, seed: int, time_limit: float) -> dict[str, Any]:
         "seconds": round(time.perf_counter() - began, 2),
         "cpu_seconds": round(time.process_time() - busy, 2),
         "exit": outcome.exit_code,
-        "attempts": list(outcome.attempts),
+        "attempts": [attempt.to_dict() for attempt in outcome.attempts],
     }
     found, certificate = outcome.program, outcome.certificate
     if found is None or certificate is None:
@@ -95,7 +95,7 @@ def recover(program: Random, seed: int, time_limit: float) -> dict[str, Any]:
         "verdict": certificate.verdict,
         "method": certificate.method,
         "formula": found.formula(),
-        "origin": found.origin,
+        "origin": found.how,
         "body": found.body,
         "operations": found.operations,
         "rmse": certificate.rmse,
@@ -242,7 +242,8 @@ def main() -> None:
     for row in sweep(chosen, options.seed, options.jobs, options.time_limit):
         rows.append(row)
         rows.sort(key=lambda row: row["name"])
-        text = row.get("formula") or row.get("error") or "; ".join(row.get("attempts", ())[-2:])
+        tried = [attempt["text"] for attempt in row.get("attempts", ())[-2:]]
+        text = row.get("formula") or row.get("error") or "; ".join(tried)
         line = f"{'ok  ' if row['solved'] else 'MISS'} {row['name']} {row['family']:10s} {row['size']}"
         text = f"{row['rule']}  ->  {text}".replace("\n", "; ")
         print(line, f"{row['seconds']:6.1f} s {row['verdict']:13s}", text[:220], flush=True)

@@ -19,12 +19,13 @@ from weights2code.cli import bench as command
 from weights2code.cli import main, sweep_progress
 from weights2code.cli.engine_options import engine_from
 from weights2code.cli.sweep_progress import Clock, described, duration, sweep_reporter
-from weights2code.errors import InputError
+from weights2code.errors import InputError, Reason
 from weights2code.experiments import bench
 from weights2code.experiments.engines import InProcess
 from weights2code.experiments.limits import failure
+from weights2code.extraction.attempt import Attempt
 
-MISSED = ["pairs, member 0 (hard loss 0.4): does not fit"]
+MISSED = [Attempt("pairs", 0, 0.4, reason=Reason.UNFIT, detail="does not fit").to_dict()]
 
 
 def result(arguments: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -58,7 +59,7 @@ def test_the_table_the_files_and_the_exit_code(no_training: Path, capsys: pytest
     assert main(["bench", "abs", "div_3", "--seeds", "0-3", "--out", "out"]) == 1
     said = capsys.readouterr()
     assert "4 of 8 runs solved, 2 proved" in said.out
-    assert "training: abs, seed 2: pairs (hard loss 0.4): does not fit" in said.out
+    assert "training: abs, seed 2: pairs, member 0 (hard loss 0.4): does not fit" in said.out
     assert "defect: abs, seed 3: ValueError: a | b" in said.out
     assert "proof: div_3, seed 1: how" in said.out
     assert "[8/8, 0 s left] MISS div_3-seed3: ValueError: a | b" in said.err
@@ -201,7 +202,7 @@ def test_rows_in_words() -> None:
     missed = row | {"verdict": "-", "solved": False, "attempts": MISSED, "exit": 3}
     assert command.described(missed) == (
         False,
-        "k: - in 2.0 s: training: pairs (hard loss 0.4): does not fit",
+        "k: - in 2.0 s: training: pairs, member 0 (hard loss 0.4): does not fit",
     )
     assert failure({"error": None, "solved": True, "verdict": "proved"}) is None
 

@@ -22,7 +22,7 @@ def as_dict(outcome: Outcome, folder: RunFolder) -> dict[str, Any]:
         "lines": program.body if program else None,
         "operations": program.operations if program else None,
         "certificate": certificate.to_dict() if certificate else None,
-        "attempts": list(outcome.attempts),
+        "attempts": [attempt.to_dict() for attempt in outcome.attempts],
         "seconds": round(outcome.seconds, 3),
         "folder": str(folder.path),
         "files": folder.files(),
@@ -44,7 +44,7 @@ def facts(outcome: Outcome, folder: RunFolder) -> list[tuple[str, str]]:
         rows.append(("result", outcome.message))
     rows.append(("time", f"{outcome.seconds:.1f} s"))
     if outcome.exit_code or len(outcome.attempts) > 1:
-        rows += [("tried", attempt) for attempt in outcome.attempts]
+        rows += [("tried", str(attempt)) for attempt in outcome.attempts]
     rows.append(("files", f"{folder.path}: {', '.join(folder.files())}"))
     return rows
 

@@ -62,7 +62,7 @@ def run_task(arguments: dict[str, Any], folder: Path) -> Row:
         "verdict": "-",
         "rung": trained.rung,
         "loss": trained.losses[0],
-        "attempts": list(outcome.attempts),
+        "attempts": [attempt.to_dict() for attempt in outcome.attempts],
         "solved": False,
     }
     program, certificate = outcome.program, outcome.certificate
@@ -75,7 +75,7 @@ def run_task(arguments: dict[str, Any], folder: Path) -> Row:
         "notes": list(certificate.notes),
         "formula": program.formula(),
         "source": program.source(),
-        "origin": program.origin,
+        "origin": program.how,
         "body": program.body,
         "lines": program.lines,
         "raw_lines": raw_lines(folder / RUN),
