@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -210,16 +210,49 @@ def test_rows_in_words() -> None:
 # -- for real ------------------------------------------------------------------------------------------------
 
 
+#: The work of the benchmark; only that `sum_last2`, at first, says that its run has begun and stays there.
+HELD = """
+import threading
+from weights2code.experiments import work
+from weights2code.experiments.heavy import pipeline
+
+def run_task(arguments, folder):
+    begun = folder / "begun"
+
+    def stay(*problem):
+        begun.touch()
+        threading.Event().wait()
+
+    if arguments["task"] == "sum_last2" and not begun.exists():
+        pipeline.search = stay
+    return work.run_task(arguments, folder)
+"""
+
+#: Ctrl-C is heard even where the tests run in the background, for whose children it is ignored.
+COMMAND = """
+import signal, sys
+from weights2code.cli import main
+from weights2code.experiments import bench
+signal.signal(signal.SIGINT, signal.default_int_handler)
+bench.WORK = "held_work:run_task"
+sys.exit(main(sys.argv[1:]))
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
-def test_a_real_sweep_that_is_stopped_goes_on(tmp_path: Path) -> None:
+def test_a_real_sweep_that_is_stopped_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wait_for: Callable[[Callable[[], object]], None]
+) -> None:
+    (tmp_path / "held_work.py").write_text(HELD)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
     out = tmp_path / "out"
-    arguments = [sys.executable, "-m", "weights2code", "bench", "abs", "sum_last2", "diff_last2"]
+    arguments = [sys.executable, "-c", COMMAND, "bench", "abs", "sum_last2", "diff_last2"]
     arguments += ["--jobs", "1", "--out", str(out)]
     with subprocess.Popen(arguments, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as sweep:
         assert sweep.stderr is not None
         assert "abs-seed0: proved" in sweep.stderr.readline()
-        time.sleep(0.5)  # into the second run
+        wait_for((out / "runs/sum_last2-seed0/begun").exists)
         sweep.send_signal(signal.SIGINT)
         assert f"Go on with `w2c bench abs sum_last2 diff_last2 --jobs 1 --out {out}`" in sweep.stderr.read()
     assert sweep.returncode == 130
@@ -229,6 +262,7 @@ def test_a_real_sweep_that_is_stopped_goes_on(tmp_path: Path) -> None:
     assert "3 of 3 runs solved" in done.stdout
     assert (out / "runs/abs-seed0/result.json").read_bytes() == first
     rows = json.loads((out / "bench.json").read_text())["rows"]
+    assert [row["resumed"] for row in rows] == [False, True, False]
     for row in rows:
         assert row["solved"]
         if not row["resumed"]:
