@@ -100,7 +100,7 @@ def experiment(options: argparse.Namespace) -> int:
     asked = options_from(options)
     engine = engine_from(options)
     out = Path(options.out or Path("w2c-runs") / f"experiment-{found.name}-{asked.recipe}")
-    jobs = reproduce.planned(found, asked)
+    jobs = found.jobs(asked)
     command = shlex.join(["w2c", *sys.argv[1:]])
     silent = options.quiet or options.json
     with sweep_reporter(len(jobs), len(stored_rows(jobs, out)), silent) as on_row:
