@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from in_process import InProcess
 
 from weights2code.experiments import (
     attention_patterns,
@@ -18,7 +19,6 @@ from weights2code.experiments import (
     robustness,
     unmatched_heads,
 )
-from weights2code.experiments.engines import InProcess
 from weights2code.experiments.experiment import Experiment, Options
 from weights2code.experiments.jobs import Job
 from weights2code.experiments.tables import Line, Table

@@ -12,6 +12,7 @@ from typing import Any
 from weights2code.experiments.bench import failures, headline
 from weights2code.experiments.jobs import Row
 from weights2code.experiments.limits import LIMITS, formula
+from weights2code.experiments.provenance import place
 from weights2code.experiments.tables import markdown
 from weights2code.run_folder import write_atomically
 
@@ -50,7 +51,6 @@ def as_markdown(summary: dict[str, Any], rows: Sequence[Row]) -> str:
     """The summary, a table of the runs, and what limits the failures."""
     machine = summary["machine"]
     versions = ", ".join(f"{name} {number}" for name, number in summary["versions"].items())
-    device = f", {machine['accelerator']}" if "accelerator" in machine else ""
     commit = f", commit {summary['commit']}" if summary["commit"] else ""
     parts = [
         "# Benchmark",
@@ -67,9 +67,9 @@ def as_markdown(summary: dict[str, Any], rows: Sequence[Row]) -> str:
         _failure_table(rows),
         "## How it was measured",
         f"`{summary['command']}`",
-        f"{summary['date']}{commit}; {machine['processor']}, {machine['cores']} cores{device}, "
-        f"{machine['system']}; {versions}. Seconds are those of a run, training included, without the "
-        "start of Python and the loading of libraries.",
+        f"{summary['date']}{commit}; {place(machine)}, {machine['system']}; {versions}. "
+        "Seconds are those of a run, training included, without the start of Python and the loading of "
+        "libraries.",
     ]  # fmt: skip
     if summary["resumed"]:
         parts.append(f"{summary['resumed']} runs were cut short and continued: theirs are of the last part.")

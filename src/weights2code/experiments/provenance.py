@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import subprocess
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from weights2code import __version__
+from weights2code.experiments.engines.local import cores
 
 LIBRARIES = ("torch", "numpy", "scipy", "sympy", "z3-solver", "pyoperon", "ray")
 
@@ -50,10 +51,9 @@ def _git(place: Path, *words: str) -> str:
 
 def machine(device: str = "cpu") -> dict[str, Any]:
     """Processor, cores that this process may use, system; and the accelerator, if it was asked for."""
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     found: dict[str, Any] = {
         "processor": _processor(),
-        "cores": usable,
+        "cores": cores(),
         "system": platform.system(),
         "python": platform.python_version(),
     }
@@ -63,6 +63,12 @@ def machine(device: str = "cpu") -> dict[str, Any]:
         if torch.cuda.is_available():
             found["accelerator"] = torch.cuda.get_device_name()
     return found
+
+
+def place(machine: Mapping[str, Any]) -> str:
+    """The machine in words."""
+    found = f"{machine['processor']}, {machine['cores']} cores"
+    return found + (f", {machine['accelerator']}" if "accelerator" in machine else "")
 
 
 def _processor() -> str:

@@ -21,7 +21,7 @@ from weights2code.errors import InputError
 from weights2code.experiments.engines.engine import Engine
 from weights2code.experiments.experiment import Experiment, Options
 from weights2code.experiments.jobs import DONE, Job, Row, plain
-from weights2code.experiments.provenance import provenance
+from weights2code.experiments.provenance import place, provenance
 from weights2code.experiments.sweep import run_sweep, spent
 from weights2code.experiments.tables import Table, csv_text, markdown_table
 from weights2code.run_folder import write_atomically
@@ -70,12 +70,9 @@ def labelled(rows: Sequence[Row], jobs: Sequence[Job]) -> list[Row]:
 
 def page(experiment: Experiment, table: Table, record: dict[str, Any]) -> str:
     """The table with its notes, and where it comes from."""
-    machine = record["machine"]
-    where = f"{machine['processor']}, {machine['cores']} cores"
-    if "accelerator" in machine:
-        where += f", {machine['accelerator']}"
     made = (
-        f"Made by `{record['command']}`, commit {record['commit'] or 'unknown'}, on {where}, "
+        f"Made by `{record['command']}`, commit {record['commit'] or 'unknown'}, on "
+        f"{place(record['machine'])}, "
         f"{record['date']}, in {record['wall_seconds']:.0f} s."
     )
     failed = f"Runs that ended in an error: {', '.join(record['failed'])}." if record["failed"] else ""
