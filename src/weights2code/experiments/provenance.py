@@ -28,25 +28,22 @@ def provenance(command: str, device: str = "cpu") -> dict[str, Any]:
     }
 
 
-def commit(folder: Path | None = None) -> str | None:
+def commit() -> str | None:
     """The commit of the checkout that the package runs from, marked if it was changed since; else None."""
-    place = folder or Path(__file__).parent
     try:
-        found = _git(place, "rev-parse", "--short=10", "HEAD")
+        found = _git("rev-parse", "--short=10", "HEAD")
         # a package that merely lies inside somebody else's checkout has no commit
-        if not _git(place, "ls-files", "--", "provenance.py" if folder is None else "."):
+        if not _git("ls-files", "--", Path(__file__).name):
             return None
-        changed = _git(place, "status", "--porcelain", "--untracked-files=no", "--", "..")
+        changed = _git("status", "--porcelain", "--untracked-files=no", "--", "..")
     except (OSError, subprocess.SubprocessError):
         return None
     return found + ("+changes" if changed else "")
 
 
-def _git(place: Path, *words: str) -> str:
-    done = subprocess.run(
-        ["git", "-C", str(place), *words], capture_output=True, text=True, check=True, timeout=20
-    )
-    return done.stdout.strip()
+def _git(*words: str) -> str:
+    command = ["git", "-C", str(Path(__file__).parent), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout.strip()
 
 
 def machine(device: str = "cpu") -> dict[str, Any]:
