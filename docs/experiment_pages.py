@@ -9,8 +9,7 @@ from typing import Any
 
 from page_text import page, table, unmeasured
 from weights2code.experiments import registry
-from weights2code.experiments.experiment import Line, Table
-from weights2code.experiments.reproduce import markdown_table
+from weights2code.experiments.tables import Line, Table, markdown_table
 
 #: The ways in which an experiment is run, and the flags that ask for each.
 WAYS = {"fast": "", "paper": " --recipe paper --device cuda", "concat": " --layout concat"}
@@ -80,7 +79,7 @@ def experiment_page(name: str, found: Experiments) -> str:
         parts.append(f"## T{WORDS[way][1:]}")
         if record["standing"]:
             parts.append(f"Rows beside the paper's: {counts(record['standing'])}.")
-        parts.append(markdown_table(table_of(record)))
+        parts.append(markdown_table(Table.from_dict(record["table"])))
         parts += record["table"]["notes"]
         if (name, way) in found.figures:
             parts.append(f"![{title_of(name)}]({file_name(name)}_{way}.svg)")
@@ -89,12 +88,6 @@ def experiment_page(name: str, found: Experiments) -> str:
         parts.append(made_by(record))
         parts += [f"Models trained before: {made_by(part)}" for part in record.get("trained_by", ())]
     return page(title_of(name), *parts)
-
-
-def table_of(record: Record) -> Table:
-    data = record["table"]
-    lines = [Line(line["cells"], line["standing"], line["why"]) for line in data["lines"]]
-    return Table(data["columns"], lines, data["notes"])
 
 
 def counts(standing: Mapping[str, int]) -> str:
@@ -153,7 +146,7 @@ def compared(found: Experiments) -> str:
 
 def behind(name: str, way: str, record: Record) -> list[str]:
     """The rows of one experiment that are not at least equal, with both numbers and the reason."""
-    whole = table_of(record)
+    whole = Table.from_dict(record["table"])
     lines = [line for line in whole.lines if line.standing in ("worse", "mixed")]
     if not lines:
         return []

@@ -72,7 +72,7 @@ def reproduced(root: Path = ROOT) -> experiments.Experiments:
 def texts(root: Path = ROOT) -> dict[str, str]:
     """Every generated file, by its path from the root."""
     found, repeated = measured(), reproduced()
-    solved = pages.gallery_entries(found.suites.values())
+    solved = pages.gallery_runs(found.suites.values())
     made = {
         "docs/results/index.md": pages.index(found, repeated),
         "docs/results/mips.md": pages.mips(
@@ -90,7 +90,7 @@ def texts(root: Path = ROOT) -> dict[str, str]:
         "docs/gallery/index.md": pages.gallery(solved),
     }
     made |= {f"docs/results/{name}": text for name, text in experiments.all_pages(repeated).items()}
-    made |= {f"docs/gallery/{entry.name}.py": entry.source for entry in solved if entry.source}
+    made |= {f"docs/gallery/{name}.py": run["source"] for name, run in solved.items() if run.get("source")}
     readme = (root / "README.md").read_text(encoding="utf-8")
     made["README.md"] = filled(readme, pages.summary_table(found, repeated, "docs/results/"))
     return made

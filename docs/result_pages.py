@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -179,35 +179,10 @@ def _task_failures(suite: str, task: TaskResult) -> list[tuple[str, ...]]:
 # -- gallery ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One program of the gallery."""
-
-    name: str
-    description: str
-    formula: str
-    verdict: str
-    explanation: str
-    notes: tuple[str, ...]
-    seed: int
-    seconds: float
-    source: str
-
-
-def gallery_entries(suites: Iterable[Suite]) -> list[Entry]:
-    """One entry for each solved task; the first suite that has it wins."""
-    found: dict[str, Entry] = {}
-    for task in (task for suite in suites for task in suite.tasks):
-        run = task.shown
-        if run is None or task.name in found:
-            continue
-        found[task.name] = Entry(
-            task.name, tasks.get(task.name).description, run["formula"], run["verdict"],
-            run.get("explanation", run["method"]), tuple(run.get("notes", ())), run["seed"], run["seconds"],
-            run.get("source", ""),
-        )  # fmt: skip
-    order = [task.name for task in tasks.all_tasks("all")]
-    return sorted(found.values(), key=lambda entry: order.index(entry.name))
+def gallery_runs(suites: Iterable[Suite]) -> dict[str, Row]:
+    """The run that stands for each solved task; the first suite that has it wins."""
+    shown = {task.name: task.shown for suite in reversed(list(suites)) for task in suite.tasks if task.shown}
+    return {task.name: shown[task.name] for task in tasks.all_tasks("all") if task.name in shown}
 
 
 def _note(note: str) -> str:
@@ -219,25 +194,23 @@ def _note(note: str) -> str:
     return f"<details><summary>invariant</summary>\n\n```\n{lines}\n```\n\n</details>"
 
 
-def _listing(entry: Entry) -> str:
-    return f"```python\n{entry.source.rstrip()}\n```"
-
-
-def gallery(entries: list[Entry]) -> str:
-    if not entries:
+def gallery(runs: Mapping[str, Row]) -> str:
+    if not runs:
         return page("Gallery", unmeasured(SWEEP.format("mips")))
     parts = []
-    for entry in entries:
-        described = entry.description[0].upper() + entry.description[1:]
-        lines = [f"## {entry.name}", f"{described}.", f"```\n{entry.formula}\n```"]
-        lines.append(f"**{entry.verdict}** (seed {entry.seed}, {entry.seconds:.1f} s). {entry.explanation}")
-        lines += [_note(note) for note in entry.notes]
-        if entry.source:
-            lines.append(f"<details><summary>{entry.name}.py</summary>\n\n{_listing(entry)}\n\n</details>")
+    for name, run in runs.items():
+        described = tasks.get(name).description
+        lines = [f"## {name}", f"{described[0].upper()}{described[1:]}.", f"```\n{run['formula']}\n```"]
+        explanation = run.get("explanation", run["method"])
+        lines.append(f"**{run['verdict']}** (seed {run['seed']}, {run['seconds']:.1f} s). {explanation}")
+        lines += [_note(note) for note in run.get("notes", ())]
+        if run.get("source"):
+            listing = f"```python\n{run['source'].rstrip()}\n```"
+            lines.append(f"<details><summary>{name}.py</summary>\n\n{listing}\n\n</details>")
         parts.append("\n\n".join(lines))
     return page(
         "Gallery",
-        f"The programs of {len(entries)} solved tasks, as they came out; nothing was edited by hand. "
+        f"The programs of {len(runs)} solved tasks, as they came out; nothing was edited by hand. "
         "`[c]` is 1 where `c` holds and 0 elsewhere; values before the start are 0 unless a formula says "
         "otherwise. The texts also lie in `docs/gallery/`, one file each.",
         *parts,

@@ -24,6 +24,8 @@ from make import write
 from run import GROUPS, NOISY, RESULTS, group_of
 
 from weights2code.experiments.lagged import Formula, lagged, operon, run_free
+from weights2code.experiments.limits import formula
+from weights2code.experiments.tables import markdown
 
 LAGS = (3, 8)
 LEAST_SECONDS = 8.0
@@ -85,24 +87,21 @@ def judge(case: Case, seconds: float) -> dict[str, Any]:
 
 
 def report(rows: list[dict[str, Any]]) -> str:
-    lines = [
+    cells = [
+        (row["name"], *("yes" if row[f"lags_{lags}"] else "no" for lags in LAGS), row["seconds"],
+         f"`{formula({'formula': row['formula_3'][0]}, 90)}`")
+        for row in rows
+    ]  # fmt: skip
+    parts = [
         "# Operon on lagged variables, beside us",
-        "",
         "Real targets count as right within 0.1 % of the spread, where ours must be exact.",
-        "",
-        "| file | lags to 3 | lags to 8 | seconds each | its formula (lags to 3) |",
-        "|---|---|---|---|---|",
+        markdown(("file", "lags to 3", "lags to 8", "seconds each", "its formula (lags to 3)"), cells),
     ]
-    for row in rows:
-        text = row["formula_3"][0].replace("|", "\\|")
-        marks = ["yes" if row[f"lags_{lags}"] else "no" for lags in LAGS]
-        shown = text if len(text) <= 90 else text[:87] + "..."
-        lines.append(f"| {row['name']} | {marks[0]} | {marks[1]} | {row['seconds']} | `{shown}` |")
     for title in GROUPS:
         part = [row for row in rows if group_of(row) == title]
         counts = ", ".join(f"lags to {lags}: {sum(r[f'lags_{lags}'] for r in part)}" for lags in LAGS)
-        lines += ["", f"{title}, right of {len(part)}: {counts}."]
-    return "\n".join(lines) + "\n"
+        parts.append(f"{title}, right of {len(part)}: {counts}.")
+    return "\n\n".join(parts) + "\n"
 
 
 def main() -> None:

@@ -22,6 +22,8 @@ from make import write
 
 from weights2code import pipeline
 from weights2code.data import file_source
+from weights2code.experiments.limits import formula
+from weights2code.experiments.tables import markdown
 from weights2code.language import Recurrence
 from weights2code.settings import Settings
 
@@ -79,34 +81,24 @@ def group_of(row: dict[str, Any]) -> str:
 
 def report(rows: list[dict[str, Any]]) -> str:
     """The table in Markdown."""
-    lines = [
+    parts = [
         "# Own data",
-        "",
         "`exact`: free-running on fresh inputs at four times the training length. Seconds are wall time, "
         "and in brackets processor time, on a machine shared with other work.",
-        "",
     ]
     for title in GROUPS:
         part = [row for row in rows if group_of(row) == title]
         if not part:
             continue
-        good = sum(row["exact"] for row in part)
-        times = [row["cpu_seconds"] for row in part]
-        lines += [
-            f"## {title}: {good} of {len(part)} exact, median {median(times):.0f} s of processor time",
-            "",
-            "| file | field | exact | verdict | seconds | program |",
-            "|---|---|---|---|---|---|",
-        ]
-        for row in part:
-            formula = (row["formula"] or "-").replace("\n", "; ").replace("|", "\\|")
-            formula = formula if len(formula) <= 160 else formula[:157] + "..."
-            lines.append(
-                f"| {row['name']} | {row['field']} | {'yes' if row['exact'] else 'no'} | {row['verdict']} | "
-                f"{row['seconds']} ({row['cpu_seconds']}) | `{formula}` |"
-            )
-        lines.append("")
-    return "\n".join(lines)
+        good, busy = sum(row["exact"] for row in part), median(row["cpu_seconds"] for row in part)
+        parts.append(f"## {title}: {good} of {len(part)} exact, median {busy:.0f} s of processor time")
+        cells = [
+            (row["name"], row["field"], "yes" if row["exact"] else "no", row["verdict"],
+             f"{row['seconds']} ({row['cpu_seconds']})", f"`{formula(row)}`")
+            for row in part
+        ]  # fmt: skip
+        parts.append(markdown(("file", "field", "exact", "verdict", "seconds", "program"), cells))
+    return "\n\n".join(parts) + "\n"
 
 
 def main() -> None:

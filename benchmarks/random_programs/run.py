@@ -14,7 +14,6 @@ import argparse
 import json
 import multiprocessing as mp
 import os
-import platform
 import sys
 import time
 import traceback
@@ -30,6 +29,9 @@ import numpy as np
 from generate import Random, programs
 
 from weights2code.data import Problem, from_arrays
+from weights2code.experiments.provenance import machine
+from weights2code.experiments.tables import markdown
+from weights2code.run_folder import write_atomically
 from weights2code.tasks.task import uniform
 
 RESULTS = Path(__file__).parent / "results"
@@ -167,57 +169,46 @@ def described(program: Random, seed: int) -> dict[str, Any]:
     }
 
 
-def table(rows: list[dict[str, Any]], key: str) -> list[str]:
+def table(rows: list[dict[str, Any]], key: str) -> str:
     """Shares by family, size or memory."""
-    lines = [f"| {key} | programs | recovered exactly | proved | median seconds |", "|---|---|---|---|---|"]
-    for value in dict.fromkeys(
-        row[key] for row in sorted(rows, key=lambda row: (str(row[key]), row["name"]))
-    ):
-        lines.append(_counts(str(value), [row for row in rows if row[key] == value]))
-    return [*lines, _counts("all", rows), ""]
+    values = sorted({row[key] for row in rows}, key=str)
+    counts = [_counts(value, [row for row in rows if row[key] == value]) for value in values]
+    head = (key, "programs", "recovered exactly", "proved", "median seconds")
+    return markdown(head, [*counts, _counts("all", rows)])
 
 
-def _counts(label: str, rows: list[dict[str, Any]]) -> str:
+def _counts(label: object, rows: list[dict[str, Any]]) -> tuple[object, ...]:
     good = [row for row in rows if row["solved"]]
     proved = sum(row["verdict"] == "proved" for row in good)
-    seconds = median(row["seconds"] for row in rows)
-    return f"| {label} | {len(rows)} | {len(good)} | {proved} | {seconds:.1f} |"
+    return label, len(rows), len(good), proved, f"{median(row['seconds'] for row in rows):.1f}"
 
 
 def report(rows: list[dict[str, Any]], summary: dict[str, Any]) -> str:
     """The tables in Markdown."""
-    rows = sorted(rows, key=lambda row: row["name"])
-    lines = ["# Random programs", "", f"`{summary['command']}`", ""]
     machine = ", ".join(f"{name} {value}" for name, value in summary["machine"].items())
-    lines += [
+    cells = [
+        (row["name"], row["family"], row["size"], row["memory"], "yes" if row["solved"] else "no",
+         row["verdict"], row["seconds"], f"`{_short(row['rule'])}`",
+         f"`{_short(row.get('formula') or row.get('error') or '-')}`")
+        for row in sorted(rows, key=lambda row: row["name"])
+    ]  # fmt: skip
+    head = ("", "family", "size", "memory", "recovered", "verdict", "seconds", "rule", "program")
+    parts = [
+        "# Random programs",
+        f"`{summary['command']}`",
         f"{len(rows)} runs in {summary['seconds']:.0f} s ({machine}). Recovered exactly: exit code 0, and "
         f"equal to the specification on fresh sequences of {LONGER} times the training length, free-running. "
         "Memory: `window` reads inputs only, `output` also its own last outputs, `prefix` a sum, mean or "
         "extremum of everything so far, or the last place of a key, `hidden` a state that no output shows.",
-        "",
+        *(f"## By {key}\n\n{table(rows, key)}" for key in ("size", "family", "memory")),
+        f"## All\n\n{markdown(head, cells)}",
     ]
-    for key in ("size", "family", "memory"):
-        lines += [f"## By {key}", "", *table(rows, key)]
-    lines += ["## All", "", "| | family | size | memory | recovered | verdict | seconds | rule | program |"]
-    lines.append("|---|---|---|---|---|---|---|---|---|")
-    for row in rows:
-        found = row.get("formula") or row.get("error") or "-"
-        cells = [row["name"], row["family"], row["size"], row["memory"], "yes" if row["solved"] else "no"]
-        cells += [row["verdict"], row["seconds"], f"`{_short(row['rule'])}`", f"`{_short(found)}`"]
-        lines.append("| " + " | ".join(map(str, cells)) + " |")
-    return "\n".join(lines) + "\n"
+    return "\n\n".join(parts) + "\n"
 
 
 def _short(text: str) -> str:
-    text = text.replace("\n", "; ").replace("|", "\\|")
+    text = text.replace("\n", "; ")
     return text if len(text) <= 200 else text[:197] + "..."
-
-
-def write(path: Path, text: str) -> None:
-    """Whole or not at all."""
-    new = path.with_suffix(path.suffix + ".new")
-    new.write_text(text, encoding="utf-8")
-    new.replace(path)
 
 
 def main() -> None:
@@ -230,13 +221,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="the JSON file; by default in results/, named by the seed")
     options = parser.parse_args()
     out = options.out or RESULTS / f"random_programs_{options.seed}.json"
-    out.parent.mkdir(parents=True, exist_ok=True)
     chosen = [p for p in programs(options.count, options.seed) if not options.only or p.name in options.only]
-    machine = {
-        "processor": platform.processor() or platform.machine(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-    }
     rows: list[dict[str, Any]] = []
     began = time.perf_counter()
     for row in sweep(chosen, options.seed, options.jobs, options.time_limit):
@@ -251,15 +236,15 @@ def main() -> None:
             "command": " ".join(["python", *sys.argv]),
             "seconds": round(time.perf_counter() - began, 1),
             "jobs": options.jobs,
-            "machine": machine,
+            "machine": machine(),
             "runs": len(rows),
             "solved": sum(row["solved"] for row in rows),
             "proved": sum(row["solved"] and row["verdict"] == "proved" for row in rows),
         }
-        write(out, json.dumps({"summary": summary, "rows": rows}, indent=1) + "\n")
-        write(out.with_suffix(".md"), report(rows, summary))
+        write_atomically(out, json.dumps({"summary": summary, "rows": rows}, indent=1) + "\n")
+        write_atomically(out.with_suffix(".md"), report(rows, summary))
     if rows:
-        print("\n".join(table(rows, "size")))
+        print(table(rows, "size"))
 
 
 if __name__ == "__main__":

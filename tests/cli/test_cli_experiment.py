@@ -24,8 +24,8 @@ def test_the_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> 
     [
         ([], "name an experiment"),
         (["tabel1"], "did you mean table1"),
-        (["table1", "--seeds", "0,x"], "whole numbers separated by commas"),
-        (["table1", "--seeds", "1,1"], "names one twice"),
+        (["table1", "--seeds", "0,x"], "whole numbers such as 0,1,2 or 0-4"),
+        (["table1", "--seeds", "3-1"], "names no seed"),
         (["l1", "--tasks", "div_3"], "l1 is not about div_3"),
         (["l1", "--tasks", "nonsense"], "there is no task called"),
         (["l1", "--jobs", "0"], "--jobs must be at least 1"),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weights2code.data import FileSource, file_source, from_file, from_lists
-from weights2code.data.windows import BEGINNING, CONTEXT, LONGEST, Piece, cut, divide
+from weights2code.data.parts import BEGINNING, CONTEXT, LONGEST, Piece, cut, divide
 from weights2code.errors import InputError
 
 

@@ -1,9 +1,9 @@
-"""Sequences: padding, domains, splits, and what is refused."""
+"""Sequences: padding, domains, and what is refused."""
 
 import numpy as np
 import pytest
 
-from weights2code.data import Sequences, from_arrays, from_list, split
+from weights2code.data import from_arrays, from_list
 from weights2code.errors import InputError
 from weights2code.language import BITS, integers, reals
 
@@ -51,30 +51,6 @@ def test_domains_leave_the_padding_out():
     columns, outputs = from_list(x, y).domains()
     assert columns == (integers(3, 5), reals(0.5, 1.0))
     assert outputs == (BITS,)
-
-
-def test_split_is_seeded_and_loses_nothing():
-    numbers = np.arange(20.0).reshape(20, 1, 1)
-    sequences = from_arrays(numbers, numbers)
-    learned, kept = split(sequences, 0.25, seed=1)
-    assert (len(learned), len(kept)) == (15, 5)
-    assert sorted([*learned.x.ravel(), *kept.x.ravel()]) == list(range(20))
-    again, _ = split(sequences, 0.25, seed=1)
-    other, _ = split(sequences, 0.25, seed=2)
-    assert np.array_equal(again.x, learned.x)
-    assert not np.array_equal(other.x, learned.x)
-
-
-@pytest.mark.parametrize("share", [0.0, 1.0])
-def test_split_leaves_at_least_one_sequence_on_each_side(share):
-    numbers = np.arange(3.0).reshape(3, 1, 1)
-    parts = split(from_arrays(numbers, numbers), share, seed=0)
-    assert min(len(part) for part in parts) == 1
-
-
-def test_one_sequence_cannot_be_split():
-    with pytest.raises(InputError, match="at least two"):
-        split(Sequences(np.ones((1, 4, 1)), np.ones((1, 4, 1)), np.array([4])), 0.5, seed=0)
 
 
 @pytest.mark.parametrize(

@@ -137,8 +137,7 @@ def test_a_suite_counts_seeds_and_shows_the_best_run() -> None:
     assert "| mips | `parity_last2` | 0 | training | deep, member 0 (hard loss 1): does not fit |" in page
     assert "| mips | `parity_last2` | 1 | proof | m |" in page
     assert "`abs`" not in page
-    entries = result_pages.gallery_entries([found])
-    assert {entry.name for entry in entries} == {"abs", "parity_last2"}
+    assert set(result_pages.gallery_runs([found])) == {"abs", "parity_last2"}
     assert "| `parity_last2` | 2/3 |" in result_pages.mips(found)
 
 
@@ -151,7 +150,7 @@ def test_a_suite_without_measurements_says_so() -> None:
     nothing = Suite.read("mips", None)
     assert "Not measured yet" in result_pages.mips(nothing)
     assert "Not measured yet: mips" in result_pages.failures({"mips": nothing}, None)
-    assert "w2c bench --suite mips" in result_pages.gallery([])
+    assert "w2c bench --suite mips" in result_pages.gallery({})
 
 
 def test_a_readme_without_markers_is_refused() -> None:

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from in_process import InProcess
 
 from weights2code.cli import bench as command
 from weights2code.cli import main, sweep_progress
@@ -21,7 +22,6 @@ from weights2code.cli.engine_options import engine_from
 from weights2code.cli.sweep_progress import Clock, described, duration, sweep_reporter
 from weights2code.errors import InputError, Reason
 from weights2code.experiments import bench
-from weights2code.experiments.engines import InProcess
 from weights2code.experiments.limits import failure
 from weights2code.extraction.attempt import Attempt
 

@@ -7,9 +7,10 @@ import pytest
 from weights2code import tasks
 from weights2code.errors import InputError
 from weights2code.experiments import paper_numbers, registry
-from weights2code.experiments.experiment import Options, labelled, members_of
+from weights2code.experiments.experiment import Options
 from weights2code.experiments.jobs import check_unique, resolve
-from weights2code.experiments.reproduce import csv_text, markdown_table, planned
+from weights2code.experiments.reproduce import labelled
+from weights2code.experiments.tables import csv_text, markdown_table, members_of
 
 RECIPES = ("fast", "paper")
 
@@ -22,10 +23,10 @@ def failed(key: str) -> dict[str, object]:
 @pytest.mark.parametrize("name", registry.NAMES)
 def test_jobs_are_plain_and_unique(name: str, recipe: str) -> None:
     experiment = registry.get(name)
-    jobs = planned(experiment, Options(recipe=recipe))  # type: ignore[arg-type]
+    jobs = experiment.jobs(Options(recipe=recipe))  # type: ignore[arg-type]
     assert jobs
     check_unique(jobs)
-    own = experiment.tasks("paper")
+    own = experiment.tasks_of("paper")
     assert {job.arguments["task"] for job in jobs} <= set(own)
     assert all(tasks.get(task).name == task for task in own)
     for job in jobs:
@@ -48,12 +49,12 @@ def test_a_table_of_failures_is_still_a_table(name: str, recipe: str) -> None:
 
 def test_tasks_restrict_an_experiment_to_some_of_its_own() -> None:
     experiment = registry.get("robustness")
-    jobs = planned(experiment, Options(tasks=("spring",), seeds=(4,)))
+    jobs = experiment.jobs(Options(tasks=("spring",), seeds=(4,)))
     assert len(jobs) == 43
     assert {job.arguments["settings"]["seed"] for job in jobs} == {4}
     assert {job.arguments["settings"]["layout"] for job in jobs} == {"concat"}
     with pytest.raises(InputError, match="not about div_3"):
-        planned(experiment, Options(tasks=("div_3",)))
+        experiment.jobs(Options(tasks=("div_3",)))
 
 
 def test_robustness_follows_the_paper_s_formulation_unless_told() -> None:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from weights2code import tasks
-from weights2code.experiments.baselines import is_right, regress_task
-from weights2code.experiments.lagged import NativeFormula, lagged, native, operon, run_free, variables
+from weights2code.experiments.baselines import regress_task
+from weights2code.experiments.lagged import lagged, native, of_expression, operon, run_free, variables
+from weights2code.experiments.work import is_right
 from weights2code.language import Var
 
 
@@ -27,11 +28,11 @@ def test_lagged_values_are_zero_before_the_start() -> None:
 
 def test_formulas_run_free_on_their_own_outputs() -> None:
     features = variables(("x",), ("y",), 1)
-    running = NativeFormula(Var("x", 0) + Var("y", 1), features)
+    running = of_expression(Var("x", 0) + Var("y", 1), features)
     x = np.array([[[1.0], [2.0], [3.4]]])
     np.testing.assert_allclose(run_free([running], x, 1, whole=False)[0, :, 0], [1, 3, 6.4])
     np.testing.assert_allclose(run_free([running], x, 1, whole=True)[0, :, 0], [1, 3, 6])
-    broken = NativeFormula(Var("x", 0) / 0, features)
+    broken = of_expression(Var("x", 0) / 0, features)
     assert np.isfinite(run_free([broken], x, 1, whole=False)).all()
 
 
@@ -40,9 +41,9 @@ def test_the_native_engine_finds_a_recurrence_without_a_network() -> None:
     x, y = task.sample(100, seed=0)
     features = variables(task.columns, task.outputs, 2)
     formula = native(lagged(x, y, 2).reshape(-1, len(features)), y.ravel(), features, 2.0)
-    assert is_right(task, [formula], 2, seed=1)
-    wrong = NativeFormula(Var(task.columns[0], 0), features)
-    assert not is_right(task, [wrong], 2, seed=1)
+    assert is_right(lambda x: run_free([formula], x, 2, whole=True), task, seed=1)
+    wrong = of_expression(Var(task.columns[0], 0), features)
+    assert not is_right(lambda x: run_free([wrong], x, 2, whole=True), task, seed=1)
     assert formula.size == 3
 
 

@@ -11,9 +11,10 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from in_process import InProcess
 
 from weights2code.errors import InputError
-from weights2code.experiments.engines import Finished, InProcess
+from weights2code.experiments.engines import Finished
 from weights2code.experiments.jobs import Job, plain, stored_row
 from weights2code.experiments.sweep import MOST_TRIES, locked, run_sweep, spent, stored_rows
 

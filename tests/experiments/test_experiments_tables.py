@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from in_process import InProcess
 
 from weights2code.experiments import (
     attention_patterns,
@@ -18,9 +19,9 @@ from weights2code.experiments import (
     robustness,
     unmatched_heads,
 )
-from weights2code.experiments.engines import InProcess
-from weights2code.experiments.experiment import Experiment, Line, Options, Table
+from weights2code.experiments.experiment import Experiment, Options
 from weights2code.experiments.jobs import Job
+from weights2code.experiments.tables import Line, Table
 from weights2code.explain.routing import EqualityRetrieval, FixedOffset, PrefixAggregate
 from weights2code.graph import RouterNode
 
@@ -119,15 +120,15 @@ def echo(arguments: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def test_an_experiment_leaves_its_table_and_its_record(tmp_path: Path) -> None:
-    def jobs(options: Options) -> list[Job]:
+    def jobs(task: str, options: Options) -> list[Job]:
         work = "weights2code.experiments.baselines:echo"
-        return [Job(f"run{v}", work, {"value": v, "label": {"task": "sum"}}) for v in (0, 1)]
+        return [Job(f"run{v}", work, {"value": v, "label": {"task": task}}) for v in (0, 1)]
 
     def table(rows: Any) -> Table:
         lines = [Line({"task": row["task"], "value": row.get("value")}, "equal") for row in rows]
         return Table({"task": "task", "value": "the value"}, lines, ("A note.",))
 
-    experiment = Experiment("toy", "A toy", lambda suite: ("sum",), jobs, table)
+    experiment = Experiment("toy", "A toy", ("sum",), jobs, table)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("weights2code.experiments.baselines.echo", echo, raising=False)
         record = reproduce.reproduce(experiment, Options(), tmp_path, InProcess(), "w2c experiment toy")

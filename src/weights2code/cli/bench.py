@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from weights2code.cli.engine_options import engine_from
+from weights2code.cli.engine_options import engine_from, seeds_of
 from weights2code.cli.sweep_progress import sweep_reporter
 from weights2code.errors import InputError, Stopped
 from weights2code.experiments.bench import bench_jobs, completed, failures, headline, numbers
@@ -57,19 +57,6 @@ def names_of(options: argparse.Namespace) -> list[str]:
     if strange:
         raise InputError(f"the suite {options.suite} has no task {strange[0]}; leave --suite out.")
     return named
-
-
-def seeds_of(text: str) -> list[int]:
-    """`0,1,2`, or ranges such as `0-4`, as numbers."""
-    found: list[int] = []
-    for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
-            raise InputError(f"--seeds must be whole numbers such as 0,1,2 or 0-4, got {text!r}.")
-        found += range(int(first), int(last or first) + 1)
-    if not found:
-        raise InputError(f"--seeds names no seed: {text!r}.")
-    return list(dict.fromkeys(found))
 
 
 def settings_of(options: argparse.Namespace) -> dict[str, Any]:

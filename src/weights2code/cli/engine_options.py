@@ -49,3 +49,16 @@ def engine_from(options: argparse.Namespace) -> Engine:
     from weights2code.experiments.engines.local import Local
 
     return Local(options.jobs)
+
+
+def seeds_of(text: str) -> list[int]:
+    """`0,1,2`, or ranges such as `0-4`, as numbers."""
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()):
+            raise InputError(f"--seeds must be whole numbers such as 0,1,2 or 0-4, got {text!r}.")
+        found += range(int(first), int(last or first) + 1)
+    if not found:
+        raise InputError(f"--seeds names no seed: {text!r}.")
+    return list(dict.fromkeys(found))

@@ -33,7 +33,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--list", action="store_true", help="list the experiments")
     parser.add_argument("--out", metavar="DIR", help="folder; default w2c-runs/experiment-NAME-RECIPE")
     parser.add_argument("--tasks", metavar="A,B", help="only these of its tasks")
-    parser.add_argument("--seeds", metavar="N,N", default="0,1,2", help="default 0,1,2")
+    parser.add_argument("--seeds", metavar="N,N", default="0,1,2", help="such as 0,1,2 (default) or 0-4")
     parser.add_argument("--suite", choices=("paper", "mips"), default="paper", help="of tasks, for baselines")
     parser.add_argument("--recipe", choices=("fast", "paper"), default="fast", help="default fast")
     parser.add_argument(
@@ -48,6 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def options_from(options: argparse.Namespace) -> Options:
     """What the command asks of the experiment; task names may be those of any suite."""
+    from weights2code.cli.engine_options import seeds_of
     from weights2code.source import canonical
 
     numbers = {name: getattr(options, name) for name in NUMBERS if getattr(options, name) is not None}
@@ -56,21 +57,11 @@ def options_from(options: argparse.Namespace) -> Options:
         recipe=options.recipe,
         layout=options.layout,
         device=options.device,
-        seeds=seeds_of(options.seeds),
+        seeds=tuple(seeds_of(options.seeds)),
         tasks=tuple(canonical(name) for name in asked),
         suite=options.suite,
         numbers=numbers,
     )
-
-
-def seeds_of(text: str) -> tuple[int, ...]:
-    try:
-        seeds = tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise InputError(f"--seeds must be whole numbers separated by commas, got {text!r}.") from None
-    if len(set(seeds)) < len(seeds):
-        raise InputError(f"--seeds names one twice: {text}.")
-    return seeds
 
 
 def list_experiments(as_json: bool) -> int:
@@ -100,7 +91,7 @@ def experiment(options: argparse.Namespace) -> int:
     asked = options_from(options)
     engine = engine_from(options)
     out = Path(options.out or Path("w2c-runs") / f"experiment-{found.name}-{asked.recipe}")
-    jobs = reproduce.planned(found, asked)
+    jobs = found.jobs(asked)
     command = shlex.join(["w2c", *sys.argv[1:]])
     silent = options.quiet or options.json
     with sweep_reporter(len(jobs), len(stored_rows(jobs, out)), silent) as on_row:

@@ -3,7 +3,7 @@
 from weights2code.data.layouts import LAYOUTS, Encoded, Layout, LayoutName, fit_layout
 from weights2code.data.own import FileSource, file_source, from_file, from_lists, held_pairs
 from weights2code.data.problem import Problem, Regime, from_task
-from weights2code.data.sequences import Sequences, from_arrays, from_list, split
+from weights2code.data.sequences import Sequences, from_arrays, from_list
 
 __all__ = [
     "LAYOUTS",
@@ -22,5 +22,4 @@ __all__ = [
     "from_lists",
     "from_task",
     "held_pairs",
-    "split",
 ]

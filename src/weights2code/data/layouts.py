@@ -40,6 +40,10 @@ class Layout:
     output_scales: tuple[float, ...]
     first_scored: int = 0
 
+    def __post_init__(self) -> None:
+        if self.name not in LAYOUTS:
+            raise InputError(f"unknown layout {self.name!r}; choose one of {', '.join(LAYOUTS)}.")
+
     @property
     def channels(self) -> int:
         columns, outputs = len(self.input_scales), len(self.output_scales)
@@ -98,8 +102,6 @@ class Layout:
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Layout:
-        if data["name"] not in LAYOUTS:
-            raise InputError(f"unknown layout {data['name']!r}; choose one of {', '.join(LAYOUTS)}.")
         return Layout(
             data["name"], tuple(data["input_scales"]), tuple(data["output_scales"]), int(data["first_scored"])
         )
@@ -119,8 +121,6 @@ def fit_layout(name: str, sequences: Sequences, first_scored: int = 0) -> Layout
 
     Columns of like size share one scale, so that equal values stay equal across columns.
     """
-    if name not in LAYOUTS:
-        raise InputError(f"unknown layout {name!r}; choose one of {', '.join(LAYOUTS)}.")
     valid = sequences.valid
     columns = [_scale(sequences.x[..., i][valid]) for i in range(sequences.x.shape[2])]
     outputs = [_scale(sequences.y[..., i][valid]) for i in range(sequences.y.shape[2])]

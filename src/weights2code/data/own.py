@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from weights2code.data.parts import LONGEST, divide
 from weights2code.data.problem import Problem
 from weights2code.data.sequences import Sequences
 from weights2code.data.tables import check_readable, read_columns
-from weights2code.data.windows import LONGEST, divide
 from weights2code.errors import InputError
 from weights2code.language import infer
 

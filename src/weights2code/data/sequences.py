@@ -103,12 +103,3 @@ def _refuse_gaps(x: np.ndarray, y: np.ndarray) -> None:
     for what, values in (("inputs", x), ("targets", y)):
         if not np.isfinite(values).all():
             raise InputError(f"the {what} hold values that are missing or infinite; remove or fill them.")
-
-
-def split(sequences: Sequences, held_out: float, seed: int) -> tuple[Sequences, Sequences]:
-    """A seeded split into a part to learn from and a part kept back (at least one sequence each)."""
-    if len(sequences) < 2:
-        raise InputError("one sequence cannot be split; give at least two.")
-    order = np.random.default_rng(seed).permutation(len(sequences))
-    kept = min(max(1, round(held_out * len(sequences))), len(sequences) - 1)
-    return sequences.take(order[kept:]), sequences.take(order[:kept])

@@ -88,10 +88,7 @@ def read_inputs(X: Any, given: Given) -> list[np.ndarray]:
             raise InputError(
                 f"the model was fitted on {wanted} axes, X has {x.ndim}." + (hint if wanted == 2 else "")
             )
-        if not x.shape[0]:
-            raise InputError(
-                f"Found array with 0 sample(s) (shape={x.shape}) while a minimum of 1 is required."
-            )
+        _refuse_empty(x)
         xs = _split(x, given.form)
     for x in xs:
         if x.shape[1] != len(given.inputs):
@@ -130,9 +127,13 @@ def to_array(data: Any, what: str) -> tuple[tuple[str, ...], np.ndarray]:
     return names, values
 
 
-def _form(x: np.ndarray, y: np.ndarray, axes: str, *, framed: bool) -> Form:
+def _refuse_empty(x: np.ndarray) -> None:
     if not x.shape[0]:
         raise InputError(f"Found array with 0 sample(s) (shape={x.shape}) while a minimum of 1 is required.")
+
+
+def _form(x: np.ndarray, y: np.ndarray, axes: str, *, framed: bool) -> Form:
+    _refuse_empty(x)
     if x.ndim == 3:
         if y.ndim not in (2, 3):
             raise InputError(

@@ -3,68 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from weights2code.experiments import paper_numbers
-from weights2code.experiments.comparison import average, lower_is_better, reason, share
-from weights2code.experiments.experiment import Experiment, Line, Options, Table, grouped, members_of
+from weights2code.experiments.comparison import lower_is_better, reason
+from weights2code.experiments.experiment import Experiment, Options
 from weights2code.experiments.jobs import Job, Row
-from weights2code.experiments.members import members_job
-from weights2code.experiments.study import study_job
+from weights2code.experiments.study import study_jobs
+from weights2code.experiments.tables import SIZES, TASK, Column, mean, part, tabulate, theirs
+
+PAPER = paper_numbers.by_task("architectures")
 
 
-def tasks(suite: str) -> tuple[str, ...]:
-    return tuple(row["task"] for row in paper_numbers.read("architectures"))
-
-
-def jobs(options: Options) -> list[Job]:
-    theirs, made = paper_numbers.by_task("architectures"), []
-    for name in options.chosen(tasks("paper")):
-        if options.recipe == "paper":
-            made.append(members_job(name, name, options))
-            continue
-        sizes = {size: int(theirs[name][size]) for size in ("layers", "heads", "submlps")}
-        made += [
-            study_job(f"{name}-seed{seed}", name, options.settings(seed=seed, **sizes))
-            for seed in options.seeds
-        ]
-    return made
-
-
-def table(rows: Sequence[Row]) -> Table:
-    theirs = paper_numbers.by_task("architectures")
-    lines = []
-    for (task,), found in grouped(members_of(rows), "task").items():
-        paper = theirs[task]
-        loss = paper_numbers.number(paper["train_loss"])
-        mse = average(row.get("trained_mse") for row in found)
-        cells = {
-            "task": task,
-            "layers": int(paper["layers"]),
-            "heads": int(paper["heads"]),
-            "submlps": int(paper["submlps"]),
-            "mse": mse,
-            "paper_loss": loss,
-            "soft_mse": average(row.get("soft_mse") for row in found),
-            "solved": share(found, "solved"),
-            "seconds": average(row["seconds"] for row in found),
-        }
-        lines.append(Line(cells, lower_is_better(mse, loss), reason(found) or _although_exact(found)))
-    columns = {
-        "task": "task",
-        "layers": "layers",
-        "heads": "heads",
-        "submlps": "sub-MLPs",
-        "mse": "MSE of the discrete model",
-        "paper_loss": "paper, training loss",
-        "soft_mse": "training MSE at the end",
-        "solved": "solved",
-        "seconds": "seconds",
-    }
-    return Table(columns, lines, (
-        "Means over the seeds, in the user's units, the discrete model on validation sequences. The "
-        "fast recipe stops training as soon as the structure is found, because the program need not be as "
-        "inexact as the model: where its MSE is above the paper's, *solved* says whether that mattered.",
-    ))  # fmt: skip
+def jobs(task: str, options: Options) -> list[Job]:
+    return study_jobs(task, task, options, paper_numbers.sizes(PAPER[task]), paper={})
 
 
 def _although_exact(rows: Sequence[Row]) -> str:
@@ -74,4 +26,28 @@ def _although_exact(rows: Sequence[Row]) -> str:
     return "training stopped once the structure was found; the program is exact"
 
 
-EXPERIMENT = Experiment("architectures", "The table of architectures and training losses", tasks, jobs, table)
+table = partial(
+    tabulate,
+    columns=(
+        TASK,
+        *SIZES,
+        Column("mse", "MSE of the discrete model", mean("trained_mse")),
+        Column("paper_loss", "paper, training loss", theirs("train_loss")),
+        Column("soft_mse", "training MSE at the end", mean("soft_mse")),
+        Column("solved", "solved", part("solved")),
+        Column("seconds", "seconds", mean("seconds")),
+    ),
+    paper=lambda row: PAPER[row["task"]],
+    standing=lambda cells, rows: lower_is_better(cells["mse"], cells["paper_loss"]),
+    why=lambda rows: reason(rows) or _although_exact(rows),
+    notes=(
+        "Means over the seeds, in the user's units, the discrete model on validation sequences. The "
+        "fast recipe stops training as soon as the structure is found, because the program need not be as "
+        "inexact as the model: where its MSE is above the paper's, *solved* says whether that mattered.",
+    ),
+)
+
+
+ARCHITECTURES = Experiment(
+    "architectures", "The table of architectures and training losses", tuple(PAPER), jobs, table
+)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from weights2code.experiments import paper_numbers
 from weights2code.experiments.comparison import average, lower_is_better, reason, share
-from weights2code.experiments.experiment import Experiment, Line, Options, Table, grouped
+from weights2code.experiments.experiment import Experiment, Options
 from weights2code.experiments.jobs import DONE, Job, Row
-from weights2code.experiments.study import study
+from weights2code.experiments.study import study, study_job
+from weights2code.experiments.tables import Line, Table, grouped
 from weights2code.experiments.work import RUN
 
 if TYPE_CHECKING:
@@ -26,19 +27,13 @@ HEADS = {"retrieve_value_by_key": {"equality": 1}, "prefix_mean": {"mean": 1}}
 SAME = 0.01
 
 
-def tasks(suite: str) -> tuple[str, ...]:
-    return tuple(task for task, _ in paper_numbers.ablation("attention"))
-
-
-def jobs(options: Options) -> list[Job]:
-    made = []
-    for name in options.chosen(tasks("paper")):
-        own = {"layers": 1, "heads": 0, "submlps": 2, **HEADS[name]} if options.recipe == "paper" else {}
-        for seed in options.seeds:
-            settings = options.settings(seed=seed, **own)
-            what = {"task": name, "settings": settings, "label": {"task": name}}
-            made.append(Job(f"{name}-seed{seed}", f"{__name__}:patterned", what))
-    return made
+def jobs(task: str, options: Options) -> list[Job]:
+    own = {"layers": 1, "heads": 0, "submlps": 2, **HEADS[task]} if options.recipe == "paper" else {}
+    work = f"{__name__}:patterned"
+    return [
+        study_job(f"{task}-seed{seed}", task, options.settings(seed=seed, **own), work)
+        for seed in options.seeds
+    ]
 
 
 def patterned(arguments: dict[str, Any], folder: Path) -> Row:
@@ -160,6 +155,11 @@ def figure(rows: Sequence[Row]) -> Drawing | None:
     return heat_maps("attention_patterns", "Attention patterns beside their ideals", maps) if maps else None
 
 
-EXPERIMENT = Experiment(
-    "attention_patterns", "Attention patterns: retrieval by key, prefix mean", tasks, jobs, table, figure
+ATTENTION_PATTERNS = Experiment(
+    "attention_patterns",
+    "Attention patterns: retrieval by key, prefix mean",
+    tuple(HEADS),
+    jobs,
+    table,
+    figure,
 )

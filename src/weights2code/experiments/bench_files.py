@@ -12,6 +12,8 @@ from typing import Any
 from weights2code.experiments.bench import failures, headline
 from weights2code.experiments.jobs import Row
 from weights2code.experiments.limits import LIMITS, formula
+from weights2code.experiments.provenance import place
+from weights2code.experiments.tables import markdown
 from weights2code.run_folder import write_atomically
 
 JSON, CSV, MARKDOWN = "bench.json", "bench.csv", "bench.md"
@@ -49,12 +51,11 @@ def as_markdown(summary: dict[str, Any], rows: Sequence[Row]) -> str:
     """The summary, a table of the runs, and what limits the failures."""
     machine = summary["machine"]
     versions = ", ".join(f"{name} {number}" for name, number in summary["versions"].items())
-    device = f", {machine['accelerator']}" if "accelerator" in machine else ""
     commit = f", commit {summary['commit']}" if summary["commit"] else ""
     parts = [
         "# Benchmark",
         f"{headline(summary)}.",
-        _table(
+        markdown(
             ("task", "seed", "solved", "verdict", "seconds", "program"),
             (
                 (f"`{row['task']}`", row["seed"], "yes" if row["solved"] else "no", row.get("verdict", "-"),
@@ -66,9 +67,9 @@ def as_markdown(summary: dict[str, Any], rows: Sequence[Row]) -> str:
         _failure_table(rows),
         "## How it was measured",
         f"`{summary['command']}`",
-        f"{summary['date']}{commit}; {machine['processor']}, {machine['cores']} cores{device}, "
-        f"{machine['system']}; {versions}. Seconds are those of a run, training included, without the "
-        "start of Python and the loading of libraries.",
+        f"{summary['date']}{commit}; {place(machine)}, {machine['system']}; {versions}. "
+        "Seconds are those of a run, training included, without the start of Python and the loading of "
+        "libraries.",
     ]  # fmt: skip
     if summary["resumed"]:
         parts.append(f"{summary['resumed']} runs were cut short and continued: theirs are of the last part.")
@@ -82,14 +83,4 @@ def _failure_table(rows: Sequence[Row]) -> str:
     named = ((f"`{row['task']}`", row["seed"], why.limit, why.evidence) for row, why in found)
     met = dict.fromkeys(why.limit for _, why in found)
     meaning = "\n".join(f"- {limit}: {LIMITS[limit]}" for limit in LIMITS if limit in met)
-    return f"{_table(('task', 'seed', 'limit', 'evidence'), named)}\n\n{meaning}"
-
-
-def _table(head: Iterable[Any], rows: Iterable[Iterable[Any]]) -> str:
-    titles = [str(title) for title in head]
-    lines = [titles, ["---"] * len(titles), *([_cell(value) for value in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _cell(value: Any) -> str:
-    return " ".join(str(value).replace("|", "\\|").split())
+    return f"{markdown(('task', 'seed', 'limit', 'evidence'), named)}\n\n{meaning}"

@@ -43,16 +43,14 @@ def curves_chart(
     return Drawing(name, width, TOP + HEIGHT + 44, "".join(parts), title, ", ".join(labels))
 
 
-def heat_maps(
-    name: str, title: str, maps: Sequence[tuple[str, str, np.ndarray]], columns: int = 2
-) -> Drawing:
-    """Matrices (T, T) of weights: a row a query position t, a column a key position s.
+def heat_maps(name: str, title: str, maps: Sequence[tuple[str, str, np.ndarray]]) -> Drawing:
+    """Matrices (T, T) of weights: a row a query position t, a column a key position s; two side by side.
 
     Parameters
     ----------
     maps : (heading, words below it, weights); the darkest cell of each map is its largest weight.
     """
-    cell, gap, left, top = 14.0, 84.0, 34.0, 64.0
+    cell, gap, left, top, columns = 14.0, 84.0, 34.0, 64.0, 2
     side = max((len(matrix) for *_, matrix in maps), default=1) * cell
     parts = []
     for index, (heading, words, matrix) in enumerate(maps):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import mean
-from typing import Any
+from typing import Any, Literal
 
-from weights2code.experiments.experiment import Standing
 from weights2code.experiments.jobs import DONE, Row
+
+#: How a row of ours stands beside the paper's; None where the paper has no number.
+Standing = Literal["better", "equal", "worse", "mixed"] | None
 
 #: Errors below this are rounding: nobody is better there.
 ROUNDING = 1e-6
@@ -45,15 +47,26 @@ def combined(*standings: Standing) -> Standing:
     return next((word for word in ("better", "worse", "equal") if word in known), None)
 
 
+def lower(*names: str) -> Callable[[Row, Sequence[Row]], Standing]:
+    """The standing of a line whose cells `names` should be below the paper's, `paper_<name>`."""
+
+    def standing(cells: Row, rows: Sequence[Row]) -> Standing:
+        each: list[Standing] = [lower_is_better(cells[name], cells[f"paper_{name}"]) for name in names]
+        return combined(*each)
+
+    return standing
+
+
 def average(values: Iterable[float | None]) -> float | None:
     """The mean of what is known; None if nothing is."""
     known = [value for value in values if value is not None]
     return mean(known) if known else None
 
 
-def share(rows: Sequence[Row], name: str) -> str:
-    """`2/3`: how many of the rows have it."""
-    return f"{sum(bool(row.get(name)) for row in rows)}/{len(rows)}"
+def share(rows: Sequence[Row], has: str | Callable[[Row], object]) -> str:
+    """`2/3`: how many of the rows have it, or pass the test."""
+    passed = (row.get(has) if isinstance(has, str) else has(row) for row in rows)
+    return f"{sum(map(bool, passed))}/{len(rows)}"
 
 
 def reason(rows: Sequence[Row]) -> str:

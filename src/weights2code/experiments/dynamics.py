@@ -9,33 +9,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from weights2code.experiments import paper_numbers
 from weights2code.experiments.comparison import average
-from weights2code.experiments.experiment import Experiment, Line, Options, Table, grouped
+from weights2code.experiments.experiment import Experiment, Options
 from weights2code.experiments.jobs import DONE, Job, Row
 from weights2code.experiments.learned import learned_jobs
+from weights2code.experiments.tables import Line, Table, grouped
 
 if TYPE_CHECKING:
     from weights2code.report.svg import Drawing
 
-TASKS = ("spring", "sum_last2", "diff_last2", "parity_last2", "freebody")
 #: Agreement that counts as settled.
 SETTLED = 0.95
 
 
-def tasks(suite: str) -> tuple[str, ...]:
-    return TASKS
-
-
-def jobs(options: Options) -> list[Job]:
-    from weights2code import tasks as builtin
-
-    made = []
-    for name in options.chosen(TASKS):
-        paper = builtin.get(name).paper
-        assert paper is not None
-        sizes = {"layers": paper.layers, "heads": paper.heads, "submlps": paper.submlps}
-        made += learned_jobs(name, name, options, sizes, listings=False)
-    return made
+def jobs(task: str, options: Options) -> list[Job]:
+    sizes = paper_numbers.sizes(paper_numbers.by_task("architectures")[task])
+    return learned_jobs(task, task, options, sizes, listings=False)
 
 
 def falls(values: Sequence[float]) -> int | None:
@@ -111,6 +101,11 @@ def figure(rows: Sequence[Row]) -> Drawing | None:
     ))  # fmt: skip
 
 
-EXPERIMENT = Experiment(
-    "dynamics", "The figure of training dynamics: loss, discrepancy, agreement", tasks, jobs, table, figure
+DYNAMICS = Experiment(
+    "dynamics",
+    "The figure of training dynamics: loss, discrepancy, agreement",
+    ("spring", "sum_last2", "diff_last2", "parity_last2", "freebody"),
+    jobs,
+    table,
+    figure,
 )

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from weights2code.experiments.comparison import reason, share
-from weights2code.experiments.experiment import Experiment, Line, Options, Table, grouped, members_of
+from weights2code.experiments.experiment import Experiment, Options
 from weights2code.experiments.jobs import Job, Row
-from weights2code.experiments.members import members_job
-from weights2code.experiments.study import study_job
+from weights2code.experiments.study import study_jobs
+from weights2code.experiments.tables import Line, Table, grouped, members_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Intervention:
 _ATTENTION_ONLY = {"pointer": 2, "submlps": 0}
 _HIDDEN = {"hide": ["y[t-1]", "y[t-2]"]}
 
-INTERVENTIONS = {
+FORBIDDEN = {
     "maximum_prev2": Intervention(
         "no sub-MLPs", "windowed max", _ATTENTION_ONLY, {"heads": 2, "submlps": 0}, head="Windowed maximum 2"
     ),
@@ -51,27 +51,13 @@ INTERVENTIONS = {
 }
 
 
-def tasks(suite: str) -> tuple[str, ...]:
-    return tuple(INTERVENTIONS)
-
-
-def jobs(options: Options) -> list[Job]:
-    made = []
-    for name in options.chosen(tasks("paper")):
-        if options.recipe == "paper":
-            made.append(members_job(name, name, options, INTERVENTIONS[name].paper))
-            continue
-        fast = INTERVENTIONS[name].fast
-        made += [
-            study_job(f"{name}-seed{seed}", name, options.settings(seed=seed, **fast))
-            for seed in options.seeds
-        ]
-    return made
+def jobs(task: str, options: Options) -> list[Job]:
+    return study_jobs(task, task, options, FORBIDDEN[task].fast, FORBIDDEN[task].paper)
 
 
 def as_expected(row: Row) -> bool:
     """Whether a run found what the paper found."""
-    wanted = INTERVENTIONS[row["task"]]
+    wanted = FORBIDDEN[row["task"]]
     if not row.get("solved"):
         return False
     if wanted.head:
@@ -94,8 +80,8 @@ def table(rows: Sequence[Row]) -> Table:
         count = sum(row["expected"] for row in marked)
         cells = {
             "task": task,
-            "forbidden": INTERVENTIONS[task].words,
-            "paper": INTERVENTIONS[task].expected,
+            "forbidden": FORBIDDEN[task].words,
+            "paper": FORBIDDEN[task].expected,
             "as_expected": share(marked, "expected"),
             "solved": share(found, "solved"),
             "verdict": best.get("verdict"),
@@ -117,6 +103,10 @@ def table(rows: Sequence[Row]) -> Table:
     return Table(columns, lines)
 
 
-EXPERIMENT = Experiment(
-    "interventions", "Interventions: other programs when the usual way is forbidden", tasks, jobs, table
+INTERVENTIONS = Experiment(
+    "interventions",
+    "Interventions: other programs when the usual way is forbidden",
+    tuple(FORBIDDEN),
+    jobs,
+    table,
 )

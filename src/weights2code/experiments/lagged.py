@@ -6,9 +6,9 @@ The result runs free, each step fed with its own outputs, rounded where the targ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -21,20 +21,19 @@ SYMBOLS = "add,sub,mul,div,constant,variable,fmin,fmax,abs,floor,square"
 MOST_NODES = 30
 
 
-class Formula(Protocol):
-    """One target as a function of the lagged values."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Formula:
+    """One target as a function of the lagged values.
 
-    def predict(self, rows: np.ndarray) -> np.ndarray:
-        """Values for rows (n, features)."""
-        ...
+    Parameters
+    ----------
+    predict : values for rows (n, features).
+    size : nodes of the expression.
+    """
 
-    @property
-    def text(self) -> str: ...
-
-    @property
-    def size(self) -> int:
-        """Nodes of the expression."""
-        ...
+    predict: Callable[[np.ndarray], np.ndarray]
+    text: str
+    size: int
 
 
 def lagged(x: np.ndarray, y: np.ndarray, lags: int, t: int | None = None) -> np.ndarray:
@@ -64,52 +63,7 @@ def variables(inputs: Sequence[str], outputs: Sequence[str], lags: int) -> tuple
     return tuple(own + [Var(name, lag) for lag in range(1, lags + 1) for name in outputs])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OperonFormula:
-    """Operon's best formula."""
-
-    model: Any
-    names: tuple[str, ...] = ()
-
-    def predict(self, rows: np.ndarray) -> np.ndarray:
-        return np.asarray(self.model.predict(rows), float).ravel()
-
-    @property
-    def text(self) -> str:
-        names = (list(self.names),) if self.names else ()
-        try:
-            return str(self.model.get_model_string(self.model.model_, 4, *names))
-        except RuntimeError:  # its formatter has no word for a formula without variables
-            return "a constant"
-
-    @property
-    def size(self) -> int:
-        return int(self.model.model_.Length)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NativeFormula:
-    """The formula that the package's own engine picks."""
-
-    expr: Expr
-    features: tuple[Var, ...]
-
-    def predict(self, rows: np.ndarray) -> np.ndarray:
-        values = dict(zip(self.features, rows.T, strict=True))
-        return np.broadcast_to(np.asarray(evaluate(self.expr, values), float), (len(rows),))
-
-    @property
-    def text(self) -> str:
-        return str(self.expr)
-
-    @property
-    def size(self) -> int:
-        return self.expr.size()
-
-
-def operon(
-    X: np.ndarray, y: np.ndarray, seconds: float, seed: int = 0, names: Sequence[str] = ()
-) -> OperonFormula:
+def operon(X: np.ndarray, y: np.ndarray, seconds: float, seed: int = 0, names: Sequence[str] = ()) -> Formula:
     """Operon's best formula for one target; it counts its time in whole seconds."""
     try:
         from pyoperon.sklearn import SymbolicRegressor
@@ -117,7 +71,7 @@ def operon(
         raise InputError(
             f"the baseline needs pyoperon ({problem}): pip install 'weights2code[operon]'."
         ) from None
-    model = SymbolicRegressor(
+    model: Any = SymbolicRegressor(
         allowed_symbols=SYMBOLS,
         population_size=1000,
         pool_size=1000,
@@ -128,10 +82,17 @@ def operon(
         n_threads=1,
         random_state=seed,
     )
-    return OperonFormula(model.fit(X, y), tuple(names))
+    model.fit(X, y)
+    try:
+        text = str(model.get_model_string(model.model_, 4, *([list(names)] if names else [])))
+    except RuntimeError:  # its formatter has no word for a formula without variables
+        text = "a constant"
+    return Formula(
+        lambda rows: np.asarray(model.predict(rows), float).ravel(), text, int(model.model_.Length)
+    )
 
 
-def native(X: np.ndarray, y: np.ndarray, features: tuple[Var, ...], seconds: float) -> NativeFormula:
+def native(X: np.ndarray, y: np.ndarray, features: tuple[Var, ...], seconds: float) -> Formula:
     """What the package's own engine picks for one target, with no network to say which values matter."""
     from weights2code.rules.from_leaves import REAL_TOLERANCE
     from weights2code.symbolic import NativeEngine, pick
@@ -145,7 +106,17 @@ def native(X: np.ndarray, y: np.ndarray, features: tuple[Var, ...], seconds: flo
         tolerance=1e-6 if whole else REAL_TOLERANCE * max(float(np.std(y)), 1e-12),
         time_limit=seconds,
     )
-    return NativeFormula(pick(front).expr, features)
+    return of_expression(pick(front).expr, features)
+
+
+def of_expression(expr: Expr, features: tuple[Var, ...]) -> Formula:
+    """A formula of the package's own language."""
+
+    def predict(rows: np.ndarray) -> np.ndarray:
+        values = dict(zip(features, rows.T, strict=True))
+        return np.broadcast_to(np.asarray(evaluate(expr, values), float), (len(rows),))
+
+    return Formula(predict, str(expr), expr.size())
 
 
 def run_free(formulas: Sequence[Formula], x: np.ndarray, lags: int, whole: bool | np.ndarray) -> np.ndarray:

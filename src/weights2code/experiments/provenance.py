@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import subprocess
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from weights2code import __version__
+from weights2code.experiments.engines.local import cores
 
 LIBRARIES = ("torch", "numpy", "scipy", "sympy", "z3-solver", "pyoperon", "ray")
 
@@ -27,33 +28,29 @@ def provenance(command: str, device: str = "cpu") -> dict[str, Any]:
     }
 
 
-def commit(folder: Path | None = None) -> str | None:
+def commit() -> str | None:
     """The commit of the checkout that the package runs from, marked if it was changed since; else None."""
-    place = folder or Path(__file__).parent
     try:
-        found = _git(place, "rev-parse", "--short=10", "HEAD")
+        found = _git("rev-parse", "--short=10", "HEAD")
         # a package that merely lies inside somebody else's checkout has no commit
-        if not _git(place, "ls-files", "--", "provenance.py" if folder is None else "."):
+        if not _git("ls-files", "--", Path(__file__).name):
             return None
-        changed = _git(place, "status", "--porcelain", "--untracked-files=no", "--", "..")
+        changed = _git("status", "--porcelain", "--untracked-files=no", "--", "..")
     except (OSError, subprocess.SubprocessError):
         return None
     return found + ("+changes" if changed else "")
 
 
-def _git(place: Path, *words: str) -> str:
-    done = subprocess.run(
-        ["git", "-C", str(place), *words], capture_output=True, text=True, check=True, timeout=20
-    )
-    return done.stdout.strip()
+def _git(*words: str) -> str:
+    command = ["git", "-C", str(Path(__file__).parent), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout.strip()
 
 
 def machine(device: str = "cpu") -> dict[str, Any]:
     """Processor, cores that this process may use, system; and the accelerator, if it was asked for."""
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     found: dict[str, Any] = {
         "processor": _processor(),
-        "cores": usable,
+        "cores": cores(),
         "system": platform.system(),
         "python": platform.python_version(),
     }
@@ -63,6 +60,12 @@ def machine(device: str = "cpu") -> dict[str, Any]:
         if torch.cuda.is_available():
             found["accelerator"] = torch.cuda.get_device_name()
     return found
+
+
+def place(machine: Mapping[str, Any]) -> str:
+    """The machine in words."""
+    found = f"{machine['processor']}, {machine['cores']} cores"
+    return found + (f", {machine['accelerator']}" if "accelerator" in machine else "")
 
 
 def _processor() -> str:

@@ -24,6 +24,8 @@ NAMES = (
     "baselines",
     "cost",
 )
+#: Those that share a module; each of the others has one of its name.
+ABLATIONS = ("arity", "pruning", "l1", "annealing")
 
 
 def get(name: str) -> Experiment:
@@ -38,7 +40,8 @@ def get(name: str) -> Experiment:
         near = get_close_matches(name, NAMES, n=1, cutoff=0.4)
         hint = f"did you mean {near[0]}?" if near else "`w2c experiment --list` lists them all."
         raise InputError(f"there is no experiment called {name!r}: {hint}")
-    return import_module(f"weights2code.experiments.{name}").EXPERIMENT
+    module = "ablations" if name in ABLATIONS else name
+    return getattr(import_module(f"weights2code.experiments.{module}"), name.upper())
 
 
 def every() -> tuple[Experiment, ...]:

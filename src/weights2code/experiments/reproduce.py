@@ -9,8 +9,6 @@ DIR/runs/<key>/        one folder a run; what is done is skipped, so a stopped e
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -20,28 +18,17 @@ from pathlib import Path
 from typing import Any
 
 from weights2code.errors import InputError
-from weights2code.experiments.comparison import shown
 from weights2code.experiments.engines.engine import Engine
-from weights2code.experiments.experiment import Experiment, Options, Table, labelled
+from weights2code.experiments.experiment import Experiment, Options
 from weights2code.experiments.jobs import DONE, Job, Row, plain
-from weights2code.experiments.provenance import provenance
+from weights2code.experiments.provenance import place, provenance
 from weights2code.experiments.sweep import run_sweep, spent
+from weights2code.experiments.tables import Table, csv_text, markdown_table
 from weights2code.run_folder import write_atomically
 
 RECORD = "experiment.json"
 #: What rows say that most tables and pages do not need: it stays in the folders of the runs.
 LEFT_OUT = ("source", "explanation", "method")
-
-
-def planned(experiment: Experiment, options: Options) -> list[Job]:
-    """The jobs, or a sentence about why there are none."""
-    own = experiment.tasks(options.suite)
-    unknown = [name for name in options.tasks if name not in own]
-    if unknown:
-        raise InputError(
-            f"{experiment.name} is not about {', '.join(unknown)}; its tasks are {', '.join(own)}."
-        )
-    return experiment.jobs(options)
 
 
 def reproduce(
@@ -53,7 +40,7 @@ def reproduce(
     on_row: Callable[[Row], None] | None = None,
 ) -> dict[str, Any]:
     """Do what is not done yet and write everything; returns the record."""
-    jobs = planned(experiment, options)
+    jobs = experiment.jobs(options)
     rows = labelled(run_sweep(jobs, out, engine, on_row), jobs)
     table = experiment.table(rows)
     left_out = () if experiment.keeps_programs else LEFT_OUT
@@ -66,65 +53,26 @@ def reproduce(
         "run_seconds": round(sum(row["seconds"] or 0.0 for row in rows), 1),
         "failed": [row["key"] for row in rows if row["status"] != DONE],
         "standing": dict(Counter(line.standing for line in table.lines if line.standing)),
-        "table": table_dict(table),
+        "table": table.to_dict(),
         "rows": [{name: value for name, value in row.items() if name not in left_out} for row in rows],
     }
     write_figure(experiment, rows, out)
     write_atomically(out / "table.csv", csv_text(table))
-    write_atomically(out / "table.md", markdown(experiment, table, record))
+    write_atomically(out / "table.md", page(experiment, table, record))
     write_atomically(out / RECORD, json.dumps(plain(record), indent=1, allow_nan=False) + "\n")
     return record
 
 
-def table_dict(table: Table) -> dict[str, Any]:
-    return {
-        "columns": dict(table.columns),
-        "lines": [{"cells": dict(l.cells), "standing": l.standing, "why": l.why} for l in table.lines],
-        "notes": list(table.notes),
-    }
+def labelled(rows: Sequence[Row], jobs: Sequence[Job]) -> list[Row]:
+    """Rows with the labels of their jobs, so that a failed run is still known by its task."""
+    return [{**job.arguments.get("label", {}), **row} for row, job in zip(rows, jobs, strict=True)]
 
 
-def csv_text(table: Table) -> str:
-    """Every column under its own name, every digit, and how each row stands."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    names = list(table.columns)
-    compared = any(line.standing for line in table.lines)
-    writer.writerow([*names, *(("compared_with_the_paper",) if compared else ())])
-    for line in table.lines:
-        cells = [line.cells.get(name) for name in names]
-        writer.writerow(
-            [*("" if c is None else c for c in cells), *((line.standing or "",) if compared else ())]
-        )
-    return buffer.getvalue()
-
-
-def markdown_table(table: Table) -> str:
-    """The table for people."""
-    compared = any(line.standing for line in table.lines)
-    head = [*table.columns.values(), *(("beside the paper",) if compared else ())]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    for line in table.lines:
-        cells = [_cell(line.cells.get(name)) for name in table.columns]
-        cells += [line.standing or "-"] if compared else []
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
-def _cell(value: Any) -> str:
-    text = shown(value)
-    if "\n" in text:
-        return "<br>".join(f"`{part}`" for part in text.splitlines()).replace("|", "\\|")
-    return (f"`{text}`" if "[t" in text else text).replace("|", "\\|")
-
-
-def markdown(experiment: Experiment, table: Table, record: dict[str, Any]) -> str:
-    machine = record["machine"]
-    where = f"{machine['processor']}, {machine['cores']} cores"
-    if "accelerator" in machine:
-        where += f", {machine['accelerator']}"
+def page(experiment: Experiment, table: Table, record: dict[str, Any]) -> str:
+    """The table with its notes, and where it comes from."""
     made = (
-        f"Made by `{record['command']}`, commit {record['commit'] or 'unknown'}, on {where}, "
+        f"Made by `{record['command']}`, commit {record['commit'] or 'unknown'}, on "
+        f"{place(record['machine'])}, "
         f"{record['date']}, in {record['wall_seconds']:.0f} s."
     )
     failed = f"Runs that ended in an error: {', '.join(record['failed'])}." if record["failed"] else ""

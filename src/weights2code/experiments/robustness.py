@@ -12,93 +12,119 @@ the model reads), that is counted apart.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from weights2code.experiments import paper_numbers
 from weights2code.experiments.comparison import (
-    average,
+    Standing,
     combined,
     higher_is_better,
     lower_is_better,
     reason,
-    share,
 )
-from weights2code.experiments.experiment import Experiment, Line, Options, Table, grouped, members_of
+from weights2code.experiments.experiment import Experiment, Options
 from weights2code.experiments.jobs import Job, Row
-from weights2code.experiments.members import members_job
-from weights2code.experiments.study import study_job
+from weights2code.experiments.study import study_jobs
+from weights2code.experiments.tables import (
+    PAPER,
+    SIZES,
+    TASK,
+    Column,
+    Line,
+    Table,
+    common,
+    mean,
+    mean_error,
+    model_fits,
+    part,
+    tabulate,
+    theirs,
+)
 
 #: Restarts of each variant of a layout, eight in all; the paper has one, of a hundred times the steps.
 MEMBERS = {"concat": 2, "autoregressive": 4, "tagging": 4}
+#: What tells the lines apart.
+ASKED = ("task", "asked_layers", "asked_heads", "asked_submlps")
 
 
-def tasks(suite: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(row["task"] for row in paper_numbers.read("robustness")))
+def jobs(task: str, options: Options) -> list[Job]:
+    rows = (row for row in paper_numbers.read("robustness") if row["task"] == task)
+    return [job for row in rows for job in _jobs_of(task, paper_numbers.sizes(row), options)]
 
 
-def jobs(options: Options) -> list[Job]:
-    names = options.chosen(tasks("paper"))
-    made = []
-    for theirs in paper_numbers.read("robustness"):
-        if theirs["task"] not in names:
-            continue
-        sizes = {name: int(theirs[name]) for name in ("layers", "heads", "submlps")}
-        made += _jobs_of(theirs["task"], sizes, options)
-    return made
+def _jobs_of(task: str, sizes: dict[str, int], options: Options) -> list[Job]:
+    from weights2code import tasks
 
-
-def _jobs_of(task: str, sizes: dict[str, Any], options: Options) -> list[Job]:
-    from weights2code import tasks as builtin
-
-    own = "concat" if builtin.get(task).state_tracking else "tagging"
+    own = "concat" if tasks.get(task).state_tracking else "tagging"
     layout = own if options.layout == "auto" else options.layout
     key = "{}-L{layers}H{heads}M{submlps}".format(task, **sizes)
-    asked = {f"asked_{name}": size for name, size in sizes.items()} | {"asked_layout": layout}
-    if options.recipe == "paper":
-        return [members_job(key, task, options, {"layout": layout, **sizes}, **asked)]
-    settings = {"layout": layout, "members": MEMBERS[layout], **sizes}
-    return [
-        study_job(f"{key}-seed{seed}", task, options.settings(seed=seed, **settings), **asked)
-        for seed in options.seeds
-    ]
+    asked: Row = {f"asked_{name}": size for name, size in sizes.items()} | {"asked_layout": layout}
+    paper: dict[str, Any] = {"layout": layout, **sizes}
+    return study_jobs(key, task, options, {"members": MEMBERS[layout], **paper}, paper, **asked)
 
 
 def table(rows: Sequence[Row]) -> Table:
-    theirs = {
-        (row["task"], int(row["layers"]), int(row["heads"]), int(row["submlps"])): row
-        for row in paper_numbers.read("robustness")
-    }
-    groups = grouped(members_of(rows), "task", "asked_layers", "asked_heads", "asked_submlps")
-    columns = {
-        "task": "task",
-        "layers": "layers",
-        "heads": "heads",
-        "submlps": "sub-MLPs",
-        "layout": "layout",
-        "success": "success",
-        "paper_success": "paper",
-        "verified": "verified programs",
-        "listing_lines": "lines of the listing",
-        "paper_lines": "paper",
-        "lines": "lines",
-        "listing_rmse": "RMSE of the listing",
-        "rmse": "RMSE",
-        "paper_rmse": "paper",
-        "seconds": "seconds",
-    }
-    lines = [line(theirs[key], found) for key, found in groups.items()]
-    met = sum(_not_below(line) for line in lines)
-    shorter = [l for l in lines if l.cells["paper_lines"] and l.cells["listing_lines"]]
-    longer = sum(l.cells["listing_lines"] > l.cells["paper_lines"] for l in shorter)
-    return Table(columns, lines, (
-        f"Success rates equal to the paper's or better: {met} of {len(lines)}. Listings longer than the "
-        f"paper's: {longer} of the {len(shorter)} where both have one.",
+    read = paper_numbers.read("robustness")
+    paper = {(row["task"], *paper_numbers.sizes(row).values()): row for row in read}
+    order = list(paper)
+    columns = (
+        TASK,
+        *SIZES,
+        Column("layout", "layout", common("asked_layout")),
+        Column("success", "success", part(succeeded)),
+        Column("paper_success", "paper", lambda rows: rows[0][PAPER]["success"]),
+        Column("verified", "verified programs", part("solved")),
+        Column("listing_lines", "lines of the listing", mean("listing_lines")),
+        Column("paper_lines", "paper", theirs("lines")),
+        Column("lines", "lines", mean("body")),
+        Column("listing_rmse", "RMSE of the listing", mean("listing_rmse")),
+        Column("rmse", "RMSE", mean_error),
+        Column("paper_rmse", "paper", theirs("rmse")),
+        Column("seconds", "seconds", mean("seconds")),
+    )
+    made = tabulate(
+        sorted(rows, key=lambda row: order.index(_asked(row))),
+        columns,
+        by=ASKED,
+        paper=lambda row: paper[_asked(row)],
+        standing=_standing,
+        why=reason,
+    )
+    met = sum(_not_below(line) for line in made.lines)
+    both = [l.cells for l in made.lines if l.cells["paper_lines"] and l.cells["listing_lines"]]
+    longer = sum(cells["listing_lines"] > cells["paper_lines"] for cells in both)
+    notes = (
+        f"Success rates equal to the paper's or better: {met} of {len(made.lines)}. Listings longer than the "
+        f"paper's: {longer} of the {len(both)} where both have one.",
         "*Success*: the discrete model computes the task at every scored position and its program is right. "
         "*Verified programs* counts those too whose model does not fit: the rule was regressed from the "
         "values that it reads. Where there is no program, RMSE is the discrete model's. *Lines of the "
         "listing* are all lines of `program_raw.py`, the paper's form; *lines* those of the body of the "
         "short program.",
-    ))  # fmt: skip
+    )
+    return replace(made, notes=notes)
+
+
+def _asked(row: Row) -> tuple[Any, ...]:
+    """Task and architecture of a run."""
+    return tuple(row[name] for name in ASKED)
+
+
+def succeeded(row: Row) -> bool:
+    """The paper's success: the model itself computes the task, and its program does."""
+    return bool(row.get("solved") and model_fits(row))
+
+
+def _standing(cells: Row, rows: Sequence[Row]) -> Standing:
+    ours, of = (int(number) for number in cells["success"].split("/"))
+    paper_success = int(cells["paper_success"].partition("/")[0]) / 3
+    lines, paper_lines = cells["listing_lines"], cells["paper_lines"]
+    return combined(
+        higher_is_better(ours / of, paper_success, resolution=1e-9),
+        lower_is_better(lines, paper_lines) if paper_lines and lines else None,
+        lower_is_better(cells["rmse"], cells["paper_rmse"]) if paper_lines and ours else None,
+    )
 
 
 def _not_below(line: Line) -> bool:
@@ -106,47 +132,10 @@ def _not_below(line: Line) -> bool:
     return ours >= theirs or (line.cells["success"].endswith("/1") and ours * 3 >= theirs)
 
 
-def succeeded(row: Row) -> bool:
-    """The paper's success: the model itself computes the task, and its program does."""
-    return bool(row.get("solved") and (row.get("model_accuracy") == 1.0))
-
-
-def line(theirs: dict[str, str], found: Sequence[Row]) -> Line:
-    """One task in one architecture."""
-    good = [{**row, "success": succeeded(row)} for row in found]
-    ours, of = sum(row["success"] for row in good), len(good)
-    paper_success = int(theirs["success"].partition("/")[0]) / 3
-    lines, paper_lines = average(r.get("listing_lines") for r in found), paper_numbers.number(theirs["lines"])
-    rmse = average(
-        row.get("program_rmse") if row.get("program_rmse") is not None else row.get("model_rmse")
-        for row in found
-    )
-    paper_rmse = paper_numbers.number(theirs["rmse"])
-    standing = combined(
-        higher_is_better(ours / of, paper_success, resolution=1e-9),
-        lower_is_better(lines, paper_lines) if paper_lines and lines else None,
-        lower_is_better(rmse, paper_rmse) if paper_lines and ours else None,
-    )
-    cells = {
-        "task": theirs["task"],
-        "layers": int(theirs["layers"]),
-        "heads": int(theirs["heads"]),
-        "submlps": int(theirs["submlps"]),
-        "layout": found[0]["asked_layout"],
-        "success": share(good, "success"),
-        "paper_success": theirs["success"],
-        "verified": share(found, "solved"),
-        "listing_lines": lines,
-        "paper_lines": paper_lines,
-        "lines": average(row.get("body") for row in found),
-        "listing_rmse": average(row.get("listing_rmse") for row in found),
-        "rmse": rmse,
-        "paper_rmse": paper_rmse,
-        "seconds": average(row.get("seconds") for row in found),
-    }
-    return Line(cells, standing, reason(found))
-
-
-EXPERIMENT = Experiment(
-    "robustness", "The robustness tables: 43 architectures on three tasks", tasks, jobs, table
+ROBUSTNESS = Experiment(
+    "robustness",
+    "The robustness tables: 43 architectures on three tasks",
+    tuple(paper_numbers.by_task("robustness")),
+    jobs,
+    table,
 )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from weights2code.experiments.experiment import Options
 from weights2code.experiments.jobs import Job, Row
+from weights2code.experiments.members import members_job
 from weights2code.experiments.work import RUN, run_task
 
 #: The words of a job that names one of the functions below.
@@ -23,13 +26,33 @@ def study(arguments: dict[str, Any], folder: Path) -> Row:
     return {**arguments.get("label", {}), **row, **measured(folder / RUN)}
 
 
-def study_job(key: str, task: str, settings: dict[str, Any], **label: Any) -> Job:
-    """The job of one run; its label names it in tables."""
-    return Job(
-        key,
-        STUDY,
-        {"task": task, "settings": settings, "label": {"task": task, **label}},
-    )
+def study_job(key: str, task: str, settings: dict[str, Any], work: str = STUDY, **label: Any) -> Job:
+    """The job of one run, which `study` or `work` does; its label names it in tables."""
+    return Job(key, work, {"task": task, "settings": settings, "label": {"task": task, **label}})
+
+
+def study_jobs(
+    key: str,
+    task: str,
+    options: Options,
+    settings: Mapping[str, Any] | None = None,
+    paper: Mapping[str, Any] | None = None,
+    **label: Any,
+) -> list[Job]:
+    """A job for each seed; with the paper's recipe one for all, as members of one batched program.
+
+    Parameters
+    ----------
+    settings : what the experiment gives to a run.
+    paper : what it gives instead with the paper's recipe; None is the same.
+    """
+    given = dict(settings or {})
+    if options.recipe == "paper":
+        return [members_job(key, task, options, given if paper is None else dict(paper), **label)]
+    return [
+        study_job(f"{key}-seed{seed}", task, options.settings(seed=seed, **given), **label)
+        for seed in options.seeds
+    ]
 
 
 def measured(folder: Path) -> Row:

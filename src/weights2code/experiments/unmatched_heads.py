@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from weights2code.experiments import paper_numbers
 from weights2code.experiments.comparison import share
-from weights2code.experiments.experiment import Experiment, Line, Options, Table, grouped, members_of
+from weights2code.experiments.experiment import Experiment, Options
 from weights2code.experiments.jobs import DONE, Job, Row
 from weights2code.experiments.members import members_job, train_and_extract
-from weights2code.experiments.study import study
+from weights2code.experiments.study import study, study_job
+from weights2code.experiments.tables import Line, Table, grouped, members_of
 from weights2code.experiments.work import RUN
 
 if TYPE_CHECKING:
@@ -31,35 +32,32 @@ NO_SUBMLPS = "minimum_prev2"
 NEGLIGIBLE = 1e-3
 
 
-def tasks(suite: str) -> tuple[str, ...]:
-    return tuple(row["task"] for row in paper_numbers.read("architectures"))
-
-
-def jobs(options: Options) -> list[Job]:
-    theirs, made = paper_numbers.by_task("architectures"), []
-    for name in options.chosen(tasks("paper")):
-        sizes = {size: int(theirs[name][size]) for size in ("layers", "heads", "submlps")}
-        made += _jobs_of(name, sizes, options, {})
-        if name == NO_SUBMLPS:
-            without = {**sizes, "submlps": 0}
-            made += _jobs_of(name, without, options, without)
+def jobs(task: str, options: Options) -> list[Job]:
+    sizes = paper_numbers.sizes(paper_numbers.by_task("architectures")[task])
+    made = _jobs_of(task, sizes, options, {})
+    if task == NO_SUBMLPS:
+        without = {**sizes, "submlps": 0}
+        made += _jobs_of(task, without, options, without)
     return made
 
 
 def _jobs_of(task: str, sizes: dict[str, int], options: Options, other: dict[str, int]) -> list[Job]:
     """The runs of one architecture; `other` holds its sizes if they are not the paper's."""
     architecture = "L{layers}H{heads}M{submlps}".format(**sizes)
-    key, label = f"{task}-{architecture}", {"task": task, "architecture": architecture}
+    key = f"{task}-{architecture}"
     if options.recipe == "paper":
         job = members_job(key, task, options, other, architecture=architecture)
         return [replace(job, work=f"{__name__}:analysed_members")]
     # `heads` would be location heads, which match by their nature
     sizes = {"layers": sizes["layers"], "pointer": sizes["heads"], "submlps": sizes["submlps"]}
+    work = f"{__name__}:analysed"
     return [
-        Job(
+        study_job(
             f"{key}-seed{seed}",
-            f"{__name__}:analysed",
-            {"task": task, "settings": options.settings(seed=seed, **sizes), "label": label},
+            task,
+            options.settings(seed=seed, **sizes),
+            work,
+            architecture=architecture,
         )
         for seed in options.seeds
     ]
@@ -187,6 +185,10 @@ def _lives(row: Row) -> bool:
     return any(head["live_after_pruning"] for head in row["unmatched"])
 
 
-EXPERIMENT = Experiment(
-    "unmatched_heads", "Unmatched heads: which there are, and what depends on them", tasks, jobs, table
+UNMATCHED_HEADS = Experiment(
+    "unmatched_heads",
+    "Unmatched heads: which there are, and what depends on them",
+    tuple(paper_numbers.by_task("architectures")),
+    jobs,
+    table,
 )

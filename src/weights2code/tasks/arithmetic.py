@@ -22,7 +22,6 @@ def _addition(base: int) -> Task:
         {"s": a + b + Var("carry", 1), "y": s % base, "carry": s >= base},
         name="bit_addition" if base == 2 else None,
         mips="Binary_Addition" if base == 2 else f"Base_{base}_Addition",
-        window_class="b",
     )
 
 
@@ -30,23 +29,21 @@ def _division(divisor: int) -> Task:
     """Long division: bits of the dividend come in, most significant first, bits of the quotient go out."""
     return declare(
         f"binary division by {divisor}, most significant bit first",
-        {"x": BITS},
+        BITS,
         {"s": 2 * r1 + x, "y": s >= divisor, "r": s - divisor * y},
         name="div_3" if divisor == 3 else None,
         mips=f"Div_{divisor}",
         category=LINEAR,
-        window_class="b",
     )
 
 
 def _sum_modulo(modulus: int) -> Task:
     return declare(
         f"sum of the inputs so far modulo {modulus}",
-        {"x": integers(0, modulus - 1)},
-        {"y": (Var("y", 1) + x) % modulus},
+        integers(0, modulus - 1),
+        (Var("y", 1) + x) % modulus,
         name="add_mod_3" if modulus == 3 else None,
         mips=f"Add_Mod_{modulus}",
-        window_class="b",
     )
 
 
@@ -57,7 +54,7 @@ TASKS = (
     # The error that rounding has left so far is the remainder r = (x_1 + ... + x_t) mod 15.
     declare(
         "dithering of brightness 0..15 to bits: the sum so far passes a multiple of 15",
-        {"x": integers(0, 15)},
+        integers(0, 15),
         {"s": r1 + x, "y": s >= 15, "r": s - 15 * y},
         mips="Dithering",
         window_class="c",

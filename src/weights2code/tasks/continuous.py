@@ -21,43 +21,34 @@ def _drop(description: str, name: str, drag: Expr) -> Task:
     """A falling body: u is the speed so far, x the drag coefficient of the step, y the height fallen."""
     return declare(
         description,
-        {"x": _UNIT},
+        _UNIT,
         {
             "u": (y1 - y2) / _DROP_STEP,
             "y": y1 + _DROP_STEP * (u + _DROP_STEP * (_GRAVITY - drag)),
         },
         name=name,
-        window_class="b",
     )
 
 
 TASKS = (
     declare(
         "exponential moving average, 0.3 of the new and 0.7 of the old",
-        {"x": _UNIT},
-        {"y": Fraction(3, 10) * x + Fraction(7, 10) * y1},
+        _UNIT,
+        Fraction(3, 10) * x + Fraction(7, 10) * y1,
         name="exponential_moving_average",
-        window_class="b",
     ),
-    declare(
-        "height fallen in x seconds",
-        {"x": _UNIT},
-        {"y": _GRAVITY / 2 * x**2},
-        name="free_fall_height",
-        window_class="a",
-    ),
+    declare("height fallen in x seconds", _UNIT, _GRAVITY / 2 * x**2, name="free_fall_height"),
     _drop("height of a fall with drag proportional to the speed", "linear_drop", x * u),
     _drop(
         "height of a fall with drag proportional to the square of the speed", "quadratic_drop", x * u * abs(u)
     ),
     declare(
         "position of a damped harmonic oscillator under force x",
-        {"x": reals(-1, 1)},
+        reals(-1, 1),
         {
             "v": v1 + _SWING_STEP * (x - _STIFFNESS * y1 - _DAMPING * v1),
             "y": y1 + _SWING_STEP * v,
         },
         name="damped_harmonic_oscillator",
-        window_class="b",
     ),
 )

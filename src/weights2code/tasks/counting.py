@@ -27,7 +27,7 @@ def _majority(highest: int) -> Task:
         winner = where(leads[value] >= reduce(maximum, leads[value + 1 :]), value, winner)
     return declare(
         f"most frequent value so far among 0..{highest}, the lower one on a tie",
-        {"x": BITS if highest == 1 else integers(0, highest)},
+        BITS if highest == 1 else integers(0, highest),
         {**steps, "y": winner},
         mips=f"Majority_0_{highest}",
         window_class="c",
@@ -35,35 +35,9 @@ def _majority(highest: int) -> Task:
 
 
 TASKS = (
-    declare(
-        "sum of the inputs so far",
-        {"x": _NUMBERS},
-        {"y": y1 + x},
-        name="sum",
-        mips="Sum_All",
-        window_class="b",
-    ),
-    declare(
-        "number of even inputs so far",
-        {"x": _DIGITS},
-        {"y": y1 + 1 - x % 2},
-        mips="Evens_Counter",
-        window_class="b",
-    ),
-    declare(
-        "smallest input so far",
-        {"x": _DIGITS},
-        {"y": minimum(y1, x)},
-        mips="Min_Seen",
-        window_class="b",
-        start={"y": inf},
-    ),
-    declare(
-        "largest input so far",
-        {"x": _NUMBERS},
-        {"y": maximum(y1, x)},
-        mips="Max_Seen",
-        window_class="b",
-    ),
+    declare("sum of the inputs so far", _NUMBERS, y1 + x, name="sum", mips="Sum_All"),
+    declare("number of even inputs so far", _DIGITS, y1 + 1 - x % 2, mips="Evens_Counter"),
+    declare("smallest input so far", _DIGITS, minimum(y1, x), mips="Min_Seen", start={"y": inf}),
+    declare("largest input so far", _NUMBERS, maximum(y1, x), mips="Max_Seen"),
     *(_majority(highest) for highest in (1, 2, 3)),
 )

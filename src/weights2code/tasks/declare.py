@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from weights2code.language import Definition, Domain, Recurrence, Start, Step
+from weights2code.language import Definition, Domain, Expr, Recurrence, Start, Step
 from weights2code.tasks.paper import NON_LINEAR, PAPER
 from weights2code.tasks.task import Category, Sampler, Suite, Task, WindowClass
 
 
 def declare(
     description: str,
-    inputs: Mapping[str, Domain],
-    steps: Mapping[str, Definition],
+    inputs: Domain | Mapping[str, Domain],
+    steps: Definition | Mapping[str, Definition],
     *,
-    window_class: WindowClass,
+    window_class: WindowClass | None = None,
     name: str | None = None,
     mips: str | None = None,
     appendix: bool = False,
@@ -29,10 +29,14 @@ def declare(
     """Build a `Task`.
 
     `name` is the paper's name and `mips` the MIPS name; a task has at least one of them, and the paper's
-    comes first. Tasks of the paper take their category from it. Values before the start are 0 unless
-    `start` says otherwise. Tasks whose output is a function of a window of inputs are tagged unless
-    `tagged` says otherwise.
+    comes first. A domain alone is that of `x`, a formula alone that of `y`. Tasks of the paper take their
+    category from it. Values before the start are 0 unless `start` says otherwise. The window is one of
+    inputs if no step reads an earlier one, else one of inputs and outputs, unless `window_class` says
+    otherwise. Tasks whose output is a function of a window of inputs are tagged unless `tagged` says
+    otherwise.
     """
+    inputs = inputs if isinstance(inputs, Mapping) else {"x": inputs}
+    steps = steps if isinstance(steps, Mapping) else {"y": steps}
     canonical = name or mips
     if canonical is None:
         raise ValueError("a task needs a name")
@@ -44,6 +48,10 @@ def declare(
         suites.append("mips")
     if appendix:
         suites.append("appendix")
+    if window_class is None:
+        formulas = (step for step in steps.values() if isinstance(step, Expr))
+        read = {var for formula in formulas for var in formula.variables()}
+        window_class = "b" if any(var.lag and var.name in steps for var in read) else "a"
     machine = Recurrence(
         tuple(inputs),
         tuple(Step(step, definition) for step, definition in steps.items()),

@@ -13,14 +13,7 @@ vx1, vy1 = Var("vx", 1), Var("vy", 1)
 
 
 def _on_a_line(description: str, name: str, mips: str, acceleration: Expr) -> Task:
-    return declare(
-        description,
-        {"x": _FORCE},
-        {"v": v1 + acceleration, "y": y1 + v},
-        name=name,
-        mips=mips,
-        window_class="b",
-    )
+    return declare(description, _FORCE, {"v": v1 + acceleration, "y": y1 + v}, name=name, mips=mips)
 
 
 TASKS = (
@@ -39,7 +32,6 @@ TASKS = (
         },
         name="magnetic",
         mips="Newton_Magnetic",
-        window_class="b",
         outputs=("px", "py"),
         exact_length=95,
     ),

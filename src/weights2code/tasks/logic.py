@@ -12,7 +12,6 @@ from weights2code.tasks.declare import declare
 from weights2code.tasks.paper import LINEAR
 from weights2code.tasks.task import Task
 
-_ONE = {"x": BITS}
 _TWO = {"a": BITS, "b": BITS}
 
 a, b = Var("a"), Var("b")
@@ -24,11 +23,10 @@ def _parity_last(count: int) -> Task:
     total = reduce(add, (Var("x", lag) for lag in range(1, count)), x)
     return declare(
         f"parity of the last {count} bits",
-        _ONE,
-        {"y": total % 2},
+        BITS,
+        total % 2,
         name=f"parity_last{count}" if count < 4 else None,
         mips=f"Parity_Last{count}",
-        window_class="a",
         appendix=count == 3,
     )
 
@@ -37,10 +35,9 @@ def _alternating_last(count: int) -> Task:
     changes: list[Expr] = [op("ne", Var("x", lag), Var("x", lag + 1)) for lag in range(count - 1)]
     return declare(
         f"1 if the last {count} bits alternate",
-        _ONE,
-        {"y": reduce(lambda left, right: op("and", left, right), changes)},
+        BITS,
+        reduce(lambda left, right: op("and", left, right), changes),
         mips=f"Alternating_Last{count}",
-        window_class="a",
     )
 
 
@@ -55,68 +52,40 @@ def planted_palindromes(rng: np.random.Generator, n: int, length: int) -> np.nda
 
 
 TASKS = (
-    declare(
-        "bitwise exclusive or",
-        _TWO,
-        {"y": op("ne", a, b)},
-        name="bitwise_xor",
-        mips="Bitwise_Xor",
-        window_class="a",
-    ),
-    declare(
-        "bitwise or", _TWO, {"y": op("or", a, b)}, name="bitwise_or", mips="Bitwise_Or", window_class="a"
-    ),
-    declare(
-        "bitwise and", _TWO, {"y": op("and", a, b)}, name="bitwise_and", mips="Bitwise_And", window_class="a"
-    ),
-    declare("bitwise not", _ONE, {"y": 1 - x}, name="bitwise_not", mips="Bitwise_Not", window_class="a"),
+    declare("bitwise exclusive or", _TWO, op("ne", a, b), name="bitwise_xor", mips="Bitwise_Xor"),
+    declare("bitwise or", _TWO, op("or", a, b), name="bitwise_or", mips="Bitwise_Or"),
+    declare("bitwise and", _TWO, op("and", a, b), name="bitwise_and", mips="Bitwise_And"),
+    declare("bitwise not", BITS, 1 - x, name="bitwise_not", mips="Bitwise_Not"),
     *(_parity_last(count) for count in (2, 3, 4)),
-    declare(
-        "parity of the bits so far",
-        _ONE,
-        {"y": (y1 + x) % 2},
-        name="parity",
-        mips="Parity_All",
-        window_class="b",
-    ),
+    declare("parity of the bits so far", BITS, (y1 + x) % 2, name="parity", mips="Parity_All"),
     declare(
         "parity of the number of zeros so far",
-        _ONE,
-        {"y": (y1 + 1 - x) % 2},
+        BITS,
+        (y1 + 1 - x) % 2,
         name="parity_zeros",
         mips="Parity_Zeros",
-        window_class="b",
     ),
     declare(
         "parity of the position, 0 at the first; the bits do not matter",
-        _ONE,
-        {"y": 1 - y1},
+        BITS,
+        1 - y1,
         mips="Parity_Bits_Mod2",
         category=LINEAR,
-        window_class="b",
         start={"y": 1.0},
     ),
     declare(
         "parity of the dot product of two bit streams",
         _TWO,
-        {"y": (y1 + a * b) % 2},
+        (y1 + a * b) % 2,
         name="bit_dot_prod_mod_2",
         mips="Bit_Dot_Prod_Mod2",
-        window_class="b",
     ),
     *(_alternating_last(count) for count in (3, 4)),
-    declare(
-        "the previous bit",
-        _ONE,
-        {"y": x1},
-        mips="Bit_Shift_Right",
-        category=LINEAR,
-        window_class="a",
-    ),
+    declare("the previous bit", BITS, x1, mips="Bit_Shift_Right", category=LINEAR),
     # The prefix read as a number in both directions; place is the weight of the next bit.
     declare(
         "1 if the bits so far are a palindrome",
-        _ONE,
+        BITS,
         {
             "forward": Var("forward", 1) + x * Var("place", 1),
             "place": 2 * Var("place", 1),
@@ -131,7 +100,7 @@ TASKS = (
     ),
     declare(
         "1 if the parentheses so far are balanced (0 opens, 1 closes)",
-        _ONE,
+        BITS,
         {
             "depth": Var("depth", 1) + 1 - 2 * x,
             "dead": op("or", Var("dead", 1), Var("depth") < 0),

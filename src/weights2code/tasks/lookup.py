@@ -15,7 +15,7 @@ TASKS = (
     declare(
         "the value at the last earlier position whose key equals the query, 0 if there is none",
         {"key": _KEYS, "value": integers(0, 99), "query": _KEYS},
-        {"y": Retrieval(key="key", value="value", query=Var("query"), gap=1)},
+        Retrieval(key="key", value="value", query=Var("query"), gap=1),
         name="retrieve_value_by_key",
         window_class="c",
         appendix=True,
@@ -23,7 +23,7 @@ TASKS = (
     ),
     declare(
         "mean of the inputs so far",
-        {"x": reals(0, 1)},
+        reals(0, 1),
         {
             "total": Var("total", 1) + Var("x"),
             "count": Var("count", 1) + 1,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from weights2code.errors import InputError
-from weights2code.tasks import arithmetic, continuous, counting, dynamics, logic, lookup, windows
+from weights2code.tasks import arithmetic, continuous, counting, dynamics, last_inputs, logic, lookup
 from weights2code.tasks.task import Task
 
 SUITES = ("paper", "mips", "appendix", "all")
 
 _TASKS: tuple[Task, ...] = (
-    *windows.TASKS,
+    *last_inputs.TASKS,
     *logic.TASKS,
     *counting.TASKS,
     *arithmetic.TASKS,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from weights2code.data import Problem, Regime, Sequences, held_pairs
-from weights2code.data.windows import LONGEST
+from weights2code.data.parts import LONGEST
 from weights2code.language import Recurrence, definition_variables
 from weights2code.verify.certificate import Certificate
 from weights2code.verify.held_out import certify_on_data

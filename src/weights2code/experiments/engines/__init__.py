@@ -1,8 +1,7 @@
 """Where the jobs of a sweep run, behind one protocol."""
 
 from weights2code.experiments.engines.engine import Engine, Finished
-from weights2code.experiments.engines.in_process import InProcess
 from weights2code.experiments.engines.local import Local
 from weights2code.experiments.engines.ray import Ray
 
-__all__ = ["Engine", "Finished", "InProcess", "Local", "Ray"]
+__all__ = ["Engine", "Finished", "Local", "Ray"]

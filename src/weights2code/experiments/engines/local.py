@@ -21,11 +21,10 @@ from multiprocessing import connection
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
+from weights2code.experiments.engines.attempt import attempt
 from weights2code.experiments.engines.engine import Finished
-from weights2code.experiments.engines.in_process import attempt
 from weights2code.experiments.jobs import Job
 
 LOG = "log.txt"
@@ -66,12 +65,7 @@ class Local:
     def __enter__(self) -> Local:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._queue.clear()
         self._stillborn.clear()
         for running in self._running:

@@ -15,13 +15,12 @@ import threading
 from collections import deque
 from contextlib import ExitStack, redirect_stdout
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TextIO
 
 from weights2code import __version__
 from weights2code.errors import InputError
+from weights2code.experiments.engines.attempt import attempt
 from weights2code.experiments.engines.engine import Finished
-from weights2code.experiments.engines.in_process import attempt
 from weights2code.experiments.engines.local import cores
 from weights2code.experiments.jobs import Job
 
@@ -89,12 +88,7 @@ class Ray:
             reason = str(error).splitlines()[0].rstrip(".")
             raise InputError(f"there is no Ray cluster at {self.address} ({reason}).") from None
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._queue.clear()
         for reference in self._running:
             self._ray.cancel(reference, force=True)

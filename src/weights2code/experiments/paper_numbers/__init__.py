@@ -6,6 +6,7 @@ They stand beside ours in every table. Nothing but those tables reads them: no s
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from importlib import resources
 
 Numbers = list[dict[str, str]]
@@ -26,6 +27,11 @@ def ablation(experiment: str) -> dict[tuple[str, str], dict[str, str]]:
     """The rows of one ablation by (task, setting)."""
     rows = [row for row in read("ablations") if row["experiment"] == experiment]
     return {(row["task"], row["setting"]): row for row in rows}
+
+
+def sizes(row: Mapping[str, str]) -> dict[str, int]:
+    """The architecture of a row."""
+    return {name: int(row[name]) for name in ("layers", "heads", "submlps")}
 
 
 def number(text: str | None) -> float | None:

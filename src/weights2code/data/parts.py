@@ -1,4 +1,4 @@
-"""Long sequences cut into windows, and the parts that a problem of own data needs.
+"""The parts that a problem of own data needs: to learn from, to judge by, to certify with.
 
 Models learn from short sequences. A long one is cut into windows that overlap: each begins with `CONTEXT`
 positions that are fed but not scored, because the past of the window's first positions lies before the cut.
@@ -96,17 +96,19 @@ def cut(piece: Piece) -> list[Piece]:
     """Windows of a piece; each of its scored positions is scored in exactly one of them."""
     if piece.last - piece.first <= LONGEST:
         return [piece]
-    windows = []
-    first = piece.first + piece.context
-    if piece.context == 0:
-        windows.append(Piece(piece.sequence, piece.first, piece.first + LONGEST, 0))
-        first = piece.first + LONGEST
-    while first < piece.last:
-        last = min(first + SCORED, piece.last)
+    if piece.context:
+        return _slices(piece, piece.first + piece.context, SCORED)
+    middle = piece.first + LONGEST
+    return [Piece(piece.sequence, piece.first, middle, 0), *_slices(piece, middle, SCORED)]
+
+
+def _slices(piece: Piece, start: int, scored: int) -> list[Piece]:
+    """The piece from row `start` on, so many scored rows at a time, each with the context before them."""
+    found = []
+    for first in range(start, piece.last, scored):
         before = min(CONTEXT, first - piece.first)
-        windows.append(Piece(piece.sequence, first - before, last, before))
-        first = last
-    return windows
+        found.append(Piece(piece.sequence, first - before, min(first + scored, piece.last), before))
+    return found
 
 
 def _by_sequence(lengths: np.ndarray, rng: np.random.Generator) -> tuple[list[Piece], list[Piece]]:
@@ -156,14 +158,7 @@ def _stretches(piece: Piece) -> list[Piece]:
     """A kept piece in stretches that can be run in reasonable time."""
     if piece.last - piece.first - piece.context <= 2 * STRETCH:
         return [piece]
-    found = []
-    first = piece.first + piece.context
-    while first < piece.last:
-        before = min(CONTEXT, first - piece.first)
-        last = min(first + STRETCH, piece.last)
-        found.append(Piece(piece.sequence, first - before, last, before if first else 0))
-        first = last
-    return found
+    return _slices(piece, piece.first + piece.context, STRETCH)
 
 
 def _thin(pieces: list[Piece], most: int) -> list[Piece]:

@@ -1,4 +1,4 @@
-"""Tasks on a short window of numbers: copies, sums, differences, extrema, tests of the present value."""
+"""Tasks on the last few numbers: copies, sums, differences, extrema, tests of the present value."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ def _sum_last(count: int) -> Task:
     total = reduce(add, (Var("x", lag) for lag in range(1, count)), x)
     return declare(
         f"sum of the last {count} inputs",
-        {"x": _NUMBERS},
-        {"y": total},
+        _NUMBERS,
+        total,
         name="sum_last2" if count == 2 else None,
         mips=f"Sum_Last{count}",
         category=LINEAR,
-        window_class="a",
         length=10 if count < 5 else 20,
     )
 
@@ -34,11 +33,10 @@ def _sum_last(count: int) -> Task:
 def _previous(lag: int) -> Task:
     return declare(
         f"the input {lag} step{'s' if lag > 1 else ''} ago",
-        {"x": _NUMBERS},
-        {"y": Var("x", lag)},
+        _NUMBERS,
+        Var("x", lag),
         mips=f"Prev{lag}",
         category=LINEAR,
-        window_class="a",
         length=10 if lag < 5 else 20,
     )
 
@@ -49,83 +47,45 @@ def _one_of(values: tuple[int, ...]) -> Expr:
 
 TASKS = (
     *(_sum_last(count) for count in range(2, 8)),
-    declare(
-        "the input itself",
-        {"x": _NUMBERS},
-        {"y": x},
-        mips="Current_Number",
-        category=LINEAR,
-        window_class="a",
-    ),
+    declare("the input itself", _NUMBERS, x, mips="Current_Number", category=LINEAR),
     *(_previous(lag) for lag in range(1, 6)),
     declare(
         "1 if the input equals the previous one, which is 0 before the start",
-        {"x": integers(0, 7)},
-        {"y": x.equals(x1)},
+        integers(0, 7),
+        x.equals(x1),
         name="unique_prev2",
         mips="Previous_Equals_Current",
-        window_class="a",
     ),
-    declare(
-        "difference of the last two inputs",
-        {"x": _SIGNED},
-        {"y": x - x1},
-        name="diff_last2",
-        mips="Diff_Last2",
-        window_class="a",
-    ),
+    declare("difference of the last two inputs", _SIGNED, x - x1, name="diff_last2", mips="Diff_Last2"),
     declare(
         "absolute difference of the last two inputs",
-        {"x": _SIGNED},
-        {"y": abs(x - x1)},
+        _SIGNED,
+        abs(x - x1),
         name="abs_of_diff",
         mips="Abs_Diff",
-        window_class="a",
     ),
-    declare(
-        "absolute value of the input",
-        {"x": _SIGNED},
-        {"y": abs(x)},
-        name="abs",
-        mips="Abs_Current",
-        window_class="a",
-    ),
+    declare("absolute value of the input", _SIGNED, abs(x), name="abs", mips="Abs_Current"),
     declare(
         "difference of the absolute values of the last two inputs",
-        {"x": _SIGNED},
-        {"y": abs(x) - abs(x1)},
+        _SIGNED,
+        abs(x) - abs(x1),
         mips="Diff_Abs_Values",
-        window_class="a",
     ),
     # The first output is the first input: a zero start does that for a maximum of numbers that are never
     # negative, a minimum needs the first input repeated.
-    declare(
-        "larger one of the last two inputs",
-        {"x": _NUMBERS},
-        {"y": maximum(x1, x)},
-        name="maximum_prev2",
-        window_class="a",
-    ),
+    declare("larger one of the last two inputs", _NUMBERS, maximum(x1, x), name="maximum_prev2"),
     declare(
         "smaller one of the last two inputs; at the start the input itself",
-        {"x": _NUMBERS},
-        {"y": minimum(x1, x)},
+        _NUMBERS,
+        minimum(x1, x),
         name="minimum_prev2",
-        window_class="a",
         start={"x": "first"},
     ),
-    declare(
-        "1 if the input is even",
-        {"x": integers(0, 9)},
-        {"y": 1 - x % 2},
-        mips="Evens_Detector",
-        window_class="a",
-    ),
+    declare("1 if the input is even", integers(0, 9), 1 - x % 2, mips="Evens_Detector"),
     declare(
         "1 if the input is a perfect square",
-        {"x": integers(0, 19)},
-        {"y": _one_of(_SQUARES)},
+        integers(0, 19),
+        _one_of(_SQUARES),
         mips="Perfect_Square_Detector",
-        window_class="a",
     ),
 )
