@@ -30,7 +30,7 @@ import numpy as np
 from generate import Random, programs
 
 from weights2code.data import Problem, from_arrays
-from weights2code.tasks.task import uniform
+from weights2code.language import uniform
 
 RESULTS = Path(__file__).parent / "results"
 #: Training and validation sequences, as many as a built-in task gets.
@@ -48,7 +48,7 @@ def problem_of(program: Random, seed: int) -> Problem:
     machine, domains = program.recurrence, program.domains
 
     def draw(rng: np.random.Generator, n: int, length: int) -> np.ndarray:
-        return uniform(rng, n, length, domains)
+        return uniform(rng, domains, n, length)
 
     x = draw(np.random.default_rng([seed, 1]), TRAINING + VALIDATION, program.length)
     everything = from_arrays(x, machine.run(x))
@@ -68,7 +68,7 @@ def problem_of(program: Random, seed: int) -> Problem:
 
 def exact(program: Random, run: Callable[[np.ndarray], np.ndarray], seed: int) -> bool:
     """Whether `run` gives the program's outputs on fresh, longer sequences, free-running."""
-    x = uniform(np.random.default_rng([seed, 2]), FRESH, LONGER * program.length, program.domains)
+    x = uniform(np.random.default_rng([seed, 2]), program.domains, FRESH, LONGER * program.length)
     y = program.recurrence.run(x)
     with np.errstate(all="ignore"):
         error = np.abs(run(x) - y)

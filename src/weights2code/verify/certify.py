@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weights2code.language import Domain, Recurrence
+from weights2code.language import Domain, Recurrence, uniform
 from weights2code.verify.certificate import Certificate, Sequence, Verdict, versions
 from weights2code.verify.evaluation import is_defined
 from weights2code.verify.exhaustive import enumerate_all, longest_length
@@ -28,7 +28,6 @@ from weights2code.verify.testing import (
     Trial,
     compare,
     run_tests,
-    uniform,
     wrong_positions,
 )
 
