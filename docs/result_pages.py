@@ -189,6 +189,7 @@ class Entry:
     verdict: str
     explanation: str
     notes: tuple[str, ...]
+    invariant: tuple[str, ...]
     seed: int
     seconds: float
     source: str
@@ -203,19 +204,17 @@ def gallery_entries(suites: Iterable[Suite]) -> list[Entry]:
             continue
         found[task.name] = Entry(
             task.name, tasks.get(task.name).description, run["formula"], run["verdict"],
-            run.get("explanation", run["method"]), tuple(run.get("notes", ())), run["seed"], run["seconds"],
+            run.get("explanation", run["method"]), tuple(run.get("notes", ())),
+            tuple(run.get("invariant", ())), run["seed"], run["seconds"],
             run.get("source", ""),
         )  # fmt: skip
     order = [task.name for task in tasks.all_tasks("all")]
     return sorted(found.values(), key=lambda entry: order.index(entry.name))
 
 
-def _note(note: str) -> str:
-    """A note; an invariant is long, so it is folded away, one fact a line."""
-    kind, found, facts = note.partition("invariant: ")
-    if kind or not found:
-        return f"Note: {note}."
-    lines = "\n".join(facts.split("; "))
+def _invariant(claims: tuple[str, ...]) -> str:
+    """An invariant is long, so it is folded away, one claim a line."""
+    lines = "\n".join(claims)
     return f"<details><summary>invariant</summary>\n\n```\n{lines}\n```\n\n</details>"
 
 
@@ -231,7 +230,8 @@ def gallery(entries: list[Entry]) -> str:
         described = entry.description[0].upper() + entry.description[1:]
         lines = [f"## {entry.name}", f"{described}.", f"```\n{entry.formula}\n```"]
         lines.append(f"**{entry.verdict}** (seed {entry.seed}, {entry.seconds:.1f} s). {entry.explanation}")
-        lines += [_note(note) for note in entry.notes]
+        lines += [f"Note: {note}." for note in entry.notes]
+        lines += [_invariant(entry.invariant)] if entry.invariant else []
         if entry.source:
             lines.append(f"<details><summary>{entry.name}.py</summary>\n\n{_listing(entry)}\n\n</details>")
         parts.append("\n\n".join(lines))

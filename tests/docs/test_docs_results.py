@@ -118,7 +118,7 @@ def test_a_suite_counts_seeds_and_shows_the_best_run() -> None:
     missed = ["deep, member 0 (hard loss 1): does not fit"]
     found = suite(
         run(seed=1, verdict="tested", formula="worse"),
-        run(seed=2, formula="better", notes=["the discrete model does not fit; so it is"]),
+        run(seed=2, formula="better", model_fits=False),
         run(seed=0, solved=False, exit=3, verdict="-", attempts=missed),
         run("abs"),
     )

@@ -140,7 +140,7 @@ def with_caveat(certificate: Certificate) -> Certificate:
         return certificate
     found = "" if share is None else f" (it agrees with the program at {share:.1%} of the positions)"
     note = f"the discrete model does not fit{found}; the rule was regressed from the values that it reads"
-    return replace(certificate, notes=(*certificate.notes, note))
+    return replace(certificate, model_fits=False, notes=(*certificate.notes, note))
 
 
 def structure(graph: DiscreteGraph) -> tuple[Any, ...]:

@@ -45,6 +45,7 @@ class _Finding:
     covers: str
     counterexample: Sequence | None = None
     notes: tuple[str, ...] = ()
+    invariant: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +130,7 @@ def certify(
         by_length=dict(zip(trial.lengths, trial.by_length, strict=True)),
         versions=versions(),
         seed=seed,
+        invariant=finding.invariant,
         counterexample=finding.counterexample,
         notes=(*trial.notes, *finding.notes),
     )
@@ -200,8 +202,8 @@ def _by_induction(program: Recurrence, joint: Product, request: _Request) -> _Fi
         f"induction over the positions with z3 (first {result.base} checked one by one, then step by step"
     )
     method += f" from {result.steps} positions)" if result.steps > 1 else ")"
-    notes = (f"invariant: {'; '.join(result.invariant)}",) if result.invariant else ()
-    return _Finding("proved", method + _arithmetic(program, joint), _EVERY_LENGTH, notes=notes)
+    method += _arithmetic(program, joint)
+    return _Finding("proved", method, _EVERY_LENGTH, invariant=result.invariant)
 
 
 def _by_algebra(program: Recurrence, joint: Product, request: _Request) -> _Finding | None:
