@@ -31,8 +31,8 @@ from generate import Random, programs
 from weights2code.data import Problem, from_arrays
 from weights2code.experiments.provenance import machine
 from weights2code.experiments.tables import markdown
+from weights2code.language import uniform
 from weights2code.run_folder import write_atomically
-from weights2code.tasks.task import uniform
 
 RESULTS = Path(__file__).parent / "results"
 #: Training and validation sequences, as many as a built-in task gets.
@@ -50,7 +50,7 @@ def problem_of(program: Random, seed: int) -> Problem:
     machine, domains = program.recurrence, program.domains
 
     def draw(rng: np.random.Generator, n: int, length: int) -> np.ndarray:
-        return uniform(rng, n, length, domains)
+        return uniform(rng, domains, n, length)
 
     x = draw(np.random.default_rng([seed, 1]), TRAINING + VALIDATION, program.length)
     everything = from_arrays(x, machine.run(x))
@@ -70,7 +70,7 @@ def problem_of(program: Random, seed: int) -> Problem:
 
 def exact(program: Random, run: Callable[[np.ndarray], np.ndarray], seed: int) -> bool:
     """Whether `run` gives the program's outputs on fresh, longer sequences, free-running."""
-    x = uniform(np.random.default_rng([seed, 2]), FRESH, LONGER * program.length, program.domains)
+    x = uniform(np.random.default_rng([seed, 2]), program.domains, FRESH, LONGER * program.length)
     y = program.recurrence.run(x)
     with np.errstate(all="ignore"):
         error = np.abs(run(x) - y)

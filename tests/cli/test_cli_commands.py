@@ -295,8 +295,8 @@ def test_a_long_invariant_is_left_to_the_certificate():
     from weights2code.run_folder import begin
 
     for claims, shown in ((2, "note: invariant: [0]; [1]"), (99, "note: invariant: 99 claims, listed in")):
-        note = "invariant: " + "; ".join(f"[{i}]" for i in range(claims))
-        outcome = FakeOutcome(certificate=replace(certificate("proved"), notes=(note,)))
+        invariant = tuple(f"[{i}]" for i in range(claims))
+        outcome = FakeOutcome(certificate=replace(certificate("proved"), invariant=invariant))
         with begin("run", "sum", Settings()) as folder:
             assert shown in "\n".join(plain_lines(outcome, folder))  # type: ignore[arg-type]
 

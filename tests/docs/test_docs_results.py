@@ -123,7 +123,7 @@ def test_a_suite_counts_seeds_and_shows_the_best_run() -> None:
     missed = [Attempt("deep", 0, 1.0, reason=Reason.UNFIT, detail="does not fit").to_dict()]
     found = suite(
         run(seed=1, verdict="tested", formula="worse"),
-        run(seed=2, formula="better", notes=["the discrete model does not fit; so it is"]),
+        run(seed=2, formula="better", model_fits=False),
         run(seed=0, solved=False, exit=3, verdict="-", attempts=missed),
         run("abs"),
     )

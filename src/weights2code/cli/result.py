@@ -39,7 +39,8 @@ def facts(outcome: Outcome, folder: RunFolder) -> list[tuple[str, str]]:
         rows.append(
             ("error", f"largest {certificate.max_abs_error:.3g}, rmse {certificate.rmse:.3g}{accuracy}")
         )
-        rows += [("note", _short(note)) for note in certificate.notes]
+        rows += [("note", note) for note in certificate.notes]
+        rows += [("note", _invariant(certificate.invariant))] if certificate.invariant else []
     else:
         rows.append(("result", outcome.message))
     rows.append(("time", f"{outcome.seconds:.1f} s"))
@@ -49,11 +50,10 @@ def facts(outcome: Outcome, folder: RunFolder) -> list[tuple[str, str]]:
     return rows
 
 
-def _short(note: str) -> str:
-    """Long lists of claims, which inductions rest on, are left to the certificate."""
-    if note.startswith("invariant: ") and len(note) > LONGEST_NOTE:
-        return f"invariant: {note.count('; ') + 1} claims, listed in {CERTIFICATE}"
-    return note
+def _invariant(claims: tuple[str, ...]) -> str:
+    """What an induction rests on; long lists are left to the certificate."""
+    text = f"invariant: {'; '.join(claims)}"
+    return text if len(text) <= LONGEST_NOTE else f"invariant: {len(claims)} claims, listed in {CERTIFICATE}"
 
 
 def plain_lines(outcome: Outcome, folder: RunFolder, *, brief: bool = False) -> list[str]:

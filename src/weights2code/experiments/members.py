@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from weights2code.experiments.experiment import Options
 from weights2code.experiments.jobs import Job, Row
-from weights2code.experiments.work import RUN
+from weights2code.experiments.work import RUN, facts
 
 if TYPE_CHECKING:
     from weights2code.data import Problem
-    from weights2code.extraction.values import Extraction
     from weights2code.run_folder import RunFolder
     from weights2code.settings import Settings
     from weights2code.training.search import Trained
@@ -87,22 +86,6 @@ def soft_mse(trained: Trained, problem: Problem) -> float | None:
     variance = float(np.mean(np.var(targets, axis=(0, 1))))
     last = trained.history[-1].soft_loss
     return float(np.mean(last)) * variance if last else None
-
-
-def facts(extraction: Extraction) -> Row:
-    """What a table says about a program."""
-    program, certificate = extraction.program, extraction.certificate
-    return {
-        "verdict": certificate.verdict,
-        "method": certificate.method,
-        "explanation": certificate.explain(),
-        "notes": list(certificate.notes),
-        "formula": program.formula(),
-        "source": program.source(),
-        "origin": program.how,
-        "body": program.body,
-        "operations": program.operations,
-    }
 
 
 def extract_member(trained: Trained, member: int, problem: Problem, settings: Settings, folder: Path) -> Row:

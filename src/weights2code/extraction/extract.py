@@ -185,7 +185,8 @@ def with_caveat(extraction: Extraction) -> Extraction:
         return extraction
     found = "" if share is None else f" (it agrees with the program at {share:.1%} of the positions)"
     note = f"the discrete model does not fit{found}; the rule was regressed from the values that it reads"
-    return with_note(extraction, note)
+    extraction = with_note(extraction, note)
+    return replace(extraction, certificate=replace(extraction.certificate, model_fits=False))
 
 
 # -- rules that most of the data follow ----------------------------------------------------------------------

@@ -68,7 +68,7 @@ class Contents:
     @property
     def one_step(self) -> bool:
         """Whether the certificate judged the program with the true past outputs given."""
-        return self.certificate is not None and self.certificate.method.startswith("one step ahead")
+        return self.certificate is not None and self.certificate.one_step
 
 
 def gather(folder: RunFolder, outcome: Outcome | None = None, problem: Problem | None = None) -> Contents:

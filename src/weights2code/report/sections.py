@@ -17,7 +17,7 @@ from weights2code.report import mathml
 from weights2code.report.attention import attention_drawing, pattern
 from weights2code.report.contents import Contents
 from weights2code.report.graph_drawing import graph_drawing
-from weights2code.report.head import is_invariant, percent
+from weights2code.report.head import percent
 from weights2code.report.listing import listing
 from weights2code.report.node_names import readable, short_name
 from weights2code.report.operator_plots import operator_drawing
@@ -132,11 +132,10 @@ def verdict_section(contents: Contents, _: Figures) -> str:
         '<div class="scroll" role="region" tabindex="0" aria-label="Agreement"><table><thead><tr>'
         f'<th scope="col">agreement</th>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
     )
-    plain = tuple(note for note in certificate.notes if not is_invariant(note))
-    if plain:
-        text += "<h3>Notes</h3>" + _list(plain)
-    for note in filter(is_invariant, certificate.notes):
-        claims = tuple(claim[1:-1] for claim in note.removeprefix("invariant: ").split("; "))
+    if certificate.notes:
+        text += "<h3>Notes</h3>" + _list(certificate.notes)
+    if certificate.invariant:
+        claims = tuple(claim[1:-1] for claim in certificate.invariant)
         text += (
             '<details class="no-print"><summary>What the induction rests on '
             f"({plural(len(claims), 'claim')}; r: the reference machine, p: the program)</summary>"

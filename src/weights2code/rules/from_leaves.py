@@ -125,7 +125,7 @@ def regress(
 def sensible_operators(problem: Problem, row: int) -> frozenset[str] | None:
     """Whole numbers from reals are decisions, not waves: a sine that has the right sign is no explanation."""
     if problem.output_domains[row].discrete and not all(domain.discrete for domain in problem.domains):
-        return frozenset(OPERATORS) - {"sin", "cos", "exp", "log", "sqrt"}
+        return frozenset(name for name, entry in OPERATORS.items() if not entry.irrational)
     return None
 
 
