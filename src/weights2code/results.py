@@ -18,11 +18,11 @@ from weights2code.errors import InputError
 from weights2code.explain.explanation import ExplainedGraph
 from weights2code.explain.stored import formulas_to_dict
 from weights2code.graph import DiscreteGraph
-from weights2code.graph import from_dict as graph_from_dict
 from weights2code.graph import to_dict as graph_to_dict
 from weights2code.program import Program, run_program
 from weights2code.program.raw_program import raw_program_source
 from weights2code.run_folder import CERTIFICATE, GRAPH, LATEX, PROGRAM, PROGRAM_RAW, RunFolder
+from weights2code.stored_run import read_run
 from weights2code.verify import Certificate
 
 if TYPE_CHECKING:
@@ -85,7 +85,8 @@ def leave_report(outcome: Outcome, problem: Problem | None, folder: RunFolder) -
     try:
         from weights2code.report import write_report
 
-        write_report(folder, outcome, problem)
+        failure = "" if outcome.extraction else outcome.message
+        write_report(folder, problem, failure, outcome.attempts)
     except Exception as error:
         message = "report.html could not be made (%s: %s); the other files are complete"
         logging.getLogger(__name__).warning(message, type(error).__name__, error)
@@ -121,29 +122,20 @@ def certificate_dict(extraction: Extraction, attempts: tuple[str, ...] = ()) -> 
 
 def read_extraction(folder: RunFolder, problem: Problem | None = None) -> Extraction:
     """Rebuild graph, program and certificate from a run folder."""
-    for name in (GRAPH, CERTIFICATE, PROGRAM):
-        if not folder.has(name):
-            raise InputError(f"{folder.path} has no {name}; make it with `w2c extract {folder.path}`.")
-    try:
-        graph = graph_from_dict(folder.read_json(GRAPH))
-        data = folder.read_json(CERTIFICATE)
-        return Extraction(graph, None, Program.from_dict(data["program"]), Certificate.from_dict(data))
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise InputError(
-            f"the files in {folder.path} are damaged ({error}); they were left untouched."
-        ) from None
+    stored = read_run(folder)
+    return Extraction(stored.graph, None, stored.program, stored.certificate)
 
 
 def stored(folder: RunFolder, problem: Problem) -> Outcome:
     """The outcome of a run that is complete already."""
-    data = folder.read_json(CERTIFICATE)
-    extraction = read_extraction(folder, problem)
+    found = read_run(folder)
+    extraction = Extraction(found.graph, None, found.program, found.certificate)
     if folder.file(PROGRAM).read_bytes() != extraction.program.source().encode():
         raise InputError(
             f"{folder.file(PROGRAM)} is not what the run wrote there; make it again with "
             f"`w2c extract {folder.path}`, or check it with `w2c verify {folder.path}`."
         )
-    return Outcome(extraction, None, tuple(data.get("attempts", ())), 0.0)
+    return Outcome(extraction, None, found.attempts, 0.0)
 
 
 def text_problems(path: Path, program: Program, problem: Problem, count: int = 20) -> str:

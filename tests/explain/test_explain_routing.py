@@ -24,7 +24,7 @@ from weights2code.explain import (
 )
 from weights2code.explain.routing import evidence, match
 from weights2code.extraction.extract import _explainable_first, _Promising
-from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode, route
+from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
 
 LENGTH = 10
 WINDOW = LENGTH  # offsets that the bias of a pointer head tells apart
@@ -62,8 +62,8 @@ def window(size: int) -> np.ndarray:
 
 def matched(node: RouterNode, values: np.ndarray) -> Any:
     found = match(node, values)
-    assert found is not None
-    return found
+    assert found.hypothesis is not None
+    return found.hypothesis, found.evidence
 
 
 # -- every hypothesis ----------------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ def test_location_heads_are_what_they_say(offset: int, start: float):
     assert found == FixedOffset(offset, start)
     assert seen.at_start == 1.0
     assert np.array_equal(
-        found.predict(location(offset, start), values), route(location(offset, start), values)
+        found.predict(location(offset, start), values), location(offset, start).route(values)
     )
 
 
@@ -220,8 +220,8 @@ def test_one_position_is_not_enough_to_match():
     """A head that always looks at the first value has the longest offset at the last position only."""
     node = pointer(10.0 * np.arange(WINDOW), -500.0)
     values = numbers()
-    assert np.array_equal(route(node, values), np.repeat(values[:, :1, 0], LENGTH, 1))
-    assert match(node, values) is None
+    assert np.array_equal(node.route(values), np.repeat(values[:, :1, 0], LENGTH, 1))
+    assert match(node, values).hypothesis is None
     assert evidence(FixedOffset(LENGTH - 1), node, values).agreement == 1.0
 
 
@@ -275,7 +275,7 @@ def test_a_live_head_without_a_match_is_named(head: list[float], name: str):
 def test_a_match_names_the_runner_up():
     """The second best, not the winner again."""
     found = match_routers(graph_with([0, 1.0, 0, 0, 0, 0]), sequences())[1]
-    assert found.runner_up == ""  # a location head has one hypothesis
+    assert found.runner_up is None  # a location head has one hypothesis
     nodes: tuple[Node, ...] = (ChannelNode("V0_input", "x"), pointer(only(1), -50.0))
     graph = DiscreteGraph(
         nodes, np.array([[0, 1.0, 0]]), Layout("tagging", (1.0,), (1.0,)), ("x",), ("y",), LENGTH
@@ -283,7 +283,7 @@ def test_a_match_names_the_runner_up():
     found = match_routers(graph, sequences())[1]
     assert found.hypothesis == FixedOffset(1)
     assert found.runner_up
-    assert not found.runner_up.startswith("Fixed offset 1 ")
+    assert not found.runner_up_words.startswith("Fixed offset 1 ")
 
 
 def test_the_analysis_of_unmatched_heads():

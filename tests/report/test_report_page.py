@@ -12,6 +12,7 @@ from weights2code import results, tasks
 from weights2code.cli import main
 from weights2code.data import from_task
 from weights2code.errors import InputError
+from weights2code.explain import ExplainedGraph
 from weights2code.language import BITS, OPERATORS, Op, Recurrence, Step, Var
 from weights2code.program import Program
 from weights2code.report import fragment, write_plots, write_report
@@ -103,8 +104,8 @@ def test_stored_formulas_are_shown_and_not_searched_again(run_folder):
     (run_folder / "graph.json").write_text(json.dumps(data))
     with open_existing(run_folder) as folder:
         contents = gather(folder)
-    assert contents.operators is not None
-    assert str(contents.operators[4].formula) == "max(V0[t], V2[t])"
+    assert contents.explained is not None
+    assert str(contents.explained.operators[4].formula) == "max(V0[t], V2[t])"
     assert "on the data 0.25" in page(contents)
 
 
@@ -134,7 +135,8 @@ def test_a_run_without_a_program(run_folder):
         (run_folder / name).unlink()
     outcome = results.Outcome(None, None, ("pairs, member 0: the live head V2 matches nothing",), 1.0)
     with open_existing(run_folder) as folder:
-        found = outline(write_report(folder, outcome).read_text())
+        html = write_report(folder, failure=outcome.message, attempts=outcome.attempts).read_text()
+    found = outline(html)
     assert "V2 matches nothing" in " ".join(found.words)
     assert {"training", "attempts"} <= set(found.ids)
     assert "try" not in found.ids
@@ -197,7 +199,7 @@ def test_listings_keep_every_character():
 
 
 def test_a_fragment_for_notebooks(programs, make_certificate, graph):
-    html = fragment(programs["one column"], make_certificate(), graph)
+    html = fragment(programs["one column"], make_certificate(), ExplainedGraph(graph, {}, {}))
     found = outline(html)
     assert {"math", "img"} <= found.tags
     assert "script" not in found.tags

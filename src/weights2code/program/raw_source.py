@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 
+from weights2code.explain.raw_nodes import RawNode, RawProgram
 from weights2code.language import Const, Expr, Number, Op, Var, number_text
 from weights2code.program.python_source import identifier
-from weights2code.program.raw_nodes import RawNode, RawProgram
 
 _ARITHMETIC = {"add": "+", "sub": "-", "mul": "*", "div": "/", "mod": "%", "pow": "**"}
 _COMPARISONS = {"eq": "==", "ne": "!=", "ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
