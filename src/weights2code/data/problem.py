@@ -13,7 +13,7 @@ import numpy as np
 
 from weights2code.data.sequences import Sequences, from_arrays
 from weights2code.language import Domain, Recurrence
-from weights2code.tasks import Task
+from weights2code.tasks import PaperSettings, Task
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +31,8 @@ class Problem:
     held_out : sequences that nothing was learned from, for the certificate of own data.
     beginnings : where own sequences were cut into windows, some of them from their true start.
     mistakes : whether some of the whole-number targets are taken to be wrong.
+    paper : the paper's settings of a task, if it reports any.
+    state_tracking : whether a task tracks state, which the paper writes as text; None if nobody says.
     """
 
     name: str
@@ -46,6 +48,8 @@ class Problem:
     held_out: Sequences | None = None
     beginnings: Sequences | None = None
     mistakes: bool = False
+    paper: PaperSettings | None = None
+    state_tracking: bool | None = None
 
     @property
     def integer_outputs(self) -> bool:
@@ -69,4 +73,6 @@ def from_task(
         length,
         task.machine,
         task.draw,
+        paper=task.paper,
+        state_tracking=task.state_tracking,
     )
