@@ -20,7 +20,7 @@ import torch
 
 from weights2code.settings import Settings
 from weights2code.source import problem_of
-from weights2code.training.ladder import rungs
+from weights2code.training.ladder import ladder_of
 from weights2code.training.loop import EPOCHS_JUDGED
 from weights2code.training.search import train_rung
 
@@ -38,7 +38,7 @@ def look_back(name: str, task: str, seed: int) -> dict[str, object]:
     """Train one rung to its end and rank its members at each share."""
     settings = Settings(seed=seed)
     problem = problem_of(task, settings)
-    rung = next(rung for rung in rungs(problem, settings) if rung.name == name)
+    rung = next(rung for rung in ladder_of(problem, settings) if rung.name == name)
     rung = replace(rung, recipe=replace(rung.recipe, halvings=()))
     began = time.perf_counter()
     trained = train_rung(rung, problem, settings, torch.device("cpu"))

@@ -26,9 +26,9 @@ import torch
 from plain_model import PlainTransformer, copy_member
 
 from weights2code.model import Architecture, DiscreteTransformer, Sampling
-from weights2code.training.graph_capture import make_step
-from weights2code.training.loop import Batch, start
+from weights2code.training.loop import start
 from weights2code.training.recipes import Recipe
+from weights2code.training.step import Batch, make_step
 
 VALUE_RANGE = (-2.0, 2.0)
 #: A round of one case lasts about this long; the first rounds of a case warm up and find its number of steps.

@@ -8,6 +8,7 @@ class Reason(StrEnum):
 
     UNFIT = "unfit"
     UNDETERMINED = "undetermined"
+    NOTHING_NEW = "nothing new"
     UNMATCHED = "unmatched"
     TOO_MANY = "too many values"
     TOO_RARE = "too few rows"

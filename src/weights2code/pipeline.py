@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from weights2code.data import Problem, Regime
 from weights2code.errors import InputError
+from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.beginnings import uncut, uncut_rungs
 from weights2code.extraction.climb import Climb
 from weights2code.extraction.extract import extract as extract_rung
@@ -33,6 +34,7 @@ from weights2code.source import Source, problem_of
 from weights2code.stored_run import read_run
 
 if TYPE_CHECKING:
+    from weights2code.training.ruled_out import Skipped
     from weights2code.training.search import Progress
 
 #: The last resort ends at so many times the time limit.
@@ -67,16 +69,18 @@ def search(
             if folder:
                 write_metrics(folder, list(trained.history))
             break
-    for trained in () if climb.best else rungs_of(problem, settings, folder, progress):
+    skipped: list[Skipped] = []
+    for trained in () if climb.best else rungs_of(problem, settings, folder, progress, skipped):
         if climb.rung(trained):
             break
+    climb.log.attempts += [Attempt.not_trained(item.rung, item.reason) for item in skipped]
     climb.settle(began + OVERTIME * settings.time_limit)
     outcome = outcome_of(climb, began)
     if folder:
         assert outcome.trained is not None
         outcome.trained.save(folder.file(MODEL))
         leave(outcome, problem, folder)
-        if outcome.exit_code == 0 or len(climb.climbed) == len(ladder_of(problem, settings)):
+        if outcome.exit_code == 0 or len(climb.climbed) + len(skipped) == len(ladder_of(problem, settings)):
             folder.drop_checkpoint()  # else the time was up, and a larger limit climbs on
     return outcome
 

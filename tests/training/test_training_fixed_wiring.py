@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -16,18 +17,20 @@ from weights2code.language import integers
 from weights2code.model import HARD, Architecture, DiscreteTransformer
 from weights2code.settings import Settings
 from weights2code.tasks import get
-from weights2code.training.fixed_wiring import (
+from weights2code.training.build import build, fix_aggregates, fix_lookup, fix_window
+from weights2code.training.ladder import (
+    FAST_LADDER,
+    LONGEST_WINDOW,
+    MOST_AGGREGATES,
     MOST_OPERANDS,
+    Rung,
     aggregate_sizes,
-    fix_aggregates,
-    fix_lookup,
-    fix_window,
+    ladder_of,
     window_sizes,
 )
-from weights2code.training.ladder import FAST_LADDER, build, rungs
 from weights2code.training.loop import to_batch
-from weights2code.training.objective import closed_form, member_losses, target_variance
 from weights2code.training.search import train_rung
+from weights2code.training.step import closed_form, member_losses, target_variance
 
 CPU = torch.device("cpu")
 LENGTH = 8
@@ -36,7 +39,7 @@ LENGTH = 8
 def problem_of(inputs: int, outputs: int = 1, seed: int = 0) -> Problem:
     rng = np.random.default_rng(seed)
     data = from_arrays(rng.integers(0, 4, (40, LENGTH, inputs)), rng.normal(size=(40, LENGTH, outputs)))
-    names = tuple("abcd"[:inputs]), tuple("yz"[:outputs])
+    names = tuple("abcd"[:inputs]), tuple(f"y{i}" for i in range(outputs))
     domains = (integers(0, 3),) * inputs, data.domains()[1]
     return Problem("random", *names, *domains, data, data, LENGTH)
 
@@ -47,7 +50,6 @@ def problem_of(inputs: int, outputs: int = 1, seed: int = 0) -> Problem:
 @pytest.mark.parametrize(("channels", "reach"), [(1, 1), (1, 4), (2, 1), (2, 3), (3, 3)])
 def test_a_window_holds_every_channel_at_every_offset_once(channels: int, reach: int):
     sizes = window_sizes(channels, reach)
-    assert sizes is not None
     model = DiscreteTransformer(Architecture(channels=channels, submlps=2, window=5, **sizes), members=2)
     fix_window(model)
     layout, problem = fit_layout("tagging", problem_of(channels).training), problem_of(channels)
@@ -66,15 +68,28 @@ def test_a_window_holds_every_channel_at_every_offset_once(channels: int, reach:
             assert sorted(seen) == sorted(product(range(channels), range(reach + 1)))
 
 
-def test_a_window_that_would_be_too_wide_is_refused():
-    assert window_sizes(3, 4) is None
-    assert window_sizes(1, MOST_OPERANDS) is None
-    assert window_sizes(1, MOST_OPERANDS - 1) is not None
+def windows(problem: Problem, layout: str = "auto") -> list[tuple[int, int]]:
+    """Heads and operands of the windows of a problem's ladder."""
+    ladder = ladder_of(problem, Settings(layout=layout))  # type: ignore[arg-type]
+    return [(rung.sizes["location"], rung.sizes["arity"]) for rung in ladder if rung.kind == "window"]
+
+
+def test_windows_reach_as_far_as_fits():
+    assert windows(problem_of(1)) == [(2, 4), (2 * 4, 2 * 5)]  # half a sequence
+    assert windows(problem_of(2)) == [(3, 6), (3 * 3, MOST_OPERANDS)]
+    assert windows(problem_of(3), "tagging") == [(3, 6), (3 * 3, MOST_OPERANDS)]
+    long = replace(problem_of(1), length=10 * LONGEST_WINDOW)
+    assert windows(long, "tagging") == [(1, 2), (MOST_OPERANDS - 1, MOST_OPERANDS)]
+
+
+def test_a_window_that_reads_no_more_than_the_one_before_is_left_out():
+    assert windows(problem_of(4, 2)) == [(6, MOST_OPERANDS)]
+    assert windows(problem_of(4, 3)) == []
+    assert windows(replace(problem_of(1), length=2)) == [(2, 4)]
 
 
 def test_a_window_does_not_change_when_choices_are_trained():
     sizes = window_sizes(2, 1)
-    assert sizes is not None
     model = DiscreteTransformer(Architecture(channels=2, submlps=1, window=5, **sizes))
     fix_window(model)
     before = model.hard_choices()
@@ -87,13 +102,12 @@ def test_a_window_does_not_change_when_choices_are_trained():
 # -- aggregates ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("inputs", [1, 2])
+@pytest.mark.parametrize("inputs", [1, 2, 3])
 @pytest.mark.parametrize("past", [0, 1])
 def test_aggregates_are_wired_as_they_say(inputs: int, past: int):
     problem = problem_of(inputs)
     channels = inputs + past
-    sizes = aggregate_sizes(problem, channels)
-    assert sizes is not None
+    sizes = aggregate_sizes(inputs, channels)
     model = DiscreteTransformer(Architecture(channels=channels, window=4, past=past, **sizes))
     fix_aggregates(model, inputs)
     layout = fit_layout("autoregressive" if past else "tagging", problem.training)
@@ -101,26 +115,54 @@ def test_aggregates_are_wired_as_they_say(inputs: int, past: int):
     first = [node for node in nodes if isinstance(node, RouterNode) and "_L0" in node.name]
     second = [node for node in nodes if isinstance(node, RouterNode) and "_L1" in node.name]
     functions = [i for i, node in enumerate(nodes) if "MLP_L0" in node.name]
-    means = [i for i, node in enumerate(nodes) if node in first and node.kind == "mean"]  # type: ignore[union-attr]
+    means, sums = (
+        [i for i, node in enumerate(nodes) if node in first and node.kind == kind]  # type: ignore[union-attr]
+        for kind in ("mean", "sum")
+    )
     for kind in ("mean", "sum", "max", "min"):  # layer 0: every aggregate of every input
         assert {node.reads["value"] for node in first if node.kind == kind} == set(range(inputs))
     for index in functions:  # functions of one input each, all inputs served
         assert len(set(nodes[index].operands)) == 1  # type: ignore[union-attr]
     assert {nodes[i].operands[0] for i in functions} == set(range(inputs))  # type: ignore[union-attr]
     assert {node.reads["value"] for node in second if node.kind == "mean"} == set(functions)
-    for kind in ("max", "min"):  # extrema of the means of the inputs
+    for kind in ("max", "min"):  # extrema of the means and of the sums of the inputs
         read = {node.reads["value"] for node in second if node.kind == kind}
-        assert read == set(means[:inputs])
+        assert read == {*means[:inputs], *sums}
     last = [node for node in nodes if isinstance(node, OperatorNode) and "_L1" in node.name]
     operands = set(last[0].operands)
     assert all(set(node.operands) == operands for node in last)
-    assert len(last[0].operands) == len(operands) <= MOST_OPERANDS
-    assert set(range(channels)) <= operands
+    assert len(last[0].operands) == len(operands) <= MOST_AGGREGATES
+    assert {*range(channels), *means[:inputs], *sums} <= operands
     assert (model.choice_mask.sum(-1) == 1).all()
 
 
-def test_many_inputs_have_no_aggregates():
-    assert aggregate_sizes(problem_of(3), 3) is None
+def aggregates(problem: Problem) -> list[Rung]:
+    return [rung for rung in ladder_of(problem, Settings()) if rung.kind == "aggregates"]
+
+
+def test_one_input_has_every_aggregate():
+    (rung,) = aggregates(problem_of(1))
+    assert rung.sizes["arity"] == 2 + 4 + 3 + 2 + 2
+
+
+def test_where_no_aggregate_fits_beside_the_channels_there_are_none():
+    assert aggregates(problem_of(4, MOST_AGGREGATES - 8))
+    assert not aggregates(problem_of(4, MOST_AGGREGATES - 4))
+
+
+def test_eleven_targets_and_twelve_heads_have_two_digits():
+    """Modules are told apart by their number, not by the last digit of their name."""
+    problem = problem_of(3, 11)
+    (rung,) = aggregates(problem)
+    layout = fit_layout(rung.layout, problem.training)
+    model = build(rung, problem, layout.channels, (-1.0, 1.0), 0)
+    nodes = graph_of(model, 0, layout, problem).nodes
+    named = {node.name.partition("_")[2]: node for node in nodes}
+    assert model.architecture.heads > 12
+    assert [set(named[f"MLP_L0M{i}"].operands) for i in (0, 1, 10)] == [{0}, {1}, {1}]  # type: ignore[union-attr]
+    twelfth = named["Attn_L0H12"]
+    turn = 12 - model.architecture.head_kinds().index(twelfth.kind)  # type: ignore[union-attr]
+    assert twelfth.reads["value"] == turn % 3  # type: ignore[union-attr]
 
 
 # -- lookups -------------------------------------------------------------------------------------------------
@@ -128,7 +170,7 @@ def test_many_inputs_have_no_aggregates():
 
 def test_lookups_find_key_value_and_query_by_polishing():
     problem = from_task(get("retrieve_value_by_key"), 128, 0, validation=64)
-    lookup = next(rung for rung in rungs(problem, Settings()) if rung.wiring == "lookup")
+    lookup = next(rung for rung in ladder_of(problem, Settings()) if rung.kind == "lookup")
     trained = train_rung(lookup, problem, Settings(), CPU)
     assert trained.fitted
     assert trained.losses[0] < 1e-9
@@ -155,20 +197,20 @@ def test_half_of_the_members_do_not_look_at_the_present():
 
 
 def test_one_column_has_nothing_to_look_up():
-    assert all(rung.wiring != "lookup" for rung in rungs(problem_of(1), Settings()))
-    assert any(rung.wiring == "lookup" for rung in rungs(problem_of(2), Settings()))
+    assert all(rung.kind != "lookup" for rung in ladder_of(problem_of(1), Settings()))
+    assert any(rung.kind == "lookup" for rung in ladder_of(problem_of(2), Settings()))
 
 
-@pytest.mark.parametrize("wiring", ["window", "aggregates", "lookup"])
-def test_rungs_with_fixed_wirings_can_be_built(wiring: str):
+@pytest.mark.parametrize("kind", ["window", "aggregates", "lookup"])
+def test_rungs_with_fixed_wirings_can_be_built(kind: str):
     problem = problem_of(2, 2)
-    for rung in rungs(problem, Settings()):
-        if rung.wiring == wiring:
+    for rung in ladder_of(problem, Settings()):
+        if rung.kind == kind:
             layout = fit_layout(rung.layout, problem.training)
             model = build(rung, problem, layout.channels, (-1.0, 1.0), 0)
             channels = torch.from_numpy(layout.encode(problem.training).channels)
             assert model(channels, HARD).isfinite().all()
-    assert any(rung.wiring == wiring for rung in FAST_LADDER)
+    assert any(rung.kind == kind for rung in FAST_LADDER)
 
 
 # -- the projected closed form -------------------------------------------------------------------------------

@@ -5,8 +5,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from weights2code.model import Architecture, DiscreteTransformer
-from weights2code.training.graph_capture import WARM_UP, CapturedStep, make_step
 from weights2code.training.recipes import Recipe
+from weights2code.training.step import WARM_UP, CapturedStep, make_step
 
 CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 ARCHITECTURE = Architecture(

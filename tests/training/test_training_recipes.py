@@ -9,15 +9,13 @@ from weights2code.data import from_task
 from weights2code.errors import InputError
 from weights2code.settings import Settings
 from weights2code.source import SAMPLES, canonical, problem_of
-from weights2code.training.ladder import FAST_LADDER, Rung, rungs
+from weights2code.training.ladder import FAST_LADDER, Rung, ladder_of
 from weights2code.training.recipes import Recipe, paper_recipe
-from weights2code.training.train import _resolved
 
 
 def paper_rungs(name: str, **settings: object) -> tuple[Rung, ...]:
     problem = from_task(tasks.get(name), 8, 0, validation=4)
-    resolved, paper = _resolved(problem, Settings(recipe="paper", **settings))  # type: ignore[arg-type]
-    return rungs(problem, resolved, paper)
+    return ladder_of(problem, Settings(recipe="paper", **settings))  # type: ignore[arg-type]
 
 
 def test_numbers_of_the_paper():
@@ -89,7 +87,7 @@ def test_fewer_samples_leave_the_steps_of_the_ladder():
     task = tasks.get("sum")
     problem = from_task(task, 8, 0, validation=4)
     plain = {rung.name: rung for rung in FAST_LADDER}
-    climbed = rungs(problem, Settings(samples=64))
+    climbed = ladder_of(problem, Settings(samples=64))
     assert {"linear", "pairs", "window"} <= {rung.name for rung in climbed}
     for rung in climbed:
         assert rung.recipe.samples == 64

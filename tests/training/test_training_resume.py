@@ -134,8 +134,8 @@ def test_a_stop_at_the_early_end_does_not_train_on(tmp_path: Path):
             raise Stop
 
     with pytest.raises(Stop):
-        next(climb(problem, settings, None, tmp_path, cut))
-    resumed = next(climb(problem, settings, None, tmp_path))
+        next(climb(problem, settings, tmp_path, cut))
+    resumed = next(climb(problem, settings, tmp_path))
     assert len(resumed.history) == done[-1]
 
 

@@ -19,7 +19,8 @@ from weights2code.run_folder import begin
 from weights2code.settings import Settings
 from weights2code.source import problem_of
 from weights2code.tasks import get
-from weights2code.training.ladder import FAST_LADDER, Rung, Variant, build, hide, rungs
+from weights2code.training.build import build, hide
+from weights2code.training.ladder import FAST_LADDER, Rung, Variant, ladder_of
 from weights2code.training.recipes import Recipe
 from weights2code.training.search import Trained, climb, pick_device, train_rung
 from weights2code.training.train import best, train, write_metrics
@@ -98,10 +99,10 @@ def test_same_seed_same_weights_and_another_seed_others():
 # -- the ladder ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [rung.name for rung in FAST_LADDER if rung.wiring == "free"])
+@pytest.mark.parametrize("name", [rung.name for rung in FAST_LADDER if not rung.wired])
 def test_members_without_past_never_depend_on_past_outputs(name: str):
     data = problem("bit_addition", samples=8)
-    rung = next(rung for rung in rungs(data, Settings()) if rung.name == name)
+    rung = next(rung for rung in ladder_of(data, Settings()) if rung.name == name)
     layout = fit_layout("autoregressive", data.training)
     model = build(rung, data, layout.channels, (-1.0, 1.0), seed=0)
     channels = torch.from_numpy(layout.encode(data.training).channels)
@@ -133,28 +134,28 @@ def test_smallest_rungs_come_first():
 
 def test_a_fixed_architecture_is_one_rung():
     settings = Settings(layers=2, heads=3, submlps=1, arity=3, mean=1)
-    (rung,) = rungs(problem("sum"), settings)
+    (rung,) = ladder_of(problem("sum"), settings)
     assert (rung.sizes["layers"], rung.sizes["location"], rung.sizes["mean"]) == (2, 3, 1)
     assert (rung.sizes["submlps"], rung.sizes["arity"]) == (1, 3)
 
 
 @pytest.mark.parametrize(("layout", "past"), [("tagging", False), ("autoregressive", True)])
 def test_a_layout_keeps_its_variants(layout: str, past: bool):
-    for rung in rungs(problem("sum"), Settings(layout=layout)):  # type: ignore[arg-type]
-        if rung.wiring == "free":
+    for rung in ladder_of(problem("sum"), Settings(layout=layout)):  # type: ignore[arg-type]
+        if not rung.wired:
             assert {variant.past for variant in rung.variants} == {past}
         else:
             assert rung.layout == layout
 
 
 def test_nothing_is_hidden_from_a_fixed_wiring_so_it_is_left_out():
-    ladder = rungs(problem("sum"), Settings(hide=("y[t-1]",)))
+    ladder = ladder_of(problem("sum"), Settings(hide=("y[t-1]",)))
     assert ladder
-    assert {rung.wiring for rung in ladder} == {"free"}
+    assert {rung.wired for rung in ladder} == {False}
 
 
 def test_a_number_of_epochs_does_not_make_the_linear_rung_anneal():
-    epochs = {rung.name: rung.recipe.epochs for rung in rungs(problem("sum"), Settings(epochs=7))}
+    epochs = {rung.name: rung.recipe.epochs for rung in ladder_of(problem("sum"), Settings(epochs=7))}
     assert (epochs["linear"], epochs["prefix"], epochs["pairs"]) == (0, 0, 7)
 
 
@@ -205,7 +206,7 @@ def test_masks_that_mean_nothing_are_refused(mask: str):
 
 
 def trained_with(loss: float, fitted: bool, rung: str) -> Trained:
-    return Trained(rung, None, None, (loss,), (0.5,), fitted, (), 1.0)  # type: ignore[arg-type]
+    return Trained(rung, "annealed", None, None, (loss,), (0.5,), fitted, (), 1.0)  # type: ignore[arg-type]
 
 
 def test_the_rung_that_is_kept():

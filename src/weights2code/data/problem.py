@@ -14,7 +14,7 @@ import numpy as np
 
 from weights2code.data.sequences import Sequences, from_arrays
 from weights2code.language import Domain, Recurrence
-from weights2code.tasks import Task
+from weights2code.tasks import PaperSettings, Task
 
 #: Whole-number outputs with a range of at least this may be rounded readings.
 MANY = 20
@@ -45,6 +45,8 @@ class Problem:
     held_out : sequences that nothing was learned from, for the certificate of own data.
     beginnings : where own sequences were cut into windows, some of them from their true start.
     regime : how far the targets are trusted.
+    paper : the paper's settings of a task, if it reports any.
+    state_tracking : whether a task tracks state, which the paper writes as text; None if nobody says.
     """
 
     name: str
@@ -60,6 +62,8 @@ class Problem:
     held_out: Sequences | None = None
     beginnings: Sequences | None = None
     regime: Regime = Regime.EXACT
+    paper: PaperSettings | None = None
+    state_tracking: bool | None = None
 
     @property
     def integer_outputs(self) -> bool:
@@ -103,4 +107,6 @@ def from_task(
         length,
         task.machine,
         task.draw,
+        paper=task.paper,
+        state_tracking=task.state_tracking,
     )

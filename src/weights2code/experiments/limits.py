@@ -23,6 +23,7 @@ LIMITS = {
 LIMIT_OF = {
     Reason.UNFIT: "training",
     Reason.UNDETERMINED: "training",
+    Reason.NOTHING_NEW: "training",
     Reason.UNMATCHED: "routing",
     Reason.TOO_MANY: "regression",
     Reason.TOO_RARE: "regression",

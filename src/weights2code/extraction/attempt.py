@@ -15,13 +15,14 @@ from weights2code.errors import Reason
 class Attempt:
     """One try: which member under which regime, and what came of it.
 
-    `verdict` and `origin` are those of the program; without one both are empty. `reason` says why there is
-    none or why it is not enough, `detail` the same in words.
+    A rung that the data rule out is not trained: it has no `member` and no loss. `verdict` and `origin` are
+    those of the program; without one both are empty. `reason` says why there is none or why it is not
+    enough, `detail` the same in words.
     """
 
     rung: str
-    member: int
-    loss: float
+    member: int | None = None
+    loss: float = math.inf
     regime: Regime = Regime.EXACT
     verdict: str = ""
     origin: str = ""
@@ -29,6 +30,8 @@ class Attempt:
     detail: str = ""
 
     def __str__(self) -> str:
+        if self.member is None:
+            return f"{self.rung}: {self.detail}"
         taken = "" if self.regime is Regime.EXACT else f", {_TAKEN[self.regime]}"
         came = f"{self.origin}, {self.verdict}" if self.verdict else self.detail
         return f"{self.rung}, member {self.member} (hard loss {self.loss:.2g}){taken}: {came}"
@@ -48,12 +51,19 @@ class Attempt:
         }
 
     @staticmethod
+    def not_trained(rung: str, reason: Reason) -> Attempt:
+        """A rung whose training would have been in vain."""
+        known = reason is Reason.NOTHING_NEW
+        why = "those of a smaller rung do already" if known else "the values that it reads do not"
+        return Attempt(rung, reason=reason, detail=f"not trained, since {why} determine the output")
+
+    @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Attempt:
         """Inverse of `to_dict`."""
         loss, reason = data["loss"], data["reason"]
         return Attempt(
             str(data["rung"]),
-            int(data["member"]),
+            None if data["member"] is None else int(data["member"]),
             math.inf if loss is None else float(loss),
             Regime(data["regime"]),
             str(data["verdict"]),

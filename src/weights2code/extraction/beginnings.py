@@ -36,7 +36,7 @@ def uncut_rungs(problem: Problem, settings: Settings) -> Iterator[Trained]:
     if problem.beginnings is None or settings.recipe != "fast" or settings.fixed_architecture():
         return
     for trained in islice(rungs_of(uncut(problem), settings), FIRST_RUNGS):
-        linear = trained.rung == "linear"
+        linear = trained.kind == "linear"
         if linear and trained.fitted:
             return  # no need of everything so far: windows will do
         if not linear and trained.losses[0] <= NEARLY_FITS:

@@ -9,7 +9,7 @@ whole table at once is what makes many small decisions cheap.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from weights2code.errors import InputError
 from weights2code.heads import HEADS, HeadKind
@@ -83,12 +83,26 @@ class Architecture:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One row of the table of choices: `module` decides its `role` among `options`."""
+    """One row of the table of choices: what a module reads, or its offset, among `options`.
+
+    `index` is the module's place among the heads, or the sub-MLPs, of its layer; `slot` that of an operand.
+    """
 
     layer: int
-    module: str
-    role: str
+    kind: HeadKind | Literal["submlp"]
+    index: int
+    decides: str
     options: int
+    slot: int = 0
+
+    @property
+    def module(self) -> str:
+        return module_name(self.kind, self.layer, self.index)
+
+    @property
+    def role(self) -> str:
+        """The decision's own name within its module."""
+        return f"operand{self.slot}" if self.kind == "submlp" else self.decides
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +119,7 @@ class Wiring:
 
 def module_name(kind: str, layer: int, index: int) -> str:
     """The paper's names: `Attn_L0H1`, `MLP_L0M0`."""
-    return f"MLP_L{layer}M{index}" if kind == "MLP" else f"Attn_L{layer}H{index}"
+    return f"MLP_L{layer}M{index}" if kind == "submlp" else f"Attn_L{layer}H{index}"
 
 
 def wiring(architecture: Architecture) -> Wiring:
@@ -116,15 +130,14 @@ def wiring(architecture: Architecture) -> Wiring:
     for layer in range(architecture.layers):
         before = architecture.stream_width(layer)
         for index, kind in enumerate(kinds):
-            name = module_name("Attn", layer, index)
-            choices += [Choice(layer, name, role, before) for role in HEADS[kind].reads]
+            choices += [Choice(layer, kind, index, read, before) for read in HEADS[kind].reads]
             if kind == "location":
-                choices.append(Choice(layer, name, "offset", architecture.window + 1))
-            variables.append(f"V{len(variables)}_{name}")
+                choices.append(Choice(layer, kind, index, "offset", architecture.window + 1))
+            variables.append(f"V{len(variables)}_{module_name(kind, layer, index)}")
         for index in range(architecture.submlps):
-            name = module_name("MLP", layer, index)
             choices += [
-                Choice(layer, name, f"operand{i}", before + len(kinds)) for i in range(architecture.arity)
+                Choice(layer, "submlp", index, "operand", before + len(kinds), slot)
+                for slot in range(architecture.arity)
             ]
-            variables.append(f"V{len(variables)}_{name}")
+            variables.append(f"V{len(variables)}_{module_name('submlp', layer, index)}")
     return Wiring(tuple(choices), tuple(variables))

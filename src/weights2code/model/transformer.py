@@ -133,7 +133,7 @@ class DiscreteTransformer(nn.Module):
         """Hide stream variables: no read selects them and the head has no weight on them."""
         self.variable_mask[member, list(variables)] = False
         for row, choice in enumerate(self.wiring.choices):
-            if choice.role != "offset":
+            if choice.decides != "offset":
                 visible = [v for v in variables if v < choice.options]
                 self.choice_mask[member, row, visible] = False
         self._check_masks()
@@ -143,7 +143,7 @@ class DiscreteTransformer(nn.Module):
         reachable = [offset for offset in offsets if offset < self.architecture.window]
         self.offset_mask[member, reachable] = False
         for row, choice in enumerate(self.wiring.choices):
-            if choice.role == "offset":
+            if choice.decides == "offset":
                 self.choice_mask[member, row, list(offsets)] = False
         self._check_masks()
 
@@ -151,7 +151,7 @@ class DiscreteTransformer(nn.Module):
         """Channels may be looked up by attention, but not used at the present position."""
         self.variable_mask[member, list(channels)] = False
         for row, choice in enumerate(self.wiring.choices):
-            if choice.role.startswith("operand"):
+            if choice.kind == "submlp":
                 self.choice_mask[member, row, list(channels)] = False
         self._check_masks()
 
@@ -165,11 +165,10 @@ class DiscreteTransformer(nn.Module):
         if 0 in offsets:
             self.forbid_present(member, [channel])
         for row, choice in enumerate(self.wiring.choices):
-            if not choice.module.startswith("Attn"):
+            if choice.kind == "submlp":
                 continue
-            head = int(choice.module.rpartition("H")[2])
-            reserved = head % share[1] == share[0] and head < self.architecture.location
-            if choice.role == "offset":
+            reserved = choice.kind == "location" and choice.index % share[1] == share[0]
+            if choice.decides == "offset":
                 if reserved:
                     self.choice_mask[member, row, list(offsets)] = False
             elif reserved:

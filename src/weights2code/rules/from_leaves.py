@@ -13,11 +13,11 @@ from itertools import product
 import numpy as np
 
 from weights2code.data import Problem, Sequences
+from weights2code.data.sufficiency import determines, needed
 from weights2code.errors import NotExtracted, Reason
 from weights2code.language import OPERATORS, Domain, Recurrence, Start, Step, Var, infer
 from weights2code.rules.assembly import Assembly
 from weights2code.rules.starts import unusual_start, usual_starts
-from weights2code.rules.sufficiency import determines, needed
 from weights2code.simplify.denominators import clear_denominators
 from weights2code.symbolic.engine import Candidate, Engine
 

@@ -7,26 +7,26 @@ among members that fit, the one with the earliest variant is the smallest progra
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from weights2code.data import Problem
-from weights2code.errors import InputError
-from weights2code.model import Architecture, DiscreteTransformer
+from weights2code.model import Architecture
 from weights2code.settings import Settings
-from weights2code.training.fixed_wiring import (
-    aggregate_sizes,
-    fix_aggregates,
-    fix_lookup,
-    fix_window,
-    window_sizes,
-)
 from weights2code.training.recipes import Recipe, paper_recipe, with_samples
 
 #: Location heads look back at most this far, and at most half a sequence, so that what they find is seen
 #: to hold at positions beyond their own reach.
 LONGEST_WINDOW = 12
+#: A sub-MLP with a fixed wiring is given at most this many values: of a window, and aggregates.
+MOST_OPERANDS = 12
+MOST_AGGREGATES = 20
+#: Functions of the inputs that aggregates are taken of, at least.
+FUNCTIONS = 3
+
+#: What a rung is: `linear`, `prefix` and `lookup` have no functions, and their wiring is found by polishing;
+#: `window` and `aggregates` read everything within reach; annealed ones choose what their functions read.
+RungKind = Literal["linear", "prefix", "lookup", "window", "aggregates", "annealed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ class Variant:
 class Rung:
     """One step of the ladder: sizes (of `Architecture`), recipe, variants, layout.
 
-    With a fixed wiring the sizes that depend on the problem are filled in when the rung is met; `reach` of
-    a window is how far back it looks.
+    With a fixed wiring the sizes that depend on the problem are filled in by `ladder_of`; `reach` of a window
+    is how far back it looks at most.
     """
 
     name: str
@@ -52,7 +52,12 @@ class Rung:
     recipe: Recipe
     variants: tuple[Variant, ...]
     layout: str = "autoregressive"
-    wiring: Literal["free", "lookup", "window", "aggregates"] = "free"
+    kind: RungKind = "annealed"
+
+    @property
+    def wired(self) -> bool:
+        """Whether the wiring, or a part of it, is fixed."""
+        return self.kind in ("lookup", "window", "aggregates")
 
     @property
     def members(self) -> int:
@@ -77,19 +82,21 @@ FAST_LADDER: tuple[Rung, ...] = (
         {"layers": 1, "location": 8, "submlps": 0},
         Recipe(epochs=0, tune_steps=0, polish=True),
         (Variant(1, past=False), Variant(1)),
+        kind="linear",
     ),
     Rung(
         "prefix",
         {"layers": 1, "mean": 1, "sum": 1, "max": 1, "min": 1, "submlps": 0},
         Recipe(epochs=0, tune_steps=0, polish=True),
         (Variant(1, past=False), Variant(1)),
+        kind="prefix",
     ),
     Rung(
         "lookup",
         {"layers": 1, "equality": 1, "submlps": 0},
         Recipe(epochs=0, tune_steps=0, polish=True),
         (Variant(1), Variant(1)),
-        wiring="lookup",
+        kind="lookup",
     ),
     Rung(
         "pairs",
@@ -112,21 +119,21 @@ FAST_LADDER: tuple[Rung, ...] = (
         {"reach": 1, "submlps": 1, "hidden": 64, "learned_start": True},
         _recipe(400, head="projected", noise=0.0, batch=64),
         (Variant(3), Variant(1, start=True)),
-        wiring="window",
+        kind="window",
     ),
     Rung(
         "wide window",
-        {"reach": 3, "submlps": 1, "hidden": 96, "learned_start": True},
+        {"reach": LONGEST_WINDOW, "submlps": 1, "hidden": 96, "learned_start": True},
         _recipe(500, head="projected", noise=0.0, batch=96),
         (Variant(2),),
-        wiring="window",
+        kind="window",
     ),
     Rung(
         "aggregates",
-        {"submlps": 3, "hidden": 24},
+        {"hidden": 24},
         _recipe(600, head="projected", noise=0.0, batch=64),
         (Variant(4),),
-        wiring="aggregates",
+        kind="aggregates",
     ),
     Rung(
         "triples",
@@ -169,51 +176,92 @@ FAST_LADDER: tuple[Rung, ...] = (
 )
 
 
-def rungs(problem: Problem, settings: Settings, paper: Any = None) -> tuple[Rung, ...]:
-    """The rungs to climb: the ladder, or the one architecture that the settings fix.
-
-    `paper` holds the paper's settings of a task (layers, heads, submlps, epochs, learning_rate), if any.
-    """
-    if settings.recipe == "paper":
-        ladder = _paper_rungs(problem, settings, paper)
+def ladder_of(problem: Problem, settings: Settings) -> tuple[Rung, ...]:
+    """Every rung that a run may climb: the ladder, or the one architecture that the settings fix."""
+    layout = settings.layout
+    if settings.recipe == "paper":  # it tags stateless tasks and continues text for the others
+        ladder = _paper_rungs(problem, settings)
+        if layout == "auto" and problem.state_tracking is not None:
+            layout = "concat" if problem.state_tracking else "tagging"
     elif settings.fixed_architecture():
         ladder = (_fixed_rung(settings),)
     else:
-        ladder = FAST_LADDER
+        ladder = _fitted_to(problem, layout)
     ladder = tuple(_with_overrides(rung, settings) for rung in ladder)
-    fitted = [_fitted_to(rung, problem, settings.layout) for rung in ladder]
-    ladder = tuple(rung for rung in fitted if rung is not None)
-    if settings.hide:  # a fixed wiring reads everything, so nothing can be hidden from it
-        ladder = tuple(rung for rung in ladder if rung.wiring == "free")
-    if settings.layout == "auto":
+    if settings.hide or layout == "concat":  # a fixed wiring reads everything, and knows no text
+        ladder = tuple(rung for rung in ladder if not rung.wired)
+    if layout == "auto":
         return ladder
-    if settings.layout == "concat":
-        return tuple(_as_concat(rung) for rung in ladder if rung.wiring == "free")
-    past = settings.layout == "autoregressive"
-    return tuple(_only(rung, past) for rung in ladder)
+    if layout == "concat":
+        return tuple(_as_concat(rung) for rung in ladder)
+    return tuple(_only(rung, past=layout == "autoregressive") for rung in ladder)
 
 
-def _fitted_to(rung: Rung, problem: Problem, layout: str) -> Rung | None:
-    """A fixed wiring with the sizes that this problem needs; None if it would be too wide."""
-    if rung.wiring == "free":
-        return rung
-    tagging = layout == "tagging"
-    channels = len(problem.inputs) + (0 if tagging else len(problem.outputs))
-    extra: dict[str, Any] | None
-    if rung.wiring == "lookup":
-        extra = {} if len(problem.inputs) > 1 else None
-    elif rung.wiring == "window":
-        extra = None
-        for reach in range(min(rung.sizes["reach"], problem.length // 2), 0, -1):
-            extra = extra or window_sizes(channels, reach)
-    else:
-        extra = aggregate_sizes(problem, channels)
-    if extra is None:
-        return None
-    own = {name: size for name, size in rung.sizes.items() if name != "reach"}
-    submlps = max(own["submlps"], len(problem.outputs)) if own["submlps"] else 0
-    layout = "tagging" if tagging else "autoregressive"
-    return replace(rung, layout=layout, sizes={**own, **extra, "submlps": submlps})
+def _fitted_to(problem: Problem, layout: str) -> tuple[Rung, ...]:
+    """The ladder with the sizes that fixed wirings need for this problem; without those that would be too
+    wide, and without a window that reads no more than the one before it."""
+    layout = "tagging" if layout == "tagging" else "autoregressive"
+    inputs, outputs = len(problem.inputs), len(problem.outputs)
+    channels = inputs + (0 if layout == "tagging" else outputs)
+    fitted: list[Rung] = []
+    widest = 0
+    for rung in FAST_LADDER:
+        own = {name: size for name, size in rung.sizes.items() if name != "reach"}
+        if rung.kind == "window":
+            reach = min(rung.sizes["reach"], problem.length // 2, MOST_OPERANDS // channels - 1)
+            if reach <= widest:
+                continue
+            widest = reach
+            own |= window_sizes(channels, reach)
+            own["submlps"] = max(own["submlps"], outputs)
+        elif rung.kind == "aggregates":
+            own |= aggregate_sizes(inputs, channels, outputs)
+            if own["arity"] <= channels:
+                continue
+        elif rung.kind == "lookup" and inputs < 2:
+            continue
+        fitted.append(replace(rung, sizes=own, layout=layout if rung.wired else rung.layout))
+    return tuple(fitted)
+
+
+def window_sizes(channels: int, reach: int) -> dict[str, Any]:
+    """Every channel at offsets 0..reach."""
+    return {"layers": 1, "location": channels * reach, "arity": channels * (reach + 1)}
+
+
+def aggregate_sizes(inputs: int, channels: int, outputs: int = 1) -> dict[str, Any]:
+    """Two layers: aggregates of the inputs, then aggregates of functions of them and extrema of aggregates.
+
+    An arity no larger than the channels means that no aggregate fits beside them.
+    """
+    heads = {"mean": max(FUNCTIONS, inputs), "sum": inputs, "max": 2 * inputs, "min": 2 * inputs}
+    sizes: dict[str, Any] = {"layers": 2, "submlps": max(FUNCTIONS, inputs, outputs), **heads}
+    return {**sizes, "arity": len(aggregate_operands(Architecture(channels=channels, **sizes), inputs))}
+
+
+def aggregate_operands(a: Architecture, inputs: int) -> list[int]:
+    """Channels; mean, sum, extrema of every input; means of functions; extrema of means and of sums: as many
+    of these groups as fit."""
+    kinds = a.head_kinds()
+
+    def heads(layer: int, kind: str, first: int, count: int) -> list[int]:
+        start = a.channels + layer * (a.stream_width(1) - a.channels) + kinds.index(kind) + first
+        return [*range(start, start + count)]
+
+    def extrema(first: int) -> list[int]:
+        return [*heads(1, "max", first, inputs), *heads(1, "min", first, inputs)]
+
+    found = [*range(a.channels)]
+    groups = [heads(0, kind, 0, inputs) for kind in ("mean", "sum", "max", "min")]
+    for group in (*groups, heads(1, "mean", 0, a.mean), extrema(0), extrema(inputs)):
+        if len(found) + len(group) <= MOST_AGGREGATES:
+            found += group
+    return found
+
+
+def window_of(problem: Problem) -> int:
+    """How many offsets location heads tell apart."""
+    return max(min(LONGEST_WINDOW, problem.length // 2 + 1), 2)
 
 
 def _fixed_rung(settings: Settings) -> Rung:
@@ -246,8 +294,9 @@ def _other_heads(settings: Settings) -> bool:
     return any(getattr(settings, kind) for kind in ("pointer", "equality", "mean", "sum"))
 
 
-def _paper_rungs(problem: Problem, settings: Settings, paper: Any) -> tuple[Rung, ...]:
+def _paper_rungs(problem: Problem, settings: Settings) -> tuple[Rung, ...]:
     """The paper's architecture of the task, or its grid: layers 1, 2; heads 2, 3; sub-MLPs 2, 3."""
+    paper = problem.paper
     epochs = paper.epochs if paper else 50
     rate = paper.learning_rate if paper else 0.05
     recipe = paper_recipe(epochs, rate, settings.l1)
@@ -295,90 +344,7 @@ def _as_concat(rung: Rung) -> Rung:
 
 def _only(rung: Rung, past: bool) -> Rung:
     """Keep the variants of one layout; if there are none, make one."""
-    if rung.wiring != "free":
+    if rung.wired:
         return rung
     kept = tuple(variant for variant in rung.variants if variant.past == past)
     return replace(rung, variants=kept or (Variant(rung.members, past=past),))
-
-
-def build(
-    rung: Rung, problem: Problem, channels: int, value_range: tuple[float, float], seed: int
-) -> DiscreteTransformer:
-    """The rung's ensemble with the masks of its variants."""
-    concat = rung.layout == "concat"
-    outputs = len(problem.outputs)
-    window = problem.length + 4 if concat else min(LONGEST_WINDOW, problem.length // 2 + 1)
-    architecture = Architecture(
-        channels=channels,
-        outputs=outputs,
-        window=max(window, 2),
-        past=outputs if rung.layout == "autoregressive" else 0,
-        **rung.sizes,
-    )
-    model = DiscreteTransformer(architecture, rung.members, value_range, seed)
-    inputs = len(problem.inputs)
-    if rung.wiring == "window":
-        fix_window(model)
-    elif rung.wiring == "aggregates":
-        fix_aggregates(model, inputs)
-    elif rung.wiring == "lookup":
-        fix_lookup(model)
-    first = 0
-    for variant in rung.variants:
-        members = slice(first, first + variant.members)
-        first += variant.members
-        hidden: list[int] = []
-        if not variant.past and not concat and rung.wiring == "free":
-            hidden += range(inputs, inputs + outputs)
-        if variant.heads is not None:
-            for layer in range(architecture.layers):
-                start = architecture.stream_width(layer)
-                hidden += range(start + variant.heads, start + architecture.heads)
-        if hidden:
-            model.forbid(members, hidden)
-        if not variant.start:
-            model.forbid_start(members)
-    return model
-
-
-def hide(model: DiscreteTransformer, names: tuple[str, ...], problem: Problem, layout: str) -> None:
-    """The paper's interventions: nothing may read the named values, such as `y[t-1]` or `x[t-2]`.
-
-    A channel whose present value is hidden can still be looked up at other offsets. In `concat` offsets
-    are enough, since every value has its own. Elsewhere the location heads are divided: with one masked
-    channel the odd ones read only that, at the offsets that are left, and all others read anything else.
-    """
-    hidden: dict[int, set[int]] = {}
-    for name in names:
-        base, lag = _parse_mask(name, problem)
-        if base in problem.outputs:
-            channel = problem.outputs.index(base) + (0 if layout == "concat" else len(problem.inputs))
-            hidden.setdefault(channel, set()).add(lag - 1)
-        else:
-            past = problem.length - 1 if layout == "concat" else 0
-            hidden.setdefault(problem.inputs.index(base), set()).add(lag + past)
-    if layout == "concat":
-        offsets = sorted(set().union(*hidden.values()))
-        model.forbid_offsets(slice(None), offsets)
-        if 0 in offsets:
-            model.forbid_present(slice(None), range(model.architecture.channels))
-        return
-    channels = range(model.architecture.channels)
-    for member, seen in enumerate(model.variable_mask[:, : len(channels)].tolist()):
-        masked = [channel for channel in hidden if seen[channel]]  # without past outputs, none of those
-        free = any(seen[channel] for channel in channels if channel not in hidden)
-        for index, channel in enumerate(masked, start=int(free)):
-            model.reserve_heads(member, channel, sorted(hidden[channel]), (index, len(masked) + free))
-
-
-def _parse_mask(name: str, problem: Problem) -> tuple[str, int]:
-    found = re.fullmatch(r"\s*(\w+)\s*\[\s*t\s*(?:-\s*(\d+))?\s*\]\s*", name)
-    known = problem.inputs + problem.outputs
-    if not found or found[1] not in known:
-        raise InputError(
-            f"cannot read the mask {name!r}; write it as {known[-1]}[t-1], names: {', '.join(known)}."
-        )
-    lag = int(found[2] or 0)
-    if found[1] in problem.outputs and lag == 0:
-        raise InputError(f"the mask {name!r} hides the value that is to be computed.")
-    return found[1], lag

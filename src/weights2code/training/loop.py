@@ -6,7 +6,6 @@ seeded by (seed, epoch), so a run that resumes at an epoch's start repeats the u
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
@@ -17,11 +16,17 @@ from jaxtyping import Float
 from torch import Tensor
 
 from weights2code.data import Encoded
-from weights2code.model import HARD, DiscreteTransformer, Sampling
-from weights2code.training.objective import closed_form, member_losses, target_variance
+from weights2code.model import HARD, DiscreteTransformer
 from weights2code.training.recipes import Recipe
-
-Batch = tuple[Tensor, Tensor, Tensor]
+from weights2code.training.step import (
+    Batch,
+    closed_form,
+    make_step,
+    member_losses,
+    noise_source,
+    target_variance,
+    training_step,
+)
 
 #: Halving leaves at least this many members, and looks at the best of so many epochs.
 LEAST_MEMBERS = 8
@@ -127,8 +132,6 @@ def run_loop(
     """
     device = state.model.choices.device
     variance = target_variance(training[1], training[2])
-    from weights2code.training.graph_capture import make_step, noise_source  # made of this module's parts
-
     with noise_source(device) as generator:
         step = None
         while state.epoch < recipe.epochs and not _settled(state, stop_below):
@@ -218,73 +221,9 @@ def _train_epoch(
     return total / recipe.steps_per_epoch
 
 
-def training_step(
-    model: DiscreteTransformer,
-    optimizer: torch.optim.Optimizer,
-    batch: Batch,
-    recipe: Recipe,
-    variance: Tensor,
-    sampling: Sampling,
-    progress: float,
-    first: int = 0,
-) -> Float[Tensor, " member"]:
-    """One step for all members; returns their losses, detached."""
-    set_learning_rate(optimizer, recipe, progress)
-    losses = batch_losses(model, batch, recipe, variance, sampling, first)
-    descend(model, optimizer, losses, recipe)
-    return losses.detach()
-
-
-def batch_losses(
-    model: DiscreteTransformer,
-    batch: Batch,
-    recipe: Recipe,
-    variance: Tensor,
-    sampling: Sampling,
-    first: int = 0,
-) -> Float[Tensor, " member"]:
-    """The members' losses on a batch, with their gradient; nothing before position `first` is scored."""
-    channels, targets, scored = batch
-    if recipe.solves_head:
-        project = recipe.head == "projected"
-        prediction = closed_form(model, batch, sampling, project=project).prediction
-        return member_losses(prediction, targets, scored, variance)
-    prediction = model(channels, sampling, first)
-    return member_losses(prediction, targets[:, first:], scored[first:], variance)
-
-
 def first_scored(scored: Tensor) -> int:
     """The first position that any sequence is scored at (0 if none is)."""
     return int(scored.any(1).int().argmax())
-
-
-def descend(
-    model: DiscreteTransformer, optimizer: torch.optim.Optimizer, losses: Tensor, recipe: Recipe
-) -> None:
-    """Change the weights to lower the losses (and the penalty, if any)."""
-    objective = losses.sum()
-    if recipe.l1 and recipe.head == "learned":
-        objective = objective + recipe.l1 * model.head[..., :-1].abs().sum()
-    if objective.requires_grad:
-        optimizer.zero_grad(set_to_none=True)
-        objective.backward()
-        _clip_members(model)
-        optimizer.step()
-
-
-def set_learning_rate(optimizer: torch.optim.Optimizer, recipe: Recipe, progress: float) -> None:
-    """Cosine from the first to the last learning rate."""
-    cosine = 0.5 * (1 + math.cos(math.pi * progress))
-    rate = recipe.last_learning_rate + (recipe.learning_rate - recipe.last_learning_rate) * cosine
-    for group in optimizer.param_groups:
-        group["lr"] = rate
-
-
-def _clip_members(model: DiscreteTransformer, limit: float = 100.0) -> None:
-    """A member whose gradient is not finite, or huge, is held back without touching the others."""
-    for parameter in model.parameters():
-        if parameter.grad is not None:
-            torch.nan_to_num_(parameter.grad, nan=0.0, posinf=limit, neginf=-limit)
 
 
 def evaluate_hard(

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from weights2code.model import DiscreteTransformer
-from weights2code.training.objective import closed_form, member_losses
+from weights2code.training.step import closed_form, member_losses
 
 #: A neighbour must lower the loss by this share to be taken: float noise is no improvement.
 LEAST_GAIN = 1e-3
@@ -103,5 +103,5 @@ def clear_location_heads(model: DiscreteTransformer) -> None:
     """The empty start: every location head of every member at its null slot."""
     with torch.no_grad():
         for row, choice in enumerate(model.wiring.choices):
-            if choice.role == "offset":
+            if choice.decides == "offset":
                 model.choices[:, row, choice.options - 1] = 10.0

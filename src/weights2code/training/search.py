@@ -19,10 +19,12 @@ from weights2code.errors import InputError
 from weights2code.model import HARD, DiscreteTransformer
 from weights2code.settings import Settings
 from weights2code.training import storage
-from weights2code.training.ladder import Rung, build, hide, rungs
-from weights2code.training.loop import Batch, Epoch, LoopState, evaluate_hard, run_loop, start, to_batch, tune
-from weights2code.training.objective import target_variance
+from weights2code.training.build import build, hide
+from weights2code.training.ladder import Rung, RungKind, ladder_of
+from weights2code.training.loop import Epoch, LoopState, evaluate_hard, run_loop, start, to_batch, tune
 from weights2code.training.polish import clear_location_heads, polish_member
+from weights2code.training.ruled_out import Skipped, ruled_out
+from weights2code.training.step import Batch, target_variance
 
 #: Relative hard loss at which a rung counts as fitted: real outputs, and integer ones (which must also all
 #: round to the right number).
@@ -54,6 +56,7 @@ class Trained:
     """What a rung found: its best members, best first."""
 
     rung: str
+    kind: RungKind
     layout: Layout
     model: DiscreteTransformer
     losses: tuple[float, ...]
@@ -65,6 +68,7 @@ class Trained:
     def header(self) -> dict[str, Any]:
         return storage.model_header(self.model, self.layout) | {
             "rung": self.rung,
+            "kind": self.kind,
             "losses": list(self.losses),
             "accuracies": list(self.accuracies),
             "fitted": self.fitted,
@@ -82,6 +86,7 @@ class Trained:
             model, layout = storage.model_from(tensors, header)
             return Trained(
                 header["rung"],
+                header.get("kind", "annealed"),  # older files do not say
                 layout,
                 model,
                 tuple(header["losses"]),
@@ -99,20 +104,28 @@ class Trained:
 def climb(
     problem: Problem,
     settings: Settings,
-    paper: Any = None,
     folder: Path | None = None,
     progress: Progress | None = None,
     record: Record | None = None,
+    skipped: list[Skipped] | None = None,
 ) -> Iterator[Trained]:
     """Train rung by rung. With a folder, finished rungs are kept there and unfinished ones resume.
 
-    The time limit counts what earlier commands spent on the rungs that are found in the folder.
+    The time limit counts what earlier commands spent on the rungs that are found in the folder. Rungs of the
+    ladder that the data rule out join `skipped` in place of being trained.
     """
     began = time.monotonic()
     device = pick_device(settings.device)
-    for index, rung in enumerate(rungs(problem, settings, paper)):
+    ladder = ladder_of(problem, settings)
+    free = settings.recipe == "fast" and not settings.fixed_architecture()
+    for index, rung in enumerate(ladder):
         if index and time.monotonic() - began > settings.time_limit:
             return
+        reason = ruled_out(rung, problem, ladder[:index]) if free else None
+        if reason is not None:
+            if skipped is not None:
+                skipped.append(Skipped(rung.name, reason))
+            continue
         finished = folder / f"rung{index}.safetensors" if folder else None
         if finished and finished.exists():
             trained = Trained.load(finished)
@@ -257,6 +270,7 @@ def rank(
     order = sorted(range(model.members), key=key)
     return Trained(
         rung.name,
+        rung.kind,
         layout,
         model.take(order),
         tuple(float(losses[i]) for i in order),

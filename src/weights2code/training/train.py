@@ -11,17 +11,16 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import torch
 
-from weights2code import tasks
 from weights2code.data import Problem
 from weights2code.run_folder import METRICS, MODEL, RunFolder
 from weights2code.settings import Settings
-from weights2code.training.ladder import Rung, rungs
+from weights2code.training.ladder import ladder_of
 from weights2code.training.loop import Epoch
+from weights2code.training.ruled_out import Skipped
 from weights2code.training.search import Progress, Trained, climb
 
 #: One thread: the tensors are small, so threads wait for each other more than they compute, and results do
@@ -50,7 +49,8 @@ def train(
     if folder.trained:
         return Trained.load(folder.file(MODEL))
     found: list[Trained] = []
-    for trained in rungs_of(problem, settings, folder, progress):
+    skipped: list[Skipped] = []
+    for trained in rungs_of(problem, settings, folder, progress, skipped):
         found.append(trained)
         if trained.fitted or (measured(problem) and at_the_floor(found)):
             break
@@ -59,7 +59,7 @@ def train(
     if (
         chosen.fitted
         or (measured(problem) and at_the_floor(found))
-        or len(found) == len(ladder_of(problem, settings))
+        or len(found) + len(skipped) == len(ladder_of(problem, settings))
     ):
         folder.drop_checkpoint()
     return chosen
@@ -93,21 +93,20 @@ def keep_freed_memory() -> None:
         libc.mallopt(_MMAP_THRESHOLD, 1 << 30)
 
 
-def ladder_of(problem: Problem, settings: Settings) -> tuple[Rung, ...]:
-    """Every rung that a run may climb."""
-    return rungs(problem, *_resolved(problem, settings))
-
-
 def rungs_of(
-    problem: Problem, settings: Settings, folder: RunFolder | None = None, progress: Progress | None = None
+    problem: Problem,
+    settings: Settings,
+    folder: RunFolder | None = None,
+    progress: Progress | None = None,
+    skipped: list[Skipped] | None = None,
 ) -> Iterator[Trained]:
     """Train rung by rung; with a folder, `metrics.jsonl` follows and a broken climb is continued.
 
-    The caller decides when to stop, saves the model of its choice, and drops the folder's checkpoint.
+    The caller decides when to stop, saves the model of its choice, and drops the folder's checkpoint. Rungs
+    that the data rule out join `skipped`.
     """
     torch.set_num_threads(THREADS)
     keep_freed_memory()
-    settings, paper = _resolved(problem, settings)
     done: list[Epoch] = []
 
     def record(under_way: Sequence[Epoch]) -> None:
@@ -115,7 +114,7 @@ def rungs_of(
             write_metrics(folder, [*done, *under_way])
 
     checkpoint = folder.checkpoint if folder else None
-    for trained in climb(problem, settings, paper, checkpoint, progress, record):
+    for trained in climb(problem, settings, checkpoint, progress, record, skipped):
         done += trained.history
         record(())
         yield trained
@@ -145,13 +144,3 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list):
         return [_finite(item) for item in value]
     return value if not isinstance(value, float) or math.isfinite(value) else None
-
-
-def _resolved(problem: Problem, settings: Settings) -> tuple[Settings, tasks.PaperSettings | None]:
-    """The paper's settings of a task; its recipe tags stateless tasks and continues text for the others."""
-    if settings.recipe != "paper" or problem.reference is None:
-        return settings, None
-    task = tasks.get(problem.name)
-    if settings.layout == "auto":
-        settings = replace(settings, layout="concat" if task.state_tracking else "tagging")
-    return settings, task.paper

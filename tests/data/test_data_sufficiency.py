@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weights2code.rules.sufficiency import LEAST_REPEATS, determines, needed
+from weights2code.data.sufficiency import LEAST_REPEATS, determines, needed
 
 
 def bits(columns: int, rows: int = 400, seed: int = 0) -> np.ndarray:

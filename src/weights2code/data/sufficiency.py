@@ -67,10 +67,20 @@ def _row_keys(columns: np.ndarray) -> np.ndarray:
     keys = np.zeros(len(columns), dtype=np.int64)
     size = 1
     for column in columns.T:
-        values, codes = np.unique(column, return_inverse=True)
-        if size * len(values) >= 2**62:
+        codes, levels = _codes(column)
+        if size * levels >= 2**62:
             keys = np.unique(keys, return_inverse=True)[1].astype(np.int64)
             size = int(keys.max()) + 1
-        keys = keys * len(values) + codes
-        size *= len(values)
+        keys = keys * levels + codes
+        size *= levels
     return keys
+
+
+def _codes(column: np.ndarray) -> tuple[np.ndarray, int]:
+    """A number from 0 for every value of a column, and how many; small whole numbers need no sorting."""
+    if len(column):
+        low, high = column.min(), column.max()
+        if high - low < len(column) and (column == np.floor(column)).all():
+            return (column - low).astype(np.int64), int(high - low) + 1
+    values, codes = np.unique(column, return_inverse=True)
+    return codes, len(values)
