@@ -19,14 +19,14 @@ from weights2code.symbolic.forms import weighted_sum
 from weights2code.symbolic.inner import comparison, opposite, sum_expr, weight_vectors
 from weights2code.symbolic.problem import Collector, Problem
 
-#: Most weighted sums that one scan looks at.
-_SCAN = 4000
-
 
 class SumScan:
     """Weighted sums of the whole-number variables, as one matrix, shortest first."""
 
-    def __init__(self, problem: Problem, limit: int = _SCAN) -> None:
+    #: Most weighted sums that one scan looks at.
+    MOST = 4000
+
+    def __init__(self, problem: Problem, limit: int = MOST) -> None:
         self.problem = problem
         columns = [j for j, domain in enumerate(problem.domains) if domain.discrete]
         count = len(columns)

@@ -55,6 +55,13 @@ class Enumeration:
         self.nearest = np.inf
         self.outer = Outer(problem, self.y)
 
+    def grow_to(self, size: int) -> None:
+        """Grow to each size in turn, as long as a simpler exact formula could still come."""
+        for step in range(2, size + 1):
+            if self.problem.expired() or step >= self.collector.limit():
+                break
+            self.grow(step)
+
     def grow(self, size: int) -> None:
         """Make and compare all trees of `size`; keep them for larger ones while they are few."""
         fresh_values: list[np.ndarray] = []
@@ -282,16 +289,6 @@ def _keys(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         random = np.random.default_rng(11).uniform(0.5, 1.5, size=values.shape[1])
         keys = np.round(safe @ random * 1e6).astype(np.int64)
     return keys, valid
-
-
-def enumeration_stage(problem: Problem, collector: Collector, sizes: tuple[int, ...]) -> Enumeration:
-    """Grow to each size in turn, as long as a simpler exact formula could still come."""
-    trees = Enumeration(problem, collector)
-    for size in sizes:
-        if problem.expired() or size >= collector.limit():
-            break
-        trees.grow(size)
-    return trees
 
 
 def combination_stage(problem: Problem, collector: Collector, trees: Enumeration) -> None:

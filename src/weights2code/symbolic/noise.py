@@ -22,9 +22,9 @@ def noise_floor(problem: Problem, collector: Collector) -> float | None:
     """The tolerance that the best formula so far suggests, or None if its residual has structure."""
     if not problem.estimated or problem.whole or problem.noise > 0 or len(problem.y) < _LEAST_ROWS:
         return None
-    if collector.exact is not None or not collector.best:
+    best = collector.nearest()
+    if collector.exact is not None or best is None:
         return None
-    best = min(collector.best.values(), key=lambda c: (c.rmse, c.complexity))
     spread = float(np.std(problem.y))
     if best.kind != "formula" or not best.rmse <= _SMALL * spread or best.complexity > 31:
         return None

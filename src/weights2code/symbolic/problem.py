@@ -224,6 +224,10 @@ class Collector:
         """Complexity of the best exact formula so far; only smaller ones are still of interest."""
         return self.exact.complexity if self.exact is not None else 10**9
 
+    def nearest(self) -> Candidate | None:
+        """The formula with the smallest error, short ones first."""
+        return min(self.best.values(), key=lambda c: (c.rmse, c.complexity), default=None)
+
     def front(self) -> tuple[Candidate, ...]:
         candidates = list(self.best.values())
         if self.exact is not None:
