@@ -37,8 +37,8 @@ from run import NOISE, ROWS, judge
 from targets import Target, random_tree, written_targets
 
 from weights2code.symbolic.engine import Candidate, pick
-from weights2code.symbolic.native import NativeEngine, Search, Stage, stages_for
-from weights2code.symbolic.problem import Problem
+from weights2code.symbolic.engines.native import NativeEngine, Search, Stage, stages_for
+from weights2code.symbolic.search.rows import Problem
 
 HERE = Path(__file__).parent
 #: First seed of the random trees (held out from development), as in run.py.

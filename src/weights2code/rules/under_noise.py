@@ -30,7 +30,7 @@ from weights2code.rules.from_leaves import (
     table,
 )
 from weights2code.symbolic import NativeEngine, snap
-from weights2code.symbolic.forms import tidy
+from weights2code.symbolic.notation import tidy
 from weights2code.symbolic.snapping import refit
 from weights2code.verify.residuals import residuals
 

@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weights2code.language import Const, Expr, op
-from weights2code.symbolic.affine_rules import Rule, affine_rules
 from weights2code.symbolic.engine import preference
-from weights2code.symbolic.forms import weighted_sum
-from weights2code.symbolic.inner import comparison, inner_sums
-from weights2code.symbolic.planes import joined
-from weights2code.symbolic.problem import Collector, Problem, uses_only
-from weights2code.symbolic.thresholds import branch, simplest_test
+from weights2code.symbolic.notation import branch, simplest_test, weighted_sum
+from weights2code.symbolic.piecewise.affine_rules import Rule, affine_rules
+from weights2code.symbolic.piecewise.joined_planes import joined
+from weights2code.symbolic.search.collector import Collector, uses_only
+from weights2code.symbolic.search.rows import Problem
+from weights2code.symbolic.search.weighted_sums import comparison, inner_sums
 
 MOST_VARIABLES = 7
 #: Rows that a tree is grown on, and how often rows are added on which it turned out wrong.

@@ -14,11 +14,10 @@ from typing import Protocol
 import numpy as np
 
 from weights2code.language import Const, Expr, Number, Op, op
-from weights2code.symbolic.dictionary import Pool
 from weights2code.symbolic.engine import Kind
-from weights2code.symbolic.forms import weighted_sum
-from weights2code.symbolic.inner import opposite
-from weights2code.symbolic.problem import Problem
+from weights2code.symbolic.notation import opposite, weighted_sum
+from weights2code.symbolic.search.atoms import Pool
+from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.snapping import snap_linear
 
 

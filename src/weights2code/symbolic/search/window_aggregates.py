@@ -13,8 +13,9 @@ from functools import reduce
 import numpy as np
 
 from weights2code.language import Expr, op
-from weights2code.symbolic.discrete import substitute_solution
-from weights2code.symbolic.problem import Collector, Problem
+from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.search.rows import Problem
+from weights2code.symbolic.search.whole_numbers import substitute_solution
 
 #: Values that make a window, and the most parts that the small problem may have.
 WINDOW = 3

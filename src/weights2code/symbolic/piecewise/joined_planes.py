@@ -13,9 +13,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from weights2code.language import Const, Expr, Number, op
-from weights2code.symbolic.forms import weighted_sum
-from weights2code.symbolic.inner import inner_sums
-from weights2code.symbolic.problem import Collector, Problem
+from weights2code.symbolic.notation import weighted_sum
+from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.search.rows import Problem
+from weights2code.symbolic.search.weighted_sums import inner_sums
 from weights2code.symbolic.snapping import snap_linear
 
 Plane = tuple[Number, ...]

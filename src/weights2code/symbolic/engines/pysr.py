@@ -16,8 +16,9 @@ import numpy as np
 from weights2code.errors import InputError
 from weights2code.language import Domain, Var
 from weights2code.symbolic.engine import Candidate
-from weights2code.symbolic.infix import parse_infix
-from weights2code.symbolic.problem import Collector, prepare
+from weights2code.symbolic.engines.infix import parse_infix
+from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.search.rows import prepare
 from weights2code.symbolic.snapping import snap
 
 #: Seconds that Julia may need to start, and the first time to be downloaded and compiled.

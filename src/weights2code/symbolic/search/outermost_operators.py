@@ -10,11 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from weights2code.language import Const, Expr, op
-from weights2code.symbolic.discrete import two_valued
-from weights2code.symbolic.forms import weighted_sum
-from weights2code.symbolic.inner import opposite
-from weights2code.symbolic.problem import Problem
-from weights2code.symbolic.thresholds import simplest_test
+from weights2code.symbolic.notation import opposite, simplest_test, weighted_sum
+from weights2code.symbolic.search.rows import Problem
+from weights2code.symbolic.search.whole_numbers import two_valued
 
 #: Rows that are asked first, and the trees of a block that are looked at further.
 _FEW = 14

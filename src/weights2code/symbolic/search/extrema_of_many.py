@@ -12,7 +12,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from weights2code.language import Const, Expr, op
-from weights2code.symbolic.problem import Collector, Problem
+from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.snapping import simplest
 
 #: Sums of two variables join in with at most this many variables.

@@ -11,7 +11,8 @@ import itertools
 
 import numpy as np
 
-from weights2code.symbolic.problem import Collector, Problem
+from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.search.rows import Problem
 
 _LEAST_ROWS = 40
 #: Residuals larger than this share of the target's spread are never taken for noise.

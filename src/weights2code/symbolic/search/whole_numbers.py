@@ -15,9 +15,10 @@ from dataclasses import replace
 import numpy as np
 
 from weights2code.language import Expr, Number, Var, infer, op
-from weights2code.symbolic.forms import weighted_sum
-from weights2code.symbolic.inner import comparison, opposite, sum_expr, weight_vectors
-from weights2code.symbolic.problem import Collector, Problem
+from weights2code.symbolic.notation import opposite, weighted_sum
+from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.search.rows import Problem
+from weights2code.symbolic.search.weighted_sums import comparison, sum_expr, weight_vectors
 
 
 class SumScan:

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from weights2code.language import Expr, op
-from weights2code.symbolic.discrete import SumScan, substitute_solution, two_valued
 from weights2code.symbolic.engine import number_cost
-from weights2code.symbolic.inner import sum_expr
-from weights2code.symbolic.problem import Collector, Problem
+from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.search.rows import Problem
+from weights2code.symbolic.search.weighted_sums import sum_expr
+from weights2code.symbolic.search.whole_numbers import SumScan, substitute_solution, two_valued
 
 _MOST_VECTORS = 1_500_000
 _MOST_VALUES = 9

@@ -13,8 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from weights2code.language import Const, Expr, op
-from weights2code.symbolic.problem import Collector, Problem
-from weights2code.symbolic.regions import region_stage
+from weights2code.symbolic.piecewise.decision_trees import region_stage
+from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.snapping import simplest
 
 #: Share of the rows from which a value is special.

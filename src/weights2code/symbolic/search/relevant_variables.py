@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from weights2code.symbolic.combinations import Basis
+from weights2code.symbolic.search.sums_of_atoms import Basis
 
 _STEPS = 8
 _SHARE = 0.03

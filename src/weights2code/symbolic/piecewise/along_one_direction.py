@@ -15,10 +15,10 @@ from itertools import combinations
 import numpy as np
 
 from weights2code.language import Const, Expr, Var
-from weights2code.symbolic.forms import weighted_sum
-from weights2code.symbolic.problem import Collector, Problem, uses_only
+from weights2code.symbolic.notation import branch, simplest_test, weighted_sum
+from weights2code.symbolic.search.collector import Collector, uses_only
+from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.snapping import simplest, snap_linear
-from weights2code.symbolic.thresholds import branch, simplest_test
 
 MOST_VARIABLES = 6
 MOST_ROWS = 20_000

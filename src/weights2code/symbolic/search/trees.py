@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from weights2code.language import Const, Expr, Number, op
-from weights2code.symbolic.combinations import fit_sum, product
-from weights2code.symbolic.dictionary import Pool, fingerprints, make_pool
-from weights2code.symbolic.outer import Outer
-from weights2code.symbolic.problem import Collector, Problem
+from weights2code.symbolic.search.atoms import Pool, fingerprints, make_pool
+from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.search.outermost_operators import Outer
+from weights2code.symbolic.search.rows import Problem
+from weights2code.symbolic.search.sums_of_atoms import fit_sum, product
 
 _ROWS = 120
 _BLOCK = 3_000_000

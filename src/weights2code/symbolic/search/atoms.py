@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from weights2code.language import Const, Expr, Number, op
-from weights2code.symbolic.inner import Inner, comparison, inner_sums, sum_expr
-from weights2code.symbolic.problem import Problem, uses_only
+from weights2code.symbolic.search.collector import uses_only
+from weights2code.symbolic.search.rows import Problem
+from weights2code.symbolic.search.weighted_sums import Inner, comparison, inner_sums, sum_expr
 
 MAX_ATOMS = 1500
 _MAX_LEVELS = 21

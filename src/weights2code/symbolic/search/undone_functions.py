@@ -12,7 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from weights2code.language import Expr, op
-from weights2code.symbolic.problem import Collector, Problem
+from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.search.rows import Problem
 
 
 def inverse_stage(

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weights2code.language import Expr, Number, Op, op
+from weights2code.language import Expr, Number, op
 from weights2code.symbolic.engine import number_cost
-from weights2code.symbolic.forms import weighted_sum
-from weights2code.symbolic.problem import Problem
+from weights2code.symbolic.notation import weighted_sum
+from weights2code.symbolic.search.rows import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +86,3 @@ def comparison(problem: Problem, name: str, weights: tuple[int, ...], level: Num
     if level >= 0:
         return op(name, sum_expr(problem, left), sum_expr(problem, right, level))
     return op(name, sum_expr(problem, left, -level), sum_expr(problem, right))
-
-
-_OPPOSITE = {"ge": "lt", "lt": "ge", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
-
-
-def opposite(expr: Expr) -> Expr | None:
-    """The negation of a test, if the expression is one."""
-    if isinstance(expr, Op) and expr.name in _OPPOSITE:
-        return Op(_OPPOSITE[expr.name], expr.args)
-    return None

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from weights2code.language import Const, Expr, Number
-from weights2code.symbolic.forms import weighted_sum
-from weights2code.symbolic.problem import Problem
+from weights2code.symbolic.notation import weighted_sum
+from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.snapping import simplest, snap_linear
 
 #: Neighbourhoods tried, and the most rules that are kept.

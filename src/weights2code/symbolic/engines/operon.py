@@ -14,8 +14,9 @@ import numpy as np
 from weights2code.errors import InputError
 from weights2code.language import Const, Domain, Var
 from weights2code.symbolic.engine import Candidate
-from weights2code.symbolic.infix import parse_infix
-from weights2code.symbolic.problem import Collector, prepare
+from weights2code.symbolic.engines.infix import parse_infix
+from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.search.rows import prepare
 from weights2code.symbolic.snapping import simplest, snap
 
 #: Operon's symbols for each operator of the language.

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from weights2code.language import Const, Expr, op
-from weights2code.symbolic.combinations import fit_sum
-from weights2code.symbolic.inner import Inner, inner_sums, sum_expr
-from weights2code.symbolic.problem import Collector, Problem
+from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.search.rows import Problem
+from weights2code.symbolic.search.sums_of_atoms import fit_sum
+from weights2code.symbolic.search.weighted_sums import Inner, inner_sums, sum_expr
 from weights2code.symbolic.snapping import snap
 
 _GRID = 48
