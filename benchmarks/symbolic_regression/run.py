@@ -26,7 +26,7 @@ import numpy as np
 import weights2code
 from weights2code.language import compile_numpy
 from weights2code.symbolic.engine import Candidate, Engine, pick
-from weights2code.symbolic.native import NativeEngine
+from weights2code.symbolic.engines.native import NativeEngine
 
 sys.path.insert(0, str(Path(__file__).parent))
 from targets import Target, random_tree, written_targets
@@ -115,7 +115,7 @@ def main() -> None:
     options = parser.parse_args()
     engines: list[tuple[Engine, str, float]] = [(NativeEngine(), "native", options.limit)]
     if options.operon:
-        from weights2code.symbolic.operon import OperonEngine
+        from weights2code.symbolic.engines.operon import OperonEngine
 
         engines += [(OperonEngine(), f"operon {cap} s", float(cap)) for cap in options.operon]
     cases = [

@@ -8,10 +8,10 @@ import pytest
 from weights2code.errors import InputError
 from weights2code.language import Const, Expr, Var, op, where
 from weights2code.symbolic.engine import Candidate, front_of, number_cost, pick, preference
-from weights2code.symbolic.forms import tidy, weighted_sum
-from weights2code.symbolic.infix import parse_infix
-from weights2code.symbolic.noise import is_white
-from weights2code.symbolic.operators import operator_set
+from weights2code.symbolic.engines.infix import parse_infix
+from weights2code.symbolic.notation import tidy, weighted_sum
+from weights2code.symbolic.operator_names import operator_set
+from weights2code.symbolic.search.noise_floor import is_white
 
 a, b = Var("a"), Var("b")
 

@@ -10,8 +10,9 @@ from hypothesis.extra.numpy import arrays
 
 from weights2code.language import Var, evaluate, integers
 from weights2code.symbolic.engine import pick
-from weights2code.symbolic.fallback import piecewise_readoff, table
-from weights2code.symbolic.native import NativeEngine
+from weights2code.symbolic.engines.native import NativeEngine
+from weights2code.symbolic.relu_readoff import piecewise_readoff
+from weights2code.symbolic.search.tables import table
 
 a, b = Var("a"), Var("b")
 

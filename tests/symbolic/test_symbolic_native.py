@@ -9,7 +9,7 @@ import pytest
 
 from weights2code.language import BITS, Domain, Op, Var, evaluate, formula, integers, reals
 from weights2code.symbolic.engine import Candidate, pick
-from weights2code.symbolic.native import NativeEngine
+from weights2code.symbolic.engines.native import NativeEngine
 
 a, b, c, d, e = (Var(name) for name in "abcde")
 DIGITS, SMALL, REAL = integers(0, 9), integers(0, 6), reals(-2, 2)

@@ -13,8 +13,8 @@ from weights2code.errors import InputError
 from weights2code.language import BITS
 from weights2code.symbolic import SymbolicRegressor
 from weights2code.symbolic.engine import pick
-from weights2code.symbolic.operon import OperonEngine, symbols_for
-from weights2code.symbolic.pysr import PySREngine
+from weights2code.symbolic.engines.operon import OperonEngine, symbols_for
+from weights2code.symbolic.engines.pysr import PySREngine
 
 GRID = np.array([[i, j] for i in range(5) for j in range(5)], dtype=float)
 

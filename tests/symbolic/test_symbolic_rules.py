@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from weights2code.language import BITS, Const, Domain, Expr, Var, evaluate, formula, integers, op, reals
-from weights2code.symbolic.affine_rules import affine_rules
 from weights2code.symbolic.engine import pick, preference
-from weights2code.symbolic.native import NativeEngine
-from weights2code.symbolic.problem import prepare
+from weights2code.symbolic.engines.native import NativeEngine
+from weights2code.symbolic.notation import affine_form, branch, simplest_between, simplest_test
+from weights2code.symbolic.piecewise.affine_rules import affine_rules
 from weights2code.symbolic.regressor import SymbolicRegressor
-from weights2code.symbolic.thresholds import affine_form, branch, simplest_between, simplest_test
+from weights2code.symbolic.search.rows import prepare
 
 x, x1, x2, a, b, c = Var("x"), Var("x", 1), Var("x", 2), Var("a"), Var("b"), Var("c")
 y1 = Var("y", 1)

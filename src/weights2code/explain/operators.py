@@ -15,7 +15,7 @@ from weights2code.graph import DiscreteGraph, OperatorNode
 from weights2code.language import Const, Expr, Var, infer
 from weights2code.symbolic import NativeEngine
 from weights2code.symbolic.engine import Candidate, Engine, pick
-from weights2code.symbolic.fallback import piecewise_readoff
+from weights2code.symbolic.relu_readoff import piecewise_readoff
 
 #: Rows that an operator is regressed on.
 ROWS = 4000

@@ -30,7 +30,7 @@ from weights2code.rules.from_leaves import (
 from weights2code.rules.starts import likeliest_start
 from weights2code.symbolic import snap
 from weights2code.symbolic.engine import Engine
-from weights2code.symbolic.forms import tidy
+from weights2code.symbolic.notation import tidy
 from weights2code.symbolic.snapping import refit
 from weights2code.verify.residuals import residuals
 

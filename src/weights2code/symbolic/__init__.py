@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from weights2code.symbolic.engine import Candidate, Engine, pick, preference
-    from weights2code.symbolic.fallback import piecewise_readoff
-    from weights2code.symbolic.native import NativeEngine
+    from weights2code.symbolic.engines.native import NativeEngine
     from weights2code.symbolic.regressor import SymbolicRegressor
+    from weights2code.symbolic.relu_readoff import piecewise_readoff
     from weights2code.symbolic.snapping import refit, simplest, snap
 
 _HOME = {
-    "piecewise_readoff": "fallback",
+    "piecewise_readoff": "relu_readoff",
     "Candidate": "engine",
     "Engine": "engine",
-    "NativeEngine": "native",
+    "NativeEngine": "engines.native",
     "SymbolicRegressor": "regressor",
     "pick": "engine",
     "preference": "engine",

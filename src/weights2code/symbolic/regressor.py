@@ -12,7 +12,7 @@ import numpy as np
 from weights2code.errors import InputError
 from weights2code.language import Domain, Var, compile_numpy, formula, infer
 from weights2code.symbolic.engine import Candidate, Engine, pick
-from weights2code.symbolic.operators import operator_set
+from weights2code.symbolic.operator_names import operator_set
 
 
 def make_engine(name: str | Engine) -> Engine:
@@ -20,15 +20,15 @@ def make_engine(name: str | Engine) -> Engine:
     if not isinstance(name, str):
         return name
     if name == "native":
-        from weights2code.symbolic.native import NativeEngine
+        from weights2code.symbolic.engines.native import NativeEngine
 
         return NativeEngine()
     if name == "operon":
-        from weights2code.symbolic.operon import OperonEngine
+        from weights2code.symbolic.engines.operon import OperonEngine
 
         return OperonEngine()
     if name == "pysr":
-        from weights2code.symbolic.pysr import PySREngine
+        from weights2code.symbolic.engines.pysr import PySREngine
 
         return PySREngine()
     raise InputError(f"there is no engine {name!r}; known are 'native', 'operon' and 'pysr'.")

@@ -1,0 +1,1 @@
+"""Engines behind one protocol: the native one, Operon and PySR."""

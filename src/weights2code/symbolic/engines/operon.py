@@ -1,0 +1,124 @@
+"""Operon behind the common Protocol (extra `weights2code[operon]`).
+
+Operon evolves trees with float constants; its front is read from text, its constants are snapped by our
+rule, and the result is judged like any other candidate. It has no remainders and no tests, so on whole
+numbers it finds other forms than the native engine; on smooth functions it is a good second opinion.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from weights2code.errors import InputError
+from weights2code.language import Const, Domain, Var
+from weights2code.symbolic.engine import Candidate
+from weights2code.symbolic.engines.infix import parse_infix
+from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.search.rows import prepare
+from weights2code.symbolic.snapping import simplest, snap
+
+#: Operon's symbols for each operator of the language.
+_SYMBOLS = {
+    "div": ("div",),
+    "abs": ("abs",),
+    "max": ("fmax",),
+    "min": ("fmin",),
+    "floor": ("floor",),
+    "sqrt": ("sqrtabs",),
+    "exp": ("exp",),
+    "log": ("logabs",),
+    "sin": ("sin",),
+    "cos": ("cos",),
+}
+_SMOOTH = {"sqrt", "exp", "log", "sin", "cos"}
+
+
+class OperonEngine:
+    """Genetic programming by pyoperon, one thread, seeded."""
+
+    name = "operon"
+
+    def __init__(self, *, population_size: int = 1000, max_length: int = 30) -> None:
+        self.population_size = population_size
+        self.max_length = max_length
+
+    def search(
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        *,
+        variables: tuple[Var, ...],
+        domains: tuple[Domain, ...],
+        tolerance: float | None = None,
+        weights: np.ndarray | None = None,
+        time_limit: float = 5.0,
+        operators: frozenset[str] | None = None,
+        max_complexity: int | None = None,
+        random_state: int = 0,
+    ) -> tuple[Candidate, ...]:
+        """See `Engine.search`; Operon counts its time in whole seconds, at least one."""
+        try:
+            from pyoperon.sklearn import SymbolicRegressor
+        except ImportError as problem:
+            raise InputError(
+                f"the engine 'operon' needs pyoperon ({problem}): pip install 'weights2code[operon]'."
+            ) from problem
+        problem = prepare(
+            X,
+            y,
+            variables=variables,
+            domains=domains,
+            tolerance=tolerance,
+            weights=weights,
+            time_limit=1e9,
+            max_complexity=max_complexity,
+        )
+        model = SymbolicRegressor(
+            allowed_symbols=",".join(symbols_for(domains, operators)),
+            objectives=["mse", "length"],
+            epsilon=1e-6,
+            max_length=min(self.max_length, max_complexity or self.max_length),
+            population_size=self.population_size,
+            optimizer_iterations=5,
+            generations=1_000_000,
+            max_evaluations=1_000_000_000,
+            n_threads=1,
+            max_time=max(1, math.ceil(time_limit)),
+            random_state=random_state,
+        )
+        model.fit(problem.Xs, problem.ys)
+        names = [f"v{j}" for j in range(len(variables))]
+        meaning = dict(zip(names, variables, strict=True))
+        values = dict(zip(variables, problem.Xs.T, strict=True))
+        collector = Collector(problem)
+        # Operon's formatter has no word for a formula without variables.
+        collector.offer(Const(simplest(float(np.mean(problem.ys)), problem.accuracy)))
+        best = min(member["mean_squared_error"] for member in model.pareto_front_)
+        for member in model.pareto_front_:
+            if not member["variables"]:
+                continue
+            expr = parse_infix(model.get_model_string(member["tree"], 9, names), meaning)
+            collector.offer(expr)
+            if member["mean_squared_error"] > 100 * best + problem.tolerance**2:
+                # far from the best of the front: its constants are not worth polishing
+                continue
+            # float32 arithmetic: constants are good to six digits at best
+            loose = max(problem.tolerance, 1e-6 * problem.scale)
+            collector.offer(snap(expr, values, problem.ys, loose, noise=problem.noise))
+        return collector.front()
+
+
+def symbols_for(domains: tuple[Domain, ...], operators: frozenset[str] | None) -> list[str]:
+    """Operon's symbols for what the domains and the user allow."""
+    discrete = all(domain.discrete for domain in domains)
+    chosen = ["add", "sub", "mul", "constant", "variable"]
+    for name, symbols in _SYMBOLS.items():
+        if operators is not None:
+            suits = name in operators
+        else:
+            suits = name not in _SMOOTH if discrete else name != "floor"
+        if suits:
+            chosen.extend(symbols)
+    return chosen

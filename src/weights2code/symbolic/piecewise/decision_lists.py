@@ -1,0 +1,220 @@
+"""Branches: one formula where a test holds, another where it does not, nested a little.
+
+For all tests and all atoms at once, matrix products give the residual of fitting the atom to the rows
+where the test holds. A test whose both sides are met gives `where`; one side alone leaves the other side as
+a smaller problem of the same kind, which gives decision lists.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from weights2code.language import Const, Expr, Number, op
+from weights2code.symbolic.notation import opposite
+from weights2code.symbolic.search.atoms import Pool
+from weights2code.symbolic.search.collector import Collector, uses_only
+from weights2code.symbolic.search.rows import Problem
+from weights2code.symbolic.search.sums_of_atoms import assemble
+from weights2code.symbolic.snapping import simplest, snap_linear
+
+#: Variables among which one may exceed all of a group, and the size of the group.
+MOST_VARIABLES = 6
+LARGEST_GROUP = 3
+_TESTS = 700
+_LEAVES = 260
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A formula that meets the target on some rows."""
+
+    expr: Expr
+    cost: int
+
+
+def branch_stage(
+    problem: Problem, collector: Collector, pool: Pool, more_tests: Pool, depth: int = 3
+) -> None:
+    """Offer the decision lists found; tests come from the dictionary and from `more_tests`."""
+    tests = _joined_pools(pool.tests(), more_tests.tests())
+    order = np.argsort(tests.cost, kind="stable")[:_TESTS]
+    tests = _joined_pools(tests.take(order), extreme_tests(problem))
+    bits = np.all((pool.values == 0) | (pool.values == 1), axis=1)
+    rough = np.flatnonzero(~bits)[:_LEAVES]
+    short = np.flatnonzero(bits & (pool.cost <= 3))[:60]
+    leaves = _with_variables(problem, pool.take(np.concatenate([rough, short])))
+    if not len(tests):
+        return
+    search = _Branches(problem, tests, leaves)
+    found = search.solve(np.ones(len(problem.ys), dtype=bool), depth)
+    for side in found:
+        collector.offer(side.expr)
+
+
+def _joined_pools(a: Pool, b: Pool) -> Pool:
+    known = {row.tobytes() for row in a.values.astype(bool)}
+    fresh = np.array(
+        [i for i, row in enumerate(b.values.astype(bool)) if row.tobytes() not in known], dtype=int
+    )
+    return Pool(
+        [*a.exprs, *(b.exprs[i] for i in fresh)],
+        np.concatenate([a.values, b.values[fresh]]),
+        np.concatenate([a.cost, b.cost[fresh]]),
+    )
+
+
+def _with_variables(problem: Problem, pool: Pool) -> Pool:
+    known = set(pool.exprs)
+    extra = [j for j, v in enumerate(problem.variables) if v not in known]
+    if not extra:
+        return pool
+    exprs = [problem.variables[j] for j in extra] + pool.exprs
+    values = np.concatenate([problem.Xs[:, extra].T, pool.values])
+    return Pool(exprs, values, np.concatenate([np.ones(len(extra), dtype=int), pool.cost]))
+
+
+class _Branches:
+    def __init__(self, problem: Problem, tests: Pool, leaves: Pool) -> None:
+        self.problem, self.tests, self.leaves = problem, tests, leaves
+        self.y = problem.ys
+        self.C = tests.values
+        centre = leaves.values - leaves.values.mean(axis=1, keepdims=True)
+        norm = np.linalg.norm(centre, axis=1, keepdims=True)
+        self.A = centre / np.where(norm > 0, norm, 1.0) * np.sqrt(len(self.y))
+        spread = float(np.std(self.y)) or 1.0
+        self.z = (self.y - self.y.mean()) / spread
+        self.goal = (problem.accuracy / spread) ** 2 + 1e-11
+
+    def solve(self, rows: np.ndarray, depth: int) -> list[Side]:
+        """Formulas that meet the target on `rows`, cheapest first; at most a few."""
+        whole = self.leaf(rows)
+        if whole is not None:
+            return [whole]
+        if depth == 0 or self.problem.expired():
+            return []
+        C = self.C[:, rows]
+        sizes = C.sum(axis=1)
+        mixed = np.flatnonzero((sizes > 0) & (sizes < rows.sum()))
+        yes, no = self._reach(C, rows), self._reach(1.0 - C, rows)
+        both = [t for t in mixed if yes[t] and no[t]]
+        results: list[Side] = []
+        for t in sorted(both, key=lambda t: int(self.tests.cost[t]))[:12]:
+            side = self._join(t, rows)
+            if side is not None:
+                results.append(side)
+        if results or depth == 1:
+            return sorted(results, key=lambda s: s.cost)
+        # One side only: prefer the tests that settle the most rows for the least writing.
+        share = np.where(yes, sizes, 0) + np.where(no, rows.sum() - sizes, 0)
+        ranked = [t for t in mixed if yes[t] != no[t] and share[t] >= 0.1 * rows.sum()]
+        ranked.sort(key=lambda t: (-share[t] + 0.02 * rows.sum() * self.tests.cost[t], t))
+        for t in ranked[: 2 * depth]:
+            settled = (self.C[t] > 0) == bool(yes[t])
+            leaf = self.leaf(rows & settled)
+            rest = self.solve(rows & ~settled, depth - 1) if leaf is not None else []
+            for side in rest[:1]:
+                pair = (leaf, side) if yes[t] else (side, leaf)
+                results.append(_where(self.tests.exprs[t], pair[0], pair[1]))  # type: ignore[arg-type]
+            if self.problem.expired():
+                break
+        return sorted(results, key=lambda s: s.cost)
+
+    def _join(self, t: int | np.intp, rows: np.ndarray) -> Side | None:
+        holds = self.C[t] > 0
+        a, b = self.leaf(rows & holds), self.leaf(rows & ~holds)
+        return _where(self.tests.exprs[t], a, b) if a is not None and b is not None else None
+
+    def _reach(self, C: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """For each test, whether a constant or one atom meets the target where it holds."""
+        z, A = self.z[rows], self.A[:, rows]
+        count = np.maximum(C.sum(axis=1), 1.0)
+        mean = C @ z / count
+        square = C @ (z * z) / count - mean**2
+        flat = square <= self.goal
+        mA = C @ A.T / count[:, None]
+        vA = C @ (A * A).T / count[:, None] - mA**2
+        cA = C @ (A * z).T / count[:, None] - mA * mean[:, None]
+        with np.errstate(all="ignore"):
+            left = square[:, None] - cA**2 / vA
+        met = np.any((left <= self.goal) & (vA > 1e-9), axis=1) & (count >= 4)
+        return flat | met
+
+    def leaf(self, rows: np.ndarray) -> Side | None:
+        """The cheapest constant or single atom that meets the target on `rows`."""
+        y = self.y[rows]
+        tolerance = self.problem.accuracy
+        if len(y) == 0:
+            return Side(Const(0), 1)
+        if np.ptp(y) <= 2 * tolerance:
+            value = simplest(0.5 * float(y.min() + y.max()), tolerance)
+            return Side(Const(value), 1)
+        if len(y) < 4:
+            return None
+        z, A = self.z[rows], self.A[:, rows]
+        z = z - z.mean()
+        A = A - A.mean(axis=1, keepdims=True)
+        vA = np.sum(A * A, axis=1)
+        with np.errstate(all="ignore"):
+            left = z @ z - (A @ z) ** 2 / vA
+        fits = np.flatnonzero((left <= self.goal * len(y)) & (vA > 1e-9))
+        best: Side | None = None
+        for i in fits[np.argsort(self.leaves.cost[fits], kind="stable")][:4]:
+            values = self.leaves.values[i][rows]
+            columns = np.stack([values, np.ones(len(y))], axis=1)
+            slope, offset = snap_linear(columns, y, tolerance, noise=self.problem.noise)
+            if np.max(np.abs(float(slope) * values + float(offset) - y)) <= tolerance * 1.000001 + 1e-12:
+                expr = assemble([(slope, self.leaves.exprs[i])], offset)
+                if best is None or expr.size() < best.cost:
+                    best = Side(expr, expr.size())
+        return best
+
+
+def _where(test: Expr, yes: Side, no: Side) -> Side:
+    """`where`, or a product with the test where one side is zero, or a sum where both are constants."""
+    turned = opposite(test)
+    expr = op("where", test, yes.expr, no.expr)
+    if isinstance(yes.expr, Const) and isinstance(no.expr, Const):
+        a, b = yes.expr.value, no.expr.value
+        step: Number = _exact(a, b)
+        expr = assemble([(step, test)], b)
+    elif no.expr == Const(0):
+        expr = op("mul", test, yes.expr)
+    elif yes.expr == Const(0) and turned is not None:
+        expr = op("mul", turned, no.expr)
+    return Side(expr, expr.size())
+
+
+def _exact(a: Number, b: Number) -> Number:
+    return a - b if isinstance(a, int) and isinstance(b, int) else float(a) - float(b)
+
+
+def extreme_tests(problem: Problem) -> Pool:
+    """[v > max(S)], [v >= max(S)] and their opposites, for groups S of two or three other variables."""
+    exprs: list[Expr] = []
+    values: list[np.ndarray] = []
+    count = len(problem.variables)
+    if count <= MOST_VARIABLES:
+        for v in range(count):
+            others = [j for j in range(count) if j != v]
+            for size in range(2, LARGEST_GROUP + 1):
+                for group in combinations(others, size):
+                    for name in ("max", "min"):
+                        extreme: Expr = problem.variables[group[0]]
+                        for j in group[1:]:
+                            extreme = op(name, extreme, problem.variables[j])
+                        column = problem.Xs[:, list(group)]
+                        bound = column.max(1) if name == "max" else column.min(1)
+                        for test, holds in (
+                            ("gt", problem.Xs[:, v] > bound),
+                            ("ge", problem.Xs[:, v] >= bound),
+                        ):
+                            exprs.append(op(test, problem.variables[v], extreme))
+                            values.append(holds.astype(float))
+    if problem.operators is not None:
+        kept = [i for i, expr in enumerate(exprs) if uses_only(expr, problem.operators)]
+        exprs, values = [exprs[i] for i in kept], [values[i] for i in kept]
+    table = np.array(values) if values else np.zeros((0, len(problem.ys)))
+    return Pool(exprs, table, np.array([expr.size() for expr in exprs], dtype=int))

@@ -1,0 +1,115 @@
+"""`max(A, B)` and `min(A, B)` of two atoms: one is met on some rows and never passed on the others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from weights2code.language import Const, Expr, op
+from weights2code.symbolic.engine import Kind
+from weights2code.symbolic.notation import weighted_sum
+from weights2code.symbolic.search.atoms import Pool
+from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.search.rows import Problem
+from weights2code.symbolic.search.sums_of_atoms import Basis, assemble
+from weights2code.symbolic.snapping import simplest, snap_linear
+
+
+def extremum_stage(problem: Problem, collector: Collector, pool: Pool, tries: int = 12) -> None:
+    """`max(A, B)` and `min(A, B)`: A met on some rows and never passed; B is what meets the others."""
+    y, tolerance = problem.ys, max(problem.accuracy, 1e-9 * problem.scale)
+    if not problem.discrete:
+        pool = _joined_with(pool, local_planes(problem))
+    difference = pool.values - y
+    met = np.abs(difference) <= tolerance
+    count = met.sum(axis=1)
+    sides = {
+        "max": np.all(difference <= tolerance, axis=1),
+        "min": np.all(difference >= -tolerance, axis=1),
+    }
+    for name, side in sides.items():
+        useful = np.flatnonzero(side & (count >= max(4, 0.1 * len(y))) & (count < len(y)))
+        useful = useful[np.argsort(-count[useful] + 0.02 * len(y) * pool.cost[useful], kind="stable")]
+        for i in useful[:tries]:
+            if problem.expired():
+                return
+            first = pool.exprs[i]
+            for expr in _meeting(problem, pool, ~met[i]):
+                collector.offer(op(name, expr, first) if isinstance(first, Const) else op(name, first, expr))
+
+
+def local_planes(problem: Problem, seeds: int = 48, keep: int = 4) -> list[tuple[Expr, np.ndarray]]:
+    """Affine functions that a good share of the rows obey: each fitted to a few neighbouring rows."""
+    X, y = problem.Xs, problem.ys
+    n, k = X.shape
+    if n < 8 * (k + 2):
+        return []
+    spread = np.ptp(X, axis=0)
+    Z = X / np.where(spread > 0, spread, 1.0)
+    matrix = np.hstack([X, np.ones((n, 1))])
+    found: list[tuple[int, np.ndarray]] = []
+    for seed in range(0, n, max(1, n // seeds)):
+        near = np.argsort(np.sum((Z - Z[seed]) ** 2, axis=1), kind="stable")[: k + 4]
+        fit = np.linalg.lstsq(matrix[near], y[near], rcond=None)[0]
+        rows = np.abs(matrix @ fit - y) <= max(problem.accuracy, 1e-9 * problem.scale)
+        if rows.sum() >= max(2 * (k + 2), 0.1 * n) and not rows.all():
+            found.append((int(rows.sum()), rows))
+    planes: dict[Expr, np.ndarray] = {}
+    for _, rows in sorted(found, key=lambda item: -item[0]):
+        snapped = snap_linear(matrix[rows], y[rows], problem.accuracy, noise=problem.noise)
+        expr = weighted_sum(list(zip(snapped[:-1], problem.variables, strict=True)), snapped[-1])
+        planes.setdefault(expr, problem.values(expr, X))
+        if len(planes) >= keep:
+            break
+    return list(planes.items())
+
+
+def _joined_with(pool: Pool, atoms: list[tuple[Expr, np.ndarray]]) -> Pool:
+    if not atoms:
+        return pool
+    return Pool(
+        [*pool.exprs, *(expr for expr, _ in atoms)],
+        np.concatenate([pool.values, np.stack([values for _, values in atoms])]),
+        np.concatenate([pool.cost, [expr.size() for expr, _ in atoms]]),
+    )
+
+
+def _meeting(problem: Problem, pool: Pool, rows: np.ndarray, keep: int = 4) -> list[Expr]:
+    """Affine images of single atoms that meet the target on some rows."""
+    y = problem.ys[rows]
+    if np.ptp(y) <= 2 * problem.accuracy:
+        return [Const(simplest(0.5 * float(y.min() + y.max()), problem.accuracy))]
+    if len(y) < 5:
+        return []
+    A = pool.values[:, rows]
+    centred = A - A.mean(axis=1, keepdims=True)
+    z = y - y.mean()
+    norm = np.sum(centred**2, axis=1)
+    with np.errstate(all="ignore"):
+        left = z @ z - (centred @ z) ** 2 / norm
+    goal = len(y) * problem.accuracy**2 + 1e-13 * float(z @ z)
+    fits = np.flatnonzero((left <= goal) & (norm > 1e-12 * (1 + np.sum(A**2, axis=1))))
+    found = []
+    for i in fits[np.argsort(pool.cost[fits], kind="stable")][:keep]:
+        columns = np.stack([A[i], np.ones(len(y))], axis=1)
+        slope, offset = snap_linear(columns, y, problem.accuracy, noise=problem.noise)
+        found.append(assemble([(slope, pool.exprs[i])], offset))
+    if not found and len(y) >= 12 and not problem.discrete:
+        subset = np.flatnonzero(norm > 1e-12)[:300]
+        part = replace(problem, rows=problem.rows[rows])
+        some = Pool([pool.exprs[i] for i in subset], A[subset], pool.cost[subset])
+        pairs = _Gathered()
+        Basis(part, some, linear=False).pairs(pairs, 2)
+        found.extend(pairs.exprs)
+    return found
+
+
+class _Gathered:
+    """Takes what a search offers, without judging it."""
+
+    def __init__(self) -> None:
+        self.exprs: list[Expr] = []
+
+    def offer(self, expr: Expr, kind: Kind = "formula") -> None:
+        self.exprs.append(expr)

@@ -1,0 +1,130 @@
+"""Remainders inside other functions: y from `w·x mod m` and at most one more variable.
+
+Long division, checksums and cyclic counters have this form. For given m the weights are found by
+elimination: two rows that agree in the extra variable but not in y must differ in w·x mod m, and every such
+pair of rows strikes out one weight vector in m. All m^k vectors are struck at once.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+
+from weights2code.language import Expr, op
+from weights2code.symbolic.engine import number_cost
+from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.search.rows import Problem
+from weights2code.symbolic.search.weighted_sums import sum_expr
+from weights2code.symbolic.search.whole_numbers import SumScan, substitute_solution, two_valued
+
+_MOST_VECTORS = 1_500_000
+_MOST_VALUES = 9
+
+
+def remainder_stage(problem: Problem, collector: Collector) -> None:
+    """Search moduli from 2 to 9, without and with one extra variable; stop at the first that works."""
+    k = len(problem.variables)
+    X, y = problem.Xs.astype(np.int64), problem.ys
+    if not problem.discrete or k < 2 or len(np.unique(y)) > _MOST_VALUES or not problem.allows("mod"):
+        return
+    for m in range(2, _MOST_VALUES + 1):
+        found = False
+        for extra in (None, *range(k)):
+            others = [j for j in range(k) if j != extra]
+            if m ** len(others) > 8 * _MOST_VECTORS or len(others) < 2 or problem.expired():
+                continue
+            survivors = _eliminate(X[:, others], y, None if extra is None else X[:, extra], m)
+            if len(survivors):
+                found |= _write(problem, collector, survivors, others, extra, m)
+        if found:
+            return
+
+
+def _eliminate(X: np.ndarray, y: np.ndarray, extra: np.ndarray | None, m: int) -> np.ndarray:
+    """Weight vectors modulo m under which the remainder (and `extra`) determines y."""
+    differences = _conflicts(X, y, extra, m)
+    k = X.shape[1]
+    weights = np.zeros((1, 0), dtype=np.float32)
+    last = np.where(differences != 0, np.arange(k), -1).max(axis=1, initial=-1)
+    if not len(differences) or np.any(last < 0):
+        return np.zeros((0, k), dtype=np.int64)
+    for j in range(k):
+        # One more weight, and at once the constraints that need no later one.
+        column = np.tile(np.arange(m, dtype=np.float32), len(weights))[:, None]
+        weights = np.hstack([np.repeat(weights, m, axis=0), column])
+        if len(weights) > _MOST_VECTORS:
+            return np.zeros((0, k), dtype=np.int64)
+        constraints = differences[last == j, : j + 1].astype(np.float32)
+        start, batch = 0, 4
+        while start < len(constraints) and len(weights):
+            values = weights @ constraints[start : start + batch].T
+            # exact in float32: the products stay far below 2**24
+            hits = np.any(values == m * np.floor(values / m), axis=1)
+            weights = weights[~hits]
+            start += batch
+            batch = min(batch * 2, 512)
+    return weights.astype(np.int64)
+
+
+def _conflicts(X: np.ndarray, y: np.ndarray, extra: np.ndarray | None, m: int) -> np.ndarray:
+    """Distinct differences (mod m) of rows that agree in `extra` but differ in y."""
+    rows = X[:240]
+    targets = y[:240]
+    a, b = np.triu_indices(len(rows), 1)
+    keep = targets[a] != targets[b]
+    if extra is not None:
+        keep &= extra[:240][a] == extra[:240][b]
+    differences = (rows[a[keep]] - rows[b[keep]]) % m
+    if not len(differences):
+        return differences
+    differences = np.unique(differences, axis=0)
+    # A fixed shuffle: neighbours in sorted order strike out the same vectors.
+    return differences[np.random.default_rng(3).permutation(len(differences))]
+
+
+def _write(
+    problem: Problem,
+    collector: Collector,
+    survivors: np.ndarray,
+    others: list[int],
+    extra: int | None,
+    m: int,
+) -> bool:
+    """Turn weight vectors into formulas, the shortest sums first; whether any is exact."""
+    symmetric = np.where(survivors > m // 2, survivors - m, survivors)
+    cost = [
+        sum(number_cost(int(w)) + 2 for w in vector if w) + 2.0 * len({abs(int(w)) for w in vector if w})
+        for vector in symmetric[:4000]
+    ]
+    exact = False
+    for i in np.argsort(cost, kind="stable")[:24]:
+        if problem.expired():
+            break
+        full = [0] * len(problem.variables)
+        for j, w in zip(others, symmetric[i], strict=True):
+            full[j] = int(w)
+        for expr in _readings(problem, tuple(full), extra, m):
+            candidate = collector.offer(expr)
+            exact |= candidate is not None and candidate.exact
+    return exact
+
+
+def _readings(problem: Problem, weights: tuple[int, ...], extra: int | None, m: int) -> Iterator[Expr]:
+    """Short functions of the remainder and the extra variable that give y."""
+    y = problem.ys
+    values = np.unique(y)
+    sums = problem.Xs.astype(np.int64) @ np.array(weights)
+    for shift in sorted(itertools.chain(range(m // 2 + 1), range(-((m - 1) // 2), 0)), key=abs):
+        remainder = (sums + shift) % m
+        part = op("mod", sum_expr(problem, weights, shift), m)
+        parts = [part] if extra is None else [part, problem.variables[extra]]
+        columns = remainder[:, None] if extra is None else np.stack([remainder, problem.Xs[:, extra]], 1)
+        reduced, meaning = substitute_solution(problem, parts, columns)
+        scan = SumScan(reduced, 60)
+        found = scan.remainders(reduced.ys, 1) + scan.quotients(reduced.ys, 1)
+        if len(values) == 2:
+            found += [two_valued(test, values) for test in scan.test(reduced.ys == values[1], 1)]
+        for expr in found:
+            yield expr.substitute(meaning)

@@ -1,0 +1,212 @@
+"""Sums of atoms: every single, every pair, every product of two, and a beam of triples.
+
+All of it is linear algebra on the dictionary. With the always-present columns (the constant, or the
+constant and the variables) projected out, the Gram matrix gives the residual of every pair at once, and
+three more matrix products that of every product A*B. So `affine + c*A*B` over a thousand atoms costs
+a few matrix multiplications. What fits is then fitted again, snapped and judged on all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from weights2code.language import Const, Expr, Number, Op, op
+from weights2code.symbolic.engine import Kind
+from weights2code.symbolic.notation import opposite, weighted_sum
+from weights2code.symbolic.search.atoms import Pool
+from weights2code.symbolic.search.rows import Problem
+from weights2code.symbolic.snapping import snap_linear
+
+
+class Taker(Protocol):
+    """Whatever takes formulas: a collector that judges them, or a list of guesses."""
+
+    def offer(self, expr: Expr, kind: Kind = "formula") -> object: ...
+
+
+def fit_sum(
+    problem: Problem, atoms: Sequence[Expr], values: np.ndarray, *, linear: bool = False
+) -> Expr | None:
+    """`c0 + c1*atom1 + ...` (and the variables, if `linear`), fitted on the searched rows and snapped."""
+    exprs = list(atoms)
+    columns = [*values]
+    if linear:
+        known = set(exprs)
+        for j, variable in enumerate(problem.variables):
+            if variable not in known:
+                exprs.append(variable)
+                columns.append(problem.Xs[:, j])
+    matrix = np.stack([*columns, np.ones(len(problem.ys))], axis=1)
+    if not np.all(np.isfinite(matrix)):
+        return None
+    coefficients = snap_linear(matrix, problem.ys, problem.accuracy, noise=problem.noise)
+    return assemble(list(zip(coefficients[:-1], exprs, strict=True)), coefficients[-1])
+
+
+def assemble(terms: list[tuple[Number, Expr]], constant: Number) -> Expr:
+    """`weighted_sum`, with one minus a test written as the opposite test."""
+    live = [(c, e) for c, e in terms if c != 0]
+    for place, (coefficient, expr) in enumerate(live):
+        turned = opposite(expr)
+        if turned is not None and coefficient < 0 and constant == -coefficient:
+            live[place] = (-coefficient, turned)
+            constant = 0
+            break
+    return weighted_sum(live, constant)
+
+
+class Basis:
+    """The dictionary seen from the target, after what is always present has been projected out."""
+
+    def __init__(self, problem: Problem, pool: Pool, *, linear: bool) -> None:
+        self.problem, self.pool, self.linear = problem, pool, linear
+        ones = np.ones((len(problem.ys), 1))
+        always = np.hstack([ones, problem.Xs]) if linear else ones
+        scale = np.linalg.norm(always, axis=0)
+        Q, R = np.linalg.qr(always / np.where(scale > 0, scale, 1.0))
+        self.Q = Q[:, np.abs(np.diag(R)) > 1e-9]
+        y = problem.ys - self.Q @ (self.Q.T @ problem.ys)
+        self.y = y - self.Q @ (self.Q.T @ y)
+        self.total = float(self.y @ self.y)
+        spread = float(np.sum((problem.ys - problem.ys.mean()) ** 2))
+        self.goal = len(y) * problem.accuracy**2 + 1e-13 * max(spread, 1e-300)
+        A = pool.values - (pool.values @ self.Q) @ self.Q.T
+        norm = np.linalg.norm(A, axis=1)
+        size = np.linalg.norm(pool.values, axis=1)
+        alive = norm > 1e-7 * np.where(size > 0, size, 1.0)
+        self.A = np.where(alive[:, None], A / np.where(alive, norm, 1.0)[:, None], 0.0)
+        self.alive = alive
+        self.c = self.A @ self.y
+
+    def solved(self) -> bool:
+        return self.total <= self.goal
+
+    def offer(self, collector: Taker, indices: Sequence[int], limit: int | None = None) -> None:
+        pool = self.pool
+        expr = fit_sum(
+            self.problem,
+            [pool.exprs[i] for i in indices],
+            pool.values[list(indices)],
+            linear=self.linear,
+        )
+        if expr is not None:
+            collector.offer(expr)
+
+    def singles(self, collector: Taker, keep: int = 6) -> None:
+        """Every atom alone; those that fit in order of size, and the best few in any case."""
+        left = self.total - self.c**2
+        left[~self.alive] = np.inf
+        fits = np.flatnonzero(left <= self.goal)
+        for i in fits[np.argsort(self.pool.cost[fits], kind="stable")][:keep]:
+            self.offer(collector, [int(i)])
+        if not len(fits):
+            for i in np.argsort(left, kind="stable")[:2]:
+                self.offer(collector, [int(i)])
+
+    def pairs(self, collector: Taker, keep: int = 8) -> None:
+        """Every pair, through the Gram matrix."""
+        G = self.A @ self.A.T
+        c = self.c
+        with np.errstate(all="ignore"):
+            gain = (c[:, None] ** 2 + c[None, :] ** 2 - 2 * np.outer(c, c) * G) / (1 - G**2)
+        left = self.total - gain
+        left[(np.abs(G) > 1 - 1e-9) | ~(self.alive[:, None] & self.alive[None, :])] = np.inf
+        left[np.tril_indices(len(c))] = np.inf
+        self._offer_best(collector, left, self.pool.cost, keep, lambda i, j: self.offer(collector, [i, j]))
+
+    def products(self, collector: Taker, keep: int = 8, limit: int = 700) -> None:
+        """Every product of two atoms on top of what is always present."""
+        pool, problem = _both_ways(self.pool.take(np.arange(min(limit, len(self.pool))))), self.problem
+        values = pool.values
+        scale = np.max(np.abs(values), axis=1)
+        V = values / np.where(scale > 0, scale, 1.0)[:, None]
+        gain_top = (V * self.y) @ V.T
+        square = (V**2) @ (V**2).T
+        for q in self.Q.T:
+            square = square - ((V * q) @ V.T) ** 2
+        with np.errstate(all="ignore"):
+            left = self.total - gain_top**2 / square
+        left[square <= 1e-9 * len(self.y)] = np.inf
+        left[np.tril_indices(len(V), -1)] = np.inf
+
+        def offer(i: int, j: int) -> None:
+            expr = product(pool.exprs[i], pool.exprs[j])
+            fitted = fit_sum(problem, [expr], (pool.values[i] * pool.values[j])[None], linear=self.linear)
+            if fitted is not None:
+                collector.offer(fitted)
+
+        self._offer_best(collector, left, pool.cost, keep, offer)
+
+    def _offer_best(
+        self,
+        collector: Taker,
+        left: np.ndarray,
+        cost: np.ndarray,
+        keep: int,
+        offer: Callable[[int, int], None],
+    ) -> None:
+        """Offer the pairs that fit, cheapest first; where none fits, the two with the least residual."""
+        rows, columns = np.nonzero(left <= self.goal)
+        if len(rows):
+            order = np.argsort(cost[rows] + cost[columns], kind="stable")[:keep]
+            for i, j in zip(rows[order], columns[order], strict=True):
+                offer(int(i), int(j))
+            return
+        for flat in np.argpartition(left, 1, axis=None)[:2]:
+            i, j = np.unravel_index(flat, left.shape)
+            if np.isfinite(left[i, j]):
+                offer(int(i), int(j))
+
+    def beam(self, collector: Taker, width: int = 40, depth: int = 3, keep: int = 6) -> None:
+        """Greedy sums of up to `depth` atoms, many at a time, each re-fitted as it grows."""
+        states: list[tuple[float, tuple[int, ...]]] = [(self.total, ())]
+        for _ in range(depth):
+            grown: dict[tuple[int, ...], float] = {}
+            for _, chosen in states:
+                if self.problem.expired():
+                    return
+                Q = np.linalg.qr(self.A[list(chosen)].T)[0] if chosen else np.zeros((len(self.y), 0))
+                y = self.y - Q @ (Q.T @ self.y)
+                overlap = self.A @ Q
+                norm = 1 - np.sum(overlap**2, axis=1)
+                top = self.A @ y
+                with np.errstate(all="ignore"):
+                    left = float(y @ y) - top**2 / norm
+                left[(norm < 1e-7) | ~self.alive] = np.inf
+                for i in np.argsort(left, kind="stable")[:width]:
+                    grown.setdefault(tuple(sorted((*chosen, int(i)))), float(left[i]))
+            ranked = sorted(grown.items(), key=lambda item: (item[1], item[0]))
+            fits = [key for key, left in ranked if left <= self.goal]
+            if fits:
+                fits.sort(key=lambda key: int(np.sum(self.pool.cost[list(key)])))
+                for key in fits[:keep]:
+                    self.offer(collector, key)
+                return
+            states = [(left, key) for key, left in ranked[:width]]
+        for _, key in states[:2]:
+            self.offer(collector, key)
+
+
+def _both_ways(pool: Pool) -> Pool:
+    """The pool with the opposite of every short test: in a product they are different factors."""
+    turned = [(i, opposite(pool.exprs[i])) for i in np.flatnonzero(pool.cost <= 5)]
+    extra = [(i, expr) for i, expr in turned if expr is not None]
+    if not extra:
+        return pool
+    indices = [i for i, _ in extra]
+    return Pool(
+        [*pool.exprs, *(expr for _, expr in extra)],
+        np.concatenate([pool.values, 1.0 - pool.values[indices]]),
+        np.concatenate([pool.cost, pool.cost[indices]]),
+    )
+
+
+def product(a: Expr, b: Expr) -> Expr:
+    """`a*b`, with a test times a test as their conjunction's product and a reciprocal as a quotient."""
+    for first, second in ((a, b), (b, a)):
+        if isinstance(first, Op) and first.name == "div" and first.args[0] == Const(1):
+            return op("div", second, first.args[1])
+    return op("mul", a, b)

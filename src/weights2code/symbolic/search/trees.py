@@ -1,0 +1,387 @@
+"""Bottom-up enumeration of small trees, without repeats.
+
+Trees are built size by size from variables and a few constants. A tree whose values were seen before is
+dropped, so each function is kept once, in its smallest form. Every tree is compared with the target up to a
+free scale and offset, and up to a free linear function of the variables: one inner product each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from weights2code.language import Const, Expr, Number, op
+from weights2code.symbolic.search.atoms import Pool, fingerprints, make_pool
+from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.search.outermost_operators import Outer
+from weights2code.symbolic.search.rows import Problem
+from weights2code.symbolic.search.sums_of_atoms import fit_sum, product
+
+_ROWS = 120
+_BLOCK = 3_000_000
+_KEPT_SIZE = 5
+_MOST_KEPT = 12_000
+#: Trees that are combined with every other one: the smallest.
+_SMALL = 320
+
+Recipe = tuple[str, tuple[int, int], tuple[int, int] | None]
+
+
+@dataclass(slots=True)
+class Layer:
+    """All trees of one size: their values (m, n) and how each was made."""
+
+    values: np.ndarray
+    recipes: list[Recipe | Expr]
+
+
+class Enumeration:
+    """The trees over one problem's variables, grown on demand and compared with its target."""
+
+    def __init__(self, problem: Problem, collector: Collector) -> None:
+        self.problem, self.collector = problem, collector
+        self.rows = _spread_rows(problem)
+        X, self.y = problem.Xs[self.rows], problem.ys[self.rows]
+        leaves: list[Recipe | Expr] = [*problem.variables, *(Const(c) for c in inner_constants(problem))]
+        ones = np.ones(len(self.y))
+        columns = [*X.T, *(ones * float(c) for c in inner_constants(problem))]
+        self.layers = {1: Layer(np.stack(columns), leaves)}
+        self.seen = _keys(self.layers[1].values)[0]
+        self.bases = [_projector(ones[:, None]), _projector(np.hstack([ones[:, None], X]))]
+        self.unary, self.binary = operators_for(problem)
+        self.tried: set[Expr] = set()
+        self.noisy = problem.estimated and not problem.whole and problem.noise == 0
+        self.nearest = np.inf
+        self.outer = Outer(problem, self.y)
+
+    def grow_to(self, size: int) -> None:
+        """Grow to each size in turn, as long as a simpler exact formula could still come."""
+        for step in range(2, size + 1):
+            if self.problem.expired() or step >= self.collector.limit():
+                break
+            self.grow(step)
+
+    def grow(self, size: int) -> None:
+        """Make and compare all trees of `size`; keep them for larger ones while they are few."""
+        fresh_values: list[np.ndarray] = []
+        fresh_recipes: list[Recipe | Expr] = []
+        for values, recipes in self._blocks(size):
+            if self.problem.expired():
+                break
+            keys, valid = _keys(values)
+            self._compare(values, recipes, valid)
+            if size <= _KEPT_SIZE and len(fresh_recipes) < _MOST_KEPT:
+                _, first = np.unique(keys, return_index=True)
+                new = first[valid[first] & ~np.isin(keys[first], self.seen)]
+                new.sort()
+                self.seen = np.concatenate([self.seen, keys[new]])
+                fresh_values.append(values[new])
+                fresh_recipes.extend(recipes(int(i)) for i in new)
+        if size <= _KEPT_SIZE:
+            stacked = np.concatenate(fresh_values) if fresh_values else np.zeros((0, len(self.y)))
+            self.layers[size] = Layer(stacked, fresh_recipes)
+
+    def _blocks(self, size: int) -> Iterator[tuple[np.ndarray, Callable[[int], Recipe]]]:
+        below = self.layers.get(size - 1)
+        if below is not None:
+            for name, function in self.unary.items():
+                for start in range(0, len(below.recipes), max(_BLOCK // len(self.y), 1)):
+                    part = below.values[start : start + max(_BLOCK // len(self.y), 1)]
+                    with np.errstate(all="ignore"):
+                        yield (
+                            function(part),
+                            lambda i, name=name, start=start: (name, (size - 1, start + i), None),
+                        )
+        for left in range(1, size - 1):
+            right = size - 1 - left
+            if left not in self.layers or right not in self.layers:
+                continue
+            for name, (function, commutes) in self.binary.items():
+                if commutes and left > right:
+                    continue
+                yield from self._pairs(name, function, left, right)
+
+    def _pairs(
+        self, name: str, function: Callable[..., np.ndarray], left: int, right: int
+    ) -> Iterator[tuple[np.ndarray, Callable[[int], Recipe]]]:
+        A, B = self.layers[left].values, self.layers[right].values
+        first = 0
+        if name in ("mod", "floordiv"):
+            # Divisors are the constants from 2 on: remainders by a variable are rarely meant.
+            if right != 1:
+                return
+            k = len(self.problem.variables)
+            B = B[k:]
+            keep = np.flatnonzero(B[:, 0] >= 2)
+            if not len(keep):
+                return
+            first, B = k + int(keep[0]), B[keep]
+        if not len(A) or not len(B):
+            return
+        step = max(_BLOCK // (len(B) * len(self.y)), 1)
+        for start in range(0, len(A), step):
+            with np.errstate(all="ignore"):
+                block = function(A[start : start + step, None, :], B[None, :, :])
+            width = len(B)
+            yield (
+                block.reshape(-1, len(self.y)),
+                lambda i, start=start, width=width: (
+                    name,
+                    (left, start + i // width),
+                    (right, first + i % width),
+                ),
+            )
+
+    def _compare(self, values: np.ndarray, recipes: Callable[[int], Recipe], valid: np.ndarray) -> None:
+        problem = self.problem
+        safe = np.where(valid[:, None], values, 0.0)
+        square = np.einsum("ij,ij->i", safe, safe)
+        for linear, Q in enumerate(self.bases):
+            y = self.y - Q @ (Q.T @ self.y)
+            total = float(y @ y)
+            spread = float(np.sum((self.y - self.y.mean()) ** 2))
+            goal = len(y) * problem.accuracy**2 + 1e-12 * spread
+            inside = safe @ Q
+            norm = square - np.einsum("ij,ij->i", inside, inside)
+            with np.errstate(all="ignore"):
+                left = total - (safe @ y) ** 2 / norm
+            left[(norm <= 1e-9 * square) | ~valid] = np.inf
+            fits = np.flatnonzero(left <= goal)[:12]
+            if not len(fits) and self.noisy and len(left):
+                # Nobody said how exact is exact enough: what comes near may be all there is.
+                nearest = int(np.argmin(left))
+                if left[nearest] <= 1e-4 * spread and left[nearest] < 0.5 * self.nearest:
+                    self.nearest = float(left[nearest])
+                    fits = np.array([nearest])
+            for i in fits:
+                self._offer(recipes(int(i)), bool(linear))
+        for i in self.outer.remainders(safe):
+            self._offer_all(self.outer.written_remainders(self.build(recipes(i))))
+        for i in self.outer.tests(safe):
+            self._offer_all(self.outer.written_tests(self.build(recipes(i))))
+
+    def _offer_all(self, exprs: list[Expr]) -> None:
+        for expr in exprs:
+            self.collector.offer(expr)
+
+    def _offer(self, recipe: Recipe, linear: bool) -> None:
+        expr = self.build(recipe)
+        if expr in self.tried and not linear:
+            return
+        self.tried.add(expr)
+        values = self.problem.values(expr, self.problem.Xs)
+        if np.all(np.isfinite(values)):
+            fitted = fit_sum(self.problem, [expr], values[None], linear=linear)
+            if fitted is not None:
+                self.collector.offer(fitted)
+
+    def build(self, recipe: Recipe | Expr) -> Expr:
+        if isinstance(recipe, Expr):
+            return recipe
+        name, left, right = recipe
+        a = self.build(self.layers[left[0]].recipes[left[1]])
+        if right is None:
+            return _UNARY_FORMS[name](a) if name in _UNARY_FORMS else op(name, a)
+        b = self.build(self.layers[right[0]].recipes[right[1]])
+        return a // b if name == "floordiv" else op(name, a, b)
+
+    def tests(self, limit: int = 500) -> Pool:
+        """The kept trees that are 0 or 1 everywhere: the smallest, those without constants first."""
+        found: list[tuple[int, Expr]] = []
+        for size in sorted(self.layers):
+            layer = self.layers[size]
+            for i in np.flatnonzero(np.all((layer.values == 0) | (layer.values == 1), axis=1))[:4000]:
+                expr = self.build(layer.recipes[i])
+                constants = sum(isinstance(node, Const) for node in expr.walk())
+                found.append((size + constants, expr))
+        found.sort(key=lambda item: item[0])
+        chosen = [expr for _, expr in found[:limit]]
+        return make_pool(self.problem, [(e, self.problem.values(e, self.problem.Xs)) for e in chosen], limit)
+
+
+_UNARY_FORMS: dict[str, Callable[[Expr], Expr]] = {
+    "square": lambda a: a * a,
+    "floorsqrt": lambda a: op("floor", op("sqrt", a)),
+    "inverse": lambda a: op("div", 1, a),
+}
+
+
+def operators_for(
+    problem: Problem,
+) -> tuple[dict[str, Callable[..., np.ndarray]], dict[str, tuple[Callable[..., np.ndarray], bool]]]:
+    """Unary and binary operators that suit the domains; True marks the commutative ones."""
+    unary: dict[str, Callable[..., np.ndarray]] = {"abs": np.abs, "square": np.square}
+    binary: dict[str, tuple[Callable[..., np.ndarray], bool]] = {
+        "add": (np.add, True),
+        "sub": (np.subtract, False),
+        "mul": (np.multiply, True),
+        "max": (np.maximum, True),
+        "min": (np.minimum, True),
+    }
+    if problem.discrete:
+        if all(domain.kind == "bits" for domain in problem.domains):
+            del unary["square"]
+        elif len(problem.variables) == 1:
+            unary["floorsqrt"] = lambda a: np.floor(np.sqrt(a))
+        binary["mod"] = (np.mod, False)
+        binary["floordiv"] = (lambda a, b: np.floor(a / b), False)
+        binary["eq"] = (lambda a, b: (a == b) * 1.0, True)
+        binary["ne"] = (lambda a, b: (a != b) * 1.0, True)
+        binary["ge"] = (lambda a, b: (a >= b) * 1.0, False)
+        binary["gt"] = (lambda a, b: (a > b) * 1.0, False)
+    else:
+        unary |= {"sqrt": np.sqrt, "exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos}
+        binary["div"] = (_guarded_divide, False)
+        if problem.whole or any(domain.discrete for domain in problem.domains):
+            binary["gt"] = (lambda a, b: (a > b) * 1.0, False)
+    needs = {"square": "mul", "floorsqrt": "sqrt", "floordiv": "floor"}
+
+    def allowed(name: str) -> bool:
+        return name in ("add", "sub", "mul", "square") or problem.allows(needs.get(name, name))
+
+    return (
+        {name: f for name, f in unary.items() if allowed(name)},
+        {name: f for name, f in binary.items() if allowed(name)},
+    )
+
+
+def _guarded_divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Division, invalid where the pole is on or near the data: the divisor must keep one sign, clearly."""
+    low, high = np.min(b, axis=-1, keepdims=True), np.max(b, axis=-1, keepdims=True)
+    clear = (low > 0.01 * (high - low)) | (high < -0.01 * (high - low))
+    return np.where(clear, a / b, np.nan)
+
+
+def inner_constants(problem: Problem) -> list[Number]:
+    """The few constants that trees are built from: small numbers, and the ends of the ranges at hand."""
+    if not problem.discrete:
+        return [1, 2] if len(problem.variables) <= 2 else [1]
+    constants = {0, 1, 2}
+    if any(domain.kind != "bits" for domain in problem.domains):
+        constants.add(3)
+    if problem.whole and len(problem.variables) <= 3:
+        ends = {int(problem.y.max()), int(problem.y.max()) + 1, int(problem.y.min())}
+        constants |= {c for c in ends if abs(c) <= 20}
+    if len(problem.variables) <= 2:
+        constants |= {int(domain.high) for domain in problem.domains if 1 < domain.high <= 20}
+    return sorted(constants)
+
+
+def _spread_rows(problem: Problem) -> np.ndarray:
+    count = len(problem.ys)
+    if count <= _ROWS:
+        return np.arange(count)
+    return np.sort(np.random.default_rng(5).permutation(count)[:_ROWS])
+
+
+def _projector(columns: np.ndarray) -> np.ndarray:
+    scale = np.linalg.norm(columns, axis=0)
+    Q, R = np.linalg.qr(columns / np.where(scale > 0, scale, 1.0))
+    return Q[:, np.abs(np.diag(R)) > 1e-9]
+
+
+def _keys(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """One whole number a vector, equal for equal vectors, and whether the vector is usable."""
+    with np.errstate(all="ignore"):
+        valid = np.all(np.isfinite(values), axis=1) & (np.max(np.abs(values), axis=1) < 1e7)
+        safe = np.where(valid[:, None], values, 0.0)
+        random = np.random.default_rng(11).uniform(0.5, 1.5, size=values.shape[1])
+        keys = np.round(safe @ random * 1e6).astype(np.int64)
+    return keys, valid
+
+
+def combination_stage(problem: Problem, collector: Collector, trees: Enumeration) -> None:
+    """Sums and products of a small and a larger tree, with a constant or a linear function beside them."""
+    for Q in trees.bases:
+        for join in (_sums, _products):
+            if problem.expired() or collector.exact is not None:
+                return
+            join(trees, Q, linear=Q is trees.bases[1])
+
+
+def _small_and_large(trees: Enumeration) -> tuple[list[tuple[int, int]], np.ndarray, np.ndarray]:
+    """Addresses of all kept trees (up to affine maps), their values, and which of them are small."""
+    places: list[tuple[int, int]] = []
+    parts: list[np.ndarray] = []
+    for size in sorted(trees.layers):
+        layer = trees.layers[size].values
+        if len(layer):
+            places += [(size, i) for i in range(len(layer))]
+            parts.append(layer)
+    values = np.concatenate(parts)
+    keys, valid = fingerprints(values, affine=True)
+    _, first = np.unique(keys, return_index=True)
+    keep = np.sort(first[valid[first]])
+    small = np.arange(min(_SMALL, len(keep)))
+    return [places[i] for i in keep], values[keep], small
+
+
+def _sums(trees: Enumeration, Q: np.ndarray, *, linear: bool) -> None:
+    places, V, small = _small_and_large(trees)
+    V = V - (V @ Q) @ Q.T
+    norm = np.linalg.norm(V, axis=1)
+    alive = norm > 1e-7
+    V = V / np.where(alive, norm, 1.0)[:, None]
+    y = trees.y - Q @ (Q.T @ trees.y)
+    c = V @ y
+    for start in range(0, len(small), 64):
+        if trees.problem.expired():
+            return
+        G = V[start : start + 64] @ V.T
+        a = c[start : start + 64, None]
+        with np.errstate(all="ignore"):
+            left = float(y @ y) - (a**2 + c[None] ** 2 - 2 * a * c[None] * G) / (1 - G**2)
+        left[(np.abs(G) > 1 - 1e-9) | ~alive[None] | ~alive[start : start + 64, None]] = np.inf
+        _offer_pairs(trees, places, left, start, linear, sums=True)
+
+
+def _products(trees: Enumeration, Q: np.ndarray, *, linear: bool) -> None:
+    places, V, small = _small_and_large(trees)
+    V = V / np.max(np.abs(V), axis=1, keepdims=True)
+    y = trees.y - Q @ (Q.T @ trees.y)
+    square = V**2
+    for start in range(0, len(small), 64):
+        if trees.problem.expired():
+            return
+        S = V[start : start + 64]
+        norm = (S**2) @ square.T
+        for q in Q.T:
+            norm = norm - ((S * q) @ V.T) ** 2
+        with np.errstate(all="ignore"):
+            left = float(y @ y) - ((S * y) @ V.T) ** 2 / norm
+        left[norm <= 1e-9 * len(y)] = np.inf
+        _offer_pairs(trees, places, left, start, linear, sums=False)
+
+
+def _offer_pairs(
+    trees: Enumeration,
+    places: list[tuple[int, int]],
+    left: np.ndarray,
+    start: int,
+    linear: bool,
+    *,
+    sums: bool,
+) -> None:
+    problem = trees.problem
+    spread = float(np.sum((trees.y - trees.y.mean()) ** 2))
+    goal = len(trees.y) * problem.accuracy**2 + 1e-12 * spread
+    rows, columns = np.nonzero(left <= goal)
+    if not len(rows) and trees.noisy and left.size:
+        i, j = np.unravel_index(int(np.argmin(left)), left.shape)
+        if left[i, j] <= 1e-4 * spread and left[i, j] < 0.5 * trees.nearest:
+            trees.nearest = float(left[i, j])
+            rows, columns = np.array([i]), np.array([j])
+    size = np.array([place[0] for place in places])
+    order = np.argsort(size[rows + start] + size[columns], kind="stable")[:6]
+    for i, j in zip(rows[order] + start, columns[order], strict=True):
+        pair = [trees.build(trees.layers[s].recipes[k]) for s, k in (places[i], places[j])]
+        values = np.stack([problem.values(expr, problem.Xs) for expr in pair])
+        if not np.all(np.isfinite(values)):
+            continue
+        if not sums:
+            pair, values = [product(*pair)], np.prod(values, axis=0)[None]
+        fitted = fit_sum(problem, pair, values, linear=linear)
+        if fitted is not None:
+            trees.collector.offer(fitted)

@@ -1,0 +1,128 @@
+"""One walk through the stages of the search, and what they share.
+
+A stage is left out as soon as a formula is at hand that is shorter than what it could find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from weights2code.symbolic.engine import Candidate
+from weights2code.symbolic.search.atoms import Pool, dictionary
+from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.search.noise_floor import noise_floor
+from weights2code.symbolic.search.rows import Problem
+from weights2code.symbolic.search.sums_of_atoms import Basis
+from weights2code.symbolic.search.trees import Enumeration
+from weights2code.symbolic.search.whole_numbers import SumScan
+
+#: Weighted sums that a glance looks at.
+_FEW_SUMS = 400
+#: What a glance is, and what is cheap enough for a problem that is only a guess.
+GLANCE = frozenset({"linear", "small trees", "tests and remainders of sums"})
+CHEAP = frozenset(
+    {
+        *("linear", "small trees", "trees of 5 nodes", "single atoms", "single atoms beside linear"),
+        *("products", "pairs", "products beside linear", "pairs beside linear"),
+        *("extrema of two", "sums of trees"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One way of looking for formulas.
+
+    It runs unless an exact formula of at most `least` nodes is at hand. With more than `enough` variables an
+    exact formula that was found by its end is final.
+    """
+
+    name: str
+    run: Callable[[Search], None]
+    least: int
+    enough: int | None = None
+
+
+@dataclass
+class Search:
+    """One walk through the stages, and what they share: each is made when first asked for."""
+
+    problem: Problem
+    collector: Collector
+    stages: Callable[[Problem], Sequence[Stage]]
+    sums: int = SumScan.MOST
+
+    @cached_property
+    def pool(self) -> Pool:
+        return dictionary(self.problem)
+
+    @cached_property
+    def flat(self) -> Basis:
+        """The dictionary beside a constant."""
+        return Basis(self.problem, self.pool, linear=False)
+
+    @cached_property
+    def sloped(self) -> Basis:
+        """The dictionary beside a linear function."""
+        return Basis(self.problem, self.pool, linear=True)
+
+    @cached_property
+    def scan(self) -> SumScan:
+        return SumScan(self.problem, self.sums)
+
+    @cached_property
+    def trees(self) -> Enumeration:
+        return Enumeration(self.problem, self.collector)
+
+    def run(self) -> float | None:
+        """All stages in order; one runs while formulas of the sizes that it finds are still of interest.
+
+        Returns the tolerance that the data suggest, if none was given and the best formula reached the noise.
+        """
+        problem, collector = self.problem, self.collector
+        judged: Candidate | None = None
+        for stage in self.stages(problem):
+            nearest = collector.nearest()
+            if nearest is not judged:
+                floor = noise_floor(problem, collector)
+                if floor is not None:
+                    return floor
+                judged = nearest
+            if nearest is not None and problem.expired():
+                return None
+            if collector.limit() > stage.least:
+                stage.run(self)
+            if stage.enough is not None and len(problem.variables) > stage.enough and collector.exact:
+                return None
+        return None
+
+    def some(self, problem: Problem, collector: Collector, names: frozenset[str], sums: int) -> None:
+        """The named stages on a problem that is only a guess, until something is exact."""
+        search = Search(problem, collector, self.stages, sums)
+        for stage in self.stages(problem):
+            if stage.name in names and collector.exact is None and not problem.expired():
+                stage.run(search)
+
+    def glance(self, problem: Problem, collector: Collector) -> None:
+        """What costs next to nothing."""
+        self.some(problem, collector, GLANCE, _FEW_SUMS)
+
+    def short(self, problem: Problem, collector: Collector) -> None:
+        """The cheap stages alone."""
+        self.some(problem, collector, CHEAP, SumScan.MOST)
+
+    def on(self, chosen: list[int]) -> None:
+        """Search with some of the variables only, and offer what fits best and what is exact there."""
+        problem = self.problem
+        smaller = replace(
+            problem,
+            variables=tuple(problem.variables[j] for j in chosen),
+            domains=tuple(problem.domains[j] for j in chosen),
+            X=problem.X[:, chosen],
+        )
+        found = Collector(smaller)
+        Search(smaller, found, self.stages).run()
+        for candidate in found.front():
+            self.collector.offer(candidate.expr)
