@@ -48,13 +48,6 @@ class Table:
     lines: Sequence[Line]
     notes: Sequence[str] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "columns": dict(self.columns),
-            "lines": [{"cells": dict(l.cells), "standing": l.standing, "why": l.why} for l in self.lines],
-            "notes": list(self.notes),
-        }
-
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Table:
         lines = [Line(line["cells"], line["standing"], line["why"]) for line in data["lines"]]
