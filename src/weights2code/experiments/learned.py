@@ -50,11 +50,7 @@ def learned_jobs(
     **label: Any,
 ) -> list[Job]:
     """One job a seed with the fast numbers; with the paper's, one for all of them."""
-    from weights2code import tasks
-
-    state = tasks.get(task).state_tracking
-    layout = ("concat" if state else "tagging") if options.layout == "auto" else options.layout
-    what = {"task": task, "sizes": sizes, "layout": layout, "l1": l1}
+    what = {"task": task, "sizes": sizes, "layout": options.layout_of(task), "l1": l1}
     what |= {} if epochs is None else {"epochs": epochs}
     what |= {"recipe": options.recipe, "device": options.device, **options.numbers}
     what["listings"] = listings

@@ -126,8 +126,8 @@ def part(has: str | Callable[[Row], object]) -> Cell:
 
 def mean_error(rows: Sequence[Row]) -> float | None:
     """The program's RMSE, or the discrete model's where there is none."""
-    known = (row.get("program_rmse") for row in rows), (row.get("model_rmse") for row in rows)
-    return average(model if program is None else program for program, model in zip(*known, strict=True))
+    errors = ((row.get("program_rmse"), row.get("model_rmse")) for row in rows)
+    return average(model if program is None else program for program, model in errors)
 
 
 def model_fits(row: Row) -> bool:
