@@ -185,12 +185,9 @@ def gallery_runs(suites: Iterable[Suite]) -> dict[str, Row]:
     return {task.name: shown[task.name] for task in tasks.all_tasks("all") if task.name in shown}
 
 
-def _note(note: str) -> str:
-    """A note; an invariant is long, so it is folded away, one fact a line."""
-    kind, found, facts = note.partition("invariant: ")
-    if kind or not found:
-        return f"Note: {note}."
-    lines = "\n".join(facts.split("; "))
+def _invariant(claims: tuple[str, ...]) -> str:
+    """An invariant is long, so it is folded away, one claim a line."""
+    lines = "\n".join(claims)
     return f"<details><summary>invariant</summary>\n\n```\n{lines}\n```\n\n</details>"
 
 
@@ -203,7 +200,8 @@ def gallery(runs: Mapping[str, Row]) -> str:
         lines = [f"## {name}", f"{described[0].upper()}{described[1:]}.", f"```\n{run['formula']}\n```"]
         explanation = run.get("explanation", run["method"])
         lines.append(f"**{run['verdict']}** (seed {run['seed']}, {run['seconds']:.1f} s). {explanation}")
-        lines += [_note(note) for note in run.get("notes", ())]
+        lines += [f"Note: {note}." for note in run.get("notes", ())]
+        lines += [_invariant(tuple(run["invariant"]))] if run.get("invariant") else []
         if run.get("source"):
             listing = f"```python\n{run['source'].rstrip()}\n```"
             lines.append(f"<details><summary>{name}.py</summary>\n\n{listing}\n\n</details>")

@@ -92,8 +92,6 @@ class Suite:
 
     @property
     def caveats(self) -> int:
-        """Solved runs whose certificate notes that the discrete model itself does not fit."""
+        """Solved runs whose certificate says that the discrete model itself does not fit."""
         runs = [run for task in self.tasks for run in task.runs if run["solved"]]
-        return sum(
-            any("discrete model does not fit" in note for note in run.get("notes", ())) for run in runs
-        )
+        return sum(not run.get("model_fits", True) for run in runs)

@@ -7,11 +7,13 @@ makes hand-built discrete graphs whose operators have known formulas, so that as
 from __future__ import annotations
 
 import os
+import time
 
 for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 # ruff: noqa: E402
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -163,3 +165,16 @@ def builder() -> type[Builder]:
 @pytest.fixture(scope="session")
 def integers_of():
     return small_integers
+
+
+def until(condition: Callable[[], object], seconds: float = 120) -> None:
+    """Return as soon as the condition holds; only a test that would never end is ended by the clock."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="session")
+def wait_for() -> Callable[[Callable[[], object]], None]:
+    return until

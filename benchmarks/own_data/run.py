@@ -70,7 +70,7 @@ def fit(case: Case, time_limit: float) -> dict[str, Any]:
         "cpu_seconds": round(busy, 1),
         "verdict": certificate.verdict if certificate else "not extracted",
         "formula": program.formula() if program else None,
-        "attempts": list(outcome.attempts),
+        "attempts": [attempt.to_dict() for attempt in outcome.attempts],
     }
 
 

@@ -13,8 +13,18 @@ from typing import Literal
 
 import numpy as np
 
-from weights2code.language import Const, Domain, Expr, Op, Recurrence, Step, Var, definition_variables, op
-from weights2code.tasks.task import uniform
+from weights2code.language import (
+    Const,
+    Domain,
+    Expr,
+    Op,
+    Recurrence,
+    Step,
+    Var,
+    definition_variables,
+    op,
+    uniform,
+)
 
 #: Sequences and positions on which programs and mutants are compared.
 SEQUENCES, POSITIONS = 48, 24
@@ -39,7 +49,7 @@ def quiet_run(recurrence: Recurrence, x: np.ndarray) -> np.ndarray:
 def faults(recurrence: Recurrence, domains: tuple[Domain, ...], size: int) -> str | None:
     """Why the program does not count, or None."""
     rng = np.random.default_rng(0)
-    x = uniform(rng, SEQUENCES, POSITIONS, domains)
+    x = uniform(rng, domains, SEQUENCES, POSITIONS)
     y = quiet_run(recurrence, x)
     return (
         unbalanced(y) or copies(x, y, size) or grows(recurrence, domains) or idle(recurrence, domains, x, y)
@@ -76,7 +86,7 @@ def copies(x: np.ndarray, y: np.ndarray, size: int) -> str | None:
 
 def grows(recurrence: Recurrence, domains: tuple[Domain, ...]) -> str | None:
     """Values may grow as the square of the length, not faster."""
-    x = uniform(np.random.default_rng(1), 16, LONG, domains)
+    x = uniform(np.random.default_rng(1), domains, 16, LONG)
     with np.errstate(all="ignore"):
         trace = recurrence.trace(x)
     for values in trace.values():
@@ -89,7 +99,7 @@ def grows(recurrence: Recurrence, domains: tuple[Domain, ...]) -> str | None:
 
 def idle(recurrence: Recurrence, domains: tuple[Domain, ...], x: np.ndarray, y: np.ndarray) -> str | None:
     """A column or an operator that the outputs do not need."""
-    fresh = uniform(np.random.default_rng(2), SEQUENCES, POSITIONS, domains)
+    fresh = uniform(np.random.default_rng(2), domains, SEQUENCES, POSITIONS)
     for column, name in enumerate(recurrence.inputs):
         other = x.copy()
         other[:, :, column] = fresh[:, :, column]
@@ -136,7 +146,7 @@ def signature(recurrence: Recurrence, domains: tuple[Domain, ...]) -> tuple[str,
     found = []
     for order in permutations(range(len(domains))):
         arranged = tuple(domains[i] for i in order)
-        x = uniform(np.random.default_rng(3), 12, POSITIONS, arranged)
+        x = uniform(np.random.default_rng(3), arranged, 12, POSITIONS)
         y = quiet_run(recurrence, x[:, :, np.argsort(order)])
         found.append((", ".join(map(str, arranged)), np.round(y + 0.0, 6).tobytes()))
     return min(found)

@@ -32,8 +32,8 @@ from weights2code.language import (
     formula,
     integers,
     reals,
+    uniform,
 )
-from weights2code.tasks.task import uniform
 
 #: Candidates tried for one program before giving up: far more than are ever needed.
 TRIES = 2000
@@ -106,7 +106,7 @@ def draft(rng: np.random.Generator, family: str, size: int) -> tuple[Recurrence,
     """One candidate, or None where a stage found nothing that it could do."""
     domains = _domains(rng)
     inputs = ("x",) if len(domains) == 1 else ("a", "b", "c")[: len(domains)]
-    sample = uniform(rng, 32, 20, domains)
+    sample = uniform(rng, domains, 32, 20)
     signals = [Signal(name, sample[:, :, i]) for i, name in enumerate(inputs)]
     unread = list(signals)
     steps: list[Step] = []

@@ -31,8 +31,8 @@ from generate import Random, programs
 from weights2code.data import Problem, from_arrays
 from weights2code.experiments.provenance import machine
 from weights2code.experiments.tables import markdown
+from weights2code.language import uniform
 from weights2code.run_folder import write_atomically
-from weights2code.tasks.task import uniform
 
 RESULTS = Path(__file__).parent / "results"
 #: Training and validation sequences, as many as a built-in task gets.
@@ -50,7 +50,7 @@ def problem_of(program: Random, seed: int) -> Problem:
     machine, domains = program.recurrence, program.domains
 
     def draw(rng: np.random.Generator, n: int, length: int) -> np.ndarray:
-        return uniform(rng, n, length, domains)
+        return uniform(rng, domains, n, length)
 
     x = draw(np.random.default_rng([seed, 1]), TRAINING + VALIDATION, program.length)
     everything = from_arrays(x, machine.run(x))
@@ -70,7 +70,7 @@ def problem_of(program: Random, seed: int) -> Problem:
 
 def exact(program: Random, run: Callable[[np.ndarray], np.ndarray], seed: int) -> bool:
     """Whether `run` gives the program's outputs on fresh, longer sequences, free-running."""
-    x = uniform(np.random.default_rng([seed, 2]), FRESH, LONGER * program.length, program.domains)
+    x = uniform(np.random.default_rng([seed, 2]), program.domains, FRESH, LONGER * program.length)
     y = program.recurrence.run(x)
     with np.errstate(all="ignore"):
         error = np.abs(run(x) - y)
@@ -88,7 +88,7 @@ def recover(program: Random, seed: int, time_limit: float) -> dict[str, Any]:
         "seconds": round(time.perf_counter() - began, 2),
         "cpu_seconds": round(time.process_time() - busy, 2),
         "exit": outcome.exit_code,
-        "attempts": list(outcome.attempts),
+        "attempts": [attempt.to_dict() for attempt in outcome.attempts],
     }
     found, certificate = outcome.program, outcome.certificate
     if found is None or certificate is None:
@@ -97,7 +97,7 @@ def recover(program: Random, seed: int, time_limit: float) -> dict[str, Any]:
         "verdict": certificate.verdict,
         "method": certificate.method,
         "formula": found.formula(),
-        "origin": found.origin,
+        "origin": found.how,
         "body": found.body,
         "operations": found.operations,
         "rmse": certificate.rmse,
@@ -227,7 +227,8 @@ def main() -> None:
     for row in sweep(chosen, options.seed, options.jobs, options.time_limit):
         rows.append(row)
         rows.sort(key=lambda row: row["name"])
-        text = row.get("formula") or row.get("error") or "; ".join(row.get("attempts", ())[-2:])
+        tried = [attempt["text"] for attempt in row.get("attempts", ())[-2:]]
+        text = row.get("formula") or row.get("error") or "; ".join(tried)
         line = f"{'ok  ' if row['solved'] else 'MISS'} {row['name']} {row['family']:10s} {row['size']}"
         text = f"{row['rule']}  ->  {text}".replace("\n", "; ")
         print(line, f"{row['seconds']:6.1f} s {row['verdict']:13s}", text[:220], flush=True)

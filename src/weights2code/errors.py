@@ -1,5 +1,21 @@
 """The one exception tree. Each class knows the exit code that the command line answers with."""
 
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """Why an attempt gave no program, or one that is not enough."""
+
+    UNFIT = "unfit"
+    UNDETERMINED = "undetermined"
+    UNMATCHED = "unmatched"
+    TOO_MANY = "too many values"
+    TOO_RARE = "too few rows"
+    NO_FORMULA = "no formula"
+    WRONG = "wrong"
+    NO_TIME = "no time"
+    DEFECT = "defect"
+
 
 class Weights2CodeError(Exception):
     """Base of every error that this package raises on purpose; its text is one sentence for the user."""
@@ -15,6 +31,10 @@ class NotExtracted(Weights2CodeError):
     """A live part of the trained model has no explanation; the text names the node."""
 
     exit_code = 3
+
+    def __init__(self, message: str, reason: Reason = Reason.NO_FORMULA) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class Stopped(Weights2CodeError):

@@ -2,34 +2,29 @@
 
     task or file -> sequences -> model -> discrete graph -> explained graph -> program -> certificate
 
-The ladder is climbed until a program is verified. Members that fit are tried best first; what was tried,
-and why it was not enough, is kept and said.
+For each rung of the ladder: extract; stop? What was tried, and why it was not enough, is kept and said.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
-from weights2code.data import Problem
+from weights2code.data import Problem, Regime
 from weights2code.errors import InputError
-from weights2code.extraction.beginnings import since_the_start
-from weights2code.extraction.extract import (
-    REGRESSION_SECONDS,
-    better,
-    certificate_of,
-    certified,
-    extractions,
-    with_explanation,
-)
-from weights2code.extraction.noise import Noisy, as_judged, best_so_far, only_noise, under_noise
+from weights2code.extraction.beginnings import uncut, uncut_rungs
+from weights2code.extraction.climb import Climb
+from weights2code.extraction.extract import extract as extract_rung
+from weights2code.extraction.extract import with_explanation
+from weights2code.extraction.judge import certificate_of
+from weights2code.extraction.values import Log
 from weights2code.results import (
-    Extraction,
     Outcome,
     certificate_dict,
-    leave,
+    leave_files,
+    read_attempts,
     read_extraction,
     stored,
     text_problems,
@@ -39,7 +34,7 @@ from weights2code.settings import Settings
 from weights2code.source import Source, problem_of
 
 if TYPE_CHECKING:
-    from weights2code.training.search import Progress, Trained
+    from weights2code.training.search import Progress
 
 #: The last resort ends at so many times the time limit.
 OVERTIME = 1.2
@@ -49,94 +44,84 @@ def run(
     source: Source, settings: Settings, folder: RunFolder | None = None, progress: Progress | None = None
 ) -> Outcome:
     """All stages for a built-in task or a file; with a folder, everything is left there."""
-    problem = problem_of(source, settings)
-    return search(problem, settings, folder, progress)
+    return search(problem_of(source, settings), settings, folder, progress)
 
 
 def search(
     problem: Problem, settings: Settings, folder: RunFolder | None = None, progress: Progress | None = None
 ) -> Outcome:
     """Climb the ladder until a program is verified, or the time is up."""
-    from weights2code.training.train import best as best_rung
-    from weights2code.training.train import ladder_of, rungs_of
+    from weights2code.training.train import ladder_of, rungs_of, write_metrics
 
     if folder and folder.trained:
         if folder.has(CERTIFICATE):
-            return stored(folder, problem)
+            return stored(folder)
         outcome = extract(folder)  # the folder holds a trained model: it may be all that is needed
         if outcome.exit_code == 0:
             return outcome
     began = time.monotonic()
-    attempts: list[str] = []
-    best: tuple[Extraction, Trained] | None = None
-    climbed: list[Trained] = []
-    noisy: Noisy | None = None
-    judge = partial(certified, seed=settings.seed)
-    if problem.beginnings is not None and settings.recipe == "fast" and not settings.fixed_architecture():
-        best = since_the_start(problem, settings, folder, partial(extractions, attempts=attempts))
-    for trained in () if best else rungs_of(problem, settings, folder, progress):
-        climbed.append(trained)
-        if noisy and noisy.confirmed_by(trained, problem):
+    climb = Climb(problem, Log(settings.seed))
+    for trained in uncut_rungs(problem, settings):
+        found = extract_rung(trained, uncut(problem), Regime.EXACT, climb.log)
+        if found is not None and found.certificate.verified:
+            climb.take(found, trained)
+            if folder:
+                write_metrics(folder, list(trained.history))
             break
-        exact = False
-        hopeless = problem.reference is None and only_noise(trained, problem)
-        for extraction in () if hopeless else extractions(trained, problem, settings, attempts):
-            exact = extraction.certificate.verified
-            if exact or best is None or better(extraction.certificate, best[0].certificate):
-                best = extraction, trained
-        if exact:
+    for trained in () if climb.best else rungs_of(problem, settings, folder, progress):
+        if climb.rung(trained):
             break
-        if problem.reference is None:
-            noisy = under_noise(trained, problem, attempts, noisy, REGRESSION_SECONDS, judge)
-            if noisy and (best is None or better(noisy.extraction.certificate, best[0].certificate)):
-                best = noisy.extraction, noisy.trained
-            if noisy and noisy.exact:
-                break
-    if best is None and problem.reference is not None:
-        best = last_resort(climbed, problem, settings, attempts, began + OVERTIME * settings.time_limit)
-    elif best is None:
-        best = best_so_far(climbed, problem, attempts, REGRESSION_SECONDS, judge)
-    extraction, chosen = best if best else (None, best_rung(climbed))
-    if extraction:
-        extraction = with_explanation(extraction, problem)
-    spent = sum(trained.seconds for trained in climbed)
-    outcome = Outcome(extraction, chosen, tuple(attempts), time.monotonic() - began, spent)
+    climb.settle(began + OVERTIME * settings.time_limit)
+    outcome = outcome_of(climb, began)
     if folder:
-        chosen.save(folder.file(MODEL))
+        assert outcome.trained is not None
+        outcome.trained.save(folder.file(MODEL))
         leave(outcome, problem, folder)
-        if outcome.exit_code == 0 or len(climbed) == len(ladder_of(problem, settings)):
+        if outcome.exit_code == 0 or len(climb.climbed) == len(ladder_of(problem, settings)):
             folder.drop_checkpoint()  # else the time was up, and a larger limit climbs on
     return outcome
 
 
-def extract(folder: RunFolder, progress: Progress | None = None) -> Outcome:
-    """Extract and certify the model of a run folder."""
+def extract(folder: RunFolder) -> Outcome:
+    """Extract and certify the model of a run folder.
+
+    A folder that holds a program keeps it if the model gives none.
+    """
     from weights2code.training.search import Trained
 
     began = time.monotonic()
     if not folder.has(MODEL):
         raise InputError(f"{folder.path} holds no trained model; train it with `w2c train {folder.source}`.")
     problem = problem_of(folder.source, folder.settings)
-    trained = Trained.load(folder.file(MODEL))
-    attempts: list[str] = []
-    best: Extraction | None = None
-    for extraction in extractions(trained, problem, folder.settings, attempts, resort=True):
-        if best is None or better(extraction.certificate, best.certificate):
-            best = extraction
-    if best:
-        best = with_explanation(best, problem)
-    outcome = Outcome(best, trained, tuple(attempts), time.monotonic() - began)
-    leave(outcome, problem, folder)
+    trained, log = Trained.load(folder.file(MODEL)), Log(folder.settings.seed)
+    climb = Climb(problem, log)
+    climb.rung(trained)
+    if problem.beginnings is not None and not climb.verified:  # it may have been trained on them
+        climb.take(extract_rung(trained, uncut(problem), Regime.EXACT, log), trained)
+    climb.settle(math.inf)
+    outcome = outcome_of(climb, began, training=False)
+    if outcome.extraction is not None or not folder.has(CERTIFICATE):
+        leave(outcome, problem, folder)
     return outcome
+
+
+def outcome_of(climb: Climb, began: float, *, training: bool = True) -> Outcome:
+    """What a climb ends with; every live node of its program's graph is explained, for listing and report."""
+    from weights2code.training.train import best as best_rung
+
+    best = climb.best and with_explanation(climb.best, climb.problem)
+    chosen = climb.source or best_rung(climb.climbed)
+    spent = sum(trained.seconds for trained in climb.climbed) if training else None
+    return Outcome(best, chosen, tuple(climb.log.attempts), time.monotonic() - began, spent)
 
 
 def verify(folder: RunFolder) -> Outcome:
     """Certify again the program of a run folder: the text itself is run, against its own formula too."""
     began = time.monotonic()
     problem = problem_of(folder.source, folder.settings)
-    extraction = read_extraction(folder, problem)
+    extraction = read_extraction(folder)
     program, graph = extraction.program, extraction.graph
-    problem = as_judged(problem, program)
+    problem = problem.under(program.regime)
     certificate = certificate_of(program.recurrence, graph, problem, folder.settings.seed)
     problems = text_problems(folder.file(PROGRAM), program, problem)
     if problems:
@@ -145,22 +130,19 @@ def verify(folder: RunFolder) -> Outcome:
         )
     program = program.with_verdict(certificate.explain())
     extraction = replace(extraction, program=program, certificate=certificate)
-    attempts = tuple(folder.read_json(CERTIFICATE).get("attempts", ()))
-    folder.write_json(CERTIFICATE, certificate_dict(extraction, attempts))
+    folder.write_json(CERTIFICATE, certificate_dict(extraction, read_attempts(folder)))
     if not problems:
         folder.write(PROGRAM, program.source())
-    return Outcome(extraction, None, (), time.monotonic() - began)
+    outcome = Outcome(extraction, None, (), time.monotonic() - began)
+    from weights2code.report import leave_report
+
+    leave_report(folder)  # it must not say what is no longer known
+    return outcome
 
 
-def last_resort(
-    climbed: list[Trained], problem: Problem, settings: Settings, attempts: list[str], until: float
-) -> tuple[Extraction, Trained] | None:
-    """No rung fits: try the leaves of each once more, smallest rung first, as long as there is time."""
-    for trained in climbed:
-        if time.monotonic() > until:
-            attempts.append("the time is up")
-            return None
-        for extraction in extractions(trained, problem, settings, attempts, resort=True):
-            if extraction.certificate.verified:
-                return extraction, trained
-    return None
+def leave(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:
+    """Write the files of the later stages; the certificate stands for all, and the page comes after it."""
+    from weights2code.report import leave_report
+
+    leave_files(outcome, problem, folder)
+    leave_report(folder, outcome, problem)

@@ -6,7 +6,6 @@ Reading executes nothing: programs are rebuilt from JSON, and the text is compar
 from __future__ import annotations
 
 import json
-import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +14,9 @@ import numpy as np
 
 from weights2code.data import Problem
 from weights2code.errors import InputError
-from weights2code.explain.explanation import ExplainedGraph
 from weights2code.explain.stored import formulas_to_dict
-from weights2code.graph import DiscreteGraph
+from weights2code.extraction.attempt import Attempt
+from weights2code.extraction.values import Extraction
 from weights2code.graph import from_dict as graph_from_dict
 from weights2code.graph import to_dict as graph_to_dict
 from weights2code.program import Program, run_program
@@ -30,22 +29,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Extraction:
-    """What one member gave: its pruned graph, its explanation, and the best program made of it."""
-
-    graph: DiscreteGraph
-    explained: ExplainedGraph | None
-    program: Program
-    certificate: Certificate
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
     """The end of a run; `exit_code` is the command's."""
 
     extraction: Extraction | None
     trained: Trained | None
-    attempts: tuple[str, ...]
+    attempts: tuple[Attempt, ...]
     seconds: float
     #: Of them, what all rungs took to train; None if this outcome trained none.
     training_seconds: float | None = None
@@ -68,32 +57,16 @@ class Outcome:
     def message(self) -> str:
         if self.extraction is None:
             return "no program could be extracted; " + (
-                self.attempts[-1] if self.attempts else "nothing was tried"
+                str(self.attempts[-1]) if self.attempts else "nothing was tried"
             )
         return self.extraction.certificate.explain()
 
 
-def leave(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:
-    """Write the files of the later stages; the certificate stands for all, and the page comes after it."""
-    if outcome.extraction is not None:
-        _leave_extraction(outcome.extraction, outcome.attempts, problem, folder)
-    leave_report(outcome, problem, folder)
-
-
-def leave_report(outcome: Outcome, problem: Problem | None, folder: RunFolder) -> None:
-    """Write `report.html`; whatever goes wrong with it, the run is complete without it."""
-    try:
-        from weights2code.report import write_report
-
-        write_report(folder, outcome, problem)
-    except Exception as error:
-        message = "report.html could not be made (%s: %s); the other files are complete"
-        logging.getLogger(__name__).warning(message, type(error).__name__, error)
-
-
-def _leave_extraction(
-    extraction: Extraction, attempts: tuple[str, ...], problem: Problem, folder: RunFolder
-) -> None:
+def leave_files(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:
+    """Write the files of the later stages but for the report; the certificate comes last."""
+    extraction = outcome.extraction
+    if extraction is None:
+        return
     stored_graph = graph_to_dict(extraction.graph)
     if extraction.explained is not None:
         stored_graph["formulas"] = formulas_to_dict(extraction.explained.operators)
@@ -102,24 +75,24 @@ def _leave_extraction(
         folder.write(PROGRAM_RAW, raw_program_source(extraction.explained, problem))
     folder.write(PROGRAM, extraction.program.source())
     folder.write(LATEX, extraction.program.latex())
-    folder.write_json(CERTIFICATE, certificate_dict(extraction, attempts))
+    folder.write_json(CERTIFICATE, certificate_dict(extraction, outcome.attempts))
 
 
-def certificate_dict(extraction: Extraction, attempts: tuple[str, ...] = ()) -> dict[str, Any]:
+def certificate_dict(extraction: Extraction, attempts: tuple[Attempt, ...] = ()) -> dict[str, Any]:
     """`certificate.json`: the certificate, and the program that it is about."""
     program = extraction.program
     length = {"lines": program.lines, "body": program.body, "operations": program.operations}
     return {
         **extraction.certificate.to_dict(),
         "formula": program.formula(),
-        "origin": program.origin,
+        "origin": program.how,
         "program_length": length,
         "program": program.to_dict(),
-        "attempts": list(attempts),
+        "attempts": [attempt.to_dict() for attempt in attempts],
     }
 
 
-def read_extraction(folder: RunFolder, problem: Problem | None = None) -> Extraction:
+def read_extraction(folder: RunFolder) -> Extraction:
     """Rebuild graph, program and certificate from a run folder."""
     for name in (GRAPH, CERTIFICATE, PROGRAM):
         if not folder.has(name):
@@ -134,16 +107,25 @@ def read_extraction(folder: RunFolder, problem: Problem | None = None) -> Extrac
         ) from None
 
 
-def stored(folder: RunFolder, problem: Problem) -> Outcome:
+def read_attempts(folder: RunFolder) -> tuple[Attempt, ...]:
+    """What the run that left the certificate had tried."""
+    try:
+        return tuple(Attempt.from_dict(item) for item in folder.read_json(CERTIFICATE)["attempts"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"the attempts in {folder.file(CERTIFICATE)} are damaged ({error}); they were left untouched."
+        ) from None
+
+
+def stored(folder: RunFolder) -> Outcome:
     """The outcome of a run that is complete already."""
-    data = folder.read_json(CERTIFICATE)
-    extraction = read_extraction(folder, problem)
+    extraction = read_extraction(folder)
     if folder.file(PROGRAM).read_bytes() != extraction.program.source().encode():
         raise InputError(
             f"{folder.file(PROGRAM)} is not what the run wrote there; make it again with "
             f"`w2c extract {folder.path}`, or check it with `w2c verify {folder.path}`."
         )
-    return Outcome(extraction, None, tuple(data.get("attempts", ())), 0.0)
+    return Outcome(extraction, None, read_attempts(folder), 0.0)
 
 
 def text_problems(path: Path, program: Program, problem: Problem, count: int = 20) -> str:

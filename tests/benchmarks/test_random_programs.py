@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from weights2code.language import BITS, Recurrence, Step, Var, integers, op, reals
-from weights2code.tasks.task import uniform
+from weights2code.language import BITS, Recurrence, Step, Var, integers, op, reals, uniform
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "random_programs"
 sys.path.insert(0, str(FOLDER))
@@ -50,7 +49,7 @@ def test_programs_compute_different_things(drawn) -> None:
 
 def test_outputs_vary_and_stay_within_reason(drawn) -> None:
     for program in drawn:
-        inputs = uniform(np.random.default_rng(5), 100, 100, program.domains)
+        inputs = uniform(np.random.default_rng(5), program.domains, 100, 100)
         y = program.recurrence.run(inputs)
         assert np.isfinite(y).all(), program
         assert np.abs(y).max() < 1e6, program

@@ -14,6 +14,7 @@ import pytest
 
 from weights2code.cli import commands, main
 from weights2code.cli.progress import PLAIN_INTERVAL, PlainLines, _bar, reporter
+from weights2code.extraction.attempt import Attempt
 from weights2code.language import Recurrence, Step, Var, integers
 from weights2code.program import Program
 from weights2code.settings import Settings
@@ -250,7 +251,7 @@ def certificate(verdict: str) -> Certificate:
 class FakeOutcome:
     program: Program | None = PROGRAM
     certificate: Certificate | None = field(default_factory=lambda: certificate("proved"))
-    attempts: tuple[str, ...] = ("linear: proved",)
+    attempts: tuple[Attempt, ...] = (Attempt("linear", 0, 0.0, verdict="proved"),)
     seconds: float = 1.5
     exit_code: int = 0
     message: str = "all is well"
@@ -260,7 +261,7 @@ OUTCOMES = {
     0: FakeOutcome(),
     1: FakeOutcome(certificate=certificate("failed"), exit_code=1),
     3: FakeOutcome(
-        None, None, ("linear: loss 0.9", "pairs: Attn_L0H0 matches nothing"), 9.0, 3, "not extracted"
+        None, None, (Attempt("pairs", 0, 0.9, detail="Attn_L0H0 matches nothing"),), 9.0, 3, "not extracted"
     ),
 }
 
@@ -278,7 +279,7 @@ def test_run_answers_with_the_outcome(
     if mode == ["--json"]:
         data = json.loads(out)
         assert data["exit_code"] == code
-        assert data["attempts"] == list(OUTCOMES[code].attempts)
+        assert data["attempts"] == [attempt.to_dict() for attempt in OUTCOMES[code].attempts]
         assert data["formula"] == (["y[t] = x[t] + y[t-1]"] if code != 3 else None)
     elif code == 3:
         assert "not extracted" in out
@@ -294,8 +295,8 @@ def test_a_long_invariant_is_left_to_the_certificate():
     from weights2code.run_folder import begin
 
     for claims, shown in ((2, "note: invariant: [0]; [1]"), (99, "note: invariant: 99 claims, listed in")):
-        note = "invariant: " + "; ".join(f"[{i}]" for i in range(claims))
-        outcome = FakeOutcome(certificate=replace(certificate("proved"), notes=(note,)))
+        invariant = tuple(f"[{i}]" for i in range(claims))
+        outcome = FakeOutcome(certificate=replace(certificate("proved"), invariant=invariant))
         with begin("run", "sum", Settings()) as folder:
             assert shown in "\n".join(plain_lines(outcome, folder))  # type: ignore[arg-type]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,10 @@ import make_results
 import result_pages
 from suite_results import Suite
 from weights2code import tasks
-from weights2code.experiments.limits import LIMITS, SIGNS, failure, nearest
+from weights2code.data import Regime
+from weights2code.errors import Reason
+from weights2code.experiments.limits import LIMIT_OF, LIMITS, failure, nearest
+from weights2code.extraction.attempt import Attempt
 from weights2code.program import run_program
 
 ROOT = Path(__file__).parents[2]
@@ -61,31 +65,31 @@ def test_programs_of_the_gallery_compute_their_task(path: Path) -> None:
 @pytest.mark.parametrize(
     ("attempts", "limit"),
     [
-        (["pairs, member 0 (hard loss 0.5): does not fit"], "training"),
+        ([Attempt("pairs", 0, 0.5, reason=Reason.UNFIT)], "training"),
         (
             [
-                "aggregates, member 0 (hard loss 0.05): the model does not fit, and no formula of its values "
-                "is exact.",
-                "wide, member 0 (hard loss 0.2): the 12 values that y is computed from do not determine it.",
+                Attempt("aggregates", 0, 0.05, reason=Reason.NO_FORMULA),
+                Attempt("wide", 0, 0.2, reason=Reason.UNDETERMINED),
             ],
             "regression",
         ),
         (
             [
-                "linear, member 0 (hard loss 1): does not fit",
-                "pointers, member 0 (hard loss 3e-05): the live head V2_Attn_L0H0 matches no routing "
-                "hypothesis (best: Prefix minimum (0.6)).",
+                Attempt("linear", 0, 1.0, reason=Reason.UNFIT),
+                Attempt("pointers", 0, 3e-5, reason=Reason.UNMATCHED),
             ],
             "routing",
         ),
-        (["pairs, member 0 (hard loss nan): does not fit"], "training"),
-        (["pairs, member 1 (hard loss 1e-9): composed of the live nodes, failed"], "regression"),
+        ([Attempt("pairs", 0, math.inf, reason=Reason.UNFIT)], "training"),
+        ([Attempt("pairs", 1, 1e-9, verdict="failed", reason=Reason.WRONG)], "regression"),
+        ([Attempt("pairs", 0, 0.1, Regime.MISTAKES, reason=Reason.DEFECT)], "defect"),
         ([], "training"),
     ],
 )
-def test_the_nearest_attempt_names_the_limit(attempts: list[str], limit: str) -> None:
-    assert nearest(attempts).limit == limit
-    missed = run(solved=False, exit=3, verdict="-", attempts=attempts)
+def test_the_nearest_attempt_names_the_limit(attempts: list[Attempt], limit: str) -> None:
+    stored = [attempt.to_dict() for attempt in attempts]
+    assert nearest(stored).limit == limit
+    missed = run(solved=False, exit=3, verdict="-", attempts=stored)
     found = failure(missed)
     assert found is not None
     assert found.limit == limit
@@ -101,7 +105,8 @@ def test_other_limits() -> None:
         found = failure(row)
         assert found is not None
         assert found.limit == limit
-    assert {limit for _, limit in SIGNS} <= set(LIMITS)
+    assert set(LIMIT_OF) == set(Reason)
+    assert set(LIMIT_OF.values()) <= set(LIMITS)
 
 
 def test_rows_of_the_bench_command_are_read_as_they_are() -> None:
@@ -115,10 +120,10 @@ def test_rows_of_the_bench_command_are_read_as_they_are() -> None:
 
 
 def test_a_suite_counts_seeds_and_shows_the_best_run() -> None:
-    missed = ["deep, member 0 (hard loss 1): does not fit"]
+    missed = [Attempt("deep", 0, 1.0, reason=Reason.UNFIT, detail="does not fit").to_dict()]
     found = suite(
         run(seed=1, verdict="tested", formula="worse"),
-        run(seed=2, formula="better", notes=["the discrete model does not fit; so it is"]),
+        run(seed=2, formula="better", model_fits=False),
         run(seed=0, solved=False, exit=3, verdict="-", attempts=missed),
         run("abs"),
     )
@@ -129,7 +134,7 @@ def test_a_suite_counts_seeds_and_shows_the_best_run() -> None:
     assert by_name["parity_last2"].shown is not None
     assert by_name["parity_last2"].shown["formula"] == "better"
     page = result_pages.failures({"mips": found}, None)
-    assert "| mips | `parity_last2` | 0 | training | deep (hard loss 1): does not fit |" in page
+    assert "| mips | `parity_last2` | 0 | training | deep, member 0 (hard loss 1): does not fit |" in page
     assert "| mips | `parity_last2` | 1 | proof | m |" in page
     assert "`abs`" not in page
     assert set(result_pages.gallery_runs([found])) == {"abs", "parity_last2"}

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,11 +20,12 @@ from weights2code.cli import bench as command
 from weights2code.cli import main, sweep_progress
 from weights2code.cli.engine_options import engine_from
 from weights2code.cli.sweep_progress import Clock, described, duration, sweep_reporter
-from weights2code.errors import InputError
+from weights2code.errors import InputError, Reason
 from weights2code.experiments import bench
 from weights2code.experiments.limits import failure
+from weights2code.extraction.attempt import Attempt
 
-MISSED = ["pairs, member 0 (hard loss 0.4): does not fit"]
+MISSED = [Attempt("pairs", 0, 0.4, reason=Reason.UNFIT, detail="does not fit").to_dict()]
 
 
 def result(arguments: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -58,7 +59,7 @@ def test_the_table_the_files_and_the_exit_code(no_training: Path, capsys: pytest
     assert main(["bench", "abs", "div_3", "--seeds", "0-3", "--out", "out"]) == 1
     said = capsys.readouterr()
     assert "4 of 8 runs solved, 2 proved" in said.out
-    assert "training: abs, seed 2: pairs (hard loss 0.4): does not fit" in said.out
+    assert "training: abs, seed 2: pairs, member 0 (hard loss 0.4): does not fit" in said.out
     assert "defect: abs, seed 3: ValueError: a | b" in said.out
     assert "proof: div_3, seed 1: how" in said.out
     assert "[8/8, 0 s left] MISS div_3-seed3: ValueError: a | b" in said.err
@@ -201,7 +202,7 @@ def test_rows_in_words() -> None:
     missed = row | {"verdict": "-", "solved": False, "attempts": MISSED, "exit": 3}
     assert command.described(missed) == (
         False,
-        "k: - in 2.0 s: training: pairs (hard loss 0.4): does not fit",
+        "k: - in 2.0 s: training: pairs, member 0 (hard loss 0.4): does not fit",
     )
     assert failure({"error": None, "solved": True, "verdict": "proved"}) is None
 
@@ -209,16 +210,49 @@ def test_rows_in_words() -> None:
 # -- for real ------------------------------------------------------------------------------------------------
 
 
+#: The work of the benchmark; only that `sum_last2`, at first, says that its run has begun and stays there.
+HELD = """
+import threading
+from weights2code.experiments import work
+from weights2code.experiments.heavy import pipeline
+
+def run_task(arguments, folder):
+    begun = folder / "begun"
+
+    def stay(*problem):
+        begun.touch()
+        threading.Event().wait()
+
+    if arguments["task"] == "sum_last2" and not begun.exists():
+        pipeline.search = stay
+    return work.run_task(arguments, folder)
+"""
+
+#: Ctrl-C is heard even where the tests run in the background, for whose children it is ignored.
+COMMAND = """
+import signal, sys
+from weights2code.cli import main
+from weights2code.experiments import bench
+signal.signal(signal.SIGINT, signal.default_int_handler)
+bench.WORK = "held_work:run_task"
+sys.exit(main(sys.argv[1:]))
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
-def test_a_real_sweep_that_is_stopped_goes_on(tmp_path: Path) -> None:
+def test_a_real_sweep_that_is_stopped_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wait_for: Callable[[Callable[[], object]], None]
+) -> None:
+    (tmp_path / "held_work.py").write_text(HELD)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
     out = tmp_path / "out"
-    arguments = [sys.executable, "-m", "weights2code", "bench", "abs", "sum_last2", "diff_last2"]
+    arguments = [sys.executable, "-c", COMMAND, "bench", "abs", "sum_last2", "diff_last2"]
     arguments += ["--jobs", "1", "--out", str(out)]
     with subprocess.Popen(arguments, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as sweep:
         assert sweep.stderr is not None
         assert "abs-seed0: proved" in sweep.stderr.readline()
-        time.sleep(0.5)  # into the second run
+        wait_for((out / "runs/sum_last2-seed0/begun").exists)
         sweep.send_signal(signal.SIGINT)
         assert f"Go on with `w2c bench abs sum_last2 diff_last2 --jobs 1 --out {out}`" in sweep.stderr.read()
     assert sweep.returncode == 130
@@ -228,6 +262,7 @@ def test_a_real_sweep_that_is_stopped_goes_on(tmp_path: Path) -> None:
     assert "3 of 3 runs solved" in done.stdout
     assert (out / "runs/abs-seed0/result.json").read_bytes() == first
     rows = json.loads((out / "bench.json").read_text())["rows"]
+    assert [row["resumed"] for row in rows] == [False, True, False]
     for row in rows:
         assert row["solved"]
         if not row["resumed"]:

@@ -54,7 +54,11 @@ def test_what_is_not_known_is_left_out_of_means() -> None:
 
 
 def test_the_reason_is_the_last_attempt_and_said_once() -> None:
-    missed = {"status": "done", "solved": False, "attempts": ["small: no", "large: does not fit"]}
+    missed = {
+        "status": "done",
+        "solved": False,
+        "attempts": [{"text": "small: no"}, {"text": "large: does not fit"}],
+    }
     broken = {"status": "failed", "error": "MemoryError: x"}
     assert reason([missed, missed]) == "large: does not fit"
     assert "MemoryError" in reason([broken])

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,27 +20,27 @@ from weights2code.experiments.engines.local import cores, one_thread_each
 from weights2code.experiments.jobs import Job
 from weights2code.experiments.sweep import run_sweep, stored_rows
 
+Waiting = Callable[[Callable[[], object]], None]
+
 posix = pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
 
 WORK = '''
-import os, signal, sys, time
+import os, signal, sys, threading, time
+from pathlib import Path
 
 def nap(arguments, folder):
-    """Sleep, leave a line for each try in a place of its own, and die or fail as told."""
+    """Leave a line for each try in a place of its own, and wait, die or fail as told."""
     tries = folder / "tries.txt"
     with open(tries, "a") as file:
         file.write(f"{os.getpid()}\\n")
-    if arguments.get("tells"):  # which machine is at work, for as long as it is
+    if arguments.get("tells"):  # which machine is at work, and stays so until one of them is gone
         import ray
-        from pathlib import Path
 
-        sign = Path(arguments["tells"]) / ray.get_runtime_context().get_node_id()
-        sign.touch()
-    time.sleep(arguments.get("seconds", 0))
-    if arguments.get("tells"):
-        sign.unlink(missing_ok=True)
-    if len(tries.read_text().split()) == 1:
-        time.sleep(arguments.get("at_first", 0))
+        (Path(arguments["tells"]) / ray.get_runtime_context().get_node_id()).touch()
+        while not (Path(arguments["tells"]) / "gone").exists():
+            time.sleep(0.02)
+    if arguments.get("stays") and len(tries.read_text().split()) == 1:
+        threading.Event().wait()
     if len(tries.read_text().split()) <= arguments.get("dies", 0):
         os.kill(os.getpid(), signal.SIGKILL)
     if arguments.get("fails"):
@@ -92,7 +92,7 @@ def test_a_killed_process_takes_nothing_else_with_it(tmp_path: Path) -> None:
     out = tmp_path / "out"
     rows = run_sweep(
         [
-            job(0, seconds=0.2),
+            job(0),
             job(1, dies=1, says="before it died"),
             job(2, dies=9),
             job(3, fails=True),
@@ -143,9 +143,11 @@ def gone(pid: int) -> bool:
 
 @posix
 @pytest.mark.slow
-def test_a_killed_sweep_goes_on_and_leaves_no_process(tmp_path: Path, work_module: Path) -> None:
+def test_a_killed_sweep_goes_on_and_leaves_no_process(
+    tmp_path: Path, work_module: Path, wait_for: Waiting
+) -> None:
     out = tmp_path / "out"
-    jobs = [job(0), job(1, at_first=60), job(2), job(3, at_first=60), job(4)]
+    jobs = [job(0), job(1, stays=True), job(2), job(3, stays=True), job(4)]
     with start_driver(out, work_module, jobs) as driver:
         assert driver.stdout is not None
         seen = {driver.stdout.readline().strip() for _ in range(2)}
@@ -160,20 +162,12 @@ def test_a_killed_sweep_goes_on_and_leaves_no_process(tmp_path: Path, work_modul
     assert [tries_of(out, number) for number in range(5)] == [1, 2, 1, 2, 1]
 
 
-def wait_for(condition: Any, seconds: float = 60) -> None:
-    """Until the condition holds; a test that waits so long fails."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.02)
-
-
 @posix
 @pytest.mark.slow
-def test_leaving_the_engine_ends_its_processes(tmp_path: Path) -> None:
+def test_leaving_the_engine_ends_its_processes(tmp_path: Path, wait_for: Waiting) -> None:
     place = tmp_path / "runs/job0"
     with Local(1, preload="json") as engine:
-        engine.submit(job(0, seconds=60), place)
+        engine.submit(job(0, stays=True), place)
         wait_for(lambda: (place / "tries.txt").exists() and (place / "tries.txt").read_text())
         pid = int((place / "tries.txt").read_text())
     wait_for(lambda: gone(pid))
@@ -243,7 +237,7 @@ def test_an_address_without_a_cluster_is_refused_at_once(address: str, tmp_path:
     assert not (tmp_path / "out").exists()
 
 
-#: Two machines besides the head, on this one; the first that is at work after three rows is killed.
+#: Two machines besides the head, on this one; the first that is at work after the first row is killed.
 CLUSTER = """
 import json, sys, time
 from pathlib import Path
@@ -261,12 +255,14 @@ told = []
 
 def on_row(row):
     told.append(row["key"])
-    while len(told) == 3 and len(cluster.worker_nodes) == 2:
+    signs = Path(sys.argv[3])
+    while not (signs / "gone").exists():
         for machine in (first, second):
-            if (Path(sys.argv[3]) / machine.node_id).exists():
+            if (signs / machine.node_id).exists():
                 cluster.remove_node(machine, allow_graceful=False)
+                (signs / "gone").touch()
                 break
-        time.sleep(0.05)
+        time.sleep(0.02)
 
 jobs = [Job.from_dict(job) for job in json.loads(sys.argv[2])]
 rows = run_sweep(jobs, Path(sys.argv[1]), Ray(cluster.address), on_row)
@@ -277,7 +273,7 @@ print(json.dumps({"rows": rows, "told": told}))
 
 def ray_environment() -> dict[str, str]:
     """Quiet, and quick to notice that a machine is gone."""
-    checks = {"period_ms": "200", "timeout_ms": "1000", "failure_threshold": "3", "initial_delay_ms": "0"}
+    checks = {"period_ms": "200", "timeout_ms": "10000", "failure_threshold": "3", "initial_delay_ms": "0"}
     return {**os.environ, **ray_engine.QUIET, **{f"RAY_health_check_{k}": v for k, v in checks.items()}}
 
 
@@ -289,7 +285,8 @@ def test_a_machine_that_vanishes_costs_nothing_but_time(tmp_path: Path, work_mod
     signs = tmp_path / "at_work"
     signs.mkdir()
     jobs = [
-        job(number, seconds=1.5, fails=number == 5, size=200_000, tells=str(signs)) for number in range(10)
+        job(number, fails=number == 5, size=200_000, **({"tells": str(signs)} if number else {}))
+        for number in range(10)
     ]
     script = work_module / "cluster_driver.py"
     script.write_text(CLUSTER)

@@ -32,7 +32,7 @@ def done(**other: Any) -> dict[str, Any]:
 
 def test_table1_puts_the_paper_beside_us() -> None:
     good = done(task="div_3", solved=True, verdict="proved", program_rmse=0.0, program_accuracy=1.0)
-    missed = done(task="div_3", solved=False, verdict="-", attempts=["deep: does not fit"])
+    missed = done(task="div_3", solved=False, verdict="-", attempts=[{"text": "deep: does not fit"}])
     listed = {**missed, "listing_given_rmse": 0.4, "listing_given_accuracy": 0.7}
     (line,) = registry.get("table1").table([good, good]).lines
     assert line.standing == "better"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ from weights2code.explain import (
     unmatched_heads,
 )
 from weights2code.explain.routing import evidence, match
-from weights2code.extraction.extract import _explainable_first, _Promising
 from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode, route
 
 LENGTH = 10
@@ -305,13 +303,3 @@ def test_a_graph_with_matched_heads_only_has_nothing_to_analyse():
     nodes = tuple(node for node in graph.nodes if "H2" not in node.name and "H4" not in node.name)
     kept = DiscreteGraph(nodes[:2], np.array([[0, 1.0, 0]]), graph.layout, ("x",), ("y",), LENGTH)
     assert unmatched_heads(kept, sequences()) == ()
-
-
-def test_members_whose_heads_match_are_extracted_first():
-    problem: Any = SimpleNamespace(validation=sequences())
-    dark, plain = (
-        _Promising(name, graph_with(head), fits=True)
-        for name, head in (("dark", [0, 0, 1.0, 0, 0, 0]), ("plain", [0, 1.0, 0, 0, 0, 0]))
-    )
-    found = _explainable_first(iter([dark, plain, dark]), problem)
-    assert [each.label for each in found] == ["plain", "dark", "dark"]

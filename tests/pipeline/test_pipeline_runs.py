@@ -11,7 +11,7 @@ import pytest
 from weights2code import pipeline, tasks
 from weights2code.cli import main
 from weights2code.data import from_arrays
-from weights2code.errors import InputError
+from weights2code.errors import InputError, Reason
 from weights2code.extraction import extract as extraction
 from weights2code.graph import from_dict
 from weights2code.program import run_program
@@ -59,7 +59,7 @@ def check(name: str, settings: Settings, path: Path) -> None:
     # three-way agreement, from the files alone
     problem = problem_of(name, settings)
     with open_existing(path) as folder:
-        stored = read_extraction(folder, problem)
+        stored = read_extraction(folder)
     assert stored.program.recurrence == outcome.program.recurrence
     assert text_problems(path / "program.py", stored.program, problem) == ""
 
@@ -134,7 +134,7 @@ def test_a_model_that_does_not_fit_is_said_to(tmp_path: Path):
     assert outcome.certificate is not None
     assert outcome.certificate.verdict == "proved"
     assert any("the discrete model does not fit" in note for note in outcome.certificate.notes)
-    assert "does not fit" in outcome.attempts[0]
+    assert outcome.attempts[0].reason is Reason.UNFIT
     stored = json.loads((tmp_path / "run" / "certificate.json").read_text())
     assert any("the discrete model does not fit" in note for note in stored["notes"])
 
@@ -283,9 +283,9 @@ def test_rules_are_regressed_on_part_of_many_sequences(tmp_path, monkeypatch):
     seen = []
     regress = extraction.direct_recurrences
 
-    def watched(assembly, problem, seconds):
+    def watched(assembly, problem, seconds, engine):
         seen.append(len(problem.training.x))
-        return regress(assembly, problem, seconds)
+        return regress(assembly, problem, seconds, engine)
 
     monkeypatch.setattr(extraction, "direct_recurrences", watched)
     monkeypatch.setattr(extraction, "REGRESSED_ON", 500)

@@ -10,6 +10,8 @@ import pytest
 
 from weights2code import tasks
 from weights2code.data import Layout
+from weights2code.extraction.attempt import Attempt
+from weights2code.extraction.values import Extraction
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
 from weights2code.graph import to_dict as graph_to_dict
 from weights2code.language import (
@@ -27,7 +29,7 @@ from weights2code.language import (
 )
 from weights2code.program import Program
 from weights2code.report.contents import Contents
-from weights2code.results import Extraction, certificate_dict
+from weights2code.results import certificate_dict
 from weights2code.run_folder import begin
 from weights2code.settings import Settings
 from weights2code.verify import Agreement, Certificate
@@ -41,6 +43,9 @@ def rule(inputs, outputs, start=None, **steps):
 
 x, x1, y1, y2 = Var("x"), Var("x", 1), Var("y", 1), Var("y", 2)
 a, b = Var("a"), Var("b")
+
+#: What a run tried.
+TRIED = Attempt("pairs", 0, 1e-9, verdict="proved", origin="written by hand")
 
 PROGRAMS = {
     "one column": Program("sum_last2", rule("x", "y", y=x + x1), (integers(-9, 9),), True),
@@ -116,7 +121,7 @@ def certificate(verdict: Verdict = "proved", **other):
 
 def contents_of(program, **other):
     """The contents of a page without a run folder behind it."""
-    facts = {"certificate": certificate(), "attempts": ("pairs, member 0: proved",), "epochs": ()}
+    facts = {"certificate": certificate(), "attempts": (TRIED,), "epochs": ()}
     return Contents(
         program.name, "A test.", (("seed", "0"),), "proved", program=program, **{**facts, **other}
     )
@@ -162,7 +167,7 @@ def run_folder(tmp_path):
         folder.write("graph.json", json.dumps(graph_to_dict(extraction.graph)))
         folder.write("program.py", program.source())
         folder.write("metrics.jsonl", metrics())
-        folder.write_json("certificate.json", certificate_dict(extraction, ("pairs, member 0: proved",)))
+        folder.write_json("certificate.json", certificate_dict(extraction, (TRIED,)))
     return Path(tmp_path / "run")
 
 

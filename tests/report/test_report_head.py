@@ -50,16 +50,16 @@ def test_a_rule_too_long_to_typeset_is_wrapped_text():
 
 
 def test_the_verdict_comes_with_what_it_rests_on(make_certificate):
-    claims = "invariant: [p.y[t-1] == r.y[t-1]]; [p.y[t-1] >= 0]"
-    certificate = make_certificate(notes=("the data are not exact", claims))
+    claims = ("[p.y[t-1] == r.y[t-1]]", "[p.y[t-1] >= 0]")
+    certificate = make_certificate(notes=("the data are not exact",), invariant=claims)
     shown = verdict(certificate)
     assert "The data are not exact." in shown
-    assert "invariant" not in shown
+    assert "p.y[t-1]" not in shown
 
 
 def test_invariants_are_folded_away(make_contents, make_certificate):
-    claims = "invariant: [p.y[t-1] == r.y[t-1]]; [p.y[t-1] >= 0]"
-    html = page(make_contents(program_of(X + Y), certificate=make_certificate(notes=(claims,))))
+    claims = ("[p.y[t-1] == r.y[t-1]]", "[p.y[t-1] >= 0]")
+    html = page(make_contents(program_of(X + Y), certificate=make_certificate(invariant=claims)))
     assert "What the induction rests on (2 claims" in html
     assert "<li>p.y[t-1] &gt;= 0</li>" in html
 

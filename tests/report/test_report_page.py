@@ -8,10 +8,11 @@ from html.parser import HTMLParser
 
 import pytest
 
-from weights2code import results, tasks
+from weights2code import pipeline, results, tasks
 from weights2code.cli import main
 from weights2code.data import from_task
 from weights2code.errors import InputError
+from weights2code.extraction.attempt import Attempt
 from weights2code.language import BITS, OPERATORS, Op, Recurrence, Step, Var
 from weights2code.program import Program
 from weights2code.report import fragment, write_plots, write_report
@@ -69,7 +70,7 @@ def test_a_report_from_a_run_folder_alone(run_folder):
         "written by hand",
         "Fixed offset 1",
         "V4_MLP_L0M0",
-        "pairs, member 0: proved",
+        "pairs, member 0 (hard loss 1e-09): written by hand, proved",
         "length 40",
     ):
         assert said in text
@@ -132,7 +133,9 @@ def test_a_source_that_is_gone_leaves_a_page_that_says_so(run_folder):
 def test_a_run_without_a_program(run_folder):
     for name in ("graph.json", "certificate.json", "program.py"):
         (run_folder / name).unlink()
-    outcome = results.Outcome(None, None, ("pairs, member 0: the live head V2 matches nothing",), 1.0)
+    outcome = results.Outcome(
+        None, None, (Attempt("pairs", 0, 0.1, detail="the live head V2 matches nothing"),), 1.0
+    )
     with open_existing(run_folder) as folder:
         found = outline(write_report(folder, outcome).read_text())
     assert "V2 matches nothing" in " ".join(found.words)
@@ -144,13 +147,14 @@ def test_a_report_that_fails_never_makes_a_run_fail(run_folder, monkeypatch, cap
     def broken(*_):
         raise RuntimeError("no space")
 
-    monkeypatch.setattr("weights2code.report.write_report", broken)
+    monkeypatch.setattr("weights2code.report.report.write_report", broken)
     problem = from_task(tasks.get("parity_last2"), 64, 0)
     with open_existing(run_folder) as folder:
         extraction = results.read_extraction(folder)
-        results.leave(results.Outcome(extraction, None, ("kept",), 1.0), problem, folder)
+        kept = Attempt("pairs", 0, 0.1, detail="kept")
+        pipeline.leave(results.Outcome(extraction, None, (kept,), 1.0), problem, folder)
     assert "report.html could not be made (RuntimeError: no space)" in caplog.text
-    assert json.loads((run_folder / "certificate.json").read_text())["attempts"] == ["kept"]
+    assert json.loads((run_folder / "certificate.json").read_text())["attempts"][0]["detail"] == "kept"
 
 
 def test_nothing_from_outside_becomes_mark_up(make_contents, make_certificate):
@@ -158,7 +162,13 @@ def test_nothing_from_outside_becomes_mark_up(make_contents, make_certificate):
     program = Program("name", rule, (BITS,), True, EVIL).with_verdict(EVIL)
     certificate = make_certificate("failed", method=EVIL, notes=(EVIL,), counterexample=((1.0,), (0.0,)))
     html = page(
-        make_contents(program, certificate=certificate, attempts=(EVIL,), listing=f"# {EVIL}", notes=(EVIL,))
+        make_contents(
+            program,
+            certificate=certificate,
+            attempts=(Attempt(EVIL, 0, 0.1, detail=EVIL),),
+            listing=f"# {EVIL}",
+            notes=(EVIL,),
+        )
     )
     found = outline(html)
     assert "img" not in found.tags

@@ -8,7 +8,7 @@ import pytest
 
 from weights2code import tasks
 from weights2code.errors import InputError
-from weights2code.tasks.exact import run_exact
+from weights2code.language.exact import run_exact
 
 EVERY = pytest.mark.parametrize("task", tasks.all_tasks(), ids=lambda task: task.name)
 

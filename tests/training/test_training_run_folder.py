@@ -134,13 +134,13 @@ def test_two_processes_cannot_share_a_folder(tmp_path: Path):
 
 def test_the_lock_of_a_killed_process_does_not_stay(tmp_path: Path):
     code = (
-        "import sys, time\n"
+        "import sys\n"
         "from weights2code.run_folder import begin\n"
         "from weights2code.settings import Settings\n"
-        "folder = begin(sys.argv[1], 'sum', Settings()); print('locked', flush=True); time.sleep(60)"
+        "folder = begin(sys.argv[1], 'sum', Settings()); print('locked', flush=True); sys.stdin.read()"
     )
     arguments = [sys.executable, "-c", code, str(tmp_path)]
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         assert process.stdout.readline() == "locked\n"
         with pytest.raises(InputError, match="in use"):

@@ -20,6 +20,9 @@ def certificate(**changes):
         "versions": {"python": "3.11"},
         "seed": 7,
         "counterexample": ((0.0, 1.0), (1.0, 1.0)),
+        "one_step": True,
+        "invariant": ("[p.y[t-1] == r.y[t-1]]", "[p.y[t-1] >= 0]"),
+        "model_fits": False,
         "notes": ("a note",),
     }
     return Certificate(**(fields | changes))
@@ -30,6 +33,14 @@ def test_json_round_trip(verdict):
     before = certificate(verdict=verdict)
     text = json.dumps(before.to_dict(), allow_nan=False)
     assert Certificate.from_dict(json.loads(text)) == before
+
+
+def test_older_files_lack_what_came_later():
+    data = certificate().to_dict()
+    for name in ("one_step", "invariant", "model_fits", "by_length"):
+        del data[name]
+    after = Certificate.from_dict(data)
+    assert after == certificate(one_step=False, invariant=(), model_fits=True, by_length={})
 
 
 def test_infinite_errors_survive_json():

@@ -52,7 +52,7 @@ def test_the_method_says_what_was_done():
     total = verdict(SUM, machine(s, s=Var("s", 1) + x), BITS)
     assert (total.verdict, total.covers) == ("proved", "every length")
     assert "induction" in total.method
-    assert any("r.y[t-1] == p.s[t-1]" in note for note in total.notes)
+    assert total.invariant == ("[r.y[t-1] == p.s[t-1]]",)
     assert total.lengths == tuple(total.by_length) == (10, 40, 100)
     assert sum(numbers.sequences for numbers in total.by_length.values()) == total.sequences
     assert (total.accuracy, total.rmse, total.max_abs_error) == (1.0, 0.0, 0.0)

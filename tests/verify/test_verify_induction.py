@@ -13,6 +13,7 @@ from weights2code.language import (
     Retrieval,
     Step,
     Var,
+    exact_number,
     integers,
     maximum,
     minimum,
@@ -20,8 +21,8 @@ from weights2code.language import (
     reals,
     where,
 )
+from weights2code.language.exact import exact_trace, run_exact
 from weights2code.verify import product, prove_by_induction
-from weights2code.verify.exact import exact_number, exact_trace, run_exact
 from weights2code.verify.facts import affine_relations, observe
 from weights2code.verify.identity import same_up_to_algebra, same_up_to_names
 from weights2code.verify.precision import decisions_are_exact, values_are_exact

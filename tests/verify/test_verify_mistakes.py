@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from weights2code.data import Problem, from_lists
+from weights2code.data import Problem, Regime, from_lists
 from weights2code.language import Recurrence, Step, Var, op
 from weights2code.verify.mistakes import flips
 from weights2code.verify.own_data import certify_measured
@@ -53,7 +51,7 @@ def test_few_rows_say_nothing():
 def test_the_certificate_allows_mistakes_only_where_they_are_expected():
     problem = problem_of(machine(op("max", a, b)), 0.03)
     assert certify_measured(machine(op("max", a, b)), problem, 0).verdict == "failed"
-    expected = replace(problem, mistakes=True)
+    expected = problem.under(Regime.MISTAKES)
     found = certify_measured(machine(op("max", a, b)), expected, 0)
     assert found.verdict == "tested"
     assert found.accuracy is not None
@@ -63,7 +61,7 @@ def test_the_certificate_allows_mistakes_only_where_they_are_expected():
 
 
 def test_without_mistakes_nothing_is_said_about_them():
-    problem = replace(problem_of(machine(op("max", a, b)), 0.0), mistakes=True)
+    problem = problem_of(machine(op("max", a, b)), 0.0).under(Regime.MISTAKES)
     found = certify_measured(machine(op("max", a, b)), problem, 0)
     assert found.verdict == "tested"
     assert found.accuracy == 1.0

@@ -28,11 +28,11 @@ from weights2code.language import (
     maximum,
     minimum,
     op,
+    uniform,
     where,
 )
 from weights2code.tasks import get
 from weights2code.verify import certify
-from weights2code.verify.testing import uniform
 
 a, b, x = Var("a"), Var("b"), Var("x")
 x1, x2, x3 = (Var("x", lag) for lag in (1, 2, 3))

@@ -128,19 +128,14 @@ def extract(options: argparse.Namespace) -> int:
     with open_existing(options.folder) as folder:
         from weights2code import pipeline
 
-        with reporter(_silent(options)) as progress:
-            outcome = pipeline.extract(folder, progress)
-        return _show(outcome, folder, options)
+        return _show(pipeline.extract(folder), folder, options)
 
 
 def verify(options: argparse.Namespace) -> int:
     with open_existing(options.folder) as folder:
         from weights2code import pipeline
-        from weights2code.results import leave_report
 
-        outcome = pipeline.verify(folder)
-        leave_report(outcome, None, folder)  # it must not say what is no longer known
-        return _show(outcome, folder, options)
+        return _show(pipeline.verify(folder), folder, options)
 
 
 def report(options: argparse.Namespace) -> int:

@@ -22,7 +22,7 @@ def as_dict(outcome: Outcome, folder: RunFolder) -> dict[str, Any]:
         "lines": program.body if program else None,
         "operations": program.operations if program else None,
         "certificate": certificate.to_dict() if certificate else None,
-        "attempts": list(outcome.attempts),
+        "attempts": [attempt.to_dict() for attempt in outcome.attempts],
         "seconds": round(outcome.seconds, 3),
         "folder": str(folder.path),
         "files": folder.files(),
@@ -39,21 +39,21 @@ def facts(outcome: Outcome, folder: RunFolder) -> list[tuple[str, str]]:
         rows.append(
             ("error", f"largest {certificate.max_abs_error:.3g}, rmse {certificate.rmse:.3g}{accuracy}")
         )
-        rows += [("note", _short(note)) for note in certificate.notes]
+        rows += [("note", note) for note in certificate.notes]
+        rows += [("note", _invariant(certificate.invariant))] if certificate.invariant else []
     else:
         rows.append(("result", outcome.message))
     rows.append(("time", f"{outcome.seconds:.1f} s"))
     if outcome.exit_code or len(outcome.attempts) > 1:
-        rows += [("tried", attempt) for attempt in outcome.attempts]
+        rows += [("tried", str(attempt)) for attempt in outcome.attempts]
     rows.append(("files", f"{folder.path}: {', '.join(folder.files())}"))
     return rows
 
 
-def _short(note: str) -> str:
-    """Long lists of claims, which inductions rest on, are left to the certificate."""
-    if note.startswith("invariant: ") and len(note) > LONGEST_NOTE:
-        return f"invariant: {note.count('; ') + 1} claims, listed in {CERTIFICATE}"
-    return note
+def _invariant(claims: tuple[str, ...]) -> str:
+    """What an induction rests on; long lists are left to the certificate."""
+    text = f"invariant: {'; '.join(claims)}"
+    return text if len(text) <= LONGEST_NOTE else f"invariant: {len(claims)} claims, listed in {CERTIFICATE}"
 
 
 def plain_lines(outcome: Outcome, folder: RunFolder, *, brief: bool = False) -> list[str]:

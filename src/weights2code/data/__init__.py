@@ -2,7 +2,7 @@
 
 from weights2code.data.layouts import LAYOUTS, Encoded, Layout, LayoutName, fit_layout
 from weights2code.data.own import FileSource, file_source, from_file, from_lists, held_pairs
-from weights2code.data.problem import Problem, from_task
+from weights2code.data.problem import Problem, Regime, from_task
 from weights2code.data.sequences import Sequences, from_arrays, from_list
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Layout",
     "LayoutName",
     "Problem",
+    "Regime",
     "Sequences",
     "file_source",
     "fit_layout",

@@ -7,13 +7,27 @@ Everything after this point sees only the problem: nothing downstream asks which
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 
 import numpy as np
 
 from weights2code.data.sequences import Sequences, from_arrays
 from weights2code.language import Domain, Recurrence
 from weights2code.tasks import Task
+
+#: Whole-number outputs with a range of at least this may be rounded readings.
+MANY = 20
+
+
+class Regime(StrEnum):
+    """How far targets are trusted: to the last digit, as rounded readings of reals, up to noise, or all but
+    some that are mistakes."""
+
+    EXACT = "exact"
+    ROUNDED = "rounded"
+    NOISY = "noisy"
+    MISTAKES = "with mistakes"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +44,7 @@ class Problem:
     sampler : (rng, n, length) -> fresh inputs (n, length, columns), if they can be had.
     held_out : sequences that nothing was learned from, for the certificate of own data.
     beginnings : where own sequences were cut into windows, some of them from their true start.
-    mistakes : whether some of the whole-number targets are taken to be wrong.
+    regime : how far the targets are trusted.
     """
 
     name: str
@@ -45,11 +59,31 @@ class Problem:
     sampler: Callable[[np.random.Generator, int, int], np.ndarray] | None = None
     held_out: Sequences | None = None
     beginnings: Sequences | None = None
-    mistakes: bool = False
+    regime: Regime = Regime.EXACT
 
     @property
     def integer_outputs(self) -> bool:
         return all(domain.discrete for domain in self.output_domains)
+
+    def under(self, regime: Regime) -> Problem:
+        """The same problem with its targets taken for what the regime says."""
+        domains = self.output_domains
+        if regime is Regime.ROUNDED:
+            domains = tuple(replace(d, kind="reals") if d.discrete and _many(d) else d for d in domains)
+        return replace(self, output_domains=domains, regime=regime)
+
+    def inexact(self) -> Regime | None:
+        """What the targets may be if no rule is exact on them; None where a machine specifies them."""
+        if self.reference is not None:
+            return None
+        if not self.integer_outputs:
+            return Regime.NOISY
+        readings = any(_many(domain) for domain in self.output_domains)
+        return Regime.ROUNDED if readings else Regime.MISTAKES
+
+
+def _many(domain: Domain) -> bool:
+    return domain.high - domain.low >= MANY
 
 
 def from_task(

@@ -50,7 +50,7 @@ def patterned(arguments: dict[str, Any], folder: Path) -> Row:
     with open_existing(folder / RUN) as run:
         if run.has(CERTIFICATE):
             problem = problem_of(run.source, run.settings)
-            graph = read_extraction(run, problem).graph
+            graph = read_extraction(run).graph
             sequences = problem.validation
             values = stream_values(graph, sequences)
             for index, found in match_routers(graph, sequences).items():

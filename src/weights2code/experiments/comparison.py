@@ -76,8 +76,8 @@ def reason(rows: Sequence[Row]) -> str:
         if row["status"] != DONE:
             found.append(f"the run ended in an error ({row['error']})")
         elif not row.get("solved"):
-            attempts = row.get("attempts") or ["nothing was tried"]
-            found.append(attempts[-1])
+            attempts = row.get("attempts")
+            found.append(attempts[-1]["text"] if attempts else "nothing was tried")
     return "; ".join(dict.fromkeys(found))
 
 

@@ -169,7 +169,7 @@ def member_row(trained: Trained, member: int, problem: Problem, seed: int, *, li
         model_score,
         restricted,
     )
-    from weights2code.extraction.extract import prune
+    from weights2code.extraction.members import prune
     from weights2code.graph import prune_by_threshold
     from weights2code.graph.from_model import graph_of
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from weights2code.errors import Reason
 from weights2code.experiments.jobs import Row
+from weights2code.extraction.attempt import Attempt
 
 #: What limits a failure, and what that means.
 LIMITS = {
@@ -19,19 +19,18 @@ LIMITS = {
     "defect": "the run ended in an error",
 }
 
-#: What an attempt says, in the order of the stages; the first text that occurs names the limit.
-SIGNS = (
-    ("do not determine", "training"),
-    ("matches no routing hypothesis", "routing"),
-    ("no formula of its values is exact", "regression"),
-    ("no exact rule was found", "regression"),
-    ("too many to regress", "regression"),
-    ("failed", "regression"),
-    ("does not fit", "training"),
-)
-_ATTEMPT = re.compile(
-    r"(?P<rung>[^,]+), member \d+ \(hard loss (?P<loss>[^)]+)\)(?:, as noise)?: (?P<why>.*)"
-)
+#: Which of them a reason points to.
+LIMIT_OF = {
+    Reason.UNFIT: "training",
+    Reason.UNDETERMINED: "training",
+    Reason.UNMATCHED: "routing",
+    Reason.TOO_MANY: "regression",
+    Reason.TOO_RARE: "regression",
+    Reason.NO_FORMULA: "regression",
+    Reason.WRONG: "regression",
+    Reason.NO_TIME: "training",
+    Reason.DEFECT: "defect",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,23 +52,13 @@ def failure(run: Row) -> Failure | None:
     return nearest(run.get("attempts", ()))
 
 
-def nearest(attempts: Iterable[str]) -> Failure:
+def nearest(attempts: Iterable[Row]) -> Failure:
     """The limit of the attempt that came nearest: the one with the lowest hard loss."""
-    attempts = tuple(attempts)
-    found = [match for match in map(_ATTEMPT.fullmatch, attempts) if match]
+    found = [Attempt.from_dict(attempt) for attempt in attempts]
     if not found:
-        return Failure("training", "; ".join(attempts) or "nothing was tried within the time limit")
-    best = min(found, key=lambda match: _loss(match["loss"]))
-    limit = next((limit for sign, limit in SIGNS if sign in best["why"]), "regression")
-    return Failure(limit, f"{best['rung']} (hard loss {best['loss']}): {best['why']}")
-
-
-def _loss(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        return math.inf
-    return value if math.isfinite(value) else math.inf
+        return Failure("training", "nothing was tried within the time limit")
+    best = min(found, key=lambda attempt: attempt.loss)
+    return Failure(LIMIT_OF[best.reason] if best.reason else "regression", str(best))
 
 
 def formula(run: Row, most: int = 160) -> str:

@@ -171,7 +171,7 @@ def listing_as_it_is(graph: DiscreteGraph, problem: Problem, seed: int, seconds:
 
 def uncertified(graph: DiscreteGraph, problem: Problem, seed: int) -> Row:
     """The numbers of the listing where no program could be certified: what the paper would report."""
-    from weights2code.extraction.extract import prune
+    from weights2code.extraction.members import prune
 
     try:
         found = listing_as_it_is(prune(graph, problem), problem, seed, UNCERTIFIED_SECONDS)

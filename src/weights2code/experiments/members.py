@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from weights2code.experiments.experiment import Options
 from weights2code.experiments.jobs import Job, Row
-from weights2code.experiments.work import RUN
+from weights2code.experiments.work import RUN, facts
 
 if TYPE_CHECKING:
     from weights2code.data import Problem
-    from weights2code.results import Extraction
     from weights2code.run_folder import RunFolder
     from weights2code.settings import Settings
     from weights2code.training.search import Trained
@@ -89,25 +88,10 @@ def soft_mse(trained: Trained, problem: Problem) -> float | None:
     return float(np.mean(last)) * variance if last else None
 
 
-def facts(extraction: Extraction) -> Row:
-    """What a table says about a program."""
-    program, certificate = extraction.program, extraction.certificate
-    return {
-        "verdict": certificate.verdict,
-        "method": certificate.method,
-        "explanation": certificate.explain(),
-        "notes": list(certificate.notes),
-        "formula": program.formula(),
-        "source": program.source(),
-        "origin": program.origin,
-        "body": program.body,
-        "operations": program.operations,
-    }
-
-
 def extract_member(trained: Trained, member: int, problem: Problem, settings: Settings, folder: Path) -> Row:
     """One member as a run of its own: pruned, explained, certified; its files lie in `member<index>`."""
-    from weights2code.errors import NotExtracted
+    from weights2code import pipeline
+    from weights2code.data import Regime
     from weights2code.experiments.measures import (
         heads_found,
         listing_of,
@@ -116,14 +100,15 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
         uncertified,
     )
     from weights2code.experiments.work import equals_reference
-    from weights2code.extraction.extract import PROMISING, extract_graph, prune, with_caveat, with_explanation
-    from weights2code.graph.from_model import graph_of
-    from weights2code.results import Outcome, leave
+    from weights2code.extraction.extract import extract, with_explanation
+    from weights2code.extraction.members import PROMISING, only, whole_graph
+    from weights2code.extraction.values import Log
+    from weights2code.results import Outcome
     from weights2code.run_folder import begin
 
     began = time.perf_counter()
     loss = trained.losses[member]
-    whole = graph_of(trained.model, member, trained.layout, problem)
+    whole = whole_graph(trained, member, problem)
     model = model_score(whole, problem)
     row: Row = {
         "member": member,
@@ -136,31 +121,23 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
         "solved": False,
         "verdict": "-",
     }
-    try:
-        graph = prune(whole, problem)
-        fits = loss <= PROMISING
-        extraction = extract_graph(graph, problem, settings.seed, leaves_only=not fits)
-        if not fits:
-            certificate = with_caveat(extraction.certificate)
-            extraction = replace(extraction, certificate=certificate)
-        extraction = with_explanation(extraction, problem)
-    except NotExtracted as error:
-        attempt = f"{trained.rung}, member {member} (hard loss {loss:.2g}): {error}"
+    log = Log(settings.seed)
+    extraction = extract(only(trained, member), problem, Regime.EXACT, log, resort=True)
+    attempts = [replace(attempt, member=member) for attempt in log.attempts]
+    row["attempts"] = [attempt.to_dict() for attempt in attempts]
+    if extraction is None:
         row |= uncertified(whole, problem, settings.seed)
-        seconds = round(time.perf_counter() - began, 3)
-        return row | {"attempts": [attempt], "exit": 3, "extraction_seconds": seconds}
-    outcome = Outcome(extraction, None, (), time.perf_counter() - began)
-    found = f"{extraction.program.origin}, {extraction.certificate.verdict}"
-    attempt = f"{trained.rung}, member {member} (hard loss {loss:.2g}): {found}"
+        return row | {"exit": 3, "extraction_seconds": round(time.perf_counter() - began, 3)}
+    extraction = with_explanation(extraction, problem)
+    outcome = Outcome(extraction, None, tuple(attempts), time.perf_counter() - began)
     with begin(folder / f"member{member}", problem.name, settings) as own:
-        leave(outcome, problem, own)
+        pipeline.leave(outcome, problem, own)
     program = program_score(extraction.program, problem, settings.seed)
     right = outcome.exit_code == 0 and equals_reference(extraction.program, problem.name, settings.seed)
     row |= facts(extraction) | {
         "solved": right,
         "program_rmse": program.rmse,
         "program_accuracy": program.accuracy,
-        "attempts": [attempt],
         "exit": outcome.exit_code,
     }
     if extraction.explained is not None:

@@ -88,7 +88,7 @@ def measured(folder: Path) -> Row:
         if not run.has(CERTIFICATE):
             row |= {"model_rmse": found.rmse, "model_accuracy": found.accuracy}
             return row | uncertified(best, problem, seed)
-        extraction = read_extraction(run, problem)
+        extraction = read_extraction(run)
         graph = extraction.graph
         model, program = model_score(graph, problem), program_score(extraction.program, problem, seed)
         row |= {

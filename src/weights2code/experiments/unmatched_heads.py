@@ -65,7 +65,7 @@ def _jobs_of(task: str, sizes: dict[str, int], options: Options, other: dict[str
 
 def analysed(arguments: dict[str, Any], folder: Path) -> Row:
     """A run, and the unmatched heads of its model before and after pruning."""
-    from weights2code.extraction.extract import MEMBERS_TRIED
+    from weights2code.extraction.members import MEMBERS_TRIED
 
     row = study(arguments, folder)
     looked = list(islice(_members(folder), MEMBERS_TRIED))
@@ -103,7 +103,7 @@ def _heads(graph: DiscreteGraph, problem: Problem) -> Row:
     A head that is live after pruning is judged there, where fewer positions may matter.
     """
     from weights2code.explain.explanation import unmatched_heads
-    from weights2code.extraction.extract import prune
+    from weights2code.extraction.members import prune
     from weights2code.graph import RouterNode
 
     pruned = prune(graph, problem)

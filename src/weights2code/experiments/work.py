@@ -12,6 +12,7 @@ from weights2code.experiments.jobs import Row
 if TYPE_CHECKING:
     import numpy as np
 
+    from weights2code.extraction.values import Extraction
     from weights2code.tasks import Task
     from weights2code.training.search import Trained
 
@@ -66,28 +67,41 @@ def run_task(arguments: dict[str, Any], folder: Path) -> Row:
         "verdict": "-",
         "rung": trained.rung,
         "loss": trained.losses[0],
-        "attempts": list(outcome.attempts),
+        "attempts": [attempt.to_dict() for attempt in outcome.attempts],
         "solved": False,
     }
-    program, certificate = outcome.program, outcome.certificate
-    if program is None or certificate is None:
+    if outcome.extraction is None:
         return row
-    return row | {
+    program, certificate = outcome.extraction.program, outcome.extraction.certificate
+    return (
+        row
+        | facts(outcome.extraction)
+        | {
+            "lines": program.lines,
+            "raw_lines": raw_lines(folder / RUN),
+            "rmse": certificate.rmse,
+            "accuracy": certificate.accuracy,
+            "max_abs_error": certificate.max_abs_error,
+            "solved": outcome.exit_code == 0 and equals_reference(program, name, settings.seed),
+        }
+    )
+
+
+def facts(extraction: Extraction) -> Row:
+    """What a table says about a program."""
+    program, certificate = extraction.program, extraction.certificate
+    return {
         "verdict": certificate.verdict,
         "method": certificate.method,
         "explanation": certificate.explain(),
         "notes": list(certificate.notes),
+        "invariant": list(certificate.invariant),
+        "model_fits": certificate.model_fits,
         "formula": program.formula(),
         "source": program.source(),
-        "origin": program.origin,
+        "origin": program.how,
         "body": program.body,
-        "lines": program.lines,
-        "raw_lines": raw_lines(folder / RUN),
         "operations": program.operations,
-        "rmse": certificate.rmse,
-        "accuracy": certificate.accuracy,
-        "max_abs_error": certificate.max_abs_error,
-        "solved": outcome.exit_code == 0 and equals_reference(program, name, settings.seed),
     }
 
 

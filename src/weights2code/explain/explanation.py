@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weights2code.data import Problem, Sequences
-from weights2code.errors import NotExtracted
+from weights2code.errors import NotExtracted, Reason
 from weights2code.explain.operators import OperatorFit, explain_operator
 from weights2code.explain.routing import Evidence, Hypothesis, attended, compare_hypotheses, match
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
@@ -86,7 +86,7 @@ def require_matches(graph: DiscreteGraph, matches: dict[int, RouterMatch]) -> No
     """A live head that matches nothing is an honest failure, with the node named."""
     problem = unmatched(graph, matches)
     if problem:
-        raise NotExtracted(f"{problem}.")
+        raise NotExtracted(f"{problem}.", Reason.UNMATCHED)
 
 
 def explain(

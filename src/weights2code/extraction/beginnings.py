@@ -6,14 +6,12 @@ tried on the uncut beginnings, which costs a moment.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from weights2code.data import Problem
-from weights2code.results import Extraction
-from weights2code.run_folder import RunFolder
 from weights2code.settings import Settings
 
 if TYPE_CHECKING:
@@ -23,26 +21,23 @@ if TYPE_CHECKING:
 FIRST_RUNGS = 2
 NEARLY_FITS = 1e-3
 
-#: A trained rung, the problem and the settings -> what its members give.
-Extractions = Callable[["Trained", Problem, Settings], Iterator[Extraction]]
+
+def uncut(problem: Problem) -> Problem:
+    """The problem with the beginnings in place of windows; unchanged if nothing was cut."""
+    if problem.beginnings is None:
+        return problem
+    return replace(problem, training=problem.beginnings, validation=problem.beginnings)
 
 
-def since_the_start(
-    problem: Problem, settings: Settings, folder: RunFolder | None, extractions: Extractions
-) -> tuple[Extraction, Trained] | None:
-    """The program of the first rungs that is verified, if it needs everything so far; else None."""
-    from weights2code.training.train import rungs_of, write_metrics
+def uncut_rungs(problem: Problem, settings: Settings) -> Iterator[Trained]:
+    """The first rungs, trained on the beginnings, as far as everything so far is needed and nearly fits."""
+    from weights2code.training.train import rungs_of
 
-    assert problem.beginnings is not None
-    whole = replace(problem, training=problem.beginnings, validation=problem.beginnings)
-    for trained in islice(rungs_of(whole, settings), FIRST_RUNGS):
-        if trained.rung == "linear" and trained.fitted:
-            return None  # no need of everything so far: windows will do
-        if trained.rung == "linear" or trained.losses[0] > NEARLY_FITS:
-            continue
-        for extraction in extractions(trained, whole, settings):
-            if extraction.certificate.verified:
-                if folder:
-                    write_metrics(folder, list(trained.history))
-                return extraction, trained
-    return None
+    if problem.beginnings is None or settings.recipe != "fast" or settings.fixed_architecture():
+        return
+    for trained in islice(rungs_of(uncut(problem), settings), FIRST_RUNGS):
+        linear = trained.rung == "linear"
+        if linear and trained.fitted:
+            return  # no need of everything so far: windows will do
+        if not linear and trained.losses[0] <= NEARLY_FITS:
+            yield trained

@@ -1,45 +1,39 @@
-"""From a trained rung to a certified program (paper, section 4).
+"""From a trained rung to a certified program (paper, section 4), under one of four regimes.
 
-Members that are promising are pruned, explained and turned into programs, best first, until one is verified;
-why the others were not enough is noted.
+    members that are promising -> pruned graph -> heads matched -> rule -> program -> certificate
+
+What is tried differs with how far the targets are trusted; everything else is the same. A rule that must be
+exact climbs from the values that the network reads (`from_leaves`) to the network's own nodes (`composed`);
+measured targets get the rule that their noise allows, and mistakes the rule that most rows follow.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from weights2code.data import Problem, Sequences, from_arrays
-from weights2code.errors import NotExtracted
-from weights2code.explain.explanation import explain, match_routers, stream_values, unmatched
+from weights2code.data import Problem, Regime, Sequences
+from weights2code.errors import NotExtracted, Reason
+from weights2code.explain.explanation import explain, match_routers, require_matches, stream_values, unmatched
 from weights2code.explain.operators import explain_operator
-from weights2code.graph import DiscreteGraph, prune_by_effect
-from weights2code.language import Expr, Recurrence
-from weights2code.program import Program
-from weights2code.results import Extraction
+from weights2code.extraction.judge import judged, with_note
+from weights2code.extraction.members import members
+from weights2code.extraction.values import Extraction, Log, Member
+from weights2code.program import Origin
 from weights2code.rules.assembly import Assembly
 from weights2code.rules.from_leaves import direct_recurrences
-from weights2code.settings import Settings
-from weights2code.simplify import simplify_recurrence
-from weights2code.verify import Certificate, certify
-from weights2code.verify.own_data import certify_measured
+from weights2code.rules.majorities import majority_recurrences
+from weights2code.rules.under_noise import noisy_recurrences
+from weights2code.verify import Certificate
 
 if TYPE_CHECKING:
     from weights2code.training.search import Trained
 
-#: Validation sequences that pruning looks at.
-PRUNING_SEQUENCES = 256
-#: Members of a rung that are worth explaining, and the relative hard loss from which one is.
-MEMBERS_TRIED = 3
-PROMISING = 0.02
-#: Share of positions at which a member must be right for its leaves to be tried although it does not fit.
-NEARLY_RIGHT = 0.9
-#: Seconds for the regressions of one member, for the proof of one program, and for its listing.
+#: Seconds for the regressions of one member, and for its listing.
 REGRESSION_SECONDS = 4.0
-PROOF_SECONDS = 5.0
 EXPLANATION_SECONDS = 1.5
 #: Training sequences of a known machine that rules are regressed on: the paper's million would only be slow.
 REGRESSED_ON = 8192
@@ -47,175 +41,109 @@ REGRESSED_ON = 8192
 ROUNDS = 2
 #: Training sequences whose beginnings are put before a refuting sequence.
 BEGINNINGS = 24
-#: Whole-number outputs must be whole to this digit.
-LAST_DIGIT = 1e-3
-#: Recurrences with more nodes than this are written as they are: nobody will read them anyway.
-SIMPLIFIED = 120
 
 
-def extractions(
-    trained: Trained, problem: Problem, settings: Settings, attempts: list[str], resort: bool = False
-) -> Iterator[Extraction]:
-    """Extract the promising members of a rung, best first, until one is verified; failures are noted.
-
-    Members with a head that matches no hypothesis wait until the others have been tried.
-    """
-    promising = _promising(trained, problem, attempts, resort=resort)
-    for found in _explainable_first(promising, problem):
-        extraction = _attempt(found, problem, settings, attempts)
-        if extraction is not None:
-            yield extraction
-            if extraction.certificate.verified:
-                return
-
-
-@dataclass(frozen=True, slots=True)
-class _Promising:
-    """A pruned member that is worth explaining."""
-
-    label: str
-    graph: DiscreteGraph
-    fits: bool
-
-
-def _promising(
-    trained: Trained, problem: Problem, attempts: list[str], *, resort: bool
-) -> Iterator[_Promising]:
-    """The best members of a rung that differ in structure.
-
-    A member that fits is explained as it is. One that is right at most positions may have found the right
-    values without fitting yet: its leaves are tried. As a last resort the best member's leaves are tried
-    however badly it fits.
-    """
-    from weights2code.graph.from_model import graph_of
-
-    seen: set[tuple[Any, ...]] = set()
-    for member, loss in enumerate(trained.losses):
-        label = f"{trained.rung}, member {member} (hard loss {loss:.2g})"
-        if len(seen) == MEMBERS_TRIED:
-            return
-        fits = loss <= PROMISING
-        nearly = problem.integer_outputs and trained.accuracies[member] >= NEARLY_RIGHT
-        if not fits and (seen or not (nearly or resort)):
-            if not member:
-                attempts.append(f"{label}: does not fit")
-            return
-        graph = prune(graph_of(trained.model, member, trained.layout, problem), problem)
-        shape = structure(graph)
-        if shape not in seen:
-            seen.add(shape)
-            yield _Promising(label, graph, fits)
-
-
-def _explainable_first(promising: Iterator[_Promising], problem: Problem) -> Iterator[_Promising]:
-    """Those whose heads all match, as they come; then the others."""
-    waiting = []
-    for found in promising:
-        if unmatched(found.graph, match_routers(found.graph, problem.validation)):
-            waiting.append(found)
-        else:
-            yield found
-    yield from waiting
-
-
-def _attempt(
-    found: _Promising, problem: Problem, settings: Settings, attempts: list[str]
+def extract(
+    trained: Trained, problem: Problem, regime: Regime, log: Log, *, resort: bool = False
 ) -> Extraction | None:
-    """The program of one member; None if there is none. Either is noted."""
-    try:
-        extraction = extract_graph(found.graph, problem, settings.seed, leaves_only=not found.fits)
-    except NotExtracted as error:
-        attempts.append(f"{found.label}: {error}")
-        return None
-    if not found.fits:
-        extraction = replace(extraction, certificate=with_caveat(extraction.certificate))
-    attempts.append(f"{found.label}: {extraction.program.origin}, {extraction.certificate.verdict}")
-    return extraction
+    """The best program that the members of a rung give; the first that is verified ends the search.
 
-
-def with_caveat(certificate: Certificate) -> Certificate:
-    """Say it where the discrete model itself is not right: the program stands on its own check."""
-    share = certificate.model.accuracy if certificate.model else None
-    if share == 1.0:  # every output rounds to the right number: that is a fit, if a loose one
-        return certificate
-    found = "" if share is None else f" (it agrees with the program at {share:.1%} of the positions)"
-    note = f"the discrete model does not fit{found}; the rule was regressed from the values that it reads"
-    return replace(certificate, notes=(*certificate.notes, note))
-
-
-def structure(graph: DiscreteGraph) -> tuple[Any, ...]:
-    """What two members must share to be the same explanation."""
-    from weights2code.graph import RouterNode, sources
-
-    live = graph.live()
-    nodes = [graph.nodes[index] for index in live]
-    offsets = tuple(node.offset if isinstance(node, RouterNode) else None for node in nodes)
-    return live, tuple(sources(node) for node in nodes), offsets
-
-
-def prune(graph: DiscreteGraph, problem: Problem) -> DiscreteGraph:
-    """Drop what the output does not need, on validation sequences."""
-    encoded = graph.layout.encode(problem.validation.take(slice(0, PRUNING_SEQUENCES)), np.float64)
-    order = (2, 1, 0)
-    return prune_by_effect(
-        graph, encoded.channels.transpose(order), encoded.targets.transpose(order), encoded.scored.T
-    )
-
-
-def extract_graph(
-    graph: DiscreteGraph, problem: Problem, seed: int = 0, leaves_only: bool = False
-) -> Extraction:
-    """The best program of a graph: regressed from its leaves, or composed of its nodes.
-
-    A model that does not fit yet may still have found the right values; `leaves_only` asks for a program
-    that is exact on them, and for nothing less.
+    What was tried is noted. `resort` tries the values of the best member however badly it fits.
     """
-    sequences = problem.validation
-    matches = match_routers(graph, sequences)
-    unexplained = unmatched(graph, matches)
+    problem = problem.under(regime)
     best: Extraction | None = None
-    values = stream_values(graph, sequences)
-    assembly = Assembly(
+    for member in members(trained, problem, log, resort=resort):
+        found = attempt(member, problem, log)
+        if found is not None and found.better_than(best):
+            best = found
+        if best is not None and best.certificate.verified:
+            break
+    return best
+
+
+def attempt(member: Member, problem: Problem, log: Log) -> Extraction | None:
+    """The best program of one member; None if there is none. Either is noted."""
+    best: Extraction | None = None
+    try:
+        for found in PROGRAMS[problem.regime](member, problem, log):
+            if found.better_than(best):
+                best = found
+            if found.certificate.verified:
+                break
+    except NotExtracted as error:
+        if best is None:
+            log.missed(member, problem.regime, error)
+    if best is not None:
+        if not member.fits and problem.regime is Regime.EXACT:
+            best = with_caveat(best)
+        log.found(member, problem.regime, best)
+    return best
+
+
+# -- exact rules ---------------------------------------------------------------------------------------------
+
+
+def exact_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:
+    """From the leaves to the nodes: rules of the values that the network reads, then the network's own.
+
+    A model that does not fit yet may still have found the right values; it is asked for a program that is
+    exact on them, and for nothing less.
+    """
+    if not member.fits and not problem.integer_outputs:
+        raise NotExtracted(
+            "the model does not fit, and real outputs give no other sign of the right values.", Reason.UNFIT
+        )
+    some = False
+    for found in from_leaves(member, problem, log):
+        some = True
+        yield found
+    unexplained = unmatched(member.graph, member.routers)
+    if unexplained:
+        raise NotExtracted(f"{unexplained}.", Reason.UNMATCHED)
+    measured = problem.reference is None and not problem.integer_outputs
+    if member.fits and not measured:  # a copy of a model copies its noise
+        yield composed(member, problem, log)
+    elif not some and measured:
+        raise NotExtracted("no exact rule was found from the live leaves.")
+    elif not some:
+        raise NotExtracted("the model does not fit, and no formula of its values is exact.")
+
+
+def from_leaves(member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:
+    """Programs whose rule is regressed from the live leaves; a refuted one is searched for once more."""
+    known, assembly = lighter(problem), assembly_of(member, problem)
+    unexplained = unmatched(member.graph, member.routers)
+    for _ in range(ROUNDS):
+        refuted = False
+        for recurrence in direct_recurrences(assembly, known, REGRESSION_SECONDS, log.engine):
+            found = judged(recurrence, Origin.LEAVES, member.graph, problem, log.seed)
+            if unexplained:
+                note = f"{unexplained}; the rule was regressed from the values that it can select"
+                found = with_note(found, note)
+            yield found
+            if found.certificate.counterexample:
+                known, refuted = with_counterexample(known, found.certificate), True
+        if not refuted:
+            return
+
+
+def composed(member: Member, problem: Problem, log: Log) -> Extraction:
+    """The program that puts together the formulas of the live nodes."""
+    graph, sequences = member.graph, problem.validation
+    explained = explain(graph, problem, sequences, member.routers, REGRESSION_SECONDS)
+    recurrence = Assembly(graph, member.routers, explained.operators).compose()
+    return replace(judged(recurrence, Origin.NODES, graph, problem, log.seed), explained=explained)
+
+
+def assembly_of(member: Member, problem: Problem) -> Assembly:
+    """The member's graph, ready to give its leaves; formulas of operators are found when asked for."""
+    graph, values = member.graph, stream_values(member.graph, problem.validation)
+    return Assembly(
         graph,
-        matches,
+        member.routers,
         fit=lambda index: explain_operator(graph, index, values, problem, EXPLANATION_SECONDS),
         domains=dict(zip(problem.inputs, problem.domains, strict=True)),
     )
-    if leaves_only and not problem.integer_outputs:
-        raise NotExtracted("the model does not fit, and real outputs give no other sign of the right values.")
-    known = lighter(problem)
-    for _ in range(ROUNDS):
-        refuted = False
-        for recurrence in direct_recurrences(assembly, known, REGRESSION_SECONDS):
-            origin = "regressed from the live leaves"
-            program, certificate = certified(recurrence, origin, graph, problem, seed)
-            if unexplained:
-                note = f"{unexplained}; the rule was regressed from the values that it can select"
-                certificate = replace(certificate, notes=(*certificate.notes, note))
-            if best is None or better(certificate, best.certificate):
-                best = Extraction(graph, None, program, certificate)
-            if certificate.verified:
-                return best
-            if certificate.counterexample:
-                known, refuted = with_counterexample(known, certificate), True
-        if not refuted:
-            break
-    if unexplained:
-        raise NotExtracted(f"{unexplained}.")
-    if leaves_only and best is None:
-        raise NotExtracted("the model does not fit, and no formula of its values is exact.")
-    if leaves_only and best is not None:
-        return best
-    if problem.reference is None and not problem.integer_outputs:  # a copy of the model copies its noise
-        if best is None:
-            raise NotExtracted("no exact rule was found from the live leaves.")
-        return best
-    explained = explain(graph, problem, sequences, matches, REGRESSION_SECONDS)
-    recurrence = Assembly(graph, matches, explained.operators).compose()
-    program, certificate = certified(recurrence, "composed of the live nodes", graph, problem, seed)
-    if best is None or better(certificate, best.certificate):
-        best = Extraction(graph, explained, program, certificate)
-    return best
 
 
 def lighter(problem: Problem) -> Problem:
@@ -249,6 +177,45 @@ def with_counterexample(problem: Problem, certificate: Certificate) -> Problem:
     return replace(problem, training=grown)
 
 
+def with_caveat(extraction: Extraction) -> Extraction:
+    """Say it where the discrete model itself is not right: the program stands on its own check."""
+    model = extraction.certificate.model
+    share = model.accuracy if model else None
+    if share == 1.0:  # every output rounds to the right number: that is a fit, if a loose one
+        return extraction
+    found = "" if share is None else f" (it agrees with the program at {share:.1%} of the positions)"
+    note = f"the discrete model does not fit{found}; the rule was regressed from the values that it reads"
+    extraction = with_note(extraction, note)
+    return replace(extraction, certificate=replace(extraction.certificate, model_fits=False))
+
+
+# -- rules that most of the data follow ----------------------------------------------------------------------
+
+
+def noisy_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:
+    """The rules that the best member's leaves give under noise."""
+    require_matches(member.graph, member.routers)
+    assembly = assembly_of(member, problem)
+    for recurrence in noisy_recurrences(assembly, problem, REGRESSION_SECONDS, log.engine):
+        yield judged(recurrence, Origin.LEAVES, member.graph, problem, log.seed)
+
+
+def majority_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:
+    """The rules that most rows follow, with mistakes allowed."""
+    require_matches(member.graph, member.routers)
+    assembly = assembly_of(member, problem)
+    for recurrence in majority_recurrences(assembly, problem, REGRESSION_SECONDS, log.engine):
+        yield judged(recurrence, Origin.MAJORITIES, member.graph, problem, log.seed)
+
+
+PROGRAMS = {
+    Regime.EXACT: exact_programs,
+    Regime.ROUNDED: noisy_programs,
+    Regime.NOISY: noisy_programs,
+    Regime.MISTAKES: majority_programs,
+}
+
+
 def with_explanation(extraction: Extraction, problem: Problem) -> Extraction:
     """Explain every live node of the graph, for the listing and the report, if that is not done yet."""
     if extraction.explained is not None:
@@ -259,48 +226,3 @@ def with_explanation(extraction: Extraction, problem: Problem) -> Extraction:
         return extraction  # no listing without a hypothesis for every head
     explained = explain(graph, problem, sequences, matches, EXPLANATION_SECONDS)
     return replace(extraction, explained=explained)
-
-
-def certified(
-    recurrence: Recurrence, origin: str, graph: DiscreteGraph, problem: Problem, seed: int
-) -> tuple[Program, Certificate]:
-    """Simplify a recurrence, certify it, and put the verdict into the program."""
-    if (
-        sum(step.definition.size() for step in recurrence.steps if isinstance(step.definition, Expr))
-        <= SIMPLIFIED
-    ):
-        recurrence = simplify_recurrence(recurrence, problem.domains)
-    certificate = certificate_of(recurrence, graph, problem, seed)
-    whole = problem.integer_outputs and not problem.mistakes
-    if whole and certificate.verified and certificate.max_abs_error > LAST_DIGIT:
-        method = f"{certificate.method}, but only after rounding: outputs are off by up to "
-        method += f"{certificate.max_abs_error:.2g}"
-        certificate = replace(certificate, verdict="failed", method=method)
-    program = Program(problem.name, recurrence, problem.domains, problem.integer_outputs, origin)
-    return program.with_verdict(certificate.explain()), certificate
-
-
-def certificate_of(recurrence: Recurrence, graph: DiscreteGraph, problem: Problem, seed: int) -> Certificate:
-    """The reference machine is the specification where there is one, else held-out sequences are."""
-    if problem.reference is not None:
-        reference = problem.reference
-
-        def discrete_model(x: np.ndarray) -> np.ndarray:
-            return graph.run(from_arrays(x, reference.run(x)))
-
-        return certify(
-            recurrence,
-            reference=reference,
-            domains=problem.domains,
-            length=problem.length,
-            integer_outputs=problem.integer_outputs,
-            sampler=problem.sampler,
-            seed=seed + 1,
-            time_limit=PROOF_SECONDS,
-            discrete_model=discrete_model,
-        )
-    return certify_measured(recurrence, problem, seed)
-
-
-def better(one: Certificate, other: Certificate) -> bool:
-    return (not one.verified, one.rmse) < (not other.verified, other.rmse)

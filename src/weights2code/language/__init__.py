@@ -1,24 +1,10 @@
 """The language that reference machines and extracted programs share: expressions, recurrences, domains."""
 
-from weights2code.language.domain import BITS, Domain, infer, integers, reals
-from weights2code.language.expression import (
-    OPERATORS,
-    Const,
-    Expr,
-    Number,
-    Op,
-    Var,
-    as_expr,
-    compile_numpy,
-    evaluate,
-    evaluate_exact,
-    from_dict,
-    maximum,
-    minimum,
-    op,
-    to_dict,
-    where,
-)
+from weights2code.language.domain import BITS, Domain, infer, integers, reals, uniform
+from weights2code.language.evaluation import compile_numpy, evaluate, evaluate_exact, exact_number
+from weights2code.language.expression import Const, Expr, Number, Op, Var, as_expr
+from weights2code.language.json_form import from_dict, to_dict
+from weights2code.language.operators import OPERATORS, Operator, maximum, minimum, op, where
 from weights2code.language.recurrence import (
     Definition,
     Recurrence,
@@ -26,6 +12,7 @@ from weights2code.language.recurrence import (
     Start,
     Step,
     definition_variables,
+    expression_of,
 )
 from weights2code.language.text import formula, number_text, python_text
 
@@ -38,6 +25,7 @@ __all__ = [
     "Expr",
     "Number",
     "Op",
+    "Operator",
     "Recurrence",
     "Retrieval",
     "Start",
@@ -48,6 +36,8 @@ __all__ = [
     "definition_variables",
     "evaluate",
     "evaluate_exact",
+    "exact_number",
+    "expression_of",
     "formula",
     "from_dict",
     "infer",
@@ -59,5 +49,6 @@ __all__ = [
     "python_text",
     "reals",
     "to_dict",
+    "uniform",
     "where",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -51,3 +52,14 @@ def infer(values: np.ndarray) -> Domain:
     if np.all(values == np.round(values)):
         return BITS if low >= 0 and high <= 1 else integers(int(low), int(high))
     return reals(low, high)
+
+
+def uniform(rng: np.random.Generator, domains: Sequence[Domain], count: int, length: int) -> np.ndarray:
+    """Independent uniform draws, shape (count, length, columns); the upper end of reals is left out."""
+    columns = [
+        rng.integers(int(d.low), int(d.high) + 1, (count, length)).astype(float)
+        if d.discrete
+        else rng.uniform(d.low, d.high, (count, length))
+        for d in domains
+    ]
+    return np.stack(columns, axis=-1)

@@ -8,19 +8,28 @@ whatever is said holds for every reachable state.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
 
-from weights2code.language import OPERATORS, Const, Domain, Expr, Op, Recurrence, Retrieval, Var, evaluate
+from weights2code.language import (
+    OPERATORS,
+    Const,
+    Domain,
+    Expr,
+    Number,
+    Op,
+    Recurrence,
+    Retrieval,
+    Var,
+    evaluate,
+)
 
 MOST_VALUES = 256
 MOST_ROWS = 2**13
 #: A set that still grows after so many rounds is a counter, which has no bound.
 MOST_ROUNDS = 40
-
-_KEEP_INTEGERS = {"add", "sub", "mul", "neg", "abs", "relu", "max", "min", "clip", "mod", "where"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +46,20 @@ class Kinds:
         if isinstance(expr, Var):
             return set(self.values.get(expr.name, (math.nan,))) <= {0, 1}
         assert isinstance(expr, Op)
-        if expr.name in ("mul", "min", "max"):
-            return all(self.is_bit(argument) for argument in expr.args)
-        if expr.name == "where":
-            return self.is_bit(expr.args[1]) and self.is_bit(expr.args[2])
         if expr.name == "mod":
             return expr.args[1] == Const(2) and self.is_integer(expr.args[0])
-        return OPERATORS[expr.name].boolean
+        entry = OPERATORS[expr.name]
+        kept = "bits" in entry.keeps and all(self.is_bit(part) for part in expr.args[entry.truths :])
+        return entry.boolean or kept
 
     def is_integer(self, expr: Expr) -> bool:
         """Whether the expression is always a whole number (may say no where the answer is yes)."""
-        return _is_integer(expr, self.integers)
+        return _is_whole(expr, self.integers)
 
 
 def kinds_of(recurrence: Recurrence, domains: Sequence[Domain]) -> Kinds:
     """Analyse every input and step of a recurrence over the domains of its inputs."""
-    return Kinds(_value_sets(recurrence, domains), _integer_names(recurrence, domains))
+    return Kinds(_value_sets(recurrence, domains), whole_names(recurrence, domains))
 
 
 def lag_of(recurrence: Recurrence, name: str) -> int:
@@ -65,41 +72,49 @@ def lag_of(recurrence: Recurrence, name: str) -> int:
     return max(lags)
 
 
-def _is_integer(expr: Expr, names: frozenset[str]) -> bool:
-    if isinstance(expr, Const):
-        return isinstance(expr.value, int)
-    if isinstance(expr, Var):
-        return expr.name in names
-    assert isinstance(expr, Op)
-    if expr.name == "floor" or OPERATORS[expr.name].boolean:
-        return True
-    if expr.name == "pow":
-        exponent = expr.args[1]
-        whole = isinstance(exponent, Const) and isinstance(exponent.value, int) and exponent.value >= 0
-        return whole and _is_integer(expr.args[0], names)
-    parts = expr.args[1:] if expr.name == "where" else expr.args
-    return expr.name in _KEEP_INTEGERS and all(_is_integer(part, names) for part in parts)
+def whole_names(
+    recurrence: Recurrence, domains: Sequence[Domain], *, infinities: bool = False
+) -> frozenset[str]:
+    """The names that only ever hold whole numbers; with `infinities` these count as whole.
 
-
-def _integer_names(recurrence: Recurrence, domains: Sequence[Domain]) -> frozenset[str]:
-    """Assume that every name is whole, then strike out what contradicts itself until nothing changes."""
+    Assume it of every name, then strike out what contradicts itself until nothing changes.
+    """
     whole = {name for name, domain in zip(recurrence.inputs, domains, strict=True) if domain.discrete}
     whole |= {step.name for step in recurrence.steps}
     for name, start in recurrence.start.items():
-        if start != "first" and not float(start).is_integer():
+        if start != "first" and not _is_whole(Const(start), whole, infinities):
             whole.discard(name)
     while True:
         names = frozenset(whole)
         for step in recurrence.steps:
             definition = step.definition
             if isinstance(definition, Retrieval):
-                stays = definition.value in names and float(definition.default).is_integer()
+                stays = definition.value in names and _is_whole(Const(definition.default), names, infinities)
             else:
-                stays = _is_integer(definition, names)
+                stays = _is_whole(definition, names, infinities)
             if not stays:
                 whole.discard(step.name)
         if len(whole) == len(names):
             return names
+
+
+def _is_whole(expr: Expr, names: Set[str], infinities: bool = False) -> bool:
+    if isinstance(expr, Const):
+        return float(expr.value).is_integer() or (infinities and math.isinf(expr.value))
+    if isinstance(expr, Var):
+        return expr.name in names
+    assert isinstance(expr, Op)
+    entry, parts = OPERATORS[expr.name], expr.args
+    kept = "whole" in entry.keeps
+    if expr.name == "pow":
+        exponent = expr.args[1]
+        kept, parts = isinstance(exponent, Const) and is_natural(exponent.value), parts[:1]
+    held = kept and all(_is_whole(part, names, infinities) for part in parts[entry.truths :])
+    return entry.boolean or entry.whole or held
+
+
+def is_natural(value: Number) -> bool:
+    return isinstance(value, int) and value >= 0
 
 
 def _value_sets(recurrence: Recurrence, domains: Sequence[Domain]) -> dict[str, tuple[float, ...]]:

@@ -17,7 +17,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from weights2code.language.expression import Expr, Var, compile_numpy, from_dict, to_dict
+from weights2code.language.evaluation import compile_numpy
+from weights2code.language.expression import Expr, Var
+from weights2code.language.json_form import from_dict, to_dict
 
 #: A number, or "first": the value at the first position is repeated before the start (inputs only).
 Start = float | Literal["first"]
@@ -122,15 +124,14 @@ class Recurrence:
             given = {name: np.asarray(known, float)[:, :, i] for i, name in enumerate(self.outputs)}
             past |= {name: np.zeros((count, length)) for name in given}
         compiled = [
-            (step, variables, compile_numpy(step.definition, variables))
-            if isinstance(step.definition, Expr)
-            else (step, variables, compile_numpy(step.definition.query, variables))
+            (step, variables, compile_numpy(expr, variables))
             for step in self.steps
-            for variables in [_expression_of(step.definition).variables()]
+            for expr in [expression_of(step.definition)]
+            for variables in [expr.variables()]
         ]
         for t in range(length):
             for step, variables, function in compiled:
-                arrays = [self._read(past if v.lag else values, v, t) for v in variables]
+                arrays = [self.read(past if v.lag else values, v, t) for v in variables]
                 result = function(*arrays)
                 if isinstance(step.definition, Retrieval):
                     table = past if step.definition.gap else values
@@ -140,7 +141,8 @@ class Recurrence:
                 past[name][:, t] = np.where(t < np.asarray(until), right[:, t], values[name][:, t])
         return values
 
-    def _read(self, values: Mapping[str, np.ndarray], variable: Var, t: int) -> Any:
+    def read(self, values: Mapping[str, np.ndarray], variable: Var, t: int) -> Any:
+        """What a step at position t reads, of arrays (n, T)."""
         if t >= variable.lag:
             return values[variable.name][:, t - variable.lag]
         start = self.start_of(variable.name)
@@ -176,7 +178,8 @@ def definition_variables(definition: Definition) -> tuple[Var, ...]:
     return definition.variables()
 
 
-def _expression_of(definition: Definition) -> Expr:
+def expression_of(definition: Definition) -> Expr:
+    """The formula of a step: its own, or the query of a retrieval."""
     return definition.query if isinstance(definition, Retrieval) else definition
 
 

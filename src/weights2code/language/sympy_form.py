@@ -10,9 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
-from weights2code.language.expression import Const, Expr, Op, Var, op
+from weights2code.language.evaluation import exact_number, plain_number
+from weights2code.language.expression import Const, Expr, Op, Var
+from weights2code.language.operators import OPERATORS, op
+from weights2code.language.text import positive_part
 
 
 def symbol_name(variable: Var) -> str:
@@ -38,59 +42,31 @@ def to_sympy(expr: Expr, symbols: Mapping[Var, Any] | None = None) -> Any:
     """
     import sympy
 
-    table: dict[str, Callable[..., Any]] = {
-        "add": lambda a, b: a + b,
-        "sub": lambda a, b: a - b,
-        "mul": lambda a, b: a * b,
-        "div": lambda a, b: a / b,
-        "neg": lambda a: -a,
-        "pow": lambda a, b: a**b,
-        "abs": sympy.Abs,
-        "relu": lambda a: sympy.Max(a, 0),
-        "max": sympy.Max,
-        "min": sympy.Min,
-        "clip": lambda a, low, high: sympy.Min(sympy.Max(a, low), high),
-        "mod": sympy.Mod,
-        "floor": sympy.floor,
-        "sqrt": sympy.sqrt,
-        "exp": sympy.exp,
-        "log": sympy.log,
-        "sin": sympy.sin,
-        "cos": sympy.cos,
-    }
-
     def number(node: Expr) -> Any:
         if isinstance(node, Const):
-            value = node.value
-            if isinstance(value, Fraction):
-                return sympy.Rational(value.numerator, value.denominator)
-            if isinstance(value, int):
-                return sympy.Integer(value)
-            return sympy.Rational(repr(value)) if abs(value) < float("inf") else sympy.Float(value)
+            value = exact_number(node.value)
+            return sympy.Float(value) if isinstance(value, float) else sympy.Rational(value)
         if isinstance(node, Var):
             return symbols[node] if symbols and node in symbols else symbol(node)
         assert isinstance(node, Op)
-        if node.name == "where":
-            yes, no = number(node.args[1]), number(node.args[2])
-            return sympy.Piecewise((yes, truth(node.args[0])), (no, True))
-        if node.name in table:
-            return table[node.name](*(number(argument) for argument in node.args))
-        return sympy.Piecewise((1, truth(node)), (0, True))
+        if OPERATORS[node.name].boolean:
+            return sympy.Piecewise((1, applied(node)), (0, True))
+        return applied(node)
+
+    def applied(node: Op) -> Any:
+        entry = OPERATORS[node.name]
+        conditions = [truth(argument) for argument in node.args[: entry.truths]]
+        values = [number(argument) for argument in node.args[entry.truths :]]
+        if isinstance(entry.sympy, str):
+            return getattr(sympy, entry.sympy)(*conditions, *values)
+        return entry.sympy(sympy, *conditions, *values)
 
     def truth(node: Expr) -> Any:
-        if isinstance(node, Op):
-            if node.name in _RELATIONS:
-                left, right = (number(argument) for argument in node.args)
-                return getattr(sympy, _RELATIONS[node.name])(left, right)
-            if node.name in ("and", "or", "not"):
-                join = {"and": sympy.And, "or": sympy.Or, "not": sympy.Not}[node.name]
-                return join(*(truth(argument) for argument in node.args))
+        if isinstance(node, Op) and OPERATORS[node.name].boolean:
+            return applied(node)
         return sympy.Ne(number(node), 0)
 
     return number(expr)
-
-
-_RELATIONS = {"eq": "Eq", "ne": "Ne", "ge": "Ge", "gt": "Gt", "le": "Le", "lt": "Lt"}
 
 
 def from_sympy(expression: Any, symbols: Mapping[Any, Var]) -> Expr:
@@ -103,21 +79,15 @@ def from_sympy(expression: Any, symbols: Mapping[Any, Var]) -> Expr:
     """
     import sympy
 
-    relations = {getattr(sympy, name): ours for ours, name in _RELATIONS.items()}
-    unary = {
-        sympy.Abs: "abs",
-        sympy.floor: "floor",
-        sympy.exp: "exp",
-        sympy.log: "log",
-        sympy.sin: "sin",
-        sympy.cos: "cos",
+    ours = {
+        getattr(sympy, entry.sympy): entry for entry in OPERATORS.values() if isinstance(entry.sympy, str)
     }
 
     def back(node: Any) -> Expr:
         if node.is_Symbol:
             return symbols[node]
         if node.is_Rational:
-            return Const(_plain(Fraction(int(node.p), int(node.q))))
+            return Const(plain_number(Fraction(int(node.p), int(node.q))))
         if node.is_Number or node.is_NumberSymbol:
             return Const(float(node))
         if node.is_Add:
@@ -126,24 +96,14 @@ def from_sympy(expression: Any, symbols: Mapping[Any, Var]) -> Expr:
             return _product(node, back)
         if node.is_Pow:
             return _power(back(node.base), node.exp, back)
-        if isinstance(node, (sympy.Max, sympy.Min)):
-            name = "max" if isinstance(node, sympy.Max) else "min"
-            return _fold(name, [back(argument) for argument in _ordered(node)])
-        if isinstance(node, sympy.Mod):
-            return op("mod", back(node.args[0]), back(node.args[1]))
-        if isinstance(node, (sympy.And, sympy.Or)):
-            name = "and" if isinstance(node, sympy.And) else "or"
-            return _fold(name, [back(argument) for argument in _ordered(node)])
-        if isinstance(node, sympy.Not):
-            return op("not", back(node.args[0]))
         if node in (sympy.true, sympy.false):
             return Const(int(node == sympy.true))
         if isinstance(node, sympy.Piecewise):
             return _piecewise(node, back)
-        if node.func in relations:
-            return op(relations[node.func], back(node.args[0]), back(node.args[1]))
-        if node.func in unary:
-            return op(unary[node.func], back(node.args[0]))
+        entry = ours.get(node.func)
+        if entry is not None:
+            arguments = _ordered(node) if entry.associative else node.args
+            return _fold(entry.name, [back(argument) for argument in arguments])
         raise ValueError(f"the expression language has no word for {node.func.__name__}: {node}")
 
     return back(sympy.sympify(expression))
@@ -153,42 +113,16 @@ def _ordered(node: Any) -> list[Any]:
     return list(node.as_ordered_terms()) if node.is_Add else sorted(node.args, key=lambda a: a.sort_key())
 
 
-def _plain(value: Fraction) -> int | float | Fraction:
-    """Terminating decimals as decimals, other rationals exactly."""
-    if value.denominator == 1:
-        return int(value)
-    rest = value.denominator
-    for prime in (2, 5):
-        while rest % prime == 0:
-            rest //= prime
-    return float(value) if rest == 1 else value
-
-
 def _fold(name: str, arguments: list[Expr]) -> Expr:
-    result = arguments[0]
-    for argument in arguments[1:]:
-        result = op(name, result, argument)
-    return result
-
-
-def _negated(term: Expr) -> Expr | None:
-    """The term without its sign, if it carries one."""
-    if isinstance(term, Const) and term.value < 0:
-        return Const(-term.value)
-    if isinstance(term, Op) and term.name == "neg":
-        return term.args[0]
-    if isinstance(term, Op) and term.name in ("mul", "div"):
-        first = _negated(term.args[0])
-        if first is not None:
-            if term.name == "mul" and first == Const(1):
-                return term.args[1]
-            return Op(term.name, (first, term.args[1]))
-    return None
+    """One operator on all arguments, from the left where it takes fewer."""
+    if OPERATORS[name].associative:
+        return reduce(lambda left, right: op(name, left, right), arguments)
+    return op(name, *arguments)
 
 
 def _sum(terms: list[Expr]) -> Expr:
-    positive = [term for term in terms if _negated(term) is None]
-    negative = [inner for term in terms if (inner := _negated(term)) is not None]
+    positive = [term for term in terms if positive_part(term) is None]
+    negative = [inner for term in terms if (inner := positive_part(term)) is not None]
     if not positive:
         first, *negative = negative
         result: Expr = Op("neg", (first,))
@@ -209,7 +143,7 @@ def _product(node: Any, back: Callable[[Any], Expr]) -> Expr:
     elif value == -1 and factors:
         return Op("neg", (_over(_fold("mul", factors), below, back),))
     elif value != 1 or not factors:
-        factors.insert(0, Const(_plain(value)))
+        factors.insert(0, Const(plain_number(value)))
     return _over(_fold("mul", factors), below, back)
 
 

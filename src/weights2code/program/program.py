@@ -9,14 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
+from weights2code.data import Regime
 from weights2code.language import Domain, Recurrence, Retrieval
 from weights2code.program.latex import latex_source
 from weights2code.program.length import body_lines, total_lines
 from weights2code.program.python_source import formula_lines, identifier, python_source
+
+
+class Origin(StrEnum):
+    """Which route led to a program."""
+
+    LEAVES = "regressed from the live leaves"
+    NODES = "composed of the live nodes"
+    MAJORITIES = "regressed from majorities of the rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +44,9 @@ class Program:
     integer_outputs
         Whether every output is a whole number on the domain.
     origin
-        Which route produced it, in a few words.
+        Which route produced it, in a few words; an `Origin` if extraction did.
+    regime
+        How far the targets were trusted that it was found on.
     verdict
         The certificate's verdict, as a sentence.
 
@@ -55,6 +67,7 @@ class Program:
     domains: tuple[Domain, ...]
     integer_outputs: bool = False
     origin: str = ""
+    regime: Regime = Regime.EXACT
     verdict: str = "not verified"
 
     def __post_init__(self) -> None:
@@ -91,13 +104,23 @@ class Program:
             self.domains,
             self.name,
             integer_outputs=self.integer_outputs,
-            origin=self.origin,
+            origin=self.how,
             verdict=self.verdict,
         )
 
     def latex(self) -> str:
         """The text of `program.tex`."""
         return latex_source(self.recurrence, self.domains, self.name, verdict=self.verdict)
+
+    @property
+    def how(self) -> str:
+        """How it was found, in a few words."""
+        return f"{self.origin}, under noise" if self.under_noise else self.origin
+
+    @property
+    def under_noise(self) -> bool:
+        """Whether its constants have only the digits that the data allow."""
+        return self.regime in (Regime.NOISY, Regime.ROUNDED)
 
     @property
     def lines(self) -> int:
@@ -134,6 +157,7 @@ class Program:
             "domains": [{"kind": d.kind, "low": d.low, "high": d.high} for d in self.domains],
             "integer_outputs": self.integer_outputs,
             "origin": self.origin,
+            "regime": str(self.regime),
             "verdict": self.verdict,
         }
 
@@ -146,5 +170,6 @@ class Program:
             tuple(Domain(d["kind"], d["low"], d["high"]) for d in data["domains"]),
             bool(data["integer_outputs"]),
             str(data["origin"]),
+            Regime(data.get("regime", Regime.EXACT)),
             str(data["verdict"]),
         )

@@ -9,20 +9,10 @@ from __future__ import annotations
 
 import re
 
-from weights2code.language import Const, Expr, Number, Op, Var, number_text
+from weights2code.language import OPERATORS, Const, Expr, Number, Op, Var, number_text
+from weights2code.language.operators import Binding, Written
 from weights2code.program.python_source import identifier
 from weights2code.program.raw_nodes import RawNode, RawProgram
-
-_ARITHMETIC = {"add": "+", "sub": "-", "mul": "*", "div": "/", "mod": "%", "pow": "**"}
-_COMPARISONS = {"eq": "==", "ne": "!=", "ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
-_CALLS = {
-    "max": "np.maximum",
-    "min": "np.minimum",
-    "clip": "np.clip",
-    "abs": "np.abs",
-    "relu": "relu",
-    **{name: f"np.{name}" for name in ("floor", "sqrt", "exp", "log", "sin", "cos")},
-}
 
 
 def raw_source(program: RawProgram, *, digits: int | None = None) -> str:
@@ -166,36 +156,18 @@ class _Listing:
 
     def _expression(self, expr: Expr, index: str) -> str:
         """Array arithmetic, every inner operation in parentheses as the paper prints it."""
-        text = self._operand(expr, index)
-        return text[1:-1] if isinstance(expr, Op) and text.startswith("(") else text
+        return self._operand(expr, index).text
 
-    def _operand(self, expr: Expr, index: str) -> str:
+    def _operand(self, expr: Expr, index: str) -> Written:
         if isinstance(expr, Const):
             text = self._number(expr.value)
-            return f"({text})" if "/" in text else text
+            text = f"({text})" if "/" in text else text
+            return Written(text, Binding.UNARY if text.startswith("-") else Binding.ATOM)
         if isinstance(expr, Var):
-            return f"{self.labels[expr.name]}{index}"
+            return Written(f"{self.labels[expr.name]}{index}")
         assert isinstance(expr, Op)
-        if expr.name in _CALLS:
-            bare = [self._expression(argument, index) for argument in expr.args]
-            return f"{_CALLS[expr.name]}({', '.join(bare)})"
-        parts = [self._operand(argument, index) for argument in expr.args]
-        if expr.name == "pow":
-            parts = [f"({part})" if part.startswith("-") else part for part in parts]
-        if expr.name in _ARITHMETIC:
-            return f"({parts[0]} {_ARITHMETIC[expr.name]} {parts[1]})"
-        if expr.name in _COMPARISONS:
-            return f"(({parts[0]} {_COMPARISONS[expr.name]} {parts[1]}) * 1.0)"
-        match expr.name:
-            case "neg":
-                return f"(-{parts[0]})"
-            case "and":
-                return f"((({parts[0]} != 0) & ({parts[1]} != 0)) * 1.0)"
-            case "or":
-                return f"((({parts[0]} != 0) | ({parts[1]} != 0)) * 1.0)"
-            case "not":
-                return f"(({parts[0]} == 0) * 1.0)"
-        return f"np.where({parts[0]} != 0, {parts[1]}, {parts[2]})"
+        template, binding = OPERATORS[expr.name].listing
+        return Written(template.format(*(self._operand(part, index) for part in expr.args)), binding)
 
 
 def _labels(program: RawProgram) -> dict[str, str]:

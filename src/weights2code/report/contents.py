@@ -19,9 +19,10 @@ from weights2code.errors import InputError
 from weights2code.explain.explanation import RouterMatch, match_routers, stream_values
 from weights2code.explain.operators import OperatorFit, explain_operator
 from weights2code.explain.stored import formulas_from_dict
+from weights2code.extraction.attempt import Attempt
 from weights2code.graph import DiscreteGraph, OperatorNode
 from weights2code.program import Program
-from weights2code.results import Outcome, read_extraction
+from weights2code.results import Outcome, read_attempts, read_extraction
 from weights2code.run_folder import CERTIFICATE, GRAPH, METRICS, PROGRAM_RAW, RunFolder
 from weights2code.settings import Settings
 from weights2code.source import Source, problem_of
@@ -50,7 +51,7 @@ class Contents:
     about: str
     config: tuple[tuple[str, str], ...]
     message: str
-    attempts: tuple[str, ...]
+    attempts: tuple[Attempt, ...]
     epochs: tuple[dict[str, Any], ...]
     program: Program | None = None
     certificate: Certificate | None = None
@@ -67,7 +68,7 @@ class Contents:
     @property
     def one_step(self) -> bool:
         """Whether the certificate judged the program with the true past outputs given."""
-        return self.certificate is not None and self.certificate.method.startswith("one step ahead")
+        return self.certificate is not None and self.certificate.one_step
 
 
 def gather(folder: RunFolder, outcome: Outcome | None = None, problem: Problem | None = None) -> Contents:
@@ -90,9 +91,9 @@ def gather(folder: RunFolder, outcome: Outcome | None = None, problem: Problem |
         message = outcome.message if outcome else "This run folder holds no program."
         attempts = outcome.attempts if outcome else ()
         return Contents(message=message, attempts=attempts, notes=tuple(notes), **common)
-    extraction = read_extraction(folder, problem)
+    extraction = read_extraction(folder)
     graph = extraction.graph
-    attempts = tuple(str(item) for item in folder.read_json(CERTIFICATE).get("attempts", ()))
+    attempts = read_attempts(folder)
     values = valid = None
     routers: dict[int, RouterMatch] = {}
     operators = _stored_formulas(folder)

@@ -91,17 +91,12 @@ def verdict(certificate: Certificate) -> str:
     colour, meaning = VERDICTS[certificate.verdict]
     if certificate.verdict == "exhaustive":
         meaning = f"right on every input, {certificate.covers}"
-    notes = [note for note in certificate.notes if len(note) <= SHORT_NOTE and not is_invariant(note)]
+    notes = [note for note in certificate.notes if len(note) <= SHORT_NOTE]
     basis = [certificate.explain(), *(f"{note[0].upper()}{note[1:]}." for note in notes)]
     return (
         f'<p class="verdict-line"><strong class="badge {colour}">{certificate.verdict.capitalize()}</strong>'
         f' <span>{escape(meaning)}</span></p><p class="basis">{escape(" ".join(basis))}</p>'
     )
-
-
-def is_invariant(note: str) -> bool:
-    """Whether a note lists what an induction rests on, which is for machines and very careful readers."""
-    return note.startswith("invariant: ")
 
 
 def facts(program: Program, certificate: Certificate) -> str:

@@ -11,11 +11,18 @@ import json
 import math
 from typing import Any
 
-from weights2code.language import Const, Domain, Expr, Number, Op, Recurrence, Retrieval, Var, formula
-
-_BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
-_RELATIONS = {"eq": "===", "ne": "!==", "ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
-_MATH = {"abs", "max", "min", "floor", "sqrt", "exp", "log", "sin", "cos", "pow"}
+from weights2code.language import (
+    OPERATORS,
+    Const,
+    Domain,
+    Expr,
+    Number,
+    Op,
+    Recurrence,
+    Retrieval,
+    Var,
+    formula,
+)
 
 #: Marks the place of a variable in the text of a step: between two of these stand its index and lag.
 MARK = "\x01"
@@ -56,31 +63,7 @@ def expression(expr: Expr, names: list[str]) -> str:
         return f"r({names.index(expr.name)}, {expr.lag})"
     assert isinstance(expr, Op)
     arguments = [expression(argument, names) for argument in expr.args]
-    if expr.name in _BINARY:
-        return f"({arguments[0]} {_BINARY[expr.name]} {arguments[1]})"
-    if expr.name in _RELATIONS:
-        return f"({arguments[0]} {_RELATIONS[expr.name]} {arguments[1]} ? 1 : 0)"
-    if expr.name in _MATH:
-        return f"Math.{expr.name}({', '.join(arguments)})"
-    first, *rest = arguments
-    match expr.name:
-        case "neg":
-            return f"(-{first})"
-        case "mod":
-            return f"mod({first}, {rest[0]})"
-        case "relu":
-            return f"Math.max({first}, 0)"
-        case "clip":
-            return f"Math.min(Math.max({first}, {rest[0]}), {rest[1]})"
-        case "and":
-            return f"({first} !== 0 && {rest[0]} !== 0 ? 1 : 0)"
-        case "or":
-            return f"({first} !== 0 || {rest[0]} !== 0 ? 1 : 0)"
-        case "not":
-            return f"({first} === 0 ? 1 : 0)"
-        case "where":
-            return f"({first} !== 0 ? {rest[0]} : {rest[1]})"
-    raise ValueError(f"JavaScript has no word for {expr.name}")
+    return OPERATORS[expr.name].javascript.format(*arguments)
 
 
 def step_text(recurrence: Recurrence, index: int) -> str:

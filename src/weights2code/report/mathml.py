@@ -6,11 +6,10 @@ from fractions import Fraction
 from html import escape
 
 from weights2code.language import OPERATORS, Const, Expr, Number, Op, Recurrence, Retrieval, Var
+from weights2code.language.operators import Binding, Written, fenced
 from weights2code.language.text import positive_part
 
-_OR, _AND, _COMPARE, _SUM, _PRODUCT, _POWER, _ATOM = range(7)
-_RELATIONS = {"eq": "=", "ne": "≠", "ge": "≥", "gt": "&gt;", "le": "≤", "lt": "&lt;"}
-_CONNECTIVES = {"or": (_OR, "∨"), "and": (_AND, "∧")}
+_OPENING, _, _CLOSING = fenced("\0", "(", ")").partition("\0")
 
 
 def rule(recurrence: Recurrence) -> str:
@@ -22,13 +21,13 @@ def rule(recurrence: Recurrence) -> str:
         if start == "first":
             rows.append(_row(_at(name, _identifier("s")), _at(name, "<mn>0</mn>") + before))
         elif start != 0:
-            rows.append(_row(_at(name, _identifier("s")), _number(start)[0] + before))
+            rows.append(_row(_at(name, _identifier("s")), _number(start).text + before))
     return f'<math display="block" class="rule"><mtable>{"".join(rows)}</mtable></math>'
 
 
 def equation(name: str, expr: Expr) -> str:
     """`name = expr` inside a line of text."""
-    return f"<math><mrow>{_identifier(name)}<mo>=</mo>{_value(expr)[0]}</mrow></math>"
+    return f"<math><mrow>{_identifier(name)}<mo>=</mo>{_value(expr)}</mrow></math>"
 
 
 def variable(name: str, lag: int = 0) -> str:
@@ -56,17 +55,17 @@ def _text(words: str) -> str:
 
 def _definition(definition: Expr | Retrieval) -> str:
     if isinstance(definition, Expr):
-        return _value(definition)[0]
+        return _value(definition).text
     last = f"<mo>−</mo><mn>{definition.gap}</mn>" if definition.gap else ""
     s = _identifier("s")
     found = (
         f"{_text('for the last ')}{s}<mo>≤</mo>{_identifier('t')}{last}{_text(' with ')}"
-        f"{_at(definition.key, s)}<mo>=</mo>{_value(definition.query)[0]}"
+        f"{_at(definition.key, s)}<mo>=</mo>{_value(definition.query)}"
     )
     return _cases(
         [
             (_at(definition.value, s), found),
-            (_number(definition.default)[0], _text("if there is none")),
+            (_number(definition.default).text, _text("if there is none")),
         ]
     )
 
@@ -76,130 +75,79 @@ def _cases(rows: list[tuple[str, str]]) -> str:
     return f'<mrow><mo fence="true" stretchy="true">{{</mo><mtable class="cases">{body}</mtable></mrow>'
 
 
-def _fenced(body: str, left: str, right: str) -> str:
-    marks = 'fence="true" stretchy="true" lspace="0" rspace="0"'
-    opening, closing = f'<mo form="prefix" {marks}>{left}</mo>', f'<mo form="postfix" {marks}>{right}</mo>'
-    return f"<mrow>{opening}{body}{closing}</mrow>"
+def _written(text: str, binding: Binding = Binding.ATOM) -> Written:
+    return Written(text, binding, (_OPENING, _CLOSING))
 
 
-def _value(expr: Expr) -> tuple[str, int]:
+def _value(expr: Expr) -> Written:
     """The mark-up and how tightly it binds."""
     if isinstance(expr, Const):
         return _number(expr.value)
     if isinstance(expr, Var):
-        return variable(expr.name, expr.lag), _ATOM
+        return _written(variable(expr.name, expr.lag))
     assert isinstance(expr, Op)
     if OPERATORS[expr.name].boolean:
-        return _fenced(_condition(expr)[0], "[", "]"), _ATOM
-    match expr.name:
-        case "add" | "sub":
-            return _sum(expr), _SUM
-        case "mul":
-            return _product(expr)
-        case "neg":
-            return f"<mrow><mo>−</mo>{_child(expr.args[0], _PRODUCT)}</mrow>", _SUM
-        case "div":
-            opposite = positive_part(expr)
-            if opposite is not None:
-                return f"<mrow><mo>−</mo>{_child(opposite, _PRODUCT)}</mrow>", _SUM
-            above, below = (_value(argument)[0] for argument in expr.args)
-            return f"<mfrac><mrow>{above}</mrow><mrow>{below}</mrow></mfrac>", _ATOM
-        case "mod":
-            left, right = _child(expr.args[0], _PRODUCT), _child(expr.args[1], _ATOM)
-            return f'<mrow>{left}<mo lspace="0.3em" rspace="0.3em">mod</mo>{right}</mrow>', _COMPARE
-        case "pow":
-            return f"<msup>{_child(expr.args[0], _ATOM)}<mrow>{_value(expr.args[1])[0]}</mrow></msup>", _POWER
-        case "where":
-            return _where(expr), _COMPARE
-    return _function(expr), _ATOM
-
-
-def _child(expr: Expr, at_least: int) -> str:
-    body, binding = _value(expr)
-    return body if binding >= at_least else _fenced(body, "(", ")")
-
-
-def _sum(expr: Op) -> str:
-    left, right = expr.args
-    minus = expr.name == "sub"
-    opposite = positive_part(right)
-    if opposite is not None:
-        right, minus = opposite, not minus
-    sign = "−" if minus else "+"
-    return f"<mrow>{_child(left, _SUM)}<mo>{sign}</mo>{_child(right, _PRODUCT if minus else _SUM)}</mrow>"
-
-
-def _product(expr: Op) -> tuple[str, int]:
+        return _written(fenced(_condition(expr).text, "[", "]"))
     opposite = positive_part(expr)
     if opposite is not None:
-        return f"<mrow><mo>−</mo>{_child(opposite, _PRODUCT)}</mrow>", _SUM
+        return _operator(Op("neg", (opposite,)))
+    match expr.name:
+        case "add" | "sub":
+            right = positive_part(expr.args[1])
+            if right is not None:
+                return _operator(Op("add" if expr.name == "sub" else "sub", (expr.args[0], right)))
+        case "mul":
+            return _product(expr)
+        case "where":
+            return _where(expr)
+    return _operator(expr)
+
+
+def _operator(expr: Op) -> Written:
+    """The template of the table, filled in."""
+    entry = OPERATORS[expr.name]
+    conditions = [_condition(argument) for argument in expr.args[: entry.truths]]
+    values = [_value(argument) for argument in expr.args[entry.truths :]]
+    return _written(entry.mathml.template.format(*conditions, *values), entry.mathml.binding)
+
+
+def _product(expr: Op) -> Written:
     left, right = expr.args
     if left == right and not isinstance(left, Const):
-        return f"<msup>{_child(left, _ATOM)}<mn>2</mn></msup>", _POWER
+        return _written(f"<msup>{_value(left):atom}<mn>2</mn></msup>", Binding.POWER)
+    product = _operator(expr)
+    if not isinstance(right, Const):
+        return product
     # two numbers side by side would read as one
-    times = (
-        '<mo lspace="0.2em" rspace="0.2em">⋅</mo>' if isinstance(right, Const) else '<mspace width="0.17em"/>'
-    )
-    return f"<mrow>{_child(left, _PRODUCT)}{times}{_child(right, _PRODUCT)}</mrow>", _PRODUCT
+    times = '<mo lspace="0.2em" rspace="0.2em">⋅</mo>'
+    return _written(f"<mrow>{_value(left):product}{times}{_value(right):product}</mrow>", product.binding)
 
 
-def _where(expr: Op) -> str:
+def _where(expr: Op) -> Written:
     """Nested choices of the form "else if" as one list of cases."""
     rows: list[tuple[str, str]] = []
     rest: Expr = expr
     while isinstance(rest, Op) and rest.name == "where":
-        rows.append((_value(rest.args[1])[0], f"{_text('if ')}{_condition(rest.args[0])[0]}"))
+        rows.append((_value(rest.args[1]).text, f"{_text('if ')}{_condition(rest.args[0])}"))
         rest = rest.args[2]
-    return _cases([*rows, (_value(rest)[0], _text("otherwise"))])
+    return _written(_cases([*rows, (_value(rest).text, _text("otherwise"))]), Binding.COMPARE)
 
 
-def _function(expr: Op) -> str:
-    plain = [_value(argument)[0] for argument in expr.args]
-    match expr.name:
-        case "abs":
-            return _fenced(plain[0], "|", "|")
-        case "floor":
-            return _fenced(plain[0], "⌊", "⌋")
-        case "sqrt":
-            return f"<msqrt>{plain[0]}</msqrt>"
-        case "relu":
-            return _call("max", [plain[0], "<mn>0</mn>"])
-        case "clip":
-            return _call("min", [_call("max", plain[:2]), plain[2]])
-    return _call(expr.name, plain)
-
-
-def _call(name: str, arguments: list[str]) -> str:
-    body = '<mo separator="true" rspace="0.3em">,</mo>'.join(arguments)
-    return f"<mrow><mi>{name}</mi>{_fenced(body, '(', ')')}</mrow>"
-
-
-def _condition(expr: Expr) -> tuple[str, int]:
+def _condition(expr: Expr) -> Written:
     """A test where only being zero or not counts: no brackets of its own."""
-    if isinstance(expr, Op) and expr.name in _RELATIONS:
-        left, right = (_child(argument, _SUM) for argument in expr.args)
-        return f"<mrow>{left}<mo>{_RELATIONS[expr.name]}</mo>{right}</mrow>", _COMPARE
-    if isinstance(expr, Op) and expr.name in _CONNECTIVES:
-        binding, sign = _CONNECTIVES[expr.name]
-        sides = [_condition(argument) for argument in expr.args]
-        left, right = (body if tight >= binding else _fenced(body, "(", ")") for body, tight in sides)
-        return f"<mrow>{left}<mo>{sign}</mo>{right}</mrow>", binding
-    if isinstance(expr, Op) and expr.name == "not":
-        body, binding = _condition(expr.args[0])
-        return f"<mrow><mo>¬</mo>{body if binding == _ATOM else _fenced(body, '(', ')')}</mrow>", _ATOM
-    return _value(expr)
+    return _operator(expr) if isinstance(expr, Op) and OPERATORS[expr.name].boolean else _value(expr)
 
 
-def _number(value: Number) -> tuple[str, int]:
+def _number(value: Number) -> Written:
     if value < 0:
-        return f"<mrow><mo>−</mo>{_number(-value)[0]}</mrow>", _SUM
+        return _written(f"<mrow><mo>−</mo>{_number(-value)}</mrow>", Binding.SUM)
     if isinstance(value, Fraction):
-        return f"<mfrac><mn>{value.numerator}</mn><mn>{value.denominator}</mn></mfrac>", _ATOM
+        return _written(f"<mfrac><mn>{value.numerator}</mn><mn>{value.denominator}</mn></mfrac>")
     text = repr(Const(value).value)
     if text == "inf":
-        return "<mi>∞</mi>", _ATOM
+        return _written("<mi>∞</mi>")
     if "e" in text:
         mantissa, exponent = text.split("e")
-        power = f"<msup><mn>10</mn><mrow>{_number(int(exponent))[0]}</mrow></msup>"
-        return f"<mrow><mn>{mantissa}</mn><mo>⋅</mo>{power}</mrow>", _PRODUCT
-    return f"<mn>{text}</mn>", _ATOM
+        power = f"<msup><mn>10</mn><mrow>{_number(int(exponent))}</mrow></msup>"
+        return _written(f"<mrow><mn>{mantissa}</mn><mo>⋅</mo>{power}</mrow>", Binding.PRODUCT)
+    return _written(f"<mn>{text}</mn>")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import logging
 from html import escape
 from pathlib import Path
 from typing import Literal
@@ -43,6 +44,15 @@ def write_report(folder: RunFolder, outcome: Outcome | None = None, problem: Pro
     problem : the run's problem, if it is at hand; else it is made again from the source.
     """
     return folder.write(REPORT, page(gather(folder, outcome, problem)))
+
+
+def leave_report(folder: RunFolder, outcome: Outcome | None = None, problem: Problem | None = None) -> None:
+    """Write `report.html`; whatever goes wrong with it, the run is complete without it."""
+    try:
+        write_report(folder, outcome, problem)
+    except Exception as error:
+        message = "report.html could not be made (%s: %s); the other files are complete"
+        logging.getLogger(__name__).warning(message, type(error).__name__, error)
 
 
 def write_plots(folder: RunFolder, form: PlotFormat = "svg", problem: Problem | None = None) -> list[Path]:

@@ -12,12 +12,12 @@ from itertools import count
 
 from weights2code.graph import DiscreteGraph, OperatorNode, RouterNode
 from weights2code.language import Recurrence
-from weights2code.program import Program
+from weights2code.program import Origin, Program
 from weights2code.report import mathml
 from weights2code.report.attention import attention_drawing, pattern
 from weights2code.report.contents import Contents
 from weights2code.report.graph_drawing import graph_drawing
-from weights2code.report.head import is_invariant, percent
+from weights2code.report.head import percent
 from weights2code.report.listing import listing
 from weights2code.report.node_names import readable, short_name
 from weights2code.report.operator_plots import operator_drawing
@@ -34,10 +34,10 @@ MEANINGS = {
 }
 
 #: How a program came about, in words for readers who did not follow the method.
-ORIGINS = {
-    "regressed from the live leaves": "The trained network showed which values the output depends on; the "
+ORIGINS: dict[str, str] = {
+    Origin.LEAVES: "The trained network showed which values the output depends on; the "
     "formula was then found by symbolic regression on just those values.",
-    "composed of the live nodes": "Every part of the trained network was explained by a formula of its own; "
+    Origin.NODES: "Every part of the trained network was explained by a formula of its own; "
     "the program puts them together.",
 }
 
@@ -88,13 +88,10 @@ def program_section(contents: Contents, _: Figures) -> str:
 
 
 def _origin(program: Program) -> str:
-    plain = program.origin.removesuffix(", under noise")
-    if plain not in ORIGINS:
-        return f"How it was found: {program.origin}." if program.origin else ""
-    noise = (
-        " Constants have as many digits as the noise in the data allows." if plain != program.origin else ""
-    )
-    return ORIGINS[plain] + noise
+    if program.origin not in ORIGINS:
+        return f"How it was found: {program.how}." if program.origin else ""
+    noise = " Constants have as many digits as the noise in the data allows." if program.under_noise else ""
+    return ORIGINS[program.origin] + noise
 
 
 def _code(source: str, name: str) -> str:
@@ -135,11 +132,10 @@ def verdict_section(contents: Contents, _: Figures) -> str:
         '<div class="scroll" role="region" tabindex="0" aria-label="Agreement"><table><thead><tr>'
         f'<th scope="col">agreement</th>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
     )
-    plain = tuple(note for note in certificate.notes if not is_invariant(note))
-    if plain:
-        text += "<h3>Notes</h3>" + _list(plain)
-    for note in filter(is_invariant, certificate.notes):
-        claims = tuple(claim[1:-1] for claim in note.removeprefix("invariant: ").split("; "))
+    if certificate.notes:
+        text += "<h3>Notes</h3>" + _list(certificate.notes)
+    if certificate.invariant:
+        claims = tuple(claim[1:-1] for claim in certificate.invariant)
         text += (
             '<details class="no-print"><summary>What the induction rests on '
             f"({plural(len(claims), 'claim')}; r: the reference machine, p: the program)</summary>"
@@ -314,7 +310,7 @@ def prediction_section(contents: Contents, figure: Figures) -> str:
 
 
 def attempts_section(contents: Contents, _: Figures) -> str:
-    return _list(contents.attempts) if contents.attempts else ""
+    return _list(tuple(map(str, contents.attempts))) if contents.attempts else ""
 
 
 def _list(items: tuple[str, ...]) -> str:

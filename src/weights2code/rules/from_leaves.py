@@ -1,4 +1,4 @@
-"""The second route: from the leaves that the discrete model uses straight to the output.
+"""From the leaves that the discrete model uses straight to the output.
 
 Training has found which values matter; regressing the output on them often gives a shorter exact form than
 composing the nodes. Rules are found on positions where every lag is inside the sequence; what lies before
@@ -7,20 +7,18 @@ the start is settled afterwards, as the simplest start values that reproduce the
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
 
 from weights2code.data import Problem, Sequences
-from weights2code.errors import NotExtracted
+from weights2code.errors import NotExtracted, Reason
 from weights2code.language import OPERATORS, Domain, Recurrence, Start, Step, Var, infer
 from weights2code.rules.assembly import Assembly
-from weights2code.rules.starts import unusual_start
+from weights2code.rules.starts import unusual_start, usual_starts
 from weights2code.rules.sufficiency import determines, needed
 from weights2code.simplify.denominators import clear_denominators
-from weights2code.symbolic import NativeEngine
 from weights2code.symbolic.engine import Candidate, Engine
 
 #: More leaves than this are not searched in full: only for linear rules, wide extrema and other functions of
@@ -35,7 +33,7 @@ CANDIDATES = 3
 
 
 def direct_recurrences(
-    assembly: Assembly, problem: Problem, time_limit: float, engine: Engine | None = None
+    assembly: Assembly, problem: Problem, time_limit: float, engine: Engine
 ) -> Iterator[Recurrence]:
     """Recurrences whose rule is exact on the training sequences, simplest first.
 
@@ -47,7 +45,8 @@ def direct_recurrences(
         for row, name in enumerate(problem.outputs):
             leaves = needed_leaves(assembly, problem, row)
             if len(leaves) > WIDEST:
-                raise NotExtracted(f"{name} depends on {len(leaves)} values, too many to regress directly.")
+                text = f"{name} depends on {len(leaves)} values, too many to regress directly."
+                raise NotExtracted(text, Reason.TOO_MANY)
             share = time_limit / len(problem.outputs)
             many = len(leaves) > MOST_LEAVES
             share *= SHORT_SEARCH if many else 1.0
@@ -80,15 +79,16 @@ def needed_leaves(assembly: Assembly, problem: Problem, row: int) -> tuple[Var, 
         return leaves
     columns, target = table(assembly, problem.training, leaves, row)
     if not determines(columns, target)[0]:
-        raise NotExtracted(
-            f"the {len(leaves)} values that {problem.outputs[row]} is computed from do not determine it."
-        )
+        text = f"the {len(leaves)} values that {problem.outputs[row]} is computed from do not determine it."
+        raise NotExtracted(text, Reason.UNDETERMINED)
+    costs = [leaf_cost(leaf, problem) for leaf in leaves]
+    return tuple(leaves[i] for i in needed(columns, target, costs))
 
-    def cost(leaf: Var) -> float:
-        kind = 1.0 if leaf.name in problem.inputs else 2.0 if leaf.name in problem.outputs else 3.0
-        return kind + 0.1 * leaf.lag
 
-    return tuple(leaves[i] for i in needed(columns, target, [cost(leaf) for leaf in leaves]))
+def leaf_cost(leaf: Var, problem: Problem) -> float:
+    """Inputs are cheapest, then past outputs, then aggregates; the farther back the dearer."""
+    kind = 1.0 if leaf.name in problem.inputs else 2.0 if leaf.name in problem.outputs else 3.0
+    return kind + 0.1 * leaf.lag
 
 
 def regress(
@@ -97,7 +97,7 @@ def regress(
     row: int,
     leaves: tuple[Var, ...],
     time_limit: float,
-    engine: Engine | None = None,
+    engine: Engine,
     with_start: bool = False,
 ) -> list[Candidate]:
     """The exact candidates for one output, simplest first."""
@@ -108,7 +108,7 @@ def regress(
         tolerance = 1e-6
     else:
         tolerance = REAL_TOLERANCE * max(float(np.std(target)), 1e-12)
-    front = (engine or NativeEngine()).search(
+    front = engine.search(
         columns,
         target,
         variables=leaves,
@@ -125,7 +125,7 @@ def regress(
 def sensible_operators(problem: Problem, row: int) -> frozenset[str] | None:
     """Whole numbers from reals are decisions, not waves: a sine that has the right sign is no explanation."""
     if problem.output_domains[row].discrete and not all(domain.discrete for domain in problem.domains):
-        return frozenset(OPERATORS) - {"sin", "cos", "exp", "log", "sqrt"}
+        return frozenset(name for name, entry in OPERATORS.items() if not entry.irrational)
     return None
 
 
@@ -182,14 +182,7 @@ def sequence_values(assembly: Assembly, sequences: Sequences) -> dict[str, np.nd
 def settle_start(draft: Recurrence, problem: Problem, assembly: Assembly) -> Recurrence | None:
     """The simplest start values with which the rule reproduces every position of validation sequences."""
     check = checked_sequences(problem.validation)
-    names = sorted(set(draft.depths()) & {*problem.inputs, *problem.outputs})
-    choices = [start_candidates(name, problem, assembly) for name in names]
-    trials = sorted(product(*(enumerate(choice) for choice in choices)), key=lambda v: sum(i for i, _ in v))
-    for trial in trials:
-        start: dict[str, Start] = dict(draft.start)
-        start |= {name: value for name, (_, value) in zip(names, trial, strict=True)}
-        start = {name: value for name, value in start.items() if value != 0}
-        candidate = Recurrence(draft.inputs, draft.steps, draft.outputs, start)
+    for candidate in usual_starts(draft, problem, assembly):
         if reproduces(candidate, check, problem):
             return candidate
     deepest = max(draft.depths().values(), default=0)
@@ -207,23 +200,6 @@ def begun(sequences: Sequences, positions: int) -> Sequences:
 def checked_sequences(sequences: Sequences, most: int = 200) -> Sequences:
     """Some sequences, those with a true start first: only they show what lies before it."""
     return sequences.take(np.argsort(sequences.given > 0, kind="stable")[:most])
-
-
-def start_candidates(name: str, problem: Problem, assembly: Assembly) -> list[Start]:
-    """Zero, the first value repeated, one, nothing at all, what training found, the ends of the domain."""
-    found: list[Start] = [0.0]
-    if name in problem.inputs:
-        found.append("first")
-    found += [1.0, math.inf, -math.inf]
-    learned = assembly.start.get(name, 0.0)
-    if isinstance(learned, float) and math.isfinite(learned):
-        found += [float(round(learned)), round(learned, 3)]
-    if name in problem.inputs:
-        domain = problem.domains[problem.inputs.index(name)]
-    else:
-        domain = problem.output_domains[problem.outputs.index(name)]
-    found += [-1.0, float(domain.low), float(domain.high)]
-    return list(dict.fromkeys(found))
 
 
 def reproduces(candidate: Recurrence, check: Sequences, problem: Problem) -> bool:

@@ -1,4 +1,4 @@
-"""Start values that no list of usual ones holds: solved for, or a rule of its own for the first position.
+"""What lies before the start: usual values, simplest first, or unusual ones, which the data call for.
 
 A balance begins at what was in the account, a forecast with the first value itself. The data show both: the
 first outputs of true starts. A number is solved for, and rounded as far as the data allow. Where no number
@@ -7,12 +7,15 @@ will do, the first outputs may follow a formula of the first inputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice, product
 
 import numpy as np
 
 from weights2code.data import Problem, Sequences
 from weights2code.language import Const, Expr, Recurrence, Start, Step, Var, op
+from weights2code.rules.assembly import Assembly
 from weights2code.symbolic import NativeEngine
 from weights2code.verify.residuals import rounding
 
@@ -30,6 +33,51 @@ SECONDS = 1.0
 Check = Callable[[Recurrence], bool]
 
 
+def usual_starts(draft: Recurrence, problem: Problem, assembly: Assembly) -> Iterator[Recurrence]:
+    """The draft with usual values before the start for all that it looks back at, simplest first."""
+    names = sorted(set(draft.depths()) & {*problem.inputs, *problem.outputs})
+    choices = [enumerate(start_candidates(name, problem, assembly)) for name in names]
+    for trial in sorted(product(*choices), key=lambda trial: sum(i for i, _ in trial)):
+        yield started(draft, {name: value for name, (_, value) in zip(names, trial, strict=True)})
+
+
+def start_candidates(name: str, problem: Problem, assembly: Assembly) -> list[Start]:
+    """Zero, the first value repeated, one, nothing at all, what training found, the ends of the domain."""
+    found: list[Start] = [0.0]
+    if name in problem.inputs:
+        found.append("first")
+    found += [1.0, math.inf, -math.inf]
+    learned = assembly.start.get(name, 0.0)
+    if isinstance(learned, float) and math.isfinite(learned):
+        found += [float(round(learned)), round(learned, 3)]
+    if name in problem.inputs:
+        domain = problem.domains[problem.inputs.index(name)]
+    else:
+        domain = problem.output_domains[problem.outputs.index(name)]
+    found += [-1.0, float(domain.low), float(domain.high)]
+    return list(dict.fromkeys(found))
+
+
+def likeliest_start(
+    draft: Recurrence,
+    problem: Problem,
+    assembly: Assembly,
+    error: Callable[[Recurrence], float],
+    *,
+    enough: float = 0.0,
+    most: int,
+) -> Recurrence:
+    """The first usual start whose error is `enough`, else the one with the least of at most so many."""
+    best: tuple[float, Recurrence] | None = None
+    for candidate in islice(usual_starts(draft, problem, assembly), most):
+        found = error(candidate)
+        if best is None or found < best[0]:
+            best = found, candidate
+        if found <= enough:
+            break
+    return draft if best is None else best[1]
+
+
 def unusual_start(
     draft: Recurrence, problem: Problem, sequences: Sequences, check: Check
 ) -> Recurrence | None:
@@ -45,7 +93,8 @@ def unusual_start(
     return candidate if candidate is not None and check(candidate) else None
 
 
-def started(draft: Recurrence, values: dict[str, float]) -> Recurrence:
+def started(draft: Recurrence, values: Mapping[str, Start]) -> Recurrence:
+    """The draft with other start values; zero needs no mention."""
     start: dict[str, Start] = {**draft.start, **values}
     start = {name: value for name, value in start.items() if value != 0}
     return Recurrence(draft.inputs, draft.steps, draft.outputs, start)

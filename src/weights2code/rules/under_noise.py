@@ -14,22 +14,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import product
 
 import numpy as np
 
 from weights2code.data import Problem, Sequences
-from weights2code.language import Const, Expr, Recurrence, Start, Step, Var, evaluate
+from weights2code.language import Const, Expr, Recurrence, Step, Var, evaluate
 from weights2code.rules.assembly import Assembly
 from weights2code.rules.free_running import as_floats, running_free
 from weights2code.rules.from_leaves import (
     MOST_LEAVES,
     checked_sequences,
     leaf_domain,
-    start_candidates,
     table,
 )
-from weights2code.symbolic import NativeEngine, snap
+from weights2code.rules.starts import likeliest_start
+from weights2code.symbolic import snap
+from weights2code.symbolic.engine import Engine
 from weights2code.symbolic.forms import tidy
 from weights2code.symbolic.snapping import refit
 from weights2code.verify.residuals import residuals
@@ -41,14 +41,18 @@ FEWEST_ROWS = 3
 ROWS = 4000
 #: Errors of the first positions up to so many standard deviations say nothing against a start value.
 LIKELY = 4.0
+#: Start values that are tried.
+STARTS = 200
 
 
-def noisy_recurrences(assembly: Assembly, problem: Problem, time_limit: float) -> Iterator[Recurrence]:
+def noisy_recurrences(
+    assembly: Assembly, problem: Problem, time_limit: float, engine: Engine
+) -> Iterator[Recurrence]:
     """The rule that runs free, if there is one, and the rule that predicts one step ahead."""
     steps = []
     for row, name in enumerate(problem.outputs):
         leaves = assembly.output_leaves(row)
-        expr = regress_noisy(assembly, problem, row, leaves, time_limit / len(problem.outputs))
+        expr = regress_noisy(assembly, problem, row, leaves, time_limit / len(problem.outputs), engine)
         if expr is None:
             return
         steps.append(Step(name, expr))
@@ -61,7 +65,7 @@ def noisy_recurrences(assembly: Assembly, problem: Problem, time_limit: float) -
 
 
 def regress_noisy(
-    assembly: Assembly, problem: Problem, row: int, leaves: tuple[Var, ...], time_limit: float
+    assembly: Assembly, problem: Problem, row: int, leaves: tuple[Var, ...], time_limit: float, engine: Engine
 ) -> Expr | None:
     """The formula of one output that is worth its length, snapped."""
     columns, target = table(assembly, problem.training, leaves, row)
@@ -71,7 +75,7 @@ def regress_noisy(
         return None
     values = dict(zip(leaves, columns.T, strict=True))
     some, fewer = useful(leaves, columns, target)
-    front = NativeEngine().search(
+    front = engine.search(
         fewer,
         target,
         variables=some,
@@ -137,29 +141,15 @@ def with_start(draft: Recurrence, problem: Problem, assembly: Assembly) -> Recur
     """The simplest start values that agree with the first positions as well as noise lets anything agree."""
     check = checked_sequences(problem.validation)
     check = check.take(np.flatnonzero(check.given == 0))
-    names = sorted(set(draft.depths()) & {*problem.inputs, *problem.outputs})
-    if not len(check) or not names:
+    if not len(check) or not draft.depths():
         return draft
     deepest = max(draft.depths().values())
     early = Sequences(check.x[:, :deepest], check.y[:, :deepest], np.minimum(check.lengths, deepest))
     noise = np.array([item.rmse for item in residuals(draft, problem.training, one_step=True)])
-    choices: list[list[Start]] = [
-        [v for v in start_candidates(name, problem, assembly) if v == "first" or math.isfinite(v)]
-        for name in names
-    ]
-    trials = sorted(product(*(enumerate(choice) for choice in choices)), key=lambda v: sum(i for i, _ in v))
-    best: tuple[float, Recurrence] | None = None
-    for trial in trials[:200]:
-        start: dict[str, Start] = dict(draft.start)
-        start.update({name: value for name, (_, value) in zip(names, trial, strict=True)})
-        start = {name: value for name, value in start.items() if value != 0}
-        candidate = Recurrence(draft.inputs, draft.steps, draft.outputs, start)
+
+    def deviation(candidate: Recurrence) -> float:
         with np.errstate(all="ignore"):
             error = (candidate.run(early.x, early.y, early.lengths) - early.y)[early.scored]
-            worst = float(np.nan_to_num(np.max(np.abs(error) / np.maximum(noise, 1e-300)), nan=np.inf))
-        if best is None or worst < best[0]:
-            best = worst, candidate
-        if worst <= LIKELY:
-            break
-    assert best is not None
-    return best[1]
+            return float(np.nan_to_num(np.max(np.abs(error) / np.maximum(noise, 1e-300)), nan=np.inf))
+
+    return likeliest_start(draft, problem, assembly, deviation, enough=LIKELY, most=STARTS)

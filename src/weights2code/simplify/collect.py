@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from weights2code.language import Const, Expr, Number, Op, Var
-from weights2code.simplify.equality import exact_number
+from weights2code.language import Const, Expr, Number, Op, Var, exact_number
 
 #: The factors of one term, sorted; the empty tuple is the constant term.
 Monomial = tuple[Expr, ...]

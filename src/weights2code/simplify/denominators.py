@@ -10,9 +10,8 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-from weights2code.language import Const, Definition, Expr, Op, Recurrence, Step, Var
+from weights2code.language import OPERATORS, Const, Definition, Expr, Op, Recurrence, Step, Var
 
-_COMPARISONS = ("ge", "gt", "le", "lt", "eq", "ne")
 _LARGEST_DENOMINATOR = 100
 _ROUNDING = 1e-9
 
@@ -81,7 +80,7 @@ def _bounds(name: str, recurrence: Recurrence) -> set[float] | None:
         uses = sum(node.name == name for node in nodes if isinstance(node, Var))
         own = step.name == name
         for node in nodes:
-            if isinstance(node, Op) and node.name in _COMPARISONS and node.args[0] == Var(name):
+            if isinstance(node, Op) and OPERATORS[node.name].compares and node.args[0] == Var(name):
                 if not isinstance(node.args[1], Const):
                     return None
                 found.add(float(node.args[1].value))
@@ -104,7 +103,7 @@ def _rewritten(recurrence: Recurrence, step: Step, quotient: Op, bound: Fraction
     difference = top * bound.denominator - counter * bound.numerator
 
     def compared(node: Expr) -> Expr:
-        if isinstance(node, Op) and node.name in _COMPARISONS and node.args[0] == Var(step.name):
+        if isinstance(node, Op) and OPERATORS[node.name].compares and node.args[0] == Var(step.name):
             return Op(node.name, (node.args[0], Const(0)))
         return node
 

@@ -11,11 +11,20 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 import numpy as np
 
-from weights2code.language import Const, Domain, Expr, Op, Var, evaluate, evaluate_exact
+from weights2code.language import (
+    OPERATORS,
+    Const,
+    Domain,
+    Expr,
+    Op,
+    Var,
+    evaluate,
+    evaluate_exact,
+    exact_number,
+)
 
 MOST_COMPLETE = 2**14
 RANDOM_POINTS = 1024
@@ -23,7 +32,6 @@ EXACT_POINTS = 192
 
 _DIGITS = 12
 _ROUNDING = 1e-10
-_INEXACT = {"sqrt", "exp", "log", "sin", "cos"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +69,17 @@ class CheckSet:
             return False
         if _is_inexact(first) or _is_inexact(second):
             return True
-        first, second = exact_constants(first), exact_constants(second)
         return all(self._agree(first, second, row) for row in self.chosen)
 
     def _agree(self, first: Expr, second: Expr, row: int) -> bool:
-        values = {v: exact_number(float(self.points[row, i])) for i, v in enumerate(self.variables)}
+        values = {v: exact_number(self.points[row, i]) for i, v in enumerate(self.variables)}
         try:
             expected = evaluate_exact(first, values)
-        except (ZeroDivisionError, OverflowError, ValueError):
+        except (ArithmeticError, ValueError):
             return True  # the formula itself is undefined here
         try:
             return expected == evaluate_exact(second, values)
-        except (ZeroDivisionError, OverflowError, ValueError):
+        except (ArithmeticError, ValueError):
             return False
 
 
@@ -111,24 +118,10 @@ def _random_column(domain: Domain, rng: np.random.Generator) -> np.ndarray:
     return np.round(rng.uniform(domain.low, domain.high, RANDOM_POINTS) * 1024) / 1024
 
 
-def exact_number(value: float | int | Fraction) -> float | int | Fraction:
-    """A number as the int or fraction that it prints as; infinities stay floats."""
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            return value
-        value = Fraction(repr(value))
-    return int(value) if isinstance(value, Fraction) and value.denominator == 1 else value
-
-
-def exact_constants(expr: Expr) -> Expr:
-    """The same tree with every float constant as the decimal fraction that it prints as."""
-    return expr.transform(lambda node: Const(exact_number(node.value)) if isinstance(node, Const) else node)
-
-
 def _is_inexact(expr: Expr) -> bool:
     for node in expr.walk():
         if isinstance(node, Op) and (
-            node.name in _INEXACT or (node.name == "pow" and not _whole(node.args[1]))
+            OPERATORS[node.name].irrational or (node.name == "pow" and not _whole(node.args[1]))
         ):
             return True
         if isinstance(node, Const) and isinstance(node.value, float):

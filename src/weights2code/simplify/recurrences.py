@@ -31,6 +31,7 @@ from weights2code.language import (
     formula,
     integers,
     reals,
+    uniform,
 )
 from weights2code.language.kinds import Kinds, kinds_of
 from weights2code.simplify.cost import cost
@@ -369,14 +370,7 @@ def _starts_agree(recurrence: Recurrence, name: str, definition: Expr) -> bool:
 
 def _same_outputs(first: Recurrence, second: Recurrence, domains: Sequence[Domain]) -> bool:
     """Whether both give the same outputs on random sequences; rounding may differ on reals."""
-    rng = np.random.default_rng(0)
-    columns = []
-    for domain in domains:
-        if domain.discrete:
-            columns.append(rng.integers(int(domain.low), int(domain.high) + 1, (256, 24)).astype(float))
-        else:
-            columns.append(rng.uniform(domain.low, domain.high, (256, 24)))
-    x = np.stack(columns, axis=-1)
+    x = uniform(np.random.default_rng(0), domains, 256, 24)
     with np.errstate(all="ignore"):
         a, b = first.run(x), second.run(x)
     return bool(np.allclose(a, b, rtol=1e-9, atol=1e-9, equal_nan=True))

@@ -23,9 +23,8 @@ from weights2code.simplify.collect import (
     sort_key,
 )
 
-_OPPOSITE = {"eq": "ne", "ne": "eq", "ge": "lt", "lt": "ge", "gt": "le", "le": "gt"}
-_MIRROR = {"eq": "eq", "ne": "ne", "ge": "le", "le": "ge", "gt": "lt", "lt": "gt"}
-_CLOSE = {"gt": "ge", "ge": "gt", "lt": "le", "le": "lt"}
+#: The six tests.
+COMPARISONS = tuple(name for name, entry in OPERATORS.items() if entry.compares)
 
 
 def suggestions(node: Expr) -> Iterator[Expr]:
@@ -37,7 +36,7 @@ def suggestions(node: Expr) -> Iterator[Expr]:
     yield Const(1)
     if node.name in ("add", "sub", "mul", "div", "neg"):
         yield from _sums(node)
-    elif node.name in _OPPOSITE:
+    elif node.name in COMPARISONS:
         yield from _comparisons(node)
     elif node.name in ("max", "min", "clip", "relu", "abs"):
         yield from _extrema(node)
@@ -53,13 +52,14 @@ def arranged(node: Expr) -> Expr:
     """Arguments of symmetric operators in reading order: the present before the past, numbers last."""
     if not isinstance(node, Op):
         return node
-    if node.name in ("and", "or", "max", "min"):
+    entry = OPERATORS[node.name]
+    if entry.associative and node.name not in ("add", "mul"):  # those are arranged as polynomials
         first, *others = sorted(_chain(node, node.name), key=sort_key)
         return reduce(lambda left, right: Op(node.name, (left, right)), others, first)
-    if node.name in _MIRROR:
+    if entry.compares and entry.mirror:
         left, right = node.args
-        swap = isinstance(left, Const) or (node.name in ("eq", "ne") and sort_key(right) < sort_key(left))
-        return Op(_MIRROR[node.name], (right, left)) if swap else node
+        swap = isinstance(left, Const) or (entry.commutative and sort_key(right) < sort_key(left))
+        return Op(entry.mirror, (right, left)) if swap else node
     if node.name == "abs" and isinstance(node.args[0], Op) and node.args[0].name == "sub":
         return Op("abs", (Op("sub", tuple(sorted(node.args[0].args, key=sort_key))),))
     return node
@@ -194,7 +194,8 @@ def _comparisons(node: Op) -> Iterator[Expr]:
         return
     decimals = has_decimals(node)
     difference = scale(difference, 1 / _content(values))
-    for terms, name in ((difference, node.name), (scale(difference, -1), _MIRROR[node.name])):
+    mirror = OPERATORS[node.name].mirror or node.name
+    for terms, name in ((difference, node.name), (scale(difference, -1), mirror)):
         left = {key: value for key, value in terms.items() if value > 0}
         right = {key: -value for key, value in terms.items() if value < 0}
         a, b = build(left, decimals=decimals), build(right, decimals=decimals)
@@ -202,10 +203,11 @@ def _comparisons(node: Op) -> Iterator[Expr]:
         bound = right.get((), -left.get((), 0))
         body = {key: value for key, value in terms.items() if key}
         yield op(name, build(body, decimals=decimals), Const(bound))
-        if name in _CLOSE:
+        if mirror != node.name:
+            close = OPERATORS[OPERATORS[name].opposite or name].mirror or name  # with the border, or without
             # on whole numbers u > c is u >= c + 1; fractions between whole numbers round
             for whole in (bound - 1, bound + 1, Fraction(bound) // 1, -(-Fraction(bound) // 1)):
-                for relation in (name, _CLOSE[name], "eq", "ne"):
+                for relation in (name, close, "eq", "ne"):
                     yield op(relation, build(body, decimals=decimals), Const(whole))
         if len(left) == len(right) == 1 and () not in left and () not in right:
             yield op("and", a, op("sub", 1, b))
@@ -279,8 +281,9 @@ def _nested_extremum(name: str, inner: Expr, bound: Expr) -> Iterator[Expr]:
 
 def negated(node: Expr) -> Expr:
     """The opposite truth value."""
-    if isinstance(node, Op) and node.name in _OPPOSITE:
-        return Op(_OPPOSITE[node.name], node.args)
+    opposite = OPERATORS[node.name].opposite if isinstance(node, Op) else None
+    if isinstance(node, Op) and opposite:
+        return Op(opposite, node.args)
     if isinstance(node, Op) and node.name == "not":
         return node.args[0]
     return op("not", node)
@@ -296,12 +299,12 @@ def _logic(node: Op) -> Iterator[Expr]:
         return
     a, b = node.args
     yield op("mul" if node.name == "and" else "max", a, b)
-    for relation in ("eq", "ne", "ge", "gt", "le", "lt"):
+    for relation in COMPARISONS:
         yield op(relation, a, b)
-    if all(isinstance(part, Op) and part.name in _OPPOSITE for part in (a, b)):
+    if all(isinstance(part, Op) and part.name in COMPARISONS for part in (a, b)):
         assert isinstance(a, Op)
         assert isinstance(b, Op)
-        for relation in ("eq", "ne", "ge", "gt", "le", "lt"):
+        for relation in COMPARISONS:
             yield Op(relation, a.args)
             yield Op(relation, b.args)
 

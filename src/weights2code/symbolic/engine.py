@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from weights2code.language import Const, Domain, Expr, Number, Op, Var
+from weights2code.language import OPERATORS, Const, Domain, Expr, Number, Op, Var
 
 Kind = Literal["formula", "table", "piecewise"]
 
@@ -100,27 +100,6 @@ class Engine(Protocol):
         ...
 
 
-#: Operators in the order in which they are preferred where formulas of one size coincide on the data:
-#: arithmetic first, then the piecewise linear ones, tests, remainders, branches, and what is not rational.
-_RANK = {
-    name: rank
-    for rank, names in enumerate(
-        (
-            ("add", "sub", "neg"),
-            ("mul",),
-            ("max", "min", "abs", "relu", "clip"),
-            ("ge", "gt", "le", "lt", "eq", "ne"),
-            ("mod", "floor"),
-            ("and", "or", "not"),
-            ("where",),
-            ("div", "pow"),
-            ("sqrt", "exp", "log", "sin", "cos"),
-        )
-    )
-    for name in names
-}
-
-
 #: Digits that a number may have before each further one counts as half a node.
 _PLAIN = 4.0
 
@@ -129,12 +108,12 @@ def preference(expr: Expr) -> tuple[float, ...]:
     """Sort key of formulas that fit equally well: the smallest is preferred.
 
     1. fewer nodes (from the fifth on, two digits of a number count as one more); 2. fewer variables read;
-    3. operators that come earlier in the table above (the last one decides); 4. fewer digits in the
-    constants; 5. earlier operators all in all. So XOR of two bits is `[a != b]` (3 nodes), not `|a - b|`
+    3. operators of lower rank in their table (the highest one decides); 4. fewer digits in the
+    constants; 5. lower ranks all in all. So XOR of two bits is `[a != b]` (3 nodes), not `|a - b|`
     (4), `(a + b) % 2` (5) or `a + b - 2*a*b` (9).
     """
     nodes = list(expr.walk())
-    ranks = [_RANK[node.name] for node in nodes if isinstance(node, Op)]
+    ranks = [OPERATORS[node.name].rank for node in nodes if isinstance(node, Op)]
     costs = [number_cost(node.value) for node in nodes if isinstance(node, Const)]
     digits, length = sum(costs), len(nodes) + sum(0.5 * max(0.0, cost - _PLAIN) for cost in costs)
     reads = sum(isinstance(node, Var) for node in nodes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from weights2code.language import Const, Expr, Number, Op, Var, op
+from weights2code.language import OPERATORS, Const, Expr, Number, Op, Var, op
 
 
 def weighted_sum(terms: Sequence[tuple[Number, Expr]], constant: Number = 0) -> Expr:
@@ -93,18 +93,15 @@ def tidy(expr: Expr) -> Expr:
     return expr.transform(_tidy_node)
 
 
-#: What a test or an extremum is called when its arguments change places.
-_MIRROR = {"ge": "le", "le": "ge", "gt": "lt", "lt": "gt", "eq": "eq", "ne": "ne", "max": "max", "min": "min"}
-
-
 def _tidy_node(node: Expr) -> Expr:
     if not isinstance(node, Op):
         return node
     if node.name == "neg" and isinstance(node.args[0], Const):
         return Const(-node.args[0].value)
-    if node.name in _MIRROR and isinstance(node.args[0], Const) and not isinstance(node.args[1], Const):
-        return Op(_MIRROR[node.name], (node.args[1], node.args[0]))
     if node.name not in ("add", "sub", "mul", "div"):
+        mirror = OPERATORS[node.name].mirror
+        if mirror and isinstance(node.args[0], Const) and not isinstance(node.args[1], Const):
+            return Op(mirror, (node.args[1], node.args[0]))
         return node
     a, b = node.args
     if node.name in ("add", "sub"):

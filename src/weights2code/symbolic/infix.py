@@ -77,8 +77,8 @@ def _call(name: str, arguments: list[Expr]) -> Expr:
     if ours == "cond" and len(arguments) == 2:
         # PySR's cond(x, y) is y where x > 0, else 0
         return op("mul", op("gt", arguments[0], 0), arguments[1])
-    if ours in ("max", "min", "add", "mul") and len(arguments) > 2:
-        return op(ours, arguments[0], _call(name, arguments[1:]))
     if ours not in OPERATORS:
         raise ValueError(f"the expression language has no word for {name}")
+    if OPERATORS[ours].associative and len(arguments) > 2:
+        return op(ours, arguments[0], _call(name, arguments[1:]))
     return op(ours, *arguments)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weights2code.language import Expr, Number, Op, op
+from weights2code.language import OPERATORS, Expr, Number, Op, op
 from weights2code.symbolic.engine import number_cost
 from weights2code.symbolic.forms import weighted_sum
 from weights2code.symbolic.problem import Problem
@@ -67,7 +67,6 @@ def sum_expr(problem: Problem, weights: tuple[int, ...], constant: Number = 0) -
     return weighted_sum(terms, constant)
 
 
-_MIRROR = {"ge": "le", "le": "ge", "gt": "lt", "lt": "gt", "eq": "eq", "ne": "ne"}
 _STRICT = {"ge": ("gt", -1), "gt": ("ge", 1), "le": ("lt", 1), "lt": ("le", -1)}
 
 
@@ -80,7 +79,7 @@ def comparison(problem: Problem, name: str, weights: tuple[int, ...], level: Num
     left = tuple(max(w, 0) for w in weights)
     right = tuple(max(-w, 0) for w in weights)
     if not any(left):
-        left, right, name, level = right, left, _MIRROR[name], -level
+        left, right, name, level = right, left, OPERATORS[name].mirror or name, -level
     if not any(right):
         return op(name, sum_expr(problem, left), level)
     if level >= 0:
@@ -88,11 +87,7 @@ def comparison(problem: Problem, name: str, weights: tuple[int, ...], level: Num
     return op(name, sum_expr(problem, left, -level), sum_expr(problem, right))
 
 
-_OPPOSITE = {"ge": "lt", "lt": "ge", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
-
-
 def opposite(expr: Expr) -> Expr | None:
     """The negation of a test, if the expression is one."""
-    if isinstance(expr, Op) and expr.name in _OPPOSITE:
-        return Op(_OPPOSITE[expr.name], expr.args)
-    return None
+    name = OPERATORS[expr.name].opposite if isinstance(expr, Op) else None
+    return Op(name, expr.args) if isinstance(expr, Op) and name else None

@@ -63,7 +63,7 @@ def operator_set(names: Iterable[str] | None) -> frozenset[str] | None:
             hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}."
             raise InputError(f"there is no operator {name!r}; {hint}")
     # A test and its mirror image are one choice: [a > b] is [b < a], and [a != b] is not [a == b].
-    for pair in (("gt", "lt"), ("ge", "le"), ("eq", "ne")):
-        if chosen & set(pair):
-            chosen.update(pair)
+    for entry in [OPERATORS[name] for name in chosen]:
+        if entry.compares:
+            chosen.add(str(entry.opposite if entry.commutative else entry.mirror))
     return frozenset(chosen)

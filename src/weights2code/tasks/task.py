@@ -14,8 +14,8 @@ from typing import Any, Literal
 import numpy as np
 
 from weights2code.errors import InputError
-from weights2code.language import Domain, Recurrence
-from weights2code.tasks.exact import run_exact
+from weights2code.language import Domain, Recurrence, uniform
+from weights2code.language.exact import run_exact
 
 #: (random generator, number of sequences, length) -> inputs of shape (n, T, columns)
 Sampler = Callable[[np.random.Generator, int, int], np.ndarray]
@@ -132,7 +132,7 @@ class Task:
 
     def draw(self, rng: np.random.Generator, n: int, length: int) -> np.ndarray:
         """Inputs alone, shape (n, length, columns)."""
-        return uniform(rng, n, length, self.domains) if self.sampler is None else self.sampler(rng, n, length)
+        return uniform(rng, self.domains, n, length) if self.sampler is None else self.sampler(rng, n, length)
 
     def reference(self, inputs: Any) -> np.ndarray:
         """The right outputs for given inputs, at any length.
@@ -175,19 +175,8 @@ class Task:
     def _run(self, x: np.ndarray) -> np.ndarray:
         count, length, _ = x.shape
         if self.exact_length is not None and length > self.exact_length:
-            return run_exact(self.machine, x)
+            return run_exact(self.machine, x, most_bits=None)
         y = np.empty((count, length, len(self.outputs)))
         for begin in range(0, count, _BLOCK):
             y[begin : begin + _BLOCK] = self.machine.run(x[begin : begin + _BLOCK])
         return y
-
-
-def uniform(rng: np.random.Generator, n: int, length: int, domains: tuple[Domain, ...]) -> np.ndarray:
-    """Independent uniform draws, shape (n, length, columns); the upper end of reals is left out."""
-    x = np.empty((n, length, len(domains)))
-    for column, domain in enumerate(domains):
-        if domain.discrete:
-            x[:, :, column] = rng.integers(int(domain.low), int(domain.high) + 1, size=(n, length))
-        else:
-            x[:, :, column] = rng.uniform(domain.low, domain.high, size=(n, length))
-    return x

@@ -83,6 +83,12 @@ class Certificate:
         Of Python, this package and the libraries that the verdict depends on.
     seed
         Of the random sequences.
+    one_step
+        Whether the program was given the true past outputs at every position, instead of its own.
+    invariant
+        The claims that a proof by induction rests on, about the reference `r` and the program `p`.
+    model_fits
+        Whether the discrete model is right itself; if not, the program stands on its own check.
     counterexample
         The inputs of a sequence on which the program is wrong, as short as was found.
     notes
@@ -99,6 +105,9 @@ class Certificate:
     by_length: Mapping[int, Agreement] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     seed: int = 0
+    one_step: bool = False
+    invariant: tuple[str, ...] = ()
+    model_fits: bool = True
     counterexample: Sequence | None = None
     notes: tuple[str, ...] = ()
 
@@ -158,13 +167,16 @@ class Certificate:
             "by_length": {str(length): numbers.to_dict() for length, numbers in self.by_length.items()},
             "versions": dict(self.versions),
             "seed": self.seed,
+            "one_step": self.one_step,
+            "invariant": list(self.invariant),
+            "model_fits": self.model_fits,
             "counterexample": None if self.counterexample is None else [list(r) for r in self.counterexample],
             "notes": list(self.notes),
         }
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Certificate:
-        """Inverse of `to_dict`."""
+        """Inverse of `to_dict`; files that were written before a field came in lack it."""
         example = data["counterexample"]
         return Certificate(
             verdict=data["verdict"],
@@ -179,6 +191,9 @@ class Certificate:
             },
             versions={str(name): str(version) for name, version in data["versions"].items()},
             seed=int(data["seed"]),
+            one_step=bool(data.get("one_step", False)),
+            invariant=tuple(str(claim) for claim in data.get("invariant", ())),
+            model_fits=bool(data.get("model_fits", True)),
             counterexample=None
             if example is None
             else tuple(tuple(float(v) for v in row) for row in example),

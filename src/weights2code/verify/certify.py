@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weights2code.language import Domain, Recurrence
+from weights2code.language import Domain, Recurrence, uniform
 from weights2code.verify.certificate import Certificate, Sequence, Verdict, versions
 from weights2code.verify.evaluation import is_defined
 from weights2code.verify.exhaustive import enumerate_all, longest_length
@@ -28,7 +28,6 @@ from weights2code.verify.testing import (
     Trial,
     compare,
     run_tests,
-    uniform,
     wrong_positions,
 )
 
@@ -46,6 +45,7 @@ class _Finding:
     covers: str
     counterexample: Sequence | None = None
     notes: tuple[str, ...] = ()
+    invariant: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +130,7 @@ def certify(
         by_length=dict(zip(trial.lengths, trial.by_length, strict=True)),
         versions=versions(),
         seed=seed,
+        invariant=finding.invariant,
         counterexample=finding.counterexample,
         notes=(*trial.notes, *finding.notes),
     )
@@ -201,8 +202,8 @@ def _by_induction(program: Recurrence, joint: Product, request: _Request) -> _Fi
         f"induction over the positions with z3 (first {result.base} checked one by one, then step by step"
     )
     method += f" from {result.steps} positions)" if result.steps > 1 else ")"
-    notes = (f"invariant: {'; '.join(result.invariant)}",) if result.invariant else ()
-    return _Finding("proved", method + _arithmetic(program, joint), _EVERY_LENGTH, notes=notes)
+    method += _arithmetic(program, joint)
+    return _Finding("proved", method, _EVERY_LENGTH, invariant=result.invariant)
 
 
 def _by_algebra(program: Recurrence, joint: Product, request: _Request) -> _Finding | None:

@@ -12,12 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from weights2code.language import OPERATORS, Const, Expr, Op, Recurrence, Retrieval, Var
+from weights2code.language import OPERATORS, Const, Expr, Op, Recurrence, Var, expression_of
 
 #: True, or a mask of the rows on which the value is defined.
 Defined = Any
-
-_PARTIAL = {"div", "mod", "pow", "sqrt", "log"}
 
 
 def evaluate_defined(expr: Expr, values: Mapping[Var, Any]) -> tuple[Any, Defined]:
@@ -45,8 +43,10 @@ def evaluate_defined(expr: Expr, values: Mapping[Var, Any]) -> tuple[Any, Define
         defined: Defined = True
         for _, part in parts:
             defined = _both(defined, part)
-        if node.name in _PARTIAL:
-            defined = _both(defined, _has_answer(node.name, arguments))
+        condition = OPERATORS[node.name].defined
+        if condition is not None:
+            fine = np.asarray(visit(condition(*node.args))[0]) != 0
+            defined = _both(defined, True if fine.all() else fine)
         return result, defined
 
     return visit(expr)
@@ -58,32 +58,14 @@ def is_defined(machine: Recurrence, x: np.ndarray) -> bool:
         trace = machine.trace(x)
         for t in range(x.shape[1]):
             for step in machine.steps:
-                expr = step.definition.query if isinstance(step.definition, Retrieval) else step.definition
-                known = {v: _read(machine, trace, v, t) for v in expr.variables()}
+                expr = expression_of(step.definition)
+                known = {v: machine.read(trace, v, t) for v in expr.variables()}
                 if not np.all(evaluate_defined(expr, known)[1]):
                     return False
     return True
-
-
-def _read(machine: Recurrence, trace: Mapping[str, np.ndarray], variable: Var, t: int) -> Any:
-    if t >= variable.lag:
-        return trace[variable.name][:, t - variable.lag]
-    start = machine.start_of(variable.name)
-    return trace[variable.name][:, 0] if start == "first" else start
 
 
 def _both(a: Defined, b: Defined) -> Defined:
     if a is True:
         return b
     return a if b is True else np.logical_and(a, b)
-
-
-def _has_answer(name: str, arguments: list[Any]) -> Defined:
-    first, last = np.asarray(arguments[0]), np.asarray(arguments[-1])
-    if name in ("div", "mod"):
-        fine = last != 0
-    elif name == "pow":
-        fine = (first > 0) | ((first == 0) & (last >= 0)) | (last == np.floor(last)) & (first != 0)
-    else:
-        fine = first >= 0 if name == "sqrt" else first > 0
-    return True if fine.all() else fine

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from weights2code.language import Const, Domain, Expr, Op, Var, op
-from weights2code.verify.exact import exact_number, exact_trace
+from weights2code.language import Const, Domain, Expr, Op, Var, exact_number, op
+from weights2code.language.exact import exact_trace
 from weights2code.verify.product import Product, depth
 
 _SEQUENCES, _LENGTH = 24, 14

@@ -112,6 +112,7 @@ def certify_on_data(
         model=model,
         versions=versions(),
         seed=seed,
+        one_step=one_step,
         counterexample=None if passed else _first_wrong(batches, answers, integer_outputs, limit),
     )
 

@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from weights2code.language import Const, Definition, Expr, Op, Retrieval, Var
+from weights2code.language import OPERATORS, Definition, Expr, Op, Retrieval, Var, evaluate_exact
 from weights2code.language.sympy_form import to_sympy
 from weights2code.verify.product import Product, inlined
 from weights2code.verify.testing import probes
 
-_TOTAL = {"add", "sub", "mul", "neg", "abs", "max", "min", "relu", "clip", "exp", "sin", "cos"}
 _MOST_NODES = 400
 _LENGTH = 12
 
@@ -64,14 +63,18 @@ def _vanishes(difference: Any) -> bool:
 
 def _is_total(expr: Expr) -> bool:
     """Whether the formula is defined and smooth to rounding everywhere: no identity breaks at a point."""
-    for node in expr.walk():
-        if isinstance(node, Op) and node.name not in _TOTAL:
-            last = node.args[-1]
-            known = last.value if isinstance(last, Const) else None
-            natural = node.name == "pow" and isinstance(known, int) and known >= 0
-            if not natural and not (node.name == "div" and known):
-                return False
-    return True
+    return all(
+        OPERATORS[node.name].continuous and _has_value(node) for node in expr.walk() if isinstance(node, Op)
+    )
+
+
+def _has_value(node: Op) -> bool:
+    """Whether the operator has a value whatever the variables are."""
+    condition = OPERATORS[node.name].defined
+    try:
+        return condition is None or bool(evaluate_exact(condition(*node.args), {}))
+    except (KeyError, ArithmeticError):
+        return False  # it depends on them
 
 
 def _equal_for_ever(joint: Product, definitions: Mapping[str, Definition], same: Same) -> bool:

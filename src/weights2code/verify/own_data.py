@@ -1,16 +1,16 @@
 """The certificate of a program on own data: exact where the data are, and honest about noise where not.
 
-Whole-number targets must all be right, unless some of them are taken to be mistakes (`flips`). Real targets
-may differ by noise, if what is left over on the sequences that were learned from looks like noise
-(`residuals`), and by no more than that on those that were held out. The program runs free; only where noise
-drives the process itself is it judged one step ahead, and the certificate says so.
+Whole-number targets must all be right, unless some of them are taken to be mistakes (`verify.mistakes`).
+Real targets may differ by noise, if what is left over on the sequences that were learned from looks like
+noise (`residuals`), and by no more than that on those that were held out. The program runs free; only where
+noise drives the process itself is it judged one step ahead, and the certificate says so.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from weights2code.data import Problem, Sequences, held_pairs
+from weights2code.data import Problem, Regime, Sequences, held_pairs
 from weights2code.data.parts import LONGEST
 from weights2code.language import Recurrence, definition_variables
 from weights2code.verify.certificate import Certificate
@@ -53,13 +53,13 @@ def _learned(program: Recurrence, problem: Problem) -> Sequences:
 
 def _exactly(problem: Problem) -> bool:
     """Whether every target must be right."""
-    return problem.integer_outputs and not problem.mistakes
+    return problem.integer_outputs and problem.regime is not Regime.MISTAKES
 
 
 def _judge_whole(program: Recurrence, problem: Problem, seed: int, one_step: bool) -> Certificate:
     """Whole numbers: all right, or all but some that are mistakes in the data."""
     kept = held_pairs(problem.held_out or problem.validation)
-    if not problem.mistakes:
+    if problem.regime is not Regime.MISTAKES:
         return certify_on_data(program, kept, integer_outputs=True, seed=seed)
     found = flips(program, _learned(program, problem), one_step=one_step)
     rows = sum(len(x) - given for x, _, given in kept)

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import IntEnum
-from fractions import Fraction
 from math import frexp
 
-from weights2code.language import OPERATORS, Const, Expr, Op, Recurrence, Retrieval, Var
+from weights2code.language import OPERATORS, Const, Expr, Op, Recurrence, Retrieval, Var, exact_number
+from weights2code.language.kinds import is_natural
 
 _BINARY_PLACES = 2**20
 
@@ -30,10 +30,6 @@ class Precision(IntEnum):
     SHIFTED = 2
     #: It is near that number.
     INEXACT = 3
-
-
-_SELECTIONS = {"max", "min", "clip", "neg", "abs", "relu"}
-_RELATIONS = {"eq", "ne", "ge", "gt", "le", "lt"}
 
 
 def decisions_are_exact(program: Recurrence) -> bool:
@@ -70,8 +66,7 @@ def _analyse(program: Recurrence) -> tuple[dict[str, Precision], bool]:
 def _of_number(value: object) -> Precision:
     if isinstance(value, str) or value in (float("inf"), float("-inf")):
         return Precision.EXACT
-    fraction = value if isinstance(value, Fraction) else Fraction(value)  # type: ignore[arg-type]
-    short = (fraction * _BINARY_PLACES).denominator == 1
+    short = (exact_number(value) * _BINARY_PLACES).denominator == 1
     return Precision.EXACT if short else Precision.QUOTIENT
 
 
@@ -82,17 +77,18 @@ def _visit(expr: Expr, kinds: Mapping[str, Precision]) -> tuple[Precision, bool]
     if isinstance(expr, Var):
         return kinds[expr.name], True
     assert isinstance(expr, Op)
-    if expr.name in _RELATIONS:
+    entry = OPERATORS[expr.name]
+    if entry.compares:
         expr = Op(expr.name, _sides(*expr.args))
     parts = [_visit(argument, kinds) for argument in expr.args]
     safe = all(decided for _, decided in parts)
     low, *_, worst = sorted([kind for kind, _ in parts] * 2)
-    if expr.name in _RELATIONS:
+    if entry.compares:
         comparable = worst <= Precision.QUOTIENT or (low == Precision.EXACT and worst <= Precision.SHIFTED)
         return Precision.EXACT, safe and comparable
     if expr.name == "where":
         return max(parts[1][0], parts[2][0]), safe and parts[0][0] <= Precision.SHIFTED
-    if OPERATORS[expr.name].boolean or expr.name == "floor":
+    if entry.boolean or entry.whole:
         return Precision.EXACT, safe and worst <= Precision.SHIFTED
     if expr.name == "mod":
         return worst, safe and worst == Precision.EXACT
@@ -109,7 +105,7 @@ def _sides(left: Expr, right: Expr) -> tuple[Expr, Expr]:
 
 
 def _of_arithmetic(expr: Op, low: Precision, worst: Precision) -> Precision:
-    if expr.name in _SELECTIONS:
+    if "digits" in OPERATORS[expr.name].keeps:
         return worst
     if expr.name in ("add", "sub"):
         return Precision.EXACT if worst == 0 else _shifted(low, worst)
@@ -120,8 +116,9 @@ def _of_arithmetic(expr: Op, low: Precision, worst: Precision) -> Precision:
         if _is_power_of_two(expr.args[1]):
             return worst
         return Precision.QUOTIENT if worst == Precision.EXACT else Precision.INEXACT
-    if expr.name == "pow" and worst == Precision.EXACT and _is_whole_power(expr.args[1]):
-        return Precision.EXACT
+    exponent = expr.args[-1]
+    if expr.name == "pow" and isinstance(exponent, Const) and is_natural(exponent.value):
+        return Precision.EXACT if worst == Precision.EXACT else Precision.INEXACT
     return Precision.INEXACT
 
 
@@ -131,7 +128,3 @@ def _shifted(low: Precision, worst: Precision) -> Precision:
 
 def _is_power_of_two(expr: Expr) -> bool:
     return isinstance(expr, Const) and expr.value != 0 and abs(frexp(float(expr.value))[0]) == 0.5
-
-
-def _is_whole_power(expr: Expr) -> bool:
-    return isinstance(expr, Const) and isinstance(expr.value, int) and expr.value >= 0

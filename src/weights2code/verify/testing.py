@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from weights2code.language import Domain, Recurrence
+from weights2code.language import Domain, Recurrence, uniform
+from weights2code.language.exact import run_exact
 from weights2code.verify.certificate import Agreement, Sequence
-from weights2code.verify.exact import run_exact
 
 #: (random generator, number of sequences, length) -> inputs of shape (n, T, columns)
 Sampler = Callable[[np.random.Generator, int, int], np.ndarray]
@@ -60,17 +60,6 @@ def probes(
         side = np.cumsum(runs, axis=1) % 2
         drawn.append(np.where(side == 1, ends[1], ends[0]))
     return np.concatenate(drawn)
-
-
-def uniform(rng: np.random.Generator, domains: tuple[Domain, ...], count: int, length: int) -> np.ndarray:
-    """Independent uniform draws, shape (count, length, columns)."""
-    columns = [
-        rng.integers(int(d.low), int(d.high) + 1, (count, length)).astype(float)
-        if d.discrete
-        else rng.uniform(d.low, d.high, (count, length))
-        for d in domains
-    ]
-    return np.stack(columns, axis=-1)
 
 
 def trial_lengths(length: int) -> tuple[int, ...]:

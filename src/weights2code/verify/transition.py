@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from weights2code.language import OPERATORS, Const, Expr, Op, Recurrence, Var
-from weights2code.verify.exact import exact_number
+from weights2code.language import Expr, Var, exact_number
+from weights2code.language.kinds import whole_names
 from weights2code.verify.product import Product
 from weights2code.verify.z3_form import Translator
-
-_KEEP_WHOLE = {"add", "sub", "mul", "neg", "abs", "relu", "max", "min", "clip", "mod"}
 
 #: The past after some position: `Var(n, k)` is what the next position reads as n, k steps back.
 State = Mapping[Var, Any]
@@ -33,7 +31,7 @@ class Transition:
         self.z3 = self.translator.z3
         self.joint, self.machine = joint, joint.machine
         self.variables = self.machine.state()
-        self.whole = whole_names(joint)
+        self.whole = whole_names(joint.machine, joint.domains, infinities=True)
         self._domain = dict(zip(self.machine.inputs, joint.domains, strict=True))
 
     def inputs(self, tag: str) -> tuple[dict[Var, Any], Any]:
@@ -78,42 +76,3 @@ class Transition:
             conditions.append(self.translator.equal(env[Var(right)], env[Var(answer)]))
         following = {v: env[Var(v.name, v.lag - 1)] for v in self.variables}
         return Advanced(following, self.z3.And(*conditions))
-
-
-def whole_names(joint: Product) -> set[str]:
-    """The names that only ever hold whole numbers: assume it of all, and drop what does not follow."""
-    machine: Recurrence = joint.machine
-    inputs = {name for name, domain in zip(machine.inputs, joint.domains, strict=True) if domain.discrete}
-    steps = {step.name for step in machine.steps if _whole_start(machine, step.name)}
-    while True:
-        known = inputs | steps
-        kept = {
-            step.name
-            for step in machine.steps
-            if step.name in steps and isinstance(step.definition, Expr) and _is_whole(step.definition, known)
-        }
-        if kept == steps:
-            return known
-        steps = kept
-
-
-def _whole_start(machine: Recurrence, name: str) -> bool:
-    start = machine.start_of(name)
-    return start in (float("inf"), float("-inf")) or float(start).is_integer()
-
-
-def _is_whole(expr: Expr, known: set[str]) -> bool:
-    if isinstance(expr, Const):
-        return isinstance(exact_number(expr.value), int) or expr.value in (float("inf"), float("-inf"))
-    if isinstance(expr, Var):
-        return expr.name in known
-    assert isinstance(expr, Op)
-    if OPERATORS[expr.name].boolean or expr.name == "floor":
-        return True
-    if expr.name == "where":
-        return all(_is_whole(argument, known) for argument in expr.args[1:])
-    if expr.name == "pow":
-        exponent = expr.args[1]
-        natural = isinstance(exponent, Const) and isinstance(exponent.value, int) and exponent.value >= 0
-        return natural and _is_whole(expr.args[0], known)
-    return expr.name in _KEEP_WHOLE and all(_is_whole(argument, known) for argument in expr.args)

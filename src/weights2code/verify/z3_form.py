@@ -8,17 +8,16 @@ defined. z3 is imported when the first machine is translated.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isinf, isnan
+from math import isinf
 from typing import Any
 
-from weights2code.language import OPERATORS, Const, Domain, Expr, Op, Var
-from weights2code.verify.exact import exact_number
+from weights2code.language import OPERATORS, Const, Domain, Expr, Op, Var, exact_number
+from weights2code.language.evaluation import apply_exact
 
-_RELATIONS = {"eq", "ne", "ge", "gt", "le", "lt"}
-_MIRRORED = {"eq": "eq", "ne": "ne", "ge": "le", "gt": "lt", "le": "ge", "lt": "gt"}
 _MOST_POWER = 8
 
 
@@ -75,7 +74,7 @@ class Translator:
 
     def equal(self, a: Any, b: Any) -> Any:
         """The z3 formula `a == b`."""
-        result = self._relation("eq", a, b)
+        result = self.relation("eq", a, b)
         return self.z3.BoolVal(bool(result)) if is_number(result) else result
 
     def condition(self, expr: Expr, env: Mapping[Var, Any]) -> Any:
@@ -102,129 +101,80 @@ class Translator:
             if isinstance(known_choice, bool):  # the other branch may have no value at all
                 value, defined = visit(node.args[1 if known_choice else 2])
                 return value, self._all(visit(node.args[0])[1], defined)
-            return self._where([visit(argument) for argument in node.args])
+            (_, known), (yes, yes_known), (no, no_known) = (visit(argument) for argument in node.args)
+            branch = True
+            if yes_known is not True or no_known is not True:
+                branch = self.z3.If(known_choice, self._formula(yes_known), self._formula(no_known))
+            return self.choose(known_choice, yes, no), self._all(known, branch)
 
         def apply(node: Op) -> tuple[Any, Any]:
             parts = [visit(argument) for argument in node.args]
-            values = [value for value, _ in parts]
-            defined = self._all(*(known for _, known in parts))
-            return self._apply(node.name, values), self._all(defined, self._has_answer(node.name, values))
+            defined, condition = self._all(*(known for _, known in parts)), OPERATORS[node.name].defined
+            if condition is not None:
+                answers = self.truth(visit(condition(*node.args))[0])
+                if answers is False:
+                    return 0, self._formula(False)
+                defined = self._all(defined, answers)
+            return self._apply(node.name, [value for value, _ in parts]), defined
 
         return visit(expr)
 
-    def _where(self, parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
-        (choice, known), (yes, yes_known), (no, no_known) = parts
-        choice = self.truth(choice)
-        branch = True
-        if yes_known is not True or no_known is not True:
-            branch = self.z3.If(choice, self._formula(yes_known), self._formula(no_known))
-        return self._choose(choice, yes, no), self._all(known, branch)
+    def _apply(self, name: str, values: list[Any]) -> Any:
+        entry = OPERATORS[name]
+        if all(is_number(value) for value in values) and not entry.irrational:
+            return self._fold(name, values)
+        if entry.z3 is None:
+            return self._function(name, entry.arity)(*(self._real(value) for value in values))
+        conditions = [self._formula(self.truth(value)) for value in values[: entry.truths]]
+        return entry.z3(self, *conditions, *values[entry.truths :])
 
-    def _choose(self, choice: Any, yes: Any, no: Any) -> Any:
+    def choose(self, choice: Any, yes: Any, no: Any) -> Any:
+        """`yes` where the condition holds, else `no`."""
         if is_number(yes) and is_number(no) and yes == no:
             return yes
         return self.z3.If(choice, self.number(yes), self.number(no))
 
-    def _has_answer(self, name: str, values: list[Any]) -> Any:
-        if name in ("div", "mod"):
-            divisor = self.truth(values[1])
-            return True if divisor is True else self._formula(divisor)
-        if name in ("sqrt", "log"):
-            return self._formula(self.truth(self._relation("ge" if name == "sqrt" else "gt", values[0], 0)))
-        return True
-
-    def _apply(self, name: str, values: list[Any]) -> Any:
-        if name in ("div", "mod") and is_number(values[1]) and values[1] == 0:
-            return 0  # never defined; the condition of `_has_answer` says so
-        if all(is_number(value) for value in values) and name not in ("sqrt", "exp", "log", "sin", "cos"):
-            return self._fold(name, values)
-        if name in _RELATIONS:
-            return self._relation(name, *values)
-        if name in ("and", "or", "not"):
-            return self._logic(name, [self.truth(value) for value in values])
-        if name in ("max", "min"):
-            return self._extremum(name, *values)
-        if name == "relu":
-            return self._extremum("max", values[0], 0)
-        if name == "clip":
-            return self._extremum("min", self._extremum("max", values[0], values[1]), values[2])
-        if name == "abs":
-            return self._choose(
-                self.truth(self._relation("ge", values[0], 0)), values[0], self._negative(values[0])
-            )
-        if name == "neg":
-            return self._negative(values[0])
-        if name in ("add", "sub"):
-            return self._sum(values[0], values[1] if name == "add" else self._negative(values[1]))
-        if name == "mul":
-            return self._product(*values)
-        if name == "div":
-            return self._divide(*values)
-        if name == "pow":
-            return self._power(*values)
-        if name == "floor":
-            return self._floor(values[0])
-        if name == "mod":
-            return self._mod(*values)
-        return self._function(name)(self._real(values[0]))
-
     def _fold(self, name: str, values: list[Any]) -> Any:
         try:
-            result = OPERATORS[name].exact(*values)
+            result = apply_exact(name, values)
         except (ArithmeticError, ValueError) as error:
             raise Unsupported(f"{name} has no exact value: {error}") from None
-        if isinstance(result, float) and (isnan(result) or not isinf(result)):
+        if isinstance(result, float) and not isinf(result):
             raise Unsupported(f"{name} has no exact value")
-        return exact_number(result)
+        return result
 
-    def _relation(self, name: str, a: Any, b: Any) -> Any:
+    def relation(self, name: str, a: Any, b: Any) -> Any:
+        """A comparison, 0 or 1 where it is known."""
+        compare = OPERATORS[name].exact
         if is_number(a) and is_number(b):
-            return OPERATORS[name].exact(a, b)
-        for left, right, relation in ((a, b, name), (b, a, _MIRRORED[name])):
-            if isinstance(left, float):
-                known = {
-                    "eq": False,
-                    "ne": True,
-                    "ge": left > 0,
-                    "gt": left > 0,
-                    "le": left < 0,
-                    "lt": left < 0,
-                }
-                return int(known[relation])
+            return compare(a, b)
+        mirror = OPERATORS[name].mirror or name
+        for left, right, relation, turned in ((a, b, name, mirror), (b, a, mirror, name)):
+            if isinstance(left, float):  # every number is on the same side of an infinity
+                return OPERATORS[relation].exact(left, 0)
             if isinstance(left, Quotient):
                 # Multiply through; a negative divisor turns the relation round.
-                scaled = self._product(right, left.below)
-                forward = self._formula(self._relation(relation, left.above, scaled))
-                if relation in ("eq", "ne"):
+                scaled = self.product(right, left.below)
+                forward = self._formula(self.relation(relation, left.above, scaled))
+                if relation == turned:
                     return forward
-                backward = self._formula(self._relation(_MIRRORED[relation], left.above, scaled))
-                return self.z3.If(self._formula(self._relation("gt", left.below, 0)), forward, backward)
-        a, b = self.number(a), self.number(b)
-        return {
-            "eq": lambda: a == b,
-            "ne": lambda: a != b,
-            "ge": lambda: a >= b,
-            "gt": lambda: a > b,
-            "le": lambda: a <= b,
-            "lt": lambda: a < b,
-        }[name]()
+                backward = self._formula(self.relation(turned, left.above, scaled))
+                return self.z3.If(self._formula(self.relation("gt", left.below, 0)), forward, backward)
+        return getattr(operator, name)(self.number(a), self.number(b))
 
-    def _logic(self, name: str, values: list[Any]) -> Any:
-        formulas = [self._formula(value) for value in values]
-        return {"and": self.z3.And, "or": self.z3.Or, "not": self.z3.Not}[name](*formulas)
-
-    def _extremum(self, name: str, a: Any, b: Any) -> Any:
+    def extremum(self, better: str, a: Any, b: Any) -> Any:
+        """The one of two numbers that is `better` ("ge" or "le") than the other."""
         for known, other in ((a, b), (b, a)):
             if isinstance(known, float):
-                return known if (known > 0) == (name == "max") else other
-        return self._choose(self._formula(self._relation("ge" if name == "max" else "le", a, b)), a, b)
+                return known if OPERATORS[better].exact(known, 0) else other
+        return self.choose(self._formula(self.relation(better, a, b)), a, b)
 
-    def _negative(self, value: Any) -> Any:
+    def negative(self, value: Any) -> Any:
         if isinstance(value, Quotient):
-            return Quotient(self._negative(value.above), value.below)
+            return Quotient(self.negative(value.above), value.below)
         return -value if is_number(value) else -self.number(value)
 
-    def _sum(self, a: Any, b: Any) -> Any:
+    def sum(self, a: Any, b: Any) -> Any:
         if is_number(a) and is_number(b):
             return self._fold("add", [a, b])
         for one, other in ((a, b), (b, a)):
@@ -235,14 +185,14 @@ class Translator:
             if isinstance(one, Quotient):
                 if isinstance(other, Quotient):
                     if self.z3.eq(self.number(one.below), self.number(other.below)):
-                        return Quotient(self._sum(one.above, other.above), one.below)
+                        return Quotient(self.sum(one.above, other.above), one.below)
                     return self.number(one) + self.number(other)
-                return Quotient(self._sum(one.above, self._product(other, one.below)), one.below)
+                return Quotient(self.sum(one.above, self.product(other, one.below)), one.below)
         if is_number(a) and a == 0:
             return b
         return a if is_number(b) and b == 0 else self.number(a) + self.number(b)
 
-    def _product(self, a: Any, b: Any) -> Any:
+    def product(self, a: Any, b: Any) -> Any:
         if is_number(a) and is_number(b):
             return self._fold("mul", [a, b])
         for one, other in ((a, b), (b, a)):
@@ -251,41 +201,41 @@ class Translator:
             if isinstance(one, Quotient):
                 if isinstance(other, Quotient):
                     return Quotient(
-                        self._product(one.above, other.above), self._product(one.below, other.below)
+                        self.product(one.above, other.above), self.product(one.below, other.below)
                     )
-                return Quotient(self._product(one.above, other), one.below)
+                return Quotient(self.product(one.above, other), one.below)
         for one, other in ((a, b), (b, a)):
             if is_number(one) and one in (0, 1):
                 return 0 if one == 0 else other
             if self._is_bool(one):
                 # A 0/1 factor chooses, which keeps products with conditions linear.
-                return self._choose(one, other, 0)
+                return self.choose(one, other, 0)
         return self.number(a) * self.number(b)
 
-    def _divide(self, a: Any, b: Any) -> Any:
+    def divide(self, a: Any, b: Any) -> Any:
         if is_number(b):
             if isinstance(b, float):
                 raise Unsupported("infinity in a quotient")
             if isinstance(b, int) and not isinstance(a, (Quotient, float)) and self.z3.is_int(self.number(a)):
-                return Quotient(a, b) if b > 0 else Quotient(self._negative(a), -b)
-            return self._product(a, Fraction(1) / Fraction(b))
+                return Quotient(a, b) if b > 0 else Quotient(self.negative(a), -b)
+            return self.product(a, Fraction(1) / Fraction(b))
         if isinstance(a, float):
             raise Unsupported("infinity in a quotient")
         if isinstance(b, Quotient):
-            return self._divide(self._product(a, b.below), b.above)
+            return self.divide(self.product(a, b.below), b.above)
         if isinstance(a, Quotient):
-            return Quotient(a.above, self._product(a.below, b))
+            return Quotient(a.above, self.product(a.below, b))
         return Quotient(a, b)
 
-    def _power(self, base: Any, exponent: Any) -> Any:
+    def power(self, base: Any, exponent: Any) -> Any:
         if not isinstance(exponent, int) or not 0 <= exponent <= _MOST_POWER:
             raise Unsupported("a power that is not a small whole number")
         result: Any = 1
         for _ in range(exponent):
-            result = self._product(result, base)
+            result = self.product(result, base)
         return result
 
-    def _floor(self, value: Any) -> Any:
+    def floor(self, value: Any) -> Any:
         if isinstance(value, Quotient) and isinstance(value.below, int):
             above = self.number(value.above)
             if self.z3.is_int(above):
@@ -293,23 +243,22 @@ class Translator:
         term = self.number(value)
         return term if self.z3.is_int(term) else self.z3.ToInt(term)
 
-    def _mod(self, a: Any, b: Any) -> Any:
+    def mod(self, a: Any, b: Any) -> Any:
         if not is_number(b) or isinstance(b, float):
             raise Unsupported("a remainder with a varying divisor")
         if isinstance(a, float):
             raise Unsupported("the remainder of infinity")
         if b < 0:
-            return self._negative(self._mod(self._negative(a), -b))
+            return self.negative(self.mod(self.negative(a), -b))
         term = self.number(a)
         if self.z3.is_int(term) and isinstance(b, int):
             return term % b
         term = self._real(term)
         return term - self.number(b) * self.z3.ToReal(self.z3.ToInt(term / self._real(b)))
 
-    def _function(self, name: str) -> Any:
+    def _function(self, name: str, arity: int) -> Any:
         if name not in self._functions:
-            real = self.z3.RealSort()
-            self._functions[name] = self.z3.Function(f"fn.{name}", real, real)
+            self._functions[name] = self.z3.Function(f"fn.{name}", *[self.z3.RealSort()] * (arity + 1))
         return self._functions[name]
 
     def _real(self, value: Any) -> Any:

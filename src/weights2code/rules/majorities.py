@@ -1,4 +1,4 @@
-"""Own data in whole numbers with mistakes: labels set by hand, bits lost on a line.
+"""The rule that most rows follow: own data in whole numbers with mistakes, labels set by hand, lost bits.
 
 No rule is exact on them, so the exact route finds nothing. But where the values that the output depends on
 take few combinations, each comes up often, and most of its rows are right: the majority says what the rule
@@ -8,34 +8,18 @@ tells mistakes from a rule that was missed (`verify.mistakes`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from itertools import product
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from itertools import islice, product
 
 import numpy as np
 
 from weights2code.data import Problem
-from weights2code.errors import NotExtracted
-from weights2code.explain.explanation import match_routers, require_matches
-from weights2code.graph import DiscreteGraph
-from weights2code.language import Recurrence, Start, Step, Var
-from weights2code.program import Program
-from weights2code.results import Extraction
+from weights2code.errors import NotExtracted, Reason
+from weights2code.language import Expr, Recurrence, Step
 from weights2code.rules.assembly import Assembly
-from weights2code.rules.from_leaves import (
-    MOST_LEAVES,
-    leaf_domain,
-    sensible_operators,
-    start_candidates,
-    table,
-)
-from weights2code.symbolic import NativeEngine
-from weights2code.verify import Certificate
-from weights2code.verify.mistakes import MOST
-
-if TYPE_CHECKING:
-    from weights2code.training.search import Trained
+from weights2code.rules.from_leaves import MOST_LEAVES, leaf_cost, leaf_domain, sensible_operators, table
+from weights2code.rules.starts import likeliest_start
+from weights2code.symbolic.engine import Engine
 
 #: Rows of a combination that make its majority count, and the share of them that must agree.
 LEAST_ROWS = 4
@@ -47,54 +31,36 @@ FORMULAS = 3
 STARTS = 60
 JUDGED = 200
 
-#: Where such a program comes from.
-ORIGIN = "regressed from majorities of the rows"
 
-#: (recurrence, where it came from, graph, problem) -> the program and its certificate.
-Judge = Callable[[Recurrence, str, DiscreteGraph, Problem], tuple[Program, Certificate]]
-
-
-def with_mistakes(
-    trained: Trained, graph: DiscreteGraph, problem: Problem, time_limit: float, judge: Judge
-) -> Extraction | None:
-    """The rule that most rows follow, certified with mistakes allowed; None if there is none.
+def majority_recurrences(
+    assembly: Assembly, problem: Problem, time_limit: float, engine: Engine
+) -> Iterator[Recurrence]:
+    """Rules that most rows follow, simplest first.
 
     Raises `NotExtracted` with the reason where the data do not lend themselves to majorities.
     """
-    if trained.accuracies[0] < 1 - MOST:
-        return None
-    matches = match_routers(graph, problem.validation)
-    require_matches(graph, matches)
-    domains = dict(zip(problem.inputs, problem.domains, strict=True))
-    assembly = Assembly(graph, matches, domains=domains)
     per_output = []
     for row, name in enumerate(problem.outputs):
-        found = regress(assembly, problem, row, time_limit / len(problem.outputs))
+        found = regress(assembly, problem, row, time_limit / len(problem.outputs), engine)
         per_output.append([Step(name, expr) for expr in found])
-    relaxed = replace(problem, mistakes=True)
-    best: Extraction | None = None
-    for steps in list(product(*per_output))[:FORMULAS]:
-        machine = with_likely_start(assembly.recurrence(list(steps)), problem, assembly)
-        program, certificate = judge(machine, ORIGIN, graph, relaxed)
-        if certificate.verified:
-            return Extraction(graph, None, program, certificate)
-        if best is None or (certificate.accuracy or 0) > (best.certificate.accuracy or 0):
-            best = Extraction(graph, None, program, certificate)
-    return best
+    for steps in islice(product(*per_output), FORMULAS):
+        yield with_likely_start(assembly.recurrence(list(steps)), problem, assembly)
 
 
-def regress(assembly: Assembly, problem: Problem, row: int, time_limit: float) -> list:
+def regress(assembly: Assembly, problem: Problem, row: int, time_limit: float, engine: Engine) -> list[Expr]:
     """Formulas that give the majority of every combination of values, simplest first."""
     leaves = assembly.output_leaves(row)
     columns, target = table(assembly, problem.training, leaves, row)
-    kept = needed(columns, target, [_cost(leaf, problem) for leaf in leaves])
+    kept = needed(columns, target, [leaf_cost(leaf, problem) for leaf in leaves])
     if len(kept) > MOST_LEAVES:
-        raise NotExtracted(f"{problem.outputs[row]} depends on {len(kept)} values, too many for majorities.")
+        text = f"{problem.outputs[row]} depends on {len(kept)} values, too many for majorities."
+        raise NotExtracted(text, Reason.TOO_MANY)
     leaves, columns = tuple(leaves[i] for i in kept), columns[:, kept]
     rows, majority, covered = majorities(columns, target)
     if covered < COVERED:
-        raise NotExtracted("the combinations of values come up too rarely to tell rule from mistake.")
-    front = NativeEngine().search(
+        text = "the combinations of values come up too rarely to tell rule from mistake."
+        raise NotExtracted(text, Reason.TOO_RARE)
+    front = engine.search(
         rows,
         majority,
         variables=leaves,
@@ -152,29 +118,15 @@ def _counts(keys: np.ndarray, codes: np.ndarray, groups: int, labels: int) -> np
     return np.bincount(keys * labels + codes, minlength=groups * labels).reshape(groups, labels)
 
 
-def _cost(leaf: Var, problem: Problem) -> float:
-    kind = 1.0 if leaf.name in problem.inputs else 2.0 if leaf.name in problem.outputs else 3.0
-    return kind + 0.1 * leaf.lag
-
-
 def with_likely_start(draft: Recurrence, problem: Problem, assembly: Assembly) -> Recurrence:
     """The start values with the fewest wrong outputs, run free from true starts; the simplest of equals."""
-    names = sorted(set(draft.depths()) & {*problem.inputs, *problem.outputs})
     part = problem.training.take(np.flatnonzero(problem.training.given == 0)[:JUDGED])
-    if not names or not len(part):
+    if not len(part):
         return draft
-    choices = [list(enumerate(start_candidates(name, problem, assembly))) for name in names]
-    trials = sorted(product(*choices), key=lambda trial: sum(i for i, _ in trial))[:STARTS]
-    best: tuple[int, Recurrence] | None = None
-    for trial in trials:
-        start: dict[str, Start] = dict(draft.start)
-        start |= {name: value for name, (_, value) in zip(names, trial, strict=True)}
-        start = {name: value for name, value in start.items() if value != 0}
-        candidate = Recurrence(draft.inputs, draft.steps, draft.outputs, start)
+
+    def wrong(candidate: Recurrence) -> float:
         with np.errstate(all="ignore"):
             error = np.abs(candidate.run(part.x) - part.y)[part.scored]
-        wrong = int(np.sum(~(error < 0.5)))
-        if best is None or wrong < best[0]:
-            best = wrong, candidate
-    assert best is not None
-    return best[1]
+        return float(np.sum(~(error < 0.5)))
+
+    return likeliest_start(draft, problem, assembly, wrong, most=STARTS)

@@ -1,0 +1,67 @@
+"""A note of one thing that was tried, and what came of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from weights2code.data import Regime
+from weights2code.errors import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try: which member under which regime, and what came of it.
+
+    `verdict` and `origin` are those of the program; without one both are empty. `reason` says why there is
+    none or why it is not enough, `detail` the same in words.
+    """
+
+    rung: str
+    member: int
+    loss: float
+    regime: Regime = Regime.EXACT
+    verdict: str = ""
+    origin: str = ""
+    reason: Reason | None = None
+    detail: str = ""
+
+    def __str__(self) -> str:
+        taken = "" if self.regime is Regime.EXACT else f", {_TAKEN[self.regime]}"
+        came = f"{self.origin}, {self.verdict}" if self.verdict else self.detail
+        return f"{self.rung}, member {self.member} (hard loss {self.loss:.2g}){taken}: {came}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON form, which has no infinities; the sentence stands beside the values."""
+        return {
+            "rung": self.rung,
+            "member": self.member,
+            "loss": self.loss if math.isfinite(self.loss) else None,
+            "regime": str(self.regime),
+            "verdict": self.verdict,
+            "origin": self.origin,
+            "reason": None if self.reason is None else str(self.reason),
+            "detail": self.detail,
+            "text": str(self),
+        }
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Attempt:
+        """Inverse of `to_dict`."""
+        loss, reason = data["loss"], data["reason"]
+        return Attempt(
+            str(data["rung"]),
+            int(data["member"]),
+            math.inf if loss is None else float(loss),
+            Regime(data["regime"]),
+            str(data["verdict"]),
+            str(data["origin"]),
+            None if reason is None else Reason(reason),
+            str(data["detail"]),
+        )
+
+
+#: What an attempt took the targets for.
+_TAKEN = {Regime.ROUNDED: "as rounded readings", Regime.NOISY: "as noise", Regime.MISTAKES: "with mistakes"}

@@ -1,0 +1,70 @@
+"""A recurrence is simplified, certified and given its verdict: the same for every route."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from weights2code.data import Problem, Regime, from_arrays
+from weights2code.extraction.values import Extraction
+from weights2code.graph import DiscreteGraph
+from weights2code.language import Expr, Recurrence
+from weights2code.program import Origin, Program
+from weights2code.simplify import simplify_recurrence
+from weights2code.verify import Certificate, certify
+from weights2code.verify.own_data import certify_measured
+
+#: Seconds for the proof of one program.
+PROOF_SECONDS = 5.0
+#: Whole-number outputs must be whole to this digit.
+LAST_DIGIT = 1e-3
+#: Recurrences with more nodes than this are written as they are: nobody will read them anyway.
+SIMPLIFIED = 120
+
+
+def judged(
+    recurrence: Recurrence, origin: Origin, graph: DiscreteGraph, problem: Problem, seed: int
+) -> Extraction:
+    """The program of a recurrence, certified."""
+    formulas = [step.definition for step in recurrence.steps if isinstance(step.definition, Expr)]
+    if sum(formula.size() for formula in formulas) <= SIMPLIFIED:
+        recurrence = simplify_recurrence(recurrence, problem.domains)
+    certificate = certificate_of(recurrence, graph, problem, seed)
+    whole = problem.integer_outputs and problem.regime is not Regime.MISTAKES
+    if whole and certificate.verified and certificate.max_abs_error > LAST_DIGIT:
+        method = f"{certificate.method}, but only after rounding: outputs are off by up to "
+        method += f"{certificate.max_abs_error:.2g}"
+        certificate = replace(certificate, verdict="failed", method=method)
+    program = Program(
+        problem.name, recurrence, problem.domains, problem.integer_outputs, origin, problem.regime
+    )
+    return Extraction(graph, None, program.with_verdict(certificate.explain()), certificate)
+
+
+def certificate_of(recurrence: Recurrence, graph: DiscreteGraph, problem: Problem, seed: int) -> Certificate:
+    """The reference machine is the specification where there is one, else held-out sequences are."""
+    if problem.reference is None:
+        return certify_measured(recurrence, problem, seed)
+    reference = problem.reference
+
+    def discrete_model(x: np.ndarray) -> np.ndarray:
+        return graph.run(from_arrays(x, reference.run(x)))
+
+    return certify(
+        recurrence,
+        reference=reference,
+        domains=problem.domains,
+        length=problem.length,
+        integer_outputs=problem.integer_outputs,
+        sampler=problem.sampler,
+        seed=seed + 1,
+        time_limit=PROOF_SECONDS,
+        discrete_model=discrete_model,
+    )
+
+
+def with_note(extraction: Extraction, note: str) -> Extraction:
+    """The certificate says one thing more."""
+    certificate = extraction.certificate
+    return replace(extraction, certificate=replace(certificate, notes=(*certificate.notes, note)))

@@ -1,0 +1,114 @@
+"""Which members of a rung are worth explaining, and what is left of them when nothing superfluous is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weights2code.data import Problem, Regime, Sequences
+from weights2code.errors import Reason
+from weights2code.explain.explanation import match_routers, unmatched
+from weights2code.extraction.attempt import Attempt
+from weights2code.extraction.values import Log, Member
+from weights2code.graph import DiscreteGraph, RouterNode, prune_by_effect, sources
+
+if TYPE_CHECKING:
+    from weights2code.training.search import Trained
+
+#: Members of a rung that are worth explaining, and the relative hard loss from which one is.
+MEMBERS_TRIED = 3
+PROMISING = 0.02
+#: Share of positions at which a member must be right for its leaves to be tried although it does not fit.
+NEARLY_RIGHT = 0.9
+#: Sequences that pruning looks at: validation ones, and under noise, which needs more of them, learned ones.
+PRUNED_ON = 256
+PRUNED_ON_UNDER_NOISE = 300
+#: Pruning may raise a loss by this factor where all of it is noise.
+NOISE_ADDED = 1.02
+
+
+def members(trained: Trained, problem: Problem, log: Log, *, resort: bool = False) -> Iterator[Member]:
+    """The best members of a rung that differ in structure; one that has no chance is noted.
+
+    A member that fits is explained as it is. One that is right at most positions may have found the right
+    values without fitting yet: its leaves are tried. As a last resort the best member's leaves are tried
+    however badly it fits. Members with a head that matches no hypothesis wait until the others were tried.
+    Where the targets are not exact there is no telling members apart by a small loss: the best one is taken.
+    """
+    if problem.regime is not Regime.EXACT:
+        yield member(trained, 0, problem)
+        return
+    waiting = []
+    for found in _promising(trained, problem, log, resort):
+        if unmatched(found.graph, found.routers):
+            waiting.append(found)
+        else:
+            yield found
+    yield from waiting
+
+
+def _promising(trained: Trained, problem: Problem, log: Log, resort: bool) -> Iterator[Member]:
+    seen: set[tuple[Any, ...]] = set()
+    for index, loss in enumerate(trained.losses):
+        if len(seen) == MEMBERS_TRIED:
+            return
+        nearly = problem.integer_outputs and trained.accuracies[index] >= NEARLY_RIGHT
+        if loss > PROMISING and (seen or not (nearly or resort)):
+            if not index:
+                unfit = Attempt(trained.rung, 0, loss, reason=Reason.UNFIT, detail="does not fit")
+                log.attempts.append(unfit)
+            return
+        found = member(trained, index, problem)
+        shape = structure(found.graph)
+        if shape not in seen:
+            seen.add(shape)
+            yield found
+
+
+def member(trained: Trained, index: int, problem: Problem) -> Member:
+    """One member, pruned, with its heads matched."""
+    graph = prune(whole_graph(trained, index, problem), problem)
+    loss = trained.losses[index]
+    routers = match_routers(graph, problem.validation)
+    return Member(trained.rung, index, loss, graph, routers, fits=loss <= PROMISING)
+
+
+def only(trained: Trained, index: int) -> Trained:
+    """The rung as if it had this member alone."""
+    return replace(
+        trained,
+        model=trained.model.take([index]),
+        losses=(trained.losses[index],),
+        accuracies=(trained.accuracies[index],),
+    )
+
+
+def whole_graph(trained: Trained, index: int, problem: Problem) -> DiscreteGraph:
+    """A member as it was trained."""
+    from weights2code.graph.from_model import graph_of
+
+    return graph_of(trained.model, index, trained.layout, problem)
+
+
+def prune(graph: DiscreteGraph, problem: Problem) -> DiscreteGraph:
+    """Drop what the output does not need; where the loss is noise, hardly any of it may be added."""
+    if problem.regime is Regime.EXACT:
+        return prune_by_effect(graph, *_arrays(graph, problem.validation.take(slice(0, PRUNED_ON))))
+    learned = problem.training.take(slice(0, PRUNED_ON_UNDER_NOISE))
+    return prune_by_effect(graph, *_arrays(graph, learned), NOISE_ADDED)
+
+
+def _arrays(graph: DiscreteGraph, sequences: Sequences) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    encoded, order = graph.layout.encode(sequences, np.float64), (2, 1, 0)
+    return encoded.channels.transpose(order), encoded.targets.transpose(order), encoded.scored.T
+
+
+def structure(graph: DiscreteGraph) -> tuple[Any, ...]:
+    """What two members must share to be the same explanation."""
+    live = graph.live()
+    nodes = [graph.nodes[index] for index in live]
+    offsets = tuple(node.offset if isinstance(node, RouterNode) else None for node in nodes)
+    return live, tuple(sources(node) for node in nodes), offsets

@@ -1,0 +1,66 @@
+"""What passes between the steps of extraction: a member worth explaining, its program, what was tried."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from weights2code.data import Regime
+from weights2code.errors import NotExtracted, Reason
+from weights2code.explain.explanation import ExplainedGraph, RouterMatch
+from weights2code.extraction.attempt import Attempt
+from weights2code.graph import DiscreteGraph
+from weights2code.program import Program
+from weights2code.rules.remembered import RememberingEngine
+from weights2code.verify import Certificate
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Member:
+    """A pruned member of a rung with what its heads were found to do; `loss` is its hard loss."""
+
+    rung: str
+    index: int
+    loss: float
+    graph: DiscreteGraph
+    routers: dict[int, RouterMatch]
+    fits: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Extraction:
+    """What one member gave: its pruned graph, its explanation, and the best program made of it."""
+
+    graph: DiscreteGraph
+    explained: ExplainedGraph | None
+    program: Program
+    certificate: Certificate
+
+    def better_than(self, other: Extraction | None) -> bool:
+        """Verified before not verified, then the smaller error."""
+        if other is None:
+            return True
+        one, two = self.certificate, other.certificate
+        return (not one.verified, one.rmse) < (not two.verified, two.rmse)
+
+
+@dataclass(slots=True)
+class Log:
+    """What goes along with all extractions of a run: the seed, what was tried, what was regressed already."""
+
+    seed: int = 0
+    attempts: list[Attempt] = field(default_factory=list)
+    engine: RememberingEngine = field(default_factory=RememberingEngine)
+
+    def found(self, member: Member, regime: Regime, extraction: Extraction) -> None:
+        """A program came of it, right or wrong."""
+        certificate, origin = extraction.certificate, str(extraction.program.origin)
+        reason = None if certificate.verified else Reason.WRONG
+        self._note(member, regime, verdict=certificate.verdict, origin=origin, reason=reason)
+
+    def missed(self, member: Member, regime: Regime, error: NotExtracted) -> None:
+        """No program came of it."""
+        self._note(member, regime, reason=error.reason, detail=str(error))
+
+    def _note(self, member: Member, regime: Regime, **came: Any) -> None:
+        self.attempts.append(Attempt(member.rung, member.index, member.loss, regime, **came))

@@ -1,0 +1,94 @@
+"""What an expression is worth: on arrays, and on exact numbers, which are what they say.
+
+Exact numbers are integers and fractions of any size. A decimal is taken as what it prints as (0.1 is a
+tenth), here and everywhere: simplification, proofs and machines that outgrow float64 share this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from math import isfinite
+from typing import Any
+
+from weights2code.language.expression import Const, Expr, Number, Op, Var
+from weights2code.language.operators import OPERATORS
+
+
+def evaluate(expr: Expr, values: Mapping[Var, Any]) -> Any:
+    """The value under NumPy semantics; `values` maps each variable to a number or an array."""
+    if isinstance(expr, Const):
+        return float(expr.value)
+    if isinstance(expr, Var):
+        return values[expr]
+    assert isinstance(expr, Op)
+    return OPERATORS[expr.name].numpy(*(evaluate(argument, values) for argument in expr.args))
+
+
+def compile_numpy(expr: Expr, variables: tuple[Var, ...]) -> Callable[..., Any]:
+    """A function of arrays in the order of `variables`; shared sub-trees are computed once."""
+
+    def call(*arrays: Any) -> Any:
+        cache: dict[Expr, Any] = dict(zip(variables, arrays, strict=True))
+
+        def value(node: Expr) -> Any:
+            if isinstance(node, Const):
+                return float(node.value)
+            if node not in cache:
+                assert isinstance(node, Op), node
+                cache[node] = OPERATORS[node.name].numpy(*(value(argument) for argument in node.args))
+            return cache[node]
+
+        return value(expr)
+
+    return call
+
+
+def exact_number(value: Any) -> Any:
+    """An int or Fraction; a float is the decimal that it prints as, infinities stay floats."""
+    if not isinstance(value, (int, Fraction)):
+        value = float(value)
+        if not isfinite(value):
+            return value
+        value = Fraction(repr(value))
+    return int(value) if value.denominator == 1 else value
+
+
+def plain_number(value: Fraction) -> Number:
+    """As people write it: terminating decimals as decimals, other fractions as they are."""
+    if value.denominator == 1:
+        return int(value)
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    return float(value) if rest == 1 else value
+
+
+def evaluate_exact(expr: Expr, values: Mapping[Var, Any]) -> Any:
+    """The value on exact numbers; only the branch that `where` takes is computed, as in Python text.
+
+    Roots and the like have no exact value and become floats, which whoever reads them can tell apart.
+
+    Raises
+    ------
+    ArithmeticError
+        If there is no value: a division by zero, infinity minus infinity.
+    """
+    if isinstance(expr, Const):
+        return exact_number(expr.value)
+    if isinstance(expr, Var):
+        return values[expr]
+    assert isinstance(expr, Op)
+    if expr.name == "where":
+        condition, yes, no = expr.args
+        return evaluate_exact(yes if evaluate_exact(condition, values) else no, values)
+    return apply_exact(expr.name, [evaluate_exact(argument, values) for argument in expr.args])
+
+
+def apply_exact(name: str, values: list[Any]) -> Any:
+    """An operator on exact numbers."""
+    result = OPERATORS[name].exact(*values)
+    if result != result:
+        raise ArithmeticError(f"{name} has no value")
+    return result.numerator if isinstance(result, Fraction) and result.denominator == 1 else result

@@ -1,0 +1,389 @@
+"""The table of operators: everything that is known about one stands in its entry, and nowhere else.
+
+What an operator computes (NumPy, exact numbers, SymPy, z3), where that is defined, what kind of values it
+gives, how it is written (formula, Python, LaTeX, MathML, JavaScript, the listing) and what it costs a reader.
+A new operator is one entry; a function of one name needs little more than that name.
+
+Templates write operators: `{0:sum} - {1:product}` puts the second argument in parentheses unless it binds at
+least as tightly as a product. SymPy and z3 come in as arguments, so that the table imports neither.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from fractions import Fraction
+from math import isinf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from weights2code.language.expression import Expr, Number, Op, as_expr
+
+#: Powers beyond this are computed as floats: nobody waits for their digits.
+_MOST_POWER = 64
+
+# How tightly a text binds. Remainders bind looser than products here, although Python ranks them alike:
+# nobody should have to know how `x % 3*2` is read.
+Binding = IntEnum("Binding", "WHERE OR AND NOT COMPARE SUM REMAINDER PRODUCT UNARY POWER ATOM")
+
+
+class Form(NamedTuple):
+    """A template with a place for each argument, and how tightly the text binds."""
+
+    template: str
+    binding: Binding = Binding.ATOM
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A written argument; a template that asks for a tighter binding gets it in brackets."""
+
+    text: str
+    binding: Binding = Binding.ATOM
+    brackets: tuple[str, str] = ("(", ")")
+
+    def __format__(self, level: str) -> str:
+        if level and self.binding < Binding[level.upper()]:
+            return self.text.join(self.brackets)
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One entry of the table.
+
+    Parameters
+    ----------
+    numpy, exact
+        The meaning on arrays, and on Python integers and fractions.
+    sympy
+        The class of SymPy that it is, by name; or a function of the module and the arguments.
+    z3
+        A function of the translator and the arguments; None is a function that z3 does not know.
+    text, python
+        The formula that people read, and Python where that is written otherwise.
+    latex, mathml, javascript, listing
+        The other texts; `listing` is the array arithmetic of `program_raw.py`.
+    truths
+        How many of the first arguments only count as zero or not zero.
+    boolean, whole
+        The value is always 0 or 1; is always a whole number.
+    keeps
+        What the value is if all arguments are: "bits", "whole", "digits" (no rounding in float64).
+    defined
+        Where it has a value: an expression of the arguments that is not zero there.
+    continuous
+        Whether nearby arguments give nearby values.
+    irrational
+        Whether whole numbers may have a value that is no fraction.
+    mirror, opposite
+        The operator with the arguments swapped; the test that holds where this one does not.
+    cost, rank
+        What it costs a reader (`simplify.cost`); which formulas of one size a search prefers
+        (`symbolic.engine`): arithmetic, then what is piecewise linear, tests, remainders, logic, branches.
+    """
+
+    name: str
+    arity: int
+    numpy: Callable[..., Any]
+    exact: Callable[..., Any]
+    sympy: str | Callable[..., Any]
+    z3: Callable[..., Any] | None
+    text: Form
+    python: Form
+    latex: Form
+    mathml: Form
+    javascript: str
+    listing: Form
+    cost: float = 1.5
+    rank: int = 8
+    truths: int = 0
+    boolean: bool = False
+    whole: bool = False
+    keeps: frozenset[str] = frozenset()
+    defined: Callable[..., Expr] | None = None
+    continuous: bool = True
+    irrational: bool = False
+    commutative: bool = False
+    associative: bool = False
+    mirror: str | None = None
+    opposite: str | None = None
+
+    @property
+    def compares(self) -> bool:
+        """Whether it is one of the six comparisons."""
+        return self.opposite is not None
+
+
+def fenced(body: str, left: str, right: str) -> str:
+    """MathML between fences that grow with it."""
+    marks = 'fence="true" stretchy="true" lspace="0" rspace="0"'
+    opening, closing = f'<mo form="prefix" {marks}>{left}</mo>', f'<mo form="postfix" {marks}>{right}</mo>'
+    return f"<mrow>{opening}{body}{closing}</mrow>"
+
+
+def _row(body: str) -> str:
+    return f"<mrow>{body}</mrow>"
+
+
+def _call(name: str, *arguments: str) -> str:
+    body = '<mo separator="true" rspace="0.3em">,</mo>'.join(arguments)
+    return _row(f"<mi>{name}</mi>{fenced(body, '(', ')')}")
+
+
+def function(name: str, numpy: Callable[..., Any], exact: Callable[..., Any], **facts: Any) -> Operator:
+    """An entry that is called `name` everywhere; `facts` says what differs from that."""
+    places = [f"{{{i}}}" for i in range(facts.setdefault("arity", 1))]
+    inside = ", ".join(places)
+    usual: dict[str, Any] = {
+        "sympy": name,
+        "z3": None,
+        "text": Form(f"{name}({inside})"),
+        "python": facts.get("text", Form(f"np.{name}({inside})")),
+        "latex": Form(rf"\{name}\left({inside}\right)"),
+        "mathml": Form(_call(name, *places)),
+        "javascript": f"Math.{name}({inside})",
+        "listing": Form(f"np.{name}({inside})"),
+        "mirror": name if facts.get("commutative") else None,
+    }
+    return Operator(name=name, numpy=numpy, exact=exact, **usual | facts)
+
+
+def _infix(
+    name: str,
+    numpy: Callable[..., Any],
+    exact: Callable[..., Any],
+    form: tuple[str, str, str],
+    binding: Binding,
+    signs: tuple[str, str],
+    **facts: Any,
+) -> Operator:
+    """Arithmetic; `form` is left level, sign and right level, `signs` are those of LaTeX and MathML."""
+    (left, sign, right), (latex, mathml) = form, signs
+    usual: dict[str, Any] = {
+        "sympy": lambda s, a, b: exact(a, b),
+        "text": Form(f"{{0:{left}}}{sign}{{1:{right}}}", binding),
+        "latex": Form(f"{{0:{left}}}{latex}{{1:{right}}}", binding),
+        "mathml": Form(_row(f"{{0:{left}}}{mathml}{{1:{right}}}"), binding),
+        "javascript": f"({{0}} {sign.strip()} {{1}})",
+        "listing": Form(f"{{0:unary}} {sign.strip()} {{1:unary}}", Binding.SUM),
+    }
+    return function(name, numpy, exact, arity=2, **usual | facts)
+
+
+def _extremum(name: str, numpy: Callable[..., Any], exact: Callable[..., Any], better: str) -> Operator:
+    return function(
+        name,
+        numpy,
+        exact,
+        arity=2,
+        sympy=name.capitalize(),
+        z3=lambda t, a, b: t.extremum(better, a, b),
+        text=Form(f"{name}({{0}}, {{1}})"),
+        listing=Form(f"np.{name}imum({{0}}, {{1}})"),
+        cost=1.2,
+        rank=2,
+        keeps=_SELECTS,
+        commutative=True,
+        associative=True,
+    )
+
+
+def _truth(name: str, numpy: Callable[..., Any], exact: Callable[..., Any], **facts: Any) -> Operator:
+    """An entry whose value is 0 or 1."""
+    return function(
+        name,
+        lambda *values: np.asarray(numpy(*values)).astype(float),
+        lambda *values: int(exact(*values)),
+        sympy=name.capitalize(),
+        boolean=True,
+        continuous=False,
+        **facts,
+    )
+
+
+def _comparison(name: str, numpy: Callable[..., Any], signs: str, mirror: str, opposite: str) -> Operator:
+    """One of the six tests; `signs` are those of Python, LaTeX, MathML and JavaScript."""
+    sign, latex, mathml, javascript = signs.split()
+    return _truth(
+        name,
+        numpy,
+        getattr(operator, name),
+        arity=2,
+        z3=lambda t, a, b: t.relation(name, a, b),
+        text=Form(f"{{0:sum}} {sign} {{1:sum}}", Binding.COMPARE),
+        latex=Form(rf"\left[{{0:sum}} {latex} {{1:sum}}\right]"),
+        mathml=Form(_row(f"{{0:sum}}<mo>{mathml}</mo>{{1:sum}}"), Binding.COMPARE),
+        javascript=f"({{0}} {javascript} {{1}} ? 1 : 0)",
+        listing=Form(f"({{0:unary}} {sign} {{1:unary}}) * 1.0", Binding.SUM),
+        cost=1.2,
+        rank=3,
+        mirror=mirror,
+        opposite=opposite,
+        commutative=mirror == name,
+    )
+
+
+def _connective(
+    name: str, numpy: Callable[..., Any], exact: Callable[..., Any], binding: Binding, signs: str
+) -> Operator:
+    """`and` or `or`; `signs` are those of LaTeX, MathML, JavaScript and NumPy."""
+    latex, mathml, javascript, listing = signs.split()
+    return _truth(
+        name,
+        numpy,
+        exact,
+        arity=2,
+        truths=2,
+        z3=lambda t, a, b: getattr(t.z3, name.capitalize())(a, b),
+        text=Form(f"{{0:{name}}} {name} {{1:{name}}}", binding),
+        latex=Form(rf"\left[{{0}} {latex} {{1}}\right]"),
+        mathml=Form(_row(f"{{0:{name}}}<mo>{mathml}</mo>{{1:{name}}}"), binding),
+        javascript=f"({{0}} !== 0 {javascript} {{1}} !== 0 ? 1 : 0)",
+        listing=Form(f"(({{0:unary}} != 0) {listing} ({{1:unary}} != 0)) * 1.0", Binding.SUM),
+        cost=1.1,
+        rank=5,
+        commutative=True,
+        associative=True,
+    )
+
+
+def _via_float(function: Callable[..., Any]) -> Callable[..., float]:
+    def value(*arguments: Any) -> float:
+        with np.errstate(all="ignore"):
+            return float(function(*map(float, arguments)))
+
+    return value
+
+
+def _irrational(name: str, numpy: Callable[..., Any], **facts: Any) -> Operator:
+    return function(name, numpy, _via_float(numpy), cost=2.2, irrational=True, **facts)
+
+
+def _divide(a: Any, b: Any) -> Any:
+    return Fraction(a) / Fraction(b) if is_rational(a) and is_rational(b) else a / b
+
+
+def _power(a: Any, b: Any) -> Any:
+    return a**b if isinstance(b, int) and abs(b) <= _MOST_POWER else _via_float(np.power)(a, b)
+
+
+def _has_power(base: Expr, exponent: Expr) -> Expr:
+    """Natural powers have a value everywhere, other whole ones except at zero, all of positive numbers."""
+    whole, positive = exponent.equals(op("floor", exponent)), exponent >= 0
+    some = op("or", op("or", base > 0, op("and", base.equals(0), positive)), op("and", whole, base))
+    return where(op("and", whole, positive), 1, some)
+
+
+def is_rational(value: Any) -> bool:
+    """Whether a number is an exact one."""
+    return isinstance(value, (int, Fraction))
+
+
+#: The value is one of the arguments; is one of them or its opposite.
+_SELECTS, _SIGNED = frozenset({"bits", "whole", "digits"}), frozenset({"whole", "digits"})
+_WHOLE = frozenset({"whole"})
+_B = Binding
+
+# fmt: off
+OPERATORS: dict[str, Operator] = {entry.name: entry for entry in (
+    _infix("add", np.add, operator.add, ("sum", " + ", "sum"), _B.SUM, (" + ", "<mo>+</mo>"),
+           z3=lambda t, a, b: t.sum(a, b),
+           cost=1.0, rank=0, keeps=_WHOLE, commutative=True, associative=True),
+    _infix("sub", np.subtract, operator.sub, ("sum", " - ", "remainder"), _B.SUM, (" - ", "<mo>−</mo>"),
+           z3=lambda t, a, b: t.sum(a, t.negative(b)),
+           cost=1.0, rank=0, keeps=_WHOLE),
+    _infix("mul", np.multiply, operator.mul, ("product", "*", "product"), _B.PRODUCT,
+           (r" \, ", '<mspace width="0.17em"/>'),
+           z3=lambda t, a, b: t.product(a, b),
+           cost=1.0, rank=1, keeps=frozenset({"bits", "whole"}), commutative=True, associative=True),
+    _infix("div", np.divide, _divide, ("product", "/", "unary"), _B.PRODUCT, ("", ""),
+           sympy=lambda s, a, b: a / b, z3=lambda t, a, b: t.divide(a, b), defined=lambda a, b: b,
+           latex=Form(r"\frac{{{0}}}{{{1}}}"), mathml=Form("<mfrac><mrow>{0}</mrow><mrow>{1}</mrow></mfrac>"),
+           cost=1.1, rank=7),
+    _infix("mod", np.mod, operator.mod, ("unary", " % ", "unary"), _B.REMAINDER, ("", ""),
+           sympy="Mod", z3=lambda t, a, b: t.mod(a, b), defined=lambda a, b: b, continuous=False,
+           latex=Form(r"{0:product} \bmod {1:atom}", _B.SUM),
+           mathml=Form(_row('{0:product}<mo lspace="0.3em" rspace="0.3em">mod</mo>{1:atom}'), _B.COMPARE),
+           javascript="mod({0}, {1})", cost=1.3, rank=4, keeps=_WHOLE),
+    _infix("pow", np.power, _power, ("atom", "**", "atom"), _B.POWER, ("", ""),
+           sympy=lambda s, a, b: a**b, z3=lambda t, a, b: t.power(a, b), defined=_has_power,
+           latex=Form("{0:atom}^{{{1}}}", _B.POWER),
+           mathml=Form("<msup>{0:atom}<mrow>{1}</mrow></msup>", _B.POWER),
+           javascript="Math.pow({0}, {1})", listing=Form("{0:atom} ** {1:atom}", _B.SUM), cost=1.0, rank=7),
+    function("neg", np.negative, operator.neg, sympy=lambda s, a: -a, z3=lambda t, a: t.negative(a),
+             text=Form("-{0:product}", _B.SUM), latex=Form("-{0:product}", _B.SUM),
+             mathml=Form(_row("<mo>−</mo>{0:product}"), _B.SUM),
+             javascript="(-{0})", listing=Form("-{0:unary}", _B.SUM), cost=1.1, rank=0, keeps=_SIGNED),
+    function("abs", np.abs, abs, sympy="Abs",
+             z3=lambda t, a: t.choose(t.truth(t.relation("ge", a, 0)), a, t.negative(a)),
+             text=Form("abs({0})"), latex=Form(r"\left|{0}\right|"), mathml=Form(fenced("{0}", "|", "|")),
+             cost=1.2, rank=2, keeps=_SIGNED),
+    function("relu", lambda a: np.maximum(a, 0), lambda a: max(a, 0),
+             sympy=lambda s, a: s.Max(a, 0), z3=lambda t, a: t.extremum("ge", a, 0),
+             text=Form("max({0}, 0)"), latex=Form(r"\max\left({0}, 0\right)"),
+             mathml=Form(_call("max", "{0}", "<mn>0</mn>")),
+             javascript="Math.max({0}, 0)", listing=Form("relu({0})"), cost=1.3, rank=2, keeps=_SIGNED),
+    function("clip", np.clip, lambda a, low, high: min(max(a, low), high), arity=3,
+             sympy=lambda s, a, low, high: s.Min(s.Max(a, low), high),
+             z3=lambda t, a, low, high: t.extremum("le", t.extremum("ge", a, low), high),
+             text=Form("clip({0}, {1}, {2})"), python=Form("min(max({0}, {1}), {2})"),
+             latex=Form(r"\min\left(\max\left({0}, {1}\right), {2}\right)"),
+             mathml=Form(_call("min", _call("max", "{0}", "{1}"), "{2}")),
+             javascript="Math.min(Math.max({0}, {1}), {2})", cost=1.4, rank=2, keeps=_SIGNED),
+    _extremum("max", np.maximum, max, "ge"),
+    _extremum("min", np.minimum, min, "le"),
+    function("floor", np.floor, lambda a: a if isinstance(a, float) and isinf(a) else int(a // 1),
+             z3=lambda t, a: t.floor(a), latex=Form(r"\left\lfloor {0} \right\rfloor"),
+             mathml=Form(fenced("{0}", "⌊", "⌋")), cost=1.3, rank=4, whole=True, continuous=False),
+    _comparison("eq", np.equal, "== = = ===", "eq", "ne"),
+    _comparison("ne", np.not_equal, r"!= \ne ≠ !==", "ne", "eq"),
+    _comparison("ge", np.greater_equal, r">= \ge ≥ >=", "le", "lt"),
+    _comparison("gt", np.greater, "> > &gt; >", "lt", "le"),
+    _comparison("le", np.less_equal, r"<= \le ≤ <=", "ge", "gt"),
+    _comparison("lt", np.less, "< < &lt; <", "gt", "ge"),
+    _connective("and", np.logical_and, lambda a, b: bool(a) and bool(b), _B.AND, r"\land ∧ && &"),
+    _connective("or", np.logical_or, lambda a, b: bool(a) or bool(b), _B.OR, r"\lor ∨ || |"),
+    _truth("not", np.logical_not, operator.not_, truths=1, z3=lambda t, a: t.z3.Not(a),
+           text=Form("not {0:not}", _B.NOT), latex=Form(r"\left[\lnot {0}\right]"),
+           mathml=Form(_row("<mo>¬</mo>{0:atom}")), javascript="({0} === 0 ? 1 : 0)",
+           listing=Form("({0:unary} == 0) * 1.0", _B.SUM), cost=2.2, rank=5),
+    function("where", lambda c, yes, no: np.where(np.asarray(c) != 0, yes, no),
+             lambda c, yes, no: yes if c else no, arity=3, truths=1, continuous=False,
+             sympy=lambda s, c, yes, no: s.Piecewise((yes, c), (no, True)),
+             z3=lambda t, c, yes, no: t.choose(c, yes, no),
+             text=Form("{1:or} if {0:or} else {2:where}", _B.WHERE),
+             latex=Form(r"\begin{{cases}} {1} & \text{{if }} {0} \\ {2} & \text{{otherwise}} \end{{cases}}"),
+             javascript="({0} !== 0 ? {1} : {2})",
+             listing=Form("np.where({0:unary} != 0, {1:unary}, {2:unary})"),
+             cost=1.4, rank=6, keeps=frozenset({"bits", "whole"})),
+    _irrational("sqrt", np.sqrt, sympy=lambda s, a: s.sqrt(a), defined=lambda a: a >= 0,
+                latex=Form(r"\sqrt{{{0}}}"), mathml=Form("<msqrt>{0}</msqrt>")),
+    _irrational("exp", np.exp),
+    _irrational("log", np.log, defined=lambda a: a > 0),
+    _irrational("sin", np.sin),
+    _irrational("cos", np.cos),
+)}
+# fmt: on
+
+
+def op(name: str, *args: Expr | Number) -> Expr:
+    """`Op` with its arguments coerced and its arity checked."""
+    if len(args) != OPERATORS[name].arity:
+        raise ValueError(f"{name} takes {OPERATORS[name].arity} arguments, got {len(args)}")
+    return Op(name, tuple(as_expr(a) for a in args))
+
+
+def maximum(a: Expr | Number, b: Expr | Number) -> Expr:
+    return op("max", a, b)
+
+
+def minimum(a: Expr | Number, b: Expr | Number) -> Expr:
+    return op("min", a, b)
+
+
+def where(condition: Expr, yes: Expr | Number, no: Expr | Number) -> Expr:
+    return op("where", condition, yes, no)
