@@ -17,7 +17,6 @@ from weights2code.experiments.work import RUN, facts
 
 if TYPE_CHECKING:
     from weights2code.data import Problem
-    from weights2code.run_folder import RunFolder
     from weights2code.settings import Settings
     from weights2code.training.search import Trained
 
@@ -45,13 +44,15 @@ def train_and_extract(arguments: dict[str, Any], folder: Path) -> Row:
     from weights2code.run_folder import MODEL, begin
     from weights2code.settings import Settings
     from weights2code.source import canonical, problem_of
+    from weights2code.training.search import Trained
 
     name = canonical(arguments["task"])
     settings = Settings.from_dict(Settings().to_dict() | arguments["settings"])
     with begin(folder / RUN, name, settings) as run:
         problem = problem_of(name, settings)
         began = time.perf_counter()
-        trained = _stored(run) or next(iter(train.rungs_of(problem, settings, run)))
+        stored = Trained.load(run.file(MODEL)) if run.trained else None
+        trained = stored or next(iter(train.rungs_of(problem, settings, run)))
         trained.save(run.file(MODEL))
         run.drop_checkpoint()
         wall = max(time.perf_counter() - began, trained.seconds)  # an earlier command may have trained
@@ -69,13 +70,6 @@ def train_and_extract(arguments: dict[str, Any], folder: Path) -> Row:
         "seconds": round(wall + sum(member["extraction_seconds"] for member in members), 3),
         "members": members,
     }
-
-
-def _stored(run: RunFolder) -> Trained | None:
-    from weights2code.run_folder import MODEL
-    from weights2code.training.search import Trained
-
-    return Trained.load(run.file(MODEL)) if run.trained else None
 
 
 def soft_mse(trained: Trained, problem: Problem) -> float | None:
