@@ -22,9 +22,10 @@ import pytest
 from hypothesis import settings
 
 from weights2code.data import Layout, Problem, Sequences, from_arrays
-from weights2code.explain import ExplainedGraph, OperatorFit, match_routers
+from weights2code.explain import ExplainedGraph, OperatorFit, match_heads
 from weights2code.explain.operators import node_variable
 from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
+from weights2code.heads import HeadKind
 from weights2code.language import Expr, op
 from weights2code.rules.assembly import Assembly
 
@@ -64,7 +65,7 @@ class Builder:
         assert isinstance(node, ChannelNode)
         self.nodes[channel] = ChannelNode(node.name, node.label, value)
 
-    def head(self, kind: str, value: int, offset: int | None = None, start: float = 0.0) -> int:
+    def head(self, kind: HeadKind, value: int, offset: int | None = None, start: float = 0.0) -> int:
         name = f"V{len(self.nodes)}_Attn_L0H0"
         self.nodes.append(RouterNode(name, kind, {"value": value}, offset, start))
         return len(self.nodes) - 1
@@ -128,13 +129,13 @@ class Builder:
 
     def assembly(self, sequences: Sequences) -> Assembly:
         graph = self.graph()
-        return Assembly(graph, match_routers(graph, sequences), dict(self.formulas))
+        return Assembly(graph, match_heads(graph, sequences).routers, dict(self.formulas))
 
     def explained(self, sequences: Sequences) -> ExplainedGraph:
         graph = self.graph()
         live = graph.live()
         fits = {index: fit for index, fit in self.formulas.items() if index in live}
-        return ExplainedGraph(graph, live, match_routers(graph, sequences), fits)
+        return ExplainedGraph(graph, match_heads(graph, sequences).routers, fits)
 
     def problem(self, x: np.ndarray, y: np.ndarray) -> Problem:
         half = len(x) // 2

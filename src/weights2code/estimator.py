@@ -224,11 +224,11 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         """Formula, verdict, graph and source, for notebooks."""
         if not hasattr(self, "program_"):
             return f"<pre>{html.escape(repr(self))}</pre>"
+        from weights2code.explain import ExplainedGraph
         from weights2code.report import fragment
 
-        explained = self.explained_
-        routers, operators = (explained.routers, explained.operators) if explained else (None, None)
-        return fragment(self.program_.program, self.certificate_, self.graph_, routers, operators)
+        explained = self.explained_ or ExplainedGraph(self.graph_, {}, {})
+        return fragment(self.program_.program, self.certificate_, explained)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         """What notebooks ask for first; scikit-learn's own would show the parameters instead."""

@@ -19,19 +19,18 @@ from weights2code.extraction.climb import Climb
 from weights2code.extraction.extract import extract as extract_rung
 from weights2code.extraction.extract import with_explanation
 from weights2code.extraction.judge import certificate_of
-from weights2code.extraction.values import Log
+from weights2code.extraction.values import Extraction, Log
 from weights2code.results import (
     Outcome,
     certificate_dict,
     leave_files,
-    read_attempts,
-    read_extraction,
     stored,
     text_problems,
 )
 from weights2code.run_folder import CERTIFICATE, MODEL, PROGRAM, RunFolder
 from weights2code.settings import Settings
 from weights2code.source import Source, problem_of
+from weights2code.stored_run import read_run
 
 if TYPE_CHECKING:
     from weights2code.training.search import Progress
@@ -119,18 +118,18 @@ def verify(folder: RunFolder) -> Outcome:
     """Certify again the program of a run folder: the text itself is run, against its own formula too."""
     began = time.monotonic()
     problem = problem_of(folder.source, folder.settings)
-    extraction = read_extraction(folder)
-    program, graph = extraction.program, extraction.graph
+    found = read_run(folder)
+    program = found.program
     problem = problem.under(program.regime)
-    certificate = certificate_of(program.recurrence, graph, problem, folder.settings.seed)
+    certificate = certificate_of(program.recurrence, found.graph, problem, folder.settings.seed)
     problems = text_problems(folder.file(PROGRAM), program, problem)
     if problems:
         certificate = replace(
             certificate, verdict="failed", method=f"{PROGRAM} is not the program: {problems}"
         )
     program = program.with_verdict(certificate.explain())
-    extraction = replace(extraction, program=program, certificate=certificate)
-    folder.write_json(CERTIFICATE, certificate_dict(extraction, read_attempts(folder)))
+    extraction = Extraction(found.graph, None, program, certificate)
+    folder.write_json(CERTIFICATE, certificate_dict(extraction, found.attempts))
     if not problems:
         folder.write(PROGRAM, program.source())
     outcome = Outcome(extraction, None, (), time.monotonic() - began)
@@ -145,4 +144,4 @@ def leave(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:
     from weights2code.report import leave_report
 
     leave_files(outcome, problem, folder)
-    leave_report(folder, outcome, problem)
+    leave_report(folder, problem, "" if outcome.extraction else outcome.message, outcome.attempts)

@@ -17,11 +17,11 @@ from weights2code.errors import InputError
 from weights2code.explain.stored import formulas_to_dict
 from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.values import Extraction
-from weights2code.graph import from_dict as graph_from_dict
 from weights2code.graph import to_dict as graph_to_dict
 from weights2code.program import Program, run_program
 from weights2code.program.raw_program import raw_program_source
 from weights2code.run_folder import CERTIFICATE, GRAPH, LATEX, PROGRAM, PROGRAM_RAW, RunFolder
+from weights2code.stored_run import read_run
 from weights2code.verify import Certificate
 
 if TYPE_CHECKING:
@@ -92,40 +92,16 @@ def certificate_dict(extraction: Extraction, attempts: tuple[Attempt, ...] = ())
     }
 
 
-def read_extraction(folder: RunFolder) -> Extraction:
-    """Rebuild graph, program and certificate from a run folder."""
-    for name in (GRAPH, CERTIFICATE, PROGRAM):
-        if not folder.has(name):
-            raise InputError(f"{folder.path} has no {name}; make it with `w2c extract {folder.path}`.")
-    try:
-        graph = graph_from_dict(folder.read_json(GRAPH))
-        data = folder.read_json(CERTIFICATE)
-        return Extraction(graph, None, Program.from_dict(data["program"]), Certificate.from_dict(data))
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise InputError(
-            f"the files in {folder.path} are damaged ({error}); they were left untouched."
-        ) from None
-
-
-def read_attempts(folder: RunFolder) -> tuple[Attempt, ...]:
-    """What the run that left the certificate had tried."""
-    try:
-        return tuple(Attempt.from_dict(item) for item in folder.read_json(CERTIFICATE)["attempts"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(
-            f"the attempts in {folder.file(CERTIFICATE)} are damaged ({error}); they were left untouched."
-        ) from None
-
-
 def stored(folder: RunFolder) -> Outcome:
     """The outcome of a run that is complete already."""
-    extraction = read_extraction(folder)
-    if folder.file(PROGRAM).read_bytes() != extraction.program.source().encode():
+    found = read_run(folder)
+    if folder.file(PROGRAM).read_bytes() != found.program.source().encode():
         raise InputError(
             f"{folder.file(PROGRAM)} is not what the run wrote there; make it again with "
             f"`w2c extract {folder.path}`, or check it with `w2c verify {folder.path}`."
         )
-    return Outcome(extraction, None, read_attempts(folder), 0.0)
+    extraction = Extraction(found.graph, None, found.program, found.certificate)
+    return Outcome(extraction, None, found.attempts, 0.0)
 
 
 def text_problems(path: Path, program: Program, problem: Problem, count: int = 20) -> str:

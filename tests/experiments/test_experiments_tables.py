@@ -22,7 +22,7 @@ from weights2code.experiments import (
 from weights2code.experiments.experiment import Experiment, Options
 from weights2code.experiments.jobs import Job
 from weights2code.experiments.tables import Line, Table
-from weights2code.explain.routing import EqualityRetrieval, FixedOffset, PrefixAggregate
+from weights2code.explain import EqualityRetrieval, FixedOffset, PrefixAggregate
 from weights2code.graph import RouterNode
 
 
@@ -92,15 +92,15 @@ def test_the_ideal_pattern_follows_from_the_hypothesis() -> None:
     values[0, :, 1] = [5, 6, 7, 8]
     values[0, :, 2] = [1, 1, 2, 1]  # queries
     node = RouterNode("V3", "equality", {"query": 2, "key": 0, "value": 1}, relative_bias=np.zeros(4))
-    found = attention_patterns.ideal_pattern(EqualityRetrieval(1), node, values)
+    found = EqualityRetrieval(1).pattern(node, values)
     assert found is not None
     expected = np.zeros((4, 4))
     expected[1, 0] = expected[2, 1] = expected[3, 2] = 1.0
     np.testing.assert_array_equal(found, expected)
-    mean = attention_patterns.ideal_pattern(PrefixAggregate(True), node, values)
+    mean = PrefixAggregate(True).pattern(node, values)
     assert mean is not None
     np.testing.assert_allclose(mean.sum(1), 1.0)
-    shifted = attention_patterns.ideal_pattern(FixedOffset(2), node, values)
+    shifted = FixedOffset(2).pattern(node, values)
     assert shifted is not None
     np.testing.assert_array_equal(shifted, np.eye(4, k=-2))
     assert attention_patterns.distance({"weights": found, "ideal": found}) == 0.0

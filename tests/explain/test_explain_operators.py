@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from weights2code.data import Layout, Problem, from_arrays
-from weights2code.explain import explain, explain_operator, match_routers, stream_values
+from weights2code.explain import explain_operator, match_heads, stream_values
 from weights2code.explain.operators import operator_tolerance
 from weights2code.explain.stored import formulas_from_dict, formulas_to_dict
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
@@ -112,9 +112,8 @@ def test_only_live_operators_are_explained():
     dead = OperatorNode("V4_MLP_L1M0", (0, 3), np.eye(2), np.zeros(2), np.ones(2), 0.0)
     graph = replace(graph, nodes=(*graph.nodes, router, dead), head=np.array([[0, 0, 0, 1.0, 0, 0.0]]))
     problem = problem_of(graph)
-    matches = match_routers(graph, problem.validation)
-    explained = explain(graph, problem, problem.validation, matches, 2.0)
-    assert explained.live == (0, 1, 2, 3)
+    explained = match_heads(graph, problem.validation).explain(problem, 2.0)
+    assert graph.live() == (0, 1, 2, 3)
     assert set(explained.operators) == {2}
     assert set(explained.routers) == {3}
 

@@ -17,12 +17,11 @@ from weights2code.explain import (
     PrefixAggregate,
     WindowedExtremum,
     compare_hypotheses,
-    match_routers,
-    require_matches,
+    match_heads,
     unmatched_heads,
 )
 from weights2code.explain.routing import evidence, match
-from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode, route
+from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
 
 LENGTH = 10
 WINDOW = LENGTH  # offsets that the bias of a pointer head tells apart
@@ -60,8 +59,8 @@ def window(size: int) -> np.ndarray:
 
 def matched(node: RouterNode, values: np.ndarray) -> Any:
     found = match(node, values)
-    assert found is not None
-    return found
+    assert found.hypothesis is not None
+    return found.hypothesis, found.evidence
 
 
 # -- every hypothesis ----------------------------------------------------------------------------------------
@@ -75,7 +74,7 @@ def test_location_heads_are_what_they_say(offset: int, start: float):
     assert found == FixedOffset(offset, start)
     assert seen.at_start == 1.0
     assert np.array_equal(
-        found.predict(location(offset, start), values), route(location(offset, start), values)
+        found.predict(location(offset, start), values), location(offset, start).route(values)
     )
 
 
@@ -218,8 +217,8 @@ def test_one_position_is_not_enough_to_match():
     """A head that always looks at the first value has the longest offset at the last position only."""
     node = pointer(10.0 * np.arange(WINDOW), -500.0)
     values = numbers()
-    assert np.array_equal(route(node, values), np.repeat(values[:, :1, 0], LENGTH, 1))
-    assert match(node, values) is None
+    assert np.array_equal(node.route(values), np.repeat(values[:, :1, 0], LENGTH, 1))
+    assert match(node, values).hypothesis is None
     assert evidence(FixedOffset(LENGTH - 1), node, values).agreement == 1.0
 
 
@@ -248,18 +247,18 @@ def sequences():
 
 def test_a_dead_head_is_harmless():
     graph = graph_with([1.0, 1.0, 0, 0, 0, 0])
-    matches = match_routers(graph, sequences())
-    assert set(matches) == {1}
-    assert matches[1].hypothesis == FixedOffset(1)
-    require_matches(graph, matches)
+    matched = match_heads(graph, sequences())
+    assert set(matched.routers) == {1}
+    assert matched.routers[1].hypothesis == FixedOffset(1)
+    matched.require()
 
 
 @pytest.mark.parametrize(("head", "name"), [([0, 0, 0, 1.0, 0, 0], "V2_"), ([0, 1.0, 0, 0, 1.0, 0], "V4_")])
 def test_a_live_head_without_a_match_is_named(head: list[float], name: str):
     graph = graph_with(head)
-    matches = match_routers(graph, sequences())
+    matched = match_heads(graph, sequences())
     with pytest.raises(NotExtracted, match=f"the live head {name}") as caught:
-        require_matches(graph, matches)
+        matched.require()
     values = graph.stream(sequences().x)
     index = int(name[1])
     node = graph.nodes[index]
@@ -272,16 +271,16 @@ def test_a_live_head_without_a_match_is_named(head: list[float], name: str):
 
 def test_a_match_names_the_runner_up():
     """The second best, not the winner again."""
-    found = match_routers(graph_with([0, 1.0, 0, 0, 0, 0]), sequences())[1]
-    assert found.runner_up == ""  # a location head has one hypothesis
+    found = match_heads(graph_with([0, 1.0, 0, 0, 0, 0]), sequences()).routers[1]
+    assert found.runner_up is None  # a location head has one hypothesis
     nodes: tuple[Node, ...] = (ChannelNode("V0_input", "x"), pointer(only(1), -50.0))
     graph = DiscreteGraph(
         nodes, np.array([[0, 1.0, 0]]), Layout("tagging", (1.0,), (1.0,)), ("x",), ("y",), LENGTH
     )
-    found = match_routers(graph, sequences())[1]
+    found = match_heads(graph, sequences()).routers[1]
     assert found.hypothesis == FixedOffset(1)
     assert found.runner_up
-    assert not found.runner_up.startswith("Fixed offset 1 ")
+    assert not found.runner_up_words.startswith("Fixed offset 1 ")
 
 
 def test_the_analysis_of_unmatched_heads():

@@ -11,12 +11,13 @@ import torch
 
 from weights2code.data import Layout, Problem, from_arrays
 from weights2code.errors import InputError
-from weights2code.graph import RouterNode, from_dict, graph, to_dict
+from weights2code.graph import RouterNode, from_dict, to_dict
 from weights2code.graph.from_model import graph_of
+from weights2code.heads import HEADS
 from weights2code.language import integers
-from weights2code.model import HARD, Architecture, DiscreteTransformer, attention
+from weights2code.model import HARD, Architecture, DiscreteTransformer
 
-KINDS = ("location", "pointer", "equality", "mean", "sum", "max", "min")
+KINDS = tuple(HEADS)
 LENGTH = 9
 
 
@@ -122,11 +123,6 @@ def test_the_null_slot_and_a_window_longer_than_the_sequence():
     assert isinstance(made.nodes[1], RouterNode)
     assert made.nodes[1].offset is None
     assert not made.stream(problem.training.x / 2.0)[..., 1:].any()
-
-
-def test_the_constants_of_equality_heads_are_the_models():
-    assert graph.EQUALITY_SHARPNESS == attention.EQUALITY_SHARPNESS
-    assert graph.RECENCY == attention.RECENCY
 
 
 # -- graph.json ----------------------------------------------------------------------------------------------

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import torch
 
+from weights2code.heads import EQUALITY_SHARPNESS, RECENCY
 from weights2code.model import HARD, Architecture, DiscreteTransformer, Sampling
-from weights2code.model.attention import EQUALITY_SHARPNESS, RECENCY
 
 # -- the reference ------------------------------------------------------------------------------------------
 

@@ -15,10 +15,11 @@ from weights2code.errors import InputError, Reason
 from weights2code.extraction import extract as extraction
 from weights2code.graph import from_dict
 from weights2code.program import run_program
-from weights2code.results import Outcome, read_extraction, text_problems
+from weights2code.results import Outcome, text_problems
 from weights2code.run_folder import begin, open_existing
 from weights2code.settings import Settings
 from weights2code.source import problem_of
+from weights2code.stored_run import read_run
 from weights2code.verify import three_way
 
 FILES = {
@@ -59,7 +60,7 @@ def check(name: str, settings: Settings, path: Path) -> None:
     # three-way agreement, from the files alone
     problem = problem_of(name, settings)
     with open_existing(path) as folder:
-        stored = read_extraction(folder)
+        stored = read_run(folder)
     assert stored.program.recurrence == outcome.program.recurrence
     assert text_problems(path / "program.py", stored.program, problem) == ""
 
@@ -207,7 +208,7 @@ def test_another_rule_in_the_certificate_is_not_proved(folder: Path, capsys):
     text = json.dumps(data).replace('"lag": 1', '"lag": 2')
     (folder / "certificate.json").write_text(text)
     with open_existing(folder) as opened:
-        wrong = read_extraction(opened).program
+        wrong = read_run(opened).program
     (folder / "program.py").write_text(wrong.source())
     assert main(["verify", str(folder), "--quiet"]) == 1
     assert certificate(folder)["verdict"] == "failed"
@@ -249,7 +250,7 @@ def test_a_damaged_graph_is_one_sentence(folder: Path, damage, capsys: pytest.Ca
     damage(data)
     (folder / "graph.json").write_text(json.dumps(data))
     with open_existing(folder) as opened, pytest.raises(InputError, match="damaged"):
-        read_extraction(opened)
+        read_run(opened)
     assert main(["verify", str(folder)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
@@ -264,7 +265,7 @@ def test_extraction_needs_a_model(folder: Path):
 def test_a_missing_file_is_named(folder: Path, name: str):
     (folder / name).unlink()
     with open_existing(folder) as opened, pytest.raises(InputError, match=f"has no {name}"):
-        read_extraction(opened)
+        read_run(opened)
 
 
 def test_the_listing_of_the_folder_runs(folder: Path):

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weights2code.data import from_arrays
+from weights2code.explain import ExplainedGraph
 from weights2code.explain.operators import OperatorFit, node_variable
 from weights2code.graph import OperatorNode, RouterNode
 from weights2code.language import op
@@ -99,13 +100,13 @@ def test_boxes_and_lanes_never_overlap(rows):
 
 def test_the_graph_shows_formulas_and_greys_what_is_dead(graph):
     fit = OperatorFit((0, 2), op("abs", V(0) - 1.0001234 * V(2)), (), "formula", 0.0, 0.1)
-    drawing = graph_drawing(graph, {}, {4: fit})
+    drawing = graph_drawing(ExplainedGraph(graph, {}, {4: fit}))
     shown = texts(drawing)
     assert "V4 · L0M0: abs(x[t] − 1*x[t-1])" in shown  # the title; constants are rounded
     assert "x[t-1]: offset 1" in shown
     assert drawing.body.count('class="node dead"') == 3  # y[t-1], the second head, the second sub-MLP
     assert "V4" in shown  # the output head reads it with weight one
-    assert short_name(graph, {}, 3) == "y[t-3]"
+    assert short_name(ExplainedGraph(graph, {}, {}), 3) == "y[t-3]"
 
 
 def test_attention_patterns():
@@ -142,7 +143,7 @@ def test_sub_mlps_as_curve_map_and_slice(graph):
     def draw(operands, weight, formula, used):
         made = operator_graph(graph, operands, weight)
         fit = OperatorFit(used, formula, (), "formula", 0.0, 0.1)
-        drawing = operator_drawing(made, 4, fit, made.stream(channels), lambda i: short_name(made, {}, i))
+        drawing = operator_drawing(ExplainedGraph(made, {}, {4: fit}), 4, made.stream(channels))
         assert drawing is not None
         return drawing
 
@@ -176,7 +177,7 @@ def test_predictions_leave_out_what_was_given(programs):
 
 
 def test_files_of_their_own_need_no_page(graph):
-    text = graph_drawing(graph, {}, {}).document()
+    text = graph_drawing(ExplainedGraph(graph, {}, {})).document()
     ElementTree.fromstring(text)
     assert "var(" not in text
     assert set(re.findall(r"https?://[^\"]+", text)) == {"http://www.w3.org/2000/svg"}
@@ -185,6 +186,6 @@ def test_files_of_their_own_need_no_page(graph):
 def test_names_cannot_become_mark_up(graph):
     name = '"><script>alert(1)</script>'
     made = replace(graph, inputs=(name,), outputs=(name + "y",))
-    drawing = graph_drawing(made, {}, {})
+    drawing = graph_drawing(ExplainedGraph(made, {}, {}))
     assert "<script" not in drawing.inline() + drawing.document()
     assert json.dumps(name)[2:10] not in drawing.inline()

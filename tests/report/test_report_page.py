@@ -12,7 +12,9 @@ from weights2code import pipeline, results, tasks
 from weights2code.cli import main
 from weights2code.data import from_task
 from weights2code.errors import InputError
+from weights2code.explain import ExplainedGraph
 from weights2code.extraction.attempt import Attempt
+from weights2code.extraction.values import Extraction
 from weights2code.language import BITS, OPERATORS, Op, Recurrence, Step, Var
 from weights2code.program import Program
 from weights2code.report import fragment, write_plots, write_report
@@ -21,6 +23,7 @@ from weights2code.report.javascript import expression, literal, machine
 from weights2code.report.listing import listing
 from weights2code.report.page import page
 from weights2code.run_folder import open_existing
+from weights2code.stored_run import read_run
 
 VOID = {"meta", "input", "br", "img", "link"}
 EVIL = "\"><img src=x onerror=alert(1)></script><script>alert(2)</script>'&\u2028"
@@ -104,8 +107,8 @@ def test_stored_formulas_are_shown_and_not_searched_again(run_folder):
     (run_folder / "graph.json").write_text(json.dumps(data))
     with open_existing(run_folder) as folder:
         contents = gather(folder)
-    assert contents.operators is not None
-    assert str(contents.operators[4].formula) == "max(V0[t], V2[t])"
+    assert contents.explained is not None
+    assert str(contents.explained.operators[4].formula) == "max(V0[t], V2[t])"
     assert "on the data 0.25" in page(contents)
 
 
@@ -137,7 +140,8 @@ def test_a_run_without_a_program(run_folder):
         None, None, (Attempt("pairs", 0, 0.1, detail="the live head V2 matches nothing"),), 1.0
     )
     with open_existing(run_folder) as folder:
-        found = outline(write_report(folder, outcome).read_text())
+        html = write_report(folder, failure=outcome.message, attempts=outcome.attempts).read_text()
+    found = outline(html)
     assert "V2 matches nothing" in " ".join(found.words)
     assert {"training", "attempts"} <= set(found.ids)
     assert "try" not in found.ids
@@ -150,7 +154,8 @@ def test_a_report_that_fails_never_makes_a_run_fail(run_folder, monkeypatch, cap
     monkeypatch.setattr("weights2code.report.report.write_report", broken)
     problem = from_task(tasks.get("parity_last2"), 64, 0)
     with open_existing(run_folder) as folder:
-        extraction = results.read_extraction(folder)
+        found = read_run(folder)
+        extraction = Extraction(found.graph, None, found.program, found.certificate)
         kept = Attempt("pairs", 0, 0.1, detail="kept")
         pipeline.leave(results.Outcome(extraction, None, (kept,), 1.0), problem, folder)
     assert "report.html could not be made (RuntimeError: no space)" in caplog.text
@@ -207,7 +212,7 @@ def test_listings_keep_every_character():
 
 
 def test_a_fragment_for_notebooks(programs, make_certificate, graph):
-    html = fragment(programs["one column"], make_certificate(), graph)
+    html = fragment(programs["one column"], make_certificate(), ExplainedGraph(graph, {}, {}))
     found = outline(html)
     assert {"math", "img"} <= found.tags
     assert "script" not in found.tags

@@ -337,7 +337,7 @@ def test_aggregates_of_functions_of_few_values_become_counters(builder, integers
 def test_a_head_without_a_match_is_named(builder, integers_of):
     made = builder()
     made.output({made.extremum(0, 3): 1.0})
-    assembly = Assembly(made.graph(), {1: RouterMatch(None, None)}, {})
+    assembly = Assembly(made.graph(), {1: RouterMatch(None)}, {})
     with pytest.raises(NotExtracted, match="V1_Attn_L0H0"):
         assembly.compose()
 

@@ -15,10 +15,6 @@ from weights2code.experiments.tables import Line, Table, grouped
 from weights2code.experiments.work import RUN
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from weights2code.explain.routing import Hypothesis
-    from weights2code.graph import RouterNode
     from weights2code.report.svg import Drawing
 
 #: The head class that the paper adds for each task, with its recipe; the ladder finds its own.
@@ -38,65 +34,32 @@ def jobs(task: str, options: Options) -> list[Job]:
 
 def patterned(arguments: dict[str, Any], folder: Path) -> Row:
     """A run, and where its live heads look: mean weights (T, T), and those that the hypothesis implies."""
-    from weights2code.explain.explanation import match_routers, stream_values
+    from weights2code.explain.explanation import match_heads
     from weights2code.graph import RouterNode
     from weights2code.report.attention import pattern
-    from weights2code.results import read_extraction
     from weights2code.run_folder import CERTIFICATE, open_existing
     from weights2code.source import problem_of
+    from weights2code.stored_run import read_run
 
     row = study(arguments, folder)
     patterns: list[Row] = []
     with open_existing(folder / RUN) as run:
         if run.has(CERTIFICATE):
             problem = problem_of(run.source, run.settings)
-            graph = read_extraction(run).graph
-            sequences = problem.validation
-            values = stream_values(graph, sequences)
-            for index, found in match_routers(graph, sequences).items():
-                node = graph.nodes[index]
+            matched = match_heads(read_run(run).graph, problem.validation)
+            for index, found in matched.routers.items():
+                node, hypothesis = matched.graph.nodes[index], found.hypothesis
                 assert isinstance(node, RouterNode)
-                hypothesis = found.hypothesis
-                ideal = None if hypothesis is None else ideal_pattern(hypothesis, node, values)
+                ideal = hypothesis.pattern(node, matched.values) if hypothesis else None
                 patterns.append(
                     {
                         "head": node.name,
                         "hypothesis": hypothesis.describe() if hypothesis else None,
-                        "weights": pattern(node, values, sequences.valid)[:, :-1].round(4),
+                        "weights": pattern(node, matched.values, problem.validation.valid)[:, :-1].round(4),
                         "ideal": None if ideal is None else ideal.round(4),
                     }
                 )
     return row | {"patterns": patterns}
-
-
-def ideal_pattern(hypothesis: Hypothesis, node: RouterNode, values: np.ndarray) -> np.ndarray | None:
-    """The mean weights (T, T) of a head that does exactly what the hypothesis says.
-
-    Read off the hypothesis itself: with the position s in place of every value, what it predicts at t is the
-    position that it reads. A mean spreads its weight over all positions so far.
-    """
-    import numpy as np
-
-    from weights2code.explain.routing import EqualityRetrieval, FixedOffset, PrefixAggregate
-
-    count, length, _ = values.shape
-    if isinstance(hypothesis, PrefixAggregate):
-        rows = np.tril(np.ones((length, length)))
-        return rows / rows.sum(1, keepdims=True) if hypothesis.mean else rows
-    if not isinstance(hypothesis, EqualityRetrieval | FixedOffset):
-        return None  # which of several equal values an extremum reads is not said
-    marked = values.copy()
-    marked[..., node.reads["value"]] = np.arange(1, length + 1)  # 0 is the null slot
-    if isinstance(hypothesis, EqualityRetrieval) and node.reads["value"] in (
-        node.reads["query"],
-        node.reads["key"],
-    ):
-        return None
-    places = hypothesis.predict(node, marked).astype(int)
-    matrix = np.zeros((length, length))
-    for t in range(length):
-        matrix[t] = np.bincount(places[:, t], minlength=length + 1)[1:] / count
-    return matrix
 
 
 def distance(found: Row) -> float | None:

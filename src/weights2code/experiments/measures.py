@@ -8,7 +8,7 @@ too, as the paper seems to have done: the squares of its RMSE are its training l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,15 +16,8 @@ import numpy as np
 from weights2code.data import Problem
 from weights2code.errors import NotExtracted
 from weights2code.experiments.jobs import Row
-from weights2code.explain.explanation import (
-    ExplainedGraph,
-    RouterMatch,
-    explain,
-    first_positions,
-    stream_values,
-)
-from weights2code.explain.routing import compare_hypotheses, match
-from weights2code.graph import DiscreteGraph, RouterNode
+from weights2code.explain.explanation import ExplainedGraph, match_heads
+from weights2code.graph import DiscreteGraph
 from weights2code.program.raw_program import raw_program
 from weights2code.program.raw_source import raw_source
 
@@ -124,11 +117,11 @@ def listing_of(explained: ExplainedGraph, problem: Problem, seed: int) -> Listin
     return Listing(text, text.count("\n"), free, given_past, unmatched)
 
 
-def heads_found(graph: DiscreteGraph, routers: dict[int, RouterMatch]) -> dict[str, str | None]:
+def heads_found(explained: ExplainedGraph) -> dict[str, str | None]:
     """What each live head does, in words; None for one that matches nothing."""
     return {
-        graph.nodes[index].name: found.hypothesis.describe() if found.hypothesis else None
-        for index, found in routers.items()
+        explained.graph.nodes[index].name: found.hypothesis.describe() if found.hypothesis else None
+        for index, found in explained.routers.items()
     }
 
 
@@ -137,17 +130,9 @@ def explained_as_it_is(graph: DiscreteGraph, problem: Problem, seconds: float) -
 
     This is what the paper does with a model; it serves to count and judge listings, never to certify one.
     """
-    sequences = problem.validation
-    values = stream_values(graph, sequences)
-    routers: dict[int, RouterMatch] = {}
-    first = first_positions(graph)
-    for index in graph.live():
-        node = graph.nodes[index]
-        if isinstance(node, RouterNode):
-            found = match(node, values, first[index])
-            nearest = compare_hypotheses(node, values, first[index])[0][0]
-            routers[index] = RouterMatch(*found) if found else RouterMatch(nearest, None)
-    return explain(graph, problem, sequences, routers, seconds)
+    explained = match_heads(graph, problem.validation).explain(problem, seconds)
+    nearest = {index: found.or_nearest() for index, found in explained.routers.items()}
+    return replace(explained, routers=nearest)
 
 
 def restricted(explained: ExplainedGraph, graph: DiscreteGraph) -> ExplainedGraph:
@@ -155,7 +140,6 @@ def restricted(explained: ExplainedGraph, graph: DiscreteGraph) -> ExplainedGrap
     live = graph.live()
     return ExplainedGraph(
         graph,
-        live,
         {index: found for index, found in explained.routers.items() if index in live},
         {index: found for index, found in explained.operators.items() if index in live},
     )

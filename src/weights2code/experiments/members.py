@@ -136,5 +136,5 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
     }
     if extraction.explained is not None:
         row |= listing_of(extraction.explained, problem, settings.seed).row()
-        row["heads_found"] = heads_found(extraction.explained.graph, extraction.explained.routers)
+        row["heads_found"] = heads_found(extraction.explained)
     return row | {"extraction_seconds": round(time.perf_counter() - began, 3)}

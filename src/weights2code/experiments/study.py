@@ -64,12 +64,11 @@ def measured(folder: Path) -> Row:
         program_score,
         uncertified,
     )
-    from weights2code.explain.explanation import ExplainedGraph, match_routers
-    from weights2code.explain.stored import formulas_from_dict
+    from weights2code.explain.explanation import ExplainedGraph, match_heads
     from weights2code.graph.from_model import graph_of
-    from weights2code.results import read_extraction
-    from weights2code.run_folder import CERTIFICATE, GRAPH, MODEL, open_existing
+    from weights2code.run_folder import CERTIFICATE, MODEL, open_existing
     from weights2code.source import problem_of
+    from weights2code.stored_run import read_run
     from weights2code.training.search import Trained
 
     with open_existing(folder) as run:
@@ -88,20 +87,18 @@ def measured(folder: Path) -> Row:
         if not run.has(CERTIFICATE):
             row |= {"model_rmse": found.rmse, "model_accuracy": found.accuracy}
             return row | uncertified(best, problem, seed)
-        extraction = read_extraction(run)
-        graph = extraction.graph
-        model, program = model_score(graph, problem), program_score(extraction.program, problem, seed)
+        stored = read_run(run)
+        model = model_score(stored.graph, problem)
+        program = program_score(stored.program, problem, seed)
         row |= {
             "model_rmse": model.rmse,
             "model_accuracy": model.accuracy,
             "program_rmse": program.rmse,
             "program_accuracy": program.accuracy,
         }
-        stored = run.read_json(GRAPH)
-        if "formulas" in stored:
-            routers = match_routers(graph, problem.validation)
-            formulas = formulas_from_dict(stored["formulas"])
-            explained = ExplainedGraph(graph, graph.live(), routers, formulas)
+        if stored.formulas is not None:
+            routers = match_heads(stored.graph, problem.validation).routers
+            explained = ExplainedGraph(stored.graph, routers, stored.formulas)
             row |= listing_of(explained, problem, seed).row()
-            row["heads_found"] = heads_found(graph, routers)
+            row["heads_found"] = heads_found(explained)
     return row

@@ -2,26 +2,23 @@
 
 from weights2code.explain.explanation import (
     ExplainedGraph,
-    RouterMatch,
+    MatchedGraph,
     UnmatchedHead,
-    explain,
-    match_routers,
-    require_matches,
+    match_heads,
     stream_values,
     unmatched_heads,
 )
-from weights2code.explain.operators import OperatorFit, explain_operator
-from weights2code.explain.routing import (
+from weights2code.explain.hypotheses import (
     EqualityRetrieval,
-    Evidence,
     FixedOffset,
     Hypothesis,
     Nothing,
     OffsetExtremum,
     PrefixAggregate,
     WindowedExtremum,
-    compare_hypotheses,
 )
+from weights2code.explain.operators import OperatorFit, explain_operator
+from weights2code.explain.routing import Evidence, RouterMatch, compare_hypotheses
 
 __all__ = [
     "EqualityRetrieval",
@@ -29,6 +26,7 @@ __all__ = [
     "ExplainedGraph",
     "FixedOffset",
     "Hypothesis",
+    "MatchedGraph",
     "Nothing",
     "OffsetExtremum",
     "OperatorFit",
@@ -37,10 +35,8 @@ __all__ = [
     "UnmatchedHead",
     "WindowedExtremum",
     "compare_hypotheses",
-    "explain",
     "explain_operator",
-    "match_routers",
-    "require_matches",
+    "match_heads",
     "stream_values",
     "unmatched_heads",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,49 +10,65 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.errors import NotExtracted, Reason
 from weights2code.explain.operators import OperatorFit, explain_operator
-from weights2code.explain.routing import Evidence, Hypothesis, attended, compare_hypotheses, match
-from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
+from weights2code.explain.routing import RouterMatch, match
+from weights2code.graph import DiscreteGraph, OperatorNode, RouterNode
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RouterMatch:
-    """A head and the hypothesis that it matched; None is an unmatched head.
+class MatchedGraph:
+    """A pruned graph and what its live heads do on some sequences; made once, by `match_heads`.
 
-    `runner_up` is the best of the hypotheses that were not taken. Of an unmatched head it is known at least
-    which offsets it selects, `attended`.
+    `values` is the stream (n, T, nodes), scaled, that they were tested on.
     """
 
-    hypothesis: Hypothesis | None
-    evidence: Evidence | None
-    runner_up: str = ""
-    attended: tuple[int, ...] = ()
+    graph: DiscreteGraph
+    sequences: Sequences
+    values: np.ndarray
+    routers: dict[int, RouterMatch]
+
+    def unmatched(self) -> str:
+        """What is to be said of the first live head that matches nothing; empty if there is none."""
+        for index, found in self.routers.items():
+            if found.hypothesis is None:
+                name = self.graph.nodes[index].name
+                return f"the live head {name} matches no routing hypothesis (best: {found.runner_up_words})"
+        return ""
+
+    def require(self) -> None:
+        """A live head that matches nothing is an honest failure, with the node named."""
+        if problem := self.unmatched():
+            raise NotExtracted(f"{problem}.", Reason.UNMATCHED)
+
+    def explain(self, problem: Problem, seconds: float) -> ExplainedGraph:
+        """Formulas for every live operator, within `seconds` in all."""
+        nodes = self.graph.nodes
+        operators = [index for index in self.graph.live() if isinstance(nodes[index], OperatorNode)]
+        share = seconds / max(len(operators), 1)
+        fits = {
+            index: explain_operator(self.graph, index, self.values, problem, share) for index in operators
+        }
+        return ExplainedGraph(self.graph, self.routers, fits)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExplainedGraph:
-    """A pruned graph, its live nodes, and for each of them a match or a formula."""
+    """A pruned graph, and for each of its live nodes a match or a formula."""
 
     graph: DiscreteGraph
-    live: tuple[int, ...]
     routers: dict[int, RouterMatch]
     operators: dict[int, OperatorFit]
 
 
-def match_routers(graph: DiscreteGraph, sequences: Sequences) -> dict[int, RouterMatch]:
+def match_heads(graph: DiscreteGraph, sequences: Sequences) -> MatchedGraph:
     """Test the hypotheses on every live head."""
     values = stream_values(graph, sequences)
-    matches: dict[int, RouterMatch] = {}
+    return MatchedGraph(graph, sequences, values, _matches(graph, values, graph.live()))
+
+
+def _matches(graph: DiscreteGraph, values: np.ndarray, indices: Iterable[int]) -> dict[int, RouterMatch]:
     first = first_positions(graph)
-    for index in graph.live():
-        node = graph.nodes[index]
-        if isinstance(node, RouterNode):
-            ranked = compare_hypotheses(node, values, first[index])
-            best = match(node, values, first[index])
-            other = ranked[1:2] if best else ranked[:1]
-            text = "".join(f"{hypothesis.describe()} ({found.agreement:.3f})" for hypothesis, found in other)
-            offsets = () if best else attended(node, values, first[index])
-            matches[index] = RouterMatch(*(best or (None, None)), text, offsets)
-    return matches
+    heads = {index: node for index in indices if isinstance(node := graph.nodes[index], RouterNode)}
+    return {index: match(node, values, first[index]) for index, node in heads.items()}
 
 
 def first_positions(graph: DiscreteGraph) -> dict[int, int]:
@@ -71,40 +88,6 @@ def first_positions(graph: DiscreteGraph) -> dict[int, int]:
             for role, source in node.reads.items():
                 first[source] = min(first[source], first[index] if role == "query" else 0)
     return first
-
-
-def unmatched(graph: DiscreteGraph, matches: dict[int, RouterMatch]) -> str:
-    """What is to be said of the first live head that matches nothing; empty if there is none."""
-    for index, found in matches.items():
-        if found.hypothesis is None:
-            name = graph.nodes[index].name
-            return f"the live head {name} matches no routing hypothesis (best: {found.runner_up})"
-    return ""
-
-
-def require_matches(graph: DiscreteGraph, matches: dict[int, RouterMatch]) -> None:
-    """A live head that matches nothing is an honest failure, with the node named."""
-    problem = unmatched(graph, matches)
-    if problem:
-        raise NotExtracted(f"{problem}.", Reason.UNMATCHED)
-
-
-def explain(
-    graph: DiscreteGraph,
-    problem: Problem,
-    sequences: Sequences,
-    matches: dict[int, RouterMatch],
-    budget: float,
-) -> ExplainedGraph:
-    """Formulas for every live operator, within `budget` seconds in all."""
-    live = graph.live()
-    values = stream_values(graph, sequences)
-    operators = [index for index in live if isinstance(graph.nodes[index], OperatorNode)]
-    fits = {
-        index: explain_operator(graph, index, values, problem, budget / max(len(operators), 1))
-        for index in operators
-    }
-    return ExplainedGraph(graph, live, matches, fits)
 
 
 def stream_values(graph: DiscreteGraph, sequences: Sequences) -> np.ndarray:
@@ -130,27 +113,20 @@ def unmatched_heads(graph: DiscreteGraph, sequences: Sequences) -> tuple[Unmatch
     """The paper's analysis: which heads match nothing, how large their output is, and who reads it.
 
     Works on any graph; on one that was not pruned it shows what pruning would remove. Heads are judged
-    where they have an effect, as `match_routers` does.
+    where they have an effect, as `match_heads` does.
     """
-    values = stream_values(graph, sequences)
-    live, first = set(graph.live()), first_positions(graph)
+    values, live = stream_values(graph, sequences), graph.live()
     found = []
-    for index, node in enumerate(graph.nodes):
-        if isinstance(node, RouterNode) and match(node, values, first[index]) is None:
-            hypothesis, evidence = compare_hypotheses(node, values, first[index])[0]
-            readers = tuple(
-                other.name
-                for other in graph.nodes
-                if not isinstance(other, ChannelNode)
-                and index in (other.operands if isinstance(other, OperatorNode) else other.reads.values())
-            )
+    for index, head in _matches(graph, values, range(len(graph.nodes))).items():
+        if head.hypothesis is None and head.runner_up is not None:
+            nearest, seen = head.runner_up
             found.append(
                 UnmatchedHead(
-                    node.name,
-                    hypothesis.describe(),
-                    evidence.agreement,
+                    graph.nodes[index].name,
+                    nearest.describe(),
+                    seen.agreement,
                     float(np.abs(values[..., index]).mean()),
-                    readers,
+                    tuple(other.name for other in graph.nodes if index in other.sources()),
                     float(np.abs(graph.head[:, index]).max()),
                     index in live,
                 )

@@ -57,7 +57,7 @@ def explain_operator(
     node = graph.nodes[index]
     assert isinstance(node, OperatorNode)
     units = graph.units()
-    used = sorted({o for slot, o in enumerate(node.operands) if node.hidden_weight[:, slot].any()})
+    used = sorted(node.used())
     flat = values.reshape(-1, values.shape[2])
     flat = flat[np.linspace(0, len(flat) - 1, min(ROWS, len(flat))).astype(int)]
     inputs = flat[:, used] * units[used]

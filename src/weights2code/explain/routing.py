@@ -1,30 +1,27 @@
-"""Routing hypotheses: what does an attention head do? (paper, section 4.1 and appendix "Attention Patterns")
+"""Which hypothesis is right? Heads are tested on validation sequences (paper, section 4.1).
 
-A head is tested against a list of hypotheses on validation sequences. Since values are copied unchanged, a
-hypothesis is right where it predicts the head's value; ties between positions that hold the same value
-therefore do not count against it. The hypothesis with the highest agreement wins, the simpler one where
-they are equal (a fixed offset and an extremum coincide on monotone data). New hypotheses are one class.
+Since values are copied unchanged, a hypothesis is right where it predicts the head's value; ties between
+positions that hold the same value therefore do not count against it. The hypothesis with the highest
+agreement wins, the simpler one where they are equal (a fixed offset and an extremum coincide on monotone
+data).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, combinations
-from typing import Protocol
 
 import numpy as np
 
-from weights2code.graph import RouterNode, route, selection
+from weights2code.explain.hypotheses import HYPOTHESES, Hypothesis
+from weights2code.graph import RouterNode
 
 #: Share of positions that a hypothesis must predict.
 LEAST_AGREEMENT = 0.99
-#: An offset that a head selects at fewer positions than this share is left out; of the others, so many are
-#: tried in pairs.
-RARE = 0.01
-MOST_PAIRED = 5
 #: The same for all positions together: where few have the full window, those that lack it count too.
 LEAST_ANYWHERE = 0.25
+#: An offset that a head selects at fewer positions than this share is left out.
+RARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,204 +43,54 @@ class Evidence:
     positions: int
     anywhere: float
 
-
-class Hypothesis(Protocol):
-    """One way a head may route."""
-
-    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
-        """The head's output (n, T) if the hypothesis holds, given the stream (n, T, nodes)."""
-        ...
-
-    def reach(self) -> int:
-        """Positions before this one lack the full window."""
-        ...
-
-    def describe(self) -> str:
-        """A few words, as in the paper's listings."""
-        ...
+    @property
+    def enough(self) -> bool:
+        """Whether the hypothesis holds."""
+        return self.anywhere >= LEAST_ANYWHERE and self.agreement >= LEAST_AGREEMENT
 
 
 @dataclass(frozen=True, slots=True)
-class Nothing:
-    """The null slot everywhere: the head gives its start value."""
+class RouterMatch:
+    """A head and the hypothesis that it matched; None is an unmatched head.
 
-    start: float = 0.0
-
-    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
-        return np.full(values.shape[:2], self.start)
-
-    def reach(self) -> int:
-        return 0
-
-    def describe(self) -> str:
-        return "Nothing (null slot)"
-
-
-@dataclass(frozen=True, slots=True)
-class FixedOffset:
-    """The value `offset` steps back; `start` before the start."""
-
-    offset: int
-    start: float = 0.0
-
-    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
-        value = values[..., node.reads["value"]]
-        out = np.full(value.shape, self.start)
-        if self.offset < value.shape[1]:
-            out[:, self.offset :] = value[:, : value.shape[1] - self.offset]
-        return out
-
-    def reach(self) -> int:
-        return self.offset
-
-    def describe(self) -> str:
-        return f"Fixed offset {self.offset}"
-
-
-def _extremum(value: np.ndarray, offsets: Sequence[int], largest: bool) -> np.ndarray:
-    """The largest (or smallest) of the values at some offsets, of those that lie inside the sequence."""
-    length, pick = value.shape[1], np.maximum if largest else np.minimum
-    out = np.full_like(value, -np.inf if largest else np.inf)
-    for offset in offsets:
-        if offset < length:
-            out[:, offset:] = pick(out[:, offset:], value[:, : length - offset])
-    return out
-
-
-@dataclass(frozen=True, slots=True)
-class WindowedExtremum:
-    """The largest (or smallest) of the last `window` values; None is all so far.
-
-    The window is shorter at the start; with `zero_before` there are zeros before the start, as where the
-    null slot takes part.
+    `runner_up` is the best of the hypotheses that were not taken. Of an unmatched head it is known at least
+    which offsets it selects, `attended`.
     """
 
-    window: int | None
-    largest: bool
-    zero_before: bool = False
-
-    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
-        value = values[..., node.reads["value"]]
-        pick = np.maximum if self.largest else np.minimum
-        if self.window is None:
-            return pick.accumulate(value, axis=1)
-        out = _extremum(value, range(self.window), self.largest)
-        if self.zero_before:
-            out[:, : self.window - 1] = pick(out[:, : self.window - 1], 0.0)
-        return out
+    hypothesis: Hypothesis | None
+    evidence: Evidence | None = None
+    runner_up: tuple[Hypothesis, Evidence] | None = None
+    attended: tuple[int, ...] = ()
 
     @property
-    def offsets(self) -> tuple[int, ...] | None:
-        """What it compares; None if that grows with the sequence."""
-        return None if self.window is None else tuple(range(self.window))
+    def words(self) -> str:
+        """What the head does, for people."""
+        return self.hypothesis.describe() if self.hypothesis else "No hypothesis matches"
 
-    def reach(self) -> int:
-        return 0 if self.window is None else self.window - 1
+    @property
+    def runner_up_words(self) -> str:
+        """The best of the others with its agreement; empty if there is none."""
+        return f"{self.runner_up[0].describe()} ({self.runner_up[1].agreement:.3f})" if self.runner_up else ""
 
-    def describe(self) -> str:
-        name = "maximum" if self.largest else "minimum"
-        before = ", 0 before the start" if self.zero_before else ""
-        return f"Prefix {name}" if self.window is None else f"Windowed {name} {self.window}{before}"
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetExtremum:
-    """The larger (or smaller) of the values at two offsets; what lies before the start does not count.
-
-    Where inputs and outputs are one sequence, x[t] and y[t-1] are neighbours only in time: the larger of
-    the two less the smaller is how such models compute a parity.
-    """
-
-    offsets: tuple[int, ...]
-    largest: bool
-
-    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
-        return _extremum(values[..., node.reads["value"]], self.offsets, self.largest)
-
-    def reach(self) -> int:
-        return max(self.offsets)
-
-    def describe(self) -> str:
-        name = "Maximum" if self.largest else "Minimum"
-        return f"{name} of offsets {' and '.join(map(str, self.offsets))}"
+    def or_nearest(self) -> RouterMatch:
+        """The match, or the nearest hypothesis, for which there is no evidence."""
+        return self if self.hypothesis or not self.runner_up else RouterMatch(self.runner_up[0])
 
 
-@dataclass(frozen=True, slots=True)
-class EqualityRetrieval:
-    """The value at the last position, `gap` or more steps back, whose key equals the query; else 0."""
-
-    gap: int
-
-    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
-        query, key, value = (values[..., node.reads[role]] for role in ("query", "key", "value"))
-        length = value.shape[1]
-        out = np.zeros(value.shape)
-        # Scale-free equality: the stream holds exact multiples, or values of one formula.
-        span = max(float(np.ptp(key)), 1e-12)
-        for t in range(length):
-            for s in range(t - self.gap + 1):
-                same = np.abs(key[:, s] - query[:, t]) < 1e-6 * span
-                out[:, t] = np.where(same, value[:, s], out[:, t])
-        return out
-
-    def reach(self) -> int:
-        return 0
-
-    def describe(self) -> str:
-        return "Equality retrieval" + (f" at least {self.gap} back" if self.gap else "")
-
-
-@dataclass(frozen=True, slots=True)
-class PrefixAggregate:
-    """The mean or the sum of everything so far."""
-
-    mean: bool
-
-    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
-        total = np.cumsum(values[..., node.reads["value"]], 1)
-        return total / np.arange(1, total.shape[1] + 1) if self.mean else total
-
-    def reach(self) -> int:
-        return 0
-
-    def describe(self) -> str:
-        return "Prefix mean" if self.mean else "Prefix sum"
-
-
-def hypotheses(node: RouterNode, length: int) -> Iterator[Hypothesis]:
-    """Every hypothesis worth testing on a head, simplest first."""
-    if node.kind == "location":
-        yield Nothing(node.start) if node.offset is None else FixedOffset(node.offset, node.start)
-        return
-    if node.kind in ("mean", "sum"):
-        yield PrefixAggregate(node.kind == "mean")
-        return
-    if node.kind in ("max", "min"):
-        yield WindowedExtremum(None, node.kind == "max")
-        return
-    yield Nothing()
-    yield from (FixedOffset(offset) for offset in range(length))
-    for window in (*range(2, length), None):
-        yield from (WindowedExtremum(window, largest) for largest in (True, False))
-        if window is not None:
-            yield from (WindowedExtremum(window, largest, zero_before=True) for largest in (True, False))
-    yield from (EqualityRetrieval(gap) for gap in (0, 1))
-    yield from (PrefixAggregate(mean) for mean in (True, False))
-
-
-def _pairs(node: RouterNode, values: np.ndarray, first: int) -> Iterator[Hypothesis]:
-    """Extrema of the present and what a content-seeking head often selects, two at a time."""
-    if node.kind != "pointer":
-        return
-    offsets = sorted({0, *attended(node, values, first)[:MOST_PAIRED]})
-    for pair in combinations(offsets, 2):
-        if pair != (0, 1):  # that is a window
-            yield from (OffsetExtremum(pair, largest) for largest in (True, False))
+def hypotheses(node: RouterNode, length: int, often: tuple[int, ...] = ()) -> Iterator[Hypothesis]:
+    """Every hypothesis worth testing on a head, simplest first; most kinds of heads can be but one thing."""
+    for kind in HYPOTHESES:
+        yield from kind.candidates(node, length, often)
 
 
 def evidence(hypothesis: Hypothesis, node: RouterNode, values: np.ndarray, first: int = 0) -> Evidence:
     """Compare a hypothesis with the head, on the stream of validation sequences, from position `first` on."""
-    actual = route(node, values)
+    return _evidence(hypothesis, node, values, first, node.route(values))
+
+
+def _evidence(
+    hypothesis: Hypothesis, node: RouterNode, values: np.ndarray, first: int, actual: np.ndarray
+) -> Evidence:
     span = max(float(np.ptp(actual)), 1e-12)
     right = (np.abs(hypothesis.predict(node, values) - actual) < 1e-6 * span)[:, first:]
     reach = min(max(hypothesis.reach() - first, 0), right.shape[1])
@@ -264,10 +111,10 @@ def compare_hypotheses(
 
     Positions before `first` do not count: what a head does there has no effect.
     """
-    length = values.shape[1]
+    actual = node.route(values)
     found = [
-        (hypothesis, evidence(hypothesis, node, values, first))
-        for hypothesis in chain(hypotheses(node, length), _pairs(node, values, first))
+        (hypothesis, _evidence(hypothesis, node, values, first, actual))
+        for hypothesis in hypotheses(node, values.shape[1], attended(node, values, first))
     ]
 
     def rank(pair: tuple[Hypothesis, Evidence]) -> tuple[bool, float, float]:
@@ -277,16 +124,19 @@ def compare_hypotheses(
     return tuple(sorted(found, key=rank))
 
 
-def match(node: RouterNode, values: np.ndarray, first: int = 0) -> tuple[Hypothesis, Evidence] | None:
-    """The winning hypothesis, or None for an unmatched head."""
-    best = compare_hypotheses(node, values, first)[0]
-    seen = best[1].anywhere >= LEAST_ANYWHERE
-    return best if seen and best[1].agreement >= LEAST_AGREEMENT else None
+def match(node: RouterNode, values: np.ndarray, first: int = 0) -> RouterMatch:
+    """What a head does on the stream (n, T, nodes), from position `first` on."""
+    best, *others = compare_hypotheses(node, values, first)
+    if best[1].enough:
+        return RouterMatch(*best, others[0] if others else None)
+    return RouterMatch(None, None, best, attended(node, values, first))
 
 
 def attended(node: RouterNode, values: np.ndarray, first: int = 0) -> tuple[int, ...]:
     """The offsets that a pointer or equality head selects often, most frequent first; null has none."""
-    place = selection(node, values)[:, first:]
+    if not node.facts.seeks:
+        return ()
+    place = node.selection(values)[:, first:]
     position = np.arange(first, first + place.shape[1])
     offsets, counts = np.unique((position - place)[place >= 0], return_counts=True)
     often = [

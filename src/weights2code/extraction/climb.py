@@ -148,7 +148,8 @@ class Climb:
         machine = found.program.recurrence
         if not self.problem.integer_outputs or not always_right(machine, self.problem.training):
             return None
-        exactly = judged(machine, Origin.LEAVES, found.graph, self.problem, self.log.seed)
+        assert found.matched is not None
+        exactly = judged(machine, Origin.LEAVES, found.matched, self.problem, self.log.seed)
         return Kept(exactly, 0.0, exact=True) if exactly.certificate.verified else None
 
     def _with_noise(self, found: Extraction) -> Kept:

@@ -17,8 +17,6 @@ import numpy as np
 
 from weights2code.data import Problem, Regime, Sequences
 from weights2code.errors import NotExtracted, Reason
-from weights2code.explain.explanation import explain, match_routers, require_matches, stream_values, unmatched
-from weights2code.explain.operators import explain_operator
 from weights2code.extraction.judge import judged, with_note
 from weights2code.extraction.members import members
 from weights2code.extraction.values import Extraction, Log, Member
@@ -97,7 +95,7 @@ def exact_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extra
     for found in from_leaves(member, problem, log):
         some = True
         yield found
-    unexplained = unmatched(member.graph, member.routers)
+    unexplained = member.matched.unmatched()
     if unexplained:
         raise NotExtracted(f"{unexplained}.", Reason.UNMATCHED)
     measured = problem.reference is None and not problem.integer_outputs
@@ -111,12 +109,12 @@ def exact_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extra
 
 def from_leaves(member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:
     """Programs whose rule is regressed from the live leaves; a refuted one is searched for once more."""
-    known, assembly = lighter(problem), assembly_of(member, problem)
-    unexplained = unmatched(member.graph, member.routers)
+    known, assembly = lighter(problem), Assembly.of(member.matched, problem, EXPLANATION_SECONDS)
+    unexplained = member.matched.unmatched()
     for _ in range(ROUNDS):
         refuted = False
         for recurrence in direct_recurrences(assembly, known, REGRESSION_SECONDS, log.engine):
-            found = judged(recurrence, Origin.LEAVES, member.graph, problem, log.seed)
+            found = judged(recurrence, Origin.LEAVES, member.matched, problem, log.seed)
             if unexplained:
                 note = f"{unexplained}; the rule was regressed from the values that it can select"
                 found = with_note(found, note)
@@ -129,21 +127,10 @@ def from_leaves(member: Member, problem: Problem, log: Log) -> Iterator[Extracti
 
 def composed(member: Member, problem: Problem, log: Log) -> Extraction:
     """The program that puts together the formulas of the live nodes."""
-    graph, sequences = member.graph, problem.validation
-    explained = explain(graph, problem, sequences, member.routers, REGRESSION_SECONDS)
-    recurrence = Assembly(graph, member.routers, explained.operators).compose()
-    return replace(judged(recurrence, Origin.NODES, graph, problem, log.seed), explained=explained)
-
-
-def assembly_of(member: Member, problem: Problem) -> Assembly:
-    """The member's graph, ready to give its leaves; formulas of operators are found when asked for."""
-    graph, values = member.graph, stream_values(member.graph, problem.validation)
-    return Assembly(
-        graph,
-        member.routers,
-        fit=lambda index: explain_operator(graph, index, values, problem, EXPLANATION_SECONDS),
-        domains=dict(zip(problem.inputs, problem.domains, strict=True)),
-    )
+    explained = member.matched.explain(problem, REGRESSION_SECONDS)
+    recurrence = Assembly(member.graph, explained.routers, explained.operators).compose()
+    found = judged(recurrence, Origin.NODES, member.matched, problem, log.seed)
+    return replace(found, explained=explained)
 
 
 def lighter(problem: Problem) -> Problem:
@@ -194,18 +181,18 @@ def with_caveat(extraction: Extraction) -> Extraction:
 
 def noisy_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:
     """The rules that the best member's leaves give under noise."""
-    require_matches(member.graph, member.routers)
-    assembly = assembly_of(member, problem)
+    member.matched.require()
+    assembly = Assembly.of(member.matched, problem, EXPLANATION_SECONDS)
     for recurrence in noisy_recurrences(assembly, problem, REGRESSION_SECONDS, log.engine):
-        yield judged(recurrence, Origin.LEAVES, member.graph, problem, log.seed)
+        yield judged(recurrence, Origin.LEAVES, member.matched, problem, log.seed)
 
 
 def majority_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:
     """The rules that most rows follow, with mistakes allowed."""
-    require_matches(member.graph, member.routers)
-    assembly = assembly_of(member, problem)
+    member.matched.require()
+    assembly = Assembly.of(member.matched, problem, EXPLANATION_SECONDS)
     for recurrence in majority_recurrences(assembly, problem, REGRESSION_SECONDS, log.engine):
-        yield judged(recurrence, Origin.MAJORITIES, member.graph, problem, log.seed)
+        yield judged(recurrence, Origin.MAJORITIES, member.matched, problem, log.seed)
 
 
 PROGRAMS = {
@@ -218,11 +205,7 @@ PROGRAMS = {
 
 def with_explanation(extraction: Extraction, problem: Problem) -> Extraction:
     """Explain every live node of the graph, for the listing and the report, if that is not done yet."""
-    if extraction.explained is not None:
-        return extraction
-    graph, sequences = extraction.graph, problem.validation
-    matches = match_routers(graph, sequences)
-    if unmatched(graph, matches):
+    matched = extraction.matched
+    if extraction.explained is not None or matched is None or matched.unmatched():
         return extraction  # no listing without a hypothesis for every head
-    explained = explain(graph, problem, sequences, matches, EXPLANATION_SECONDS)
-    return replace(extraction, explained=explained)
+    return replace(extraction, explained=matched.explain(problem, EXPLANATION_SECONDS))

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from weights2code.data import Problem, Regime, from_arrays
+from weights2code.explain.explanation import MatchedGraph
 from weights2code.extraction.values import Extraction
 from weights2code.graph import DiscreteGraph
 from weights2code.language import Expr, Recurrence
@@ -24,13 +25,13 @@ SIMPLIFIED = 120
 
 
 def judged(
-    recurrence: Recurrence, origin: Origin, graph: DiscreteGraph, problem: Problem, seed: int
+    recurrence: Recurrence, origin: Origin, matched: MatchedGraph, problem: Problem, seed: int
 ) -> Extraction:
     """The program of a recurrence, certified."""
     formulas = [step.definition for step in recurrence.steps if isinstance(step.definition, Expr)]
     if sum(formula.size() for formula in formulas) <= SIMPLIFIED:
         recurrence = simplify_recurrence(recurrence, problem.domains)
-    certificate = certificate_of(recurrence, graph, problem, seed)
+    certificate = certificate_of(recurrence, matched.graph, problem, seed)
     whole = problem.integer_outputs and problem.regime is not Regime.MISTAKES
     if whole and certificate.verified and certificate.max_abs_error > LAST_DIGIT:
         method = f"{certificate.method}, but only after rounding: outputs are off by up to "
@@ -39,7 +40,8 @@ def judged(
     program = Program(
         problem.name, recurrence, problem.domains, problem.integer_outputs, origin, problem.regime
     )
-    return Extraction(graph, None, program.with_verdict(certificate.explain()), certificate)
+    program = program.with_verdict(certificate.explain())
+    return Extraction(matched.graph, None, program, certificate, matched)
 
 
 def certificate_of(recurrence: Recurrence, graph: DiscreteGraph, problem: Problem, seed: int) -> Certificate:

@@ -10,7 +10,7 @@ import numpy as np
 
 from weights2code.data import Problem, Regime, Sequences
 from weights2code.errors import Reason
-from weights2code.explain.explanation import match_routers, unmatched
+from weights2code.explain.explanation import match_heads
 from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.values import Log, Member
 from weights2code.graph import DiscreteGraph, RouterNode, prune_by_effect, sources
@@ -43,7 +43,7 @@ def members(trained: Trained, problem: Problem, log: Log, *, resort: bool = Fals
         return
     waiting = []
     for found in _promising(trained, problem, log, resort):
-        if unmatched(found.graph, found.routers):
+        if found.matched.unmatched():
             waiting.append(found)
         else:
             yield found
@@ -72,8 +72,8 @@ def member(trained: Trained, index: int, problem: Problem) -> Member:
     """One member, pruned, with its heads matched."""
     graph = prune(whole_graph(trained, index, problem), problem)
     loss = trained.losses[index]
-    routers = match_routers(graph, problem.validation)
-    return Member(trained.rung, index, loss, graph, routers, fits=loss <= PROMISING)
+    matched = match_heads(graph, problem.validation)
+    return Member(trained.rung, index, loss, matched, fits=loss <= PROMISING)
 
 
 def only(trained: Trained, index: int) -> Trained:

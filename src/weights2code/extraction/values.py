@@ -7,7 +7,7 @@ from typing import Any
 
 from weights2code.data import Regime
 from weights2code.errors import NotExtracted, Reason
-from weights2code.explain.explanation import ExplainedGraph, RouterMatch
+from weights2code.explain.explanation import ExplainedGraph, MatchedGraph
 from weights2code.extraction.attempt import Attempt
 from weights2code.graph import DiscreteGraph
 from weights2code.program import Program
@@ -22,19 +22,26 @@ class Member:
     rung: str
     index: int
     loss: float
-    graph: DiscreteGraph
-    routers: dict[int, RouterMatch]
+    matched: MatchedGraph
     fits: bool = True
+
+    @property
+    def graph(self) -> DiscreteGraph:
+        return self.matched.graph
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Extraction:
-    """What one member gave: its pruned graph, its explanation, and the best program made of it."""
+    """What one member gave: its pruned graph, its explanation, and the best program made of it.
+
+    `matched` is what the heads were found to do; None if the graph was read from a folder.
+    """
 
     graph: DiscreteGraph
     explained: ExplainedGraph | None
     program: Program
     certificate: Certificate
+    matched: MatchedGraph | None = None
 
     def better_than(self, other: Extraction | None) -> bool:
         """Verified before not verified, then the smaller error."""

@@ -7,8 +7,7 @@ from weights2code.graph.graph import (
     OperatorNode,
     RouterNode,
     from_dict,
-    route,
-    selection,
+    shifted,
     sources,
     to_dict,
 )
@@ -23,8 +22,7 @@ __all__ = [
     "from_dict",
     "prune_by_effect",
     "prune_by_threshold",
-    "route",
-    "selection",
+    "shifted",
     "sources",
     "to_dict",
 ]

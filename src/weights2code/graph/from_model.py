@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from weights2code.data import Layout, Problem
 from weights2code.graph.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
+from weights2code.heads import FORBIDDEN, HEADS
 from weights2code.model import DiscreteTransformer
-from weights2code.model.architecture import HEAD_READS
-from weights2code.model.transformer import FORBIDDEN
 
 
 def graph_of(model: DiscreteTransformer, member: int, layout: Layout, problem: Problem) -> DiscreteGraph:
@@ -34,22 +32,18 @@ def graph_of(model: DiscreteTransformer, member: int, layout: Layout, problem: P
         heads: list[Node] = []
         for kind in a.head_kinds():
             name = names[len(nodes) + len(heads)]
-            reads = {role: next(choice) for role in HEAD_READS[kind]}
+            reads = {role: next(choice) for role in HEADS[kind].reads}
             if kind == "location":
                 offset = next(choice)
                 start = float(starts[a.past + layer * a.location + location]) if a.learned_start else 0.0
                 slot = None if offset == a.window else offset
                 heads.append(RouterNode(name, kind, reads, slot, start))
                 location += 1
-            elif kind in ("pointer", "equality"):
-                bias = weights["relative_bias"][layer, seeker].copy()
-                bias[~model.offset_mask[member].cpu().numpy()] = -FORBIDDEN
-                tables: dict[str, Any] = {}
-                if kind == "pointer":
-                    tables = {key: weights[key][layer, seeker] for key in ("query_table", "key_table")}
-                null = float(weights["null_score"][layer, seeker])
-                head = RouterNode(name, kind, reads, relative_bias=bias, null_score=null)
-                heads.append(replace(head, value_range=model.value_range, **tables))
+            elif HEADS[kind].seeks:
+                own: dict[str, Any] = {key: weights[key][layer, seeker].copy() for key in HEADS[kind].weights}
+                own["relative_bias"][~model.offset_mask[member].cpu().numpy()] = -FORBIDDEN
+                own |= {"null_score": float(weights["null_score"][layer, seeker])}
+                heads.append(RouterNode(name, kind, reads, value_range=model.value_range, **own))
                 seeker += 1
             else:
                 heads.append(RouterNode(name, kind, reads))

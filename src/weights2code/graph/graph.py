@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from weights2code.data import Layout, Sequences
+from weights2code.heads import EQUALITY_SHARPNESS, HEADS, RECENCY, HeadFacts, HeadKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,21 @@ class ChannelNode:
     label: str
     start: float = 0.0
 
+    def compute(self, values: np.ndarray, index: int) -> np.ndarray:
+        """The node's values (n, T) on a stream that holds the channels already."""
+        column = values[..., index].copy()
+        column[:, 0] += self.start
+        return column
+
+    def sources(self) -> tuple[int, ...]:
+        """The nodes that it reads."""
+        return ()
+
+    used = sources
+
+    def check(self) -> None:
+        """Raise ValueError if the node cannot run."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RouterNode:
@@ -32,7 +48,7 @@ class RouterNode:
     """
 
     name: str
-    kind: str
+    kind: HeadKind
     reads: dict[str, int]
     offset: int | None = None
     start: float = 0.0
@@ -41,6 +57,63 @@ class RouterNode:
     relative_bias: np.ndarray | None = None
     null_score: float = 0.0
     value_range: tuple[float, float] = (-1.0, 1.0)
+
+    @property
+    def facts(self) -> HeadFacts:
+        """What is known of its kind."""
+        return HEADS[self.kind]
+
+    def compute(self, values: np.ndarray, index: int) -> np.ndarray:
+        return self.route(values)
+
+    def sources(self) -> tuple[int, ...]:
+        """The nodes that it reads; a location head at the null slot reads nothing."""
+        if self.kind == "location" and self.offset is None:
+            return ()
+        return tuple(self.reads.values())
+
+    def used(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(self.sources()))
+
+    def route(self, values: np.ndarray) -> np.ndarray:
+        """The output (n, T) on the stream so far."""
+        value = values[..., self.reads["value"]]
+        if self.facts.aggregate:
+            return self.facts.aggregate(value)
+        if self.kind == "location":
+            return shifted(value, self.offset, self.start)
+        place = self.selection(values)
+        picked = np.take_along_axis(value, np.maximum(place, 0), 1)
+        return np.where(place >= 0, picked, 0.0)
+
+    def selection(self, values: np.ndarray) -> np.ndarray:
+        """The position that a pointer or equality head selects (n, T); -1 is the null slot."""
+        length = values.shape[1]
+        query, key = values[..., self.reads["query"]], values[..., self.reads["key"]]
+        position = np.arange(length)
+        offset = position[:, None] - position[None, :]
+        assert self.relative_bias is not None
+        bias = self.relative_bias[np.clip(offset, 0, len(self.relative_bias) - 1)]
+        if self.kind == "pointer":
+            assert self.query_table is not None
+            assert self.key_table is not None
+            encoded_query = _encode(query, self.query_table, self.value_range)
+            encoded_key = _encode(key, self.key_table, self.value_range)
+            scores = encoded_query @ encoded_key.transpose(0, 2, 1) / np.sqrt(self.query_table.shape[1])
+        else:
+            distance = query[:, :, None] - key[:, None, :]
+            scores = -EQUALITY_SHARPNESS * distance**2 - RECENCY * offset
+        scores = np.where(offset >= 0, scores + bias, -np.inf)
+        best = scores.argmax(-1)
+        highest = np.take_along_axis(scores, best[..., None], -1)[..., 0]
+        return np.where(highest >= self.null_score, best, -1)
+
+    def check(self) -> None:
+        facts = HEADS.get(self.kind)
+        if facts is None or not isinstance(self.reads, dict) or set(self.reads) != set(facts.reads):
+            raise ValueError(f"{self.name} is no head of the kind {self.kind}")
+        if any(getattr(self, name) is None for name in facts.weights):
+            raise ValueError(f"{self.name} has no {' and '.join(facts.weights)}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,8 +134,26 @@ class OperatorNode:
             + self.output_bias
         )
 
+    def compute(self, values: np.ndarray, index: int) -> np.ndarray:
+        return self.apply(values[..., list(self.operands)])
+
+    def sources(self) -> tuple[int, ...]:
+        return self.operands
+
+    def used(self) -> tuple[int, ...]:
+        """The operands that matter, each once: those whose weights were pruned do not."""
+        kept = (o for slot, o in enumerate(self.operands) if self.hidden_weight[:, slot].any())
+        return tuple(dict.fromkeys(kept))
+
+    def check(self) -> None:
+        hidden = len(self.hidden_bias)
+        shapes = (self.hidden_weight.shape, self.hidden_bias.shape, self.output_weight.shape)
+        if shapes != ((hidden, len(self.operands)), (hidden,), (hidden,)):
+            raise ValueError(f"the weights of {self.name} have the shapes {shapes}")
+
 
 Node = ChannelNode | RouterNode | OperatorNode
+_TYPES: dict[str, type[Node]] = {"channel": ChannelNode, "router": RouterNode, "operator": OperatorNode}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,14 +171,9 @@ class DiscreteGraph:
         """Every node's values (n, T, nodes) from scaled channels (n, T, channels)."""
         n, length, _ = channels.shape
         values = np.zeros((n, length, len(self.nodes)))
+        values[..., : channels.shape[2]] = channels
         for index, node in enumerate(self.nodes):
-            if isinstance(node, ChannelNode):
-                values[..., index] = channels[..., index]
-                values[:, 0, index] += node.start
-            elif isinstance(node, OperatorNode):
-                values[..., index] = node.apply(values[..., list(node.operands)])
-            else:
-                values[..., index] = route(node, values)
+            values[..., index] = node.compute(values, index)
         return values
 
     def predict(self, channels: np.ndarray) -> np.ndarray:
@@ -104,10 +190,9 @@ class DiscreteGraph:
         """What one unit of each node means in the user's units; operators are pure numbers."""
         units = np.ones(len(self.nodes))
         scales = channel_scales(self.layout)
+        units[: len(scales)] = scales
         for index, node in enumerate(self.nodes):
-            if isinstance(node, ChannelNode):
-                units[index] = scales[index]
-            elif isinstance(node, RouterNode):
+            if isinstance(node, RouterNode):
                 units[index] = units[node.reads["value"]]
         return units
 
@@ -118,19 +203,13 @@ class DiscreteGraph:
         while pending:
             index = pending.pop()
             reached.add(index)
-            pending |= {i for i in sources(self.nodes[index]) if i not in reached}
+            pending |= {i for i in self.nodes[index].sources() if i not in reached}
         return tuple(sorted(reached))
 
 
 def sources(node: Node) -> tuple[int, ...]:
     """What a node reads; a location head at the null slot reads nothing."""
-    if isinstance(node, OperatorNode):
-        return node.operands
-    if isinstance(node, RouterNode):
-        if node.kind == "location" and node.offset is None:
-            return ()
-        return tuple(node.reads.values())
-    return ()
+    return node.sources()
 
 
 def channel_scales(layout: Layout) -> tuple[float, ...]:
@@ -140,52 +219,12 @@ def channel_scales(layout: Layout) -> tuple[float, ...]:
     return layout.input_scales + (layout.output_scales if layout.name == "autoregressive" else ())
 
 
-def selection(node: RouterNode, values: np.ndarray) -> np.ndarray:
-    """The position that a pointer or equality head selects (n, T); -1 is the null slot."""
-    length = values.shape[1]
-    query, key = values[..., node.reads["query"]], values[..., node.reads["key"]]
-    position = np.arange(length)
-    offset = position[:, None] - position[None, :]
-    assert node.relative_bias is not None
-    bias = node.relative_bias[np.clip(offset, 0, len(node.relative_bias) - 1)]
-    if node.kind == "pointer":
-        assert node.query_table is not None
-        assert node.key_table is not None
-        encoded_query = _encode(query, node.query_table, node.value_range)
-        encoded_key = _encode(key, node.key_table, node.value_range)
-        scores = encoded_query @ encoded_key.transpose(0, 2, 1) / np.sqrt(node.query_table.shape[1])
-    else:
-        distance = query[:, :, None] - key[:, None, :]
-        scores = -EQUALITY_SHARPNESS * distance**2 - RECENCY * offset
-    scores = np.where(offset >= 0, scores + bias, -np.inf)
-    best = scores.argmax(-1)
-    return np.where(np.take_along_axis(scores, best[..., None], -1)[..., 0] >= node.null_score, best, -1)
-
-
-#: The kinds of heads.
-KINDS = ("location", "pointer", "equality", "mean", "sum", "max", "min")
-#: The constants of equality heads; equal to those of `model.attention` (a test compares them).
-EQUALITY_SHARPNESS = 1e7
-RECENCY = 1e-3
-
-
-def route(node: RouterNode, values: np.ndarray) -> np.ndarray:
-    """The output (n, T) of a router on the stream so far."""
-    n, length, _ = values.shape
-    value = values[..., node.reads["value"]]
-    if node.kind == "location":
-        out = np.full((n, length), node.start)
-        if node.offset is not None and node.offset < length:
-            out[:, node.offset :] = value[:, : length - node.offset]
-        return out
-    if node.kind in ("mean", "sum"):
-        total = np.cumsum(value, 1)
-        return total / np.arange(1, length + 1) if node.kind == "mean" else total
-    if node.kind in ("max", "min"):
-        return (np.maximum if node.kind == "max" else np.minimum).accumulate(value, axis=1)
-    place = selection(node, values)
-    picked = np.take_along_axis(value, np.maximum(place, 0), 1)
-    return np.where(place >= 0, picked, 0.0)
+def shifted(value: np.ndarray, offset: int | None, start: float) -> np.ndarray:
+    """What values (n, T) were `offset` positions back, else `start`; None is the null slot."""
+    out = np.full(value.shape, start)
+    if offset is not None and offset < value.shape[1]:
+        out[:, offset:] = value[:, : value.shape[1] - offset]
+    return out
 
 
 def _encode(x: np.ndarray, table: np.ndarray, value_range: tuple[float, float]) -> np.ndarray:
@@ -205,7 +244,7 @@ def to_dict(graph: DiscreteGraph) -> dict[str, Any]:
 
     nodes = []
     for node in graph.nodes:
-        kind = {ChannelNode: "channel", RouterNode: "router", OperatorNode: "operator"}[type(node)]
+        kind = next(name for name, made in _TYPES.items() if isinstance(node, made))
         nodes.append({"type": kind, **{name: plain(getattr(node, name)) for name in node.__slots__}})
     return {
         "nodes": nodes,
@@ -219,7 +258,6 @@ def to_dict(graph: DiscreteGraph) -> dict[str, Any]:
 
 def from_dict(data: dict[str, Any]) -> DiscreteGraph:
     """Inverse of `to_dict`; what is no graph raises KeyError, TypeError or ValueError."""
-    types = {"channel": ChannelNode, "router": RouterNode, "operator": OperatorNode}
     arrays = {"query_table", "key_table", "relative_bias", "hidden_weight", "hidden_bias", "output_weight"}
     nodes = []
     for item in data["nodes"]:
@@ -231,7 +269,7 @@ def from_dict(data: dict[str, Any]) -> DiscreteGraph:
         for name in ("operands", "value_range"):
             if name in fields:
                 fields[name] = tuple(fields[name])
-        nodes.append(types[item["type"]](**fields))
+        nodes.append(_TYPES[item["type"]](**fields))
     graph = DiscreteGraph(
         tuple(nodes),
         np.array(data["head"], float),
@@ -251,26 +289,7 @@ def _refuse_nonsense(graph: DiscreteGraph) -> None:
     for index, node in enumerate(graph.nodes):
         if isinstance(node, ChannelNode) != (index < graph.layout.channels):
             raise ValueError(f"{node.name} is no channel of the layout, or takes the place of one")
-        if isinstance(node, RouterNode) and not isinstance(node.reads, dict):
-            raise ValueError(f"{node.name} does not say what it reads")
-        if not all(isinstance(source, int) and 0 <= source < index for source in _all_reads(node)):
+        node.check()
+        reads = node.reads.values() if isinstance(node, RouterNode) else node.sources()
+        if not all(isinstance(source, int) and 0 <= source < index for source in reads):
             raise ValueError(f"{node.name} reads what is not computed before it")
-        if isinstance(node, RouterNode):
-            seeks = node.kind in ("pointer", "equality")
-            roles = {"query", "key", "value"} if seeks else {"value"}
-            needed = ["relative_bias"] * seeks + ["query_table", "key_table"] * (node.kind == "pointer")
-            if set(node.reads) != roles or node.kind not in KINDS:
-                raise ValueError(f"{node.name} is no head of the kind {node.kind}")
-            if any(getattr(node, name) is None for name in needed):
-                raise ValueError(f"{node.name} has no {' and '.join(needed)}")
-        elif isinstance(node, OperatorNode):
-            hidden = len(node.hidden_bias)
-            shapes = (node.hidden_weight.shape, node.hidden_bias.shape, node.output_weight.shape)
-            if shapes != ((hidden, len(node.operands)), (hidden,), (hidden,)):
-                raise ValueError(f"the weights of {node.name} have the shapes {shapes}")
-
-
-def _all_reads(node: Node) -> tuple[int, ...]:
-    if isinstance(node, ChannelNode):
-        return ()
-    return node.operands if isinstance(node, OperatorNode) else tuple(node.reads.values())

@@ -1,6 +1,6 @@
 """The Discrete Transformer (paper, section 3): sampler, reads, numerical attention, sub-MLPs, linear head."""
 
-from weights2code.model.architecture import Architecture, Choice, HeadKind, Wiring, wiring
+from weights2code.model.architecture import Architecture, Choice, Wiring, wiring
 from weights2code.model.sampler import Annealing, Mode, sample, sparsemax
 from weights2code.model.transformer import HARD, DiscreteTransformer, Sampling
 
@@ -10,7 +10,6 @@ __all__ = [
     "Architecture",
     "Choice",
     "DiscreteTransformer",
-    "HeadKind",
     "Mode",
     "Sampling",
     "Wiring",

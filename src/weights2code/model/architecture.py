@@ -9,22 +9,10 @@ whole table at once is what makes many small decisions cheap.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 from weights2code.errors import InputError
-
-HeadKind = Literal["location", "pointer", "equality", "mean", "sum", "max", "min"]
-
-#: The order in which the heads of a layer enter the stream, and the reads that each kind makes.
-HEAD_READS: dict[HeadKind, tuple[str, ...]] = {
-    "location": ("value",),
-    "pointer": ("query", "key", "value"),
-    "equality": ("query", "key", "value"),
-    "mean": ("value",),
-    "sum": ("value",),
-    "max": ("value",),
-    "min": ("value",),
-}
+from weights2code.heads import HEADS, HeadKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +58,7 @@ class Architecture:
                             ("width", 1), ("window", 1)):  # fmt: skip
             if getattr(self, name) < least:
                 raise InputError(f"{name} must be at least {least}, got {getattr(self, name)}.")
-        for name in ("layers", *HEAD_READS, "submlps", "past"):
+        for name in ("layers", *HEADS, "submlps", "past"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name} must not be negative, got {getattr(self, name)}.")
         if self.past > self.channels:
@@ -83,7 +71,7 @@ class Architecture:
 
     def head_kinds(self) -> tuple[HeadKind, ...]:
         """The kind of each head of a layer, in stream order."""
-        return tuple(kind for kind in HEAD_READS for _ in range(getattr(self, kind)))
+        return tuple(kind for kind in HEADS for _ in range(getattr(self, kind)))
 
     def stream_width(self, layer: int) -> int:
         """Variables in the stream before `layer` (or at the end, for `layer == layers`)."""
@@ -114,14 +102,6 @@ class Wiring:
     def width(self) -> int:
         return max((choice.options for choice in self.choices), default=1)
 
-    def rows(self, layer: int, role: str, kind: str) -> list[int]:
-        """Rows of the modules of one kind (`Attn` with a head kind's letter, or `MLP`) that decide `role`."""
-        return [
-            index
-            for index, choice in enumerate(self.choices)
-            if choice.layer == layer and choice.role == role and choice.module.startswith(kind)
-        ]
-
 
 def module_name(kind: str, layer: int, index: int) -> str:
     """The paper's names: `Attn_L0H1`, `MLP_L0M0`."""
@@ -137,7 +117,7 @@ def wiring(architecture: Architecture) -> Wiring:
         before = architecture.stream_width(layer)
         for index, kind in enumerate(kinds):
             name = module_name("Attn", layer, index)
-            choices += [Choice(layer, name, role, before) for role in HEAD_READS[kind]]
+            choices += [Choice(layer, name, role, before) for role in HEADS[kind].reads]
             if kind == "location":
                 choices.append(Choice(layer, name, "offset", architecture.window + 1))
             variables.append(f"V{len(variables)}_{name}")

@@ -8,17 +8,14 @@ projection), so a hard head copies one earlier value, or 0.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from weights2code.heads import EQUALITY_SHARPNESS, RECENCY, HeadKind
 from weights2code.model.long_product import long_product
-
-#: How strongly an equality head's content score falls with the squared distance of query and key, and by
-#: how much it prefers newer positions among equal ones (less than any learned bias matters).
-EQUALITY_SHARPNESS = 1e7
-RECENCY = 1e-3
 
 
 def offset_basis(length: int, window: int, *, clip: bool, device: torch.device, dtype: torch.dtype) -> Tensor:
@@ -115,22 +112,17 @@ def select_values(
     return (weights * with_null[..., None, :]).sum(-1).transpose(-1, -2)
 
 
-def prefix_sum(values: Float[Tensor, "member head pos batch"]) -> Float[Tensor, "member head pos batch"]:
-    """Soft attention that never sharpens, times the length: the sum of everything so far."""
-    return values.cumsum(2)
-
-
-def prefix_max(values: Float[Tensor, "member head pos batch"]) -> Float[Tensor, "member head pos batch"]:
-    """The largest value so far: an extremum whose window is the whole prefix."""
-    return values.cummax(2).values
-
-
-def prefix_min(values: Float[Tensor, "member head pos batch"]) -> Float[Tensor, "member head pos batch"]:
-    """The smallest value so far."""
-    return values.cummin(2).values
-
-
 def prefix_mean(values: Float[Tensor, "member head pos batch"]) -> Float[Tensor, "member head pos batch"]:
     """Soft attention with equal scores: the mean of everything so far."""
     count = torch.arange(1, values.shape[2] + 1, device=values.device, dtype=values.dtype)
     return values.cumsum(2) / count[:, None]
+
+
+#: What each kind of aggregate makes of values (member, head, pos, batch): a sum is a mean times the length,
+#: an extremum one whose window is the whole prefix.
+PREFIX: dict[HeadKind, Callable[[Tensor], Tensor]] = {
+    "mean": prefix_mean,
+    "sum": lambda values: values.cumsum(2),
+    "max": lambda values: values.cummax(2).values,
+    "min": lambda values: values.cummin(2).values,
+}

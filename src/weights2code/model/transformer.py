@@ -18,6 +18,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from weights2code.errors import InputError
+from weights2code.heads import AGGREGATES, FORBIDDEN
 from weights2code.model import attention
 from weights2code.model.architecture import Architecture, Wiring, wiring
 from weights2code.model.long_product import long_product
@@ -40,9 +41,6 @@ class Sampling:
 
 
 HARD = Sampling(mode="hard")
-
-#: Subtracted from the bias of a forbidden offset: finite, since a matrix product spreads it over positions.
-FORBIDDEN = 1e6
 
 
 class DiscreteTransformer(nn.Module):
@@ -346,14 +344,9 @@ class DiscreteTransformer(nn.Module):
             )
             outputs.append(attention.select_values(self._sample(scores, sampling), value))
             row += 3 * n
-        for n, aggregate in (
-            (a.mean, attention.prefix_mean),
-            (a.sum, attention.prefix_sum),
-            (a.max, attention.prefix_max),
-            (a.min, attention.prefix_min),
-        ):
-            if n:
-                outputs.append(aggregate(read(slice(row, row + n)))[:, :, first:])
+        for aggregate in AGGREGATES:
+            if n := getattr(a, aggregate):
+                outputs.append(attention.PREFIX[aggregate](read(slice(row, row + n)))[:, :, first:])
                 row += n
         return torch.cat(outputs, 1), row
 

@@ -1,10 +1,10 @@
 """Programs: recurrences with their texts (Python, LaTeX, the paper's listings), checked and run apart."""
 
+from weights2code.explain.raw_nodes import RawNode, RawProgram
 from weights2code.program.latex import latex_source
 from weights2code.program.length import body_lines, total_lines
 from weights2code.program.program import Origin, Program
 from weights2code.program.python_source import identifier, python_source
-from weights2code.program.raw_nodes import RawNode, RawProgram
 from weights2code.program.raw_source import raw_source
 from weights2code.program.sandbox import check_source, run_program
 

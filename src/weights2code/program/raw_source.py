@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 
+from weights2code.explain.raw_nodes import RawNode, RawProgram
 from weights2code.language import OPERATORS, Const, Expr, Number, Op, Var, number_text
 from weights2code.language.operators import Binding, Written
 from weights2code.program.python_source import identifier
-from weights2code.program.raw_nodes import RawNode, RawProgram
 
 
 def raw_source(program: RawProgram, *, digits: int | None = None) -> str:

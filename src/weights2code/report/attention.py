@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from weights2code.graph import RouterNode, selection
+from weights2code.graph import RouterNode
 from weights2code.report.svg import Drawing, heat, n, number, text, well
 
 #: Positions shown; a pattern that repeats needs no more.
@@ -28,7 +28,7 @@ def pattern(node: RouterNode, values: np.ndarray, valid: np.ndarray) -> np.ndarr
     if node.kind in ("max", "min"):
         places = _extremum(values[..., node.reads["value"]] * (1 if node.kind == "max" else -1))
     else:
-        places = selection(node, values)
+        places = node.selection(values)
         places = np.where(places < 0, length, places)
     for t in range(length):
         seen = places[valid[:, t], t]

@@ -16,16 +16,14 @@ import numpy as np
 from weights2code import tasks
 from weights2code.data import FileSource, Problem, Sequences, from_arrays
 from weights2code.errors import InputError
-from weights2code.explain.explanation import RouterMatch, match_routers, stream_values
-from weights2code.explain.operators import OperatorFit, explain_operator
-from weights2code.explain.stored import formulas_from_dict
+from weights2code.explain.explanation import ExplainedGraph, match_heads
+from weights2code.explain.routing import RouterMatch
 from weights2code.extraction.attempt import Attempt
-from weights2code.graph import DiscreteGraph, OperatorNode
 from weights2code.program import Program
-from weights2code.results import Outcome, read_attempts, read_extraction
 from weights2code.run_folder import CERTIFICATE, GRAPH, METRICS, PROGRAM_RAW, RunFolder
 from weights2code.settings import Settings
 from weights2code.source import Source, problem_of
+from weights2code.stored_run import read_run
 from weights2code.verify import Certificate
 
 #: Seconds for formulas that the run did not leave.
@@ -43,6 +41,7 @@ class Contents:
     ----------
     source : the name of what was learned from; about : the same in words.
     config : the settings as pairs, only those that are not the defaults.
+    explained : the graph; without data its heads are unmatched, and its formulas those that were stored.
     values : the stream on validation sequences (n, T, nodes), scaled, where there are data.
     fresh : sequences that training did not see.
     """
@@ -56,9 +55,7 @@ class Contents:
     program: Program | None = None
     certificate: Certificate | None = None
     listing: str = ""
-    graph: DiscreteGraph | None = None
-    routers: dict[int, RouterMatch] | None = None
-    operators: dict[int, OperatorFit] | None = None
+    explained: ExplainedGraph | None = None
     values: np.ndarray | None = None
     valid: np.ndarray | None = None
     fresh: Sequences | None = None
@@ -71,8 +68,13 @@ class Contents:
         return self.certificate is not None and self.certificate.one_step
 
 
-def gather(folder: RunFolder, outcome: Outcome | None = None, problem: Problem | None = None) -> Contents:
-    """Read a run folder; an outcome or a problem that is at hand saves reading or drawing it again."""
+def gather(
+    folder: RunFolder, problem: Problem | None = None, failure: str = "", attempts: tuple[Attempt, ...] = ()
+) -> Contents:
+    """Read a run folder; a problem that is at hand saves drawing it again.
+
+    `failure` and `attempts` are of a run that just ended without a program.
+    """
     notes: list[str] = []
     if problem is None:
         try:
@@ -86,34 +88,27 @@ def gather(folder: RunFolder, outcome: Outcome | None = None, problem: Problem |
         "epochs": read_metrics(folder),
         "examples": _examples(problem),
     }
-    failed = outcome is not None and outcome.extraction is None
-    if failed or not (folder.has(CERTIFICATE) and folder.has(GRAPH)):
-        message = outcome.message if outcome else "This run folder holds no program."
-        attempts = outcome.attempts if outcome else ()
+    if failure or not (folder.has(CERTIFICATE) and folder.has(GRAPH)):
+        message = failure or "This run folder holds no program."
         return Contents(message=message, attempts=attempts, notes=tuple(notes), **common)
-    extraction = read_extraction(folder)
-    graph = extraction.graph
-    attempts = read_attempts(folder)
+    stored = read_run(folder)
+    graph, operators = stored.graph, stored.formulas or {}
     values = valid = None
     routers: dict[int, RouterMatch] = {}
-    operators = _stored_formulas(folder)
     if problem is not None:
-        sequences = problem.validation.take(slice(0, SEQUENCES))
-        values = stream_values(graph, sequences)
-        valid = sequences.valid if graph.layout.name != "concat" else np.ones(values.shape[:2], bool)
-        routers = match_routers(graph, sequences)
-        if not operators:
-            operators = _explain(graph, values, problem)
+        matched = match_heads(graph, problem.validation.take(slice(0, SEQUENCES)))
+        values, routers = matched.values, matched.routers
+        concat = graph.layout.name == "concat"
+        valid = np.ones(values.shape[:2], bool) if concat else matched.sequences.valid
+        operators = operators or matched.explain(problem, EXPLANATION_SECONDS).operators
     return Contents(
-        message=extraction.certificate.explain(),
-        attempts=attempts,
+        message=stored.certificate.explain(),
+        attempts=stored.attempts,
         notes=tuple(notes),
-        program=extraction.program,
-        certificate=extraction.certificate,
+        program=stored.program,
+        certificate=stored.certificate,
         listing=_listing(folder),
-        graph=graph,
-        routers=routers,
-        operators=operators,
+        explained=ExplainedGraph(graph, routers, operators),
         values=values,
         valid=valid,
         fresh=_fresh(problem),
@@ -169,16 +164,6 @@ def _config(folder: RunFolder) -> tuple[tuple[str, str], ...]:
     return (*pairs, *((k, str(v)) for k, v in asked.items() if v != plain[k] and k not in ("seed", "recipe")))
 
 
-def _stored_formulas(folder: RunFolder) -> dict[int, OperatorFit]:
-    """What the run left beside its graph."""
-    try:
-        return formulas_from_dict(folder.read_json(GRAPH).get("formulas", {}))
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise InputError(
-            f"the formulas in {folder.file(GRAPH)} are damaged; they were left untouched."
-        ) from None
-
-
 def _listing(folder: RunFolder) -> str:
     if not folder.has(PROGRAM_RAW):
         return ""
@@ -189,12 +174,6 @@ def _listing(folder: RunFolder) -> str:
             f"{folder.file(PROGRAM_RAW)} is corrupt (it is not text); make it again with "
             f"`w2c extract {folder.path}`."
         ) from None
-
-
-def _explain(graph: DiscreteGraph, values: np.ndarray, problem: Problem) -> dict[int, OperatorFit]:
-    found = [index for index in graph.live() if isinstance(graph.nodes[index], OperatorNode)]
-    share = EXPLANATION_SECONDS / max(len(found), 1)
-    return {index: explain_operator(graph, index, values, problem, share) for index in found}
 
 
 def _fresh(problem: Problem | None) -> Sequences | None:

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 
 import numpy as np
 
-from weights2code.explain.explanation import RouterMatch
-from weights2code.explain.operators import OperatorFit, node_variable
-from weights2code.explain.routing import FixedOffset, Nothing
-from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode, sources
+from weights2code.explain.explanation import ExplainedGraph
+from weights2code.explain.operators import node_variable
+from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
 from weights2code.language import Var, formula
 from weights2code.report.graph_layout import Box, Layout, place
-from weights2code.report.node_names import readable, short_name, used_operands
+from weights2code.report.node_names import hypothesis_of, indexed, readable, short_name
 from weights2code.report.svg import Drawing, n, number, text
 
 #: Widths in pixels and, for what is written inside, in letters.
@@ -41,36 +41,28 @@ class Card:
         return PADDING * 2 + 9 + LINE_HEIGHT * len(self.lines) if self.live else 24.0
 
 
-def graph_drawing(
-    graph: DiscreteGraph, routers: dict[int, RouterMatch], operators: dict[int, OperatorFit]
-) -> Drawing:
+def graph_drawing(explained: ExplainedGraph) -> Drawing:
     """All nodes and the outputs, what reads what, and which of it matters."""
+    graph = explained.graph
     live = set(graph.live())
     column_of, headings = _columns(graph)
-    cards = [_card(graph, routers, operators, index, index in live) for index in range(len(graph.nodes))]
+    cards = [_card(explained, index, index in live) for index in range(len(graph.nodes))]
     boxes = [
         Box(
             str(index),
             column_of[index],
             LIVE_WIDTH if card.live else DEAD_WIDTH,
             card.height,
-            tuple(
-                str(s)
-                for s in (
-                    used_operands(graph, index)
-                    if card.live
-                    else tuple(dict.fromkeys(sources(graph.nodes[index])))
-                )
-            ),
+            _reads(graph.nodes[index].used() if card.live else graph.nodes[index].sources()),
             not card.live,
         )
         for index, card in enumerate(cards)
     ]
     last = len(headings) - 1
-    outputs = {f"out{row}": _output_card(graph, routers, row) for row in range(len(graph.outputs))}
+    outputs = {f"out{row}": _output_card(explained, row) for row in range(len(graph.outputs))}
     for row, (key, card) in enumerate(outputs.items()):
-        reads = tuple(str(i) for i in np.flatnonzero(graph.head[row, :-1]))
-        boxes.append(Box(key, last, LIVE_WIDTH, card.height, reads))
+        reads = np.flatnonzero(graph.head[row, :-1]).tolist()
+        boxes.append(Box(key, last, LIVE_WIDTH, card.height, _reads(reads)))
     layout = place(boxes, top=34.0)
     written = {**{str(i): card for i, card in enumerate(cards)}, **outputs}
     body = _edges(boxes, layout) + "".join(_box(layout, key, card) for key, card in written.items())
@@ -88,6 +80,10 @@ def graph_drawing(
     )
 
 
+def _reads(nodes: Iterable[int]) -> tuple[str, ...]:
+    return tuple(str(node) for node in dict.fromkeys(nodes))
+
+
 def _columns(graph: DiscreteGraph) -> tuple[list[int], list[str]]:
     """The column of each node (inputs, then heads and sub-MLPs of each layer), and the headings."""
     places: list[tuple[int, int]] = []
@@ -102,73 +98,50 @@ def _columns(graph: DiscreteGraph) -> tuple[list[int], list[str]]:
     return [used.index(item) for item in places], [*headings, "Output head"]
 
 
-def _card(
-    graph: DiscreteGraph,
-    routers: dict[int, RouterMatch],
-    operators: dict[int, OperatorFit],
-    index: int,
-    live: bool,
-) -> Card:
-    node = graph.nodes[index]
+def _card(explained: ExplainedGraph, index: int, live: bool) -> Card:
+    node = explained.graph.nodes[index]
     heading = f"V{index}" + (f" · {node.name.split('_')[-1]}" if "_L" in node.name else "")
     if not live:
         return Card(heading, (), "unused", False)
     if isinstance(node, ChannelNode):
-        full = short_name(graph, routers, index)
+        full = short_name(explained, index)
         full = node.label if full == f"V{index}" else full
     elif isinstance(node, OperatorNode):
-        full = operator_words(graph, routers, operators, index)
+        full = operator_words(explained, index)
     else:
-        full = _router_words(graph, routers, index, node)
+        full = _router_words(explained, index, node)
     return Card(heading, _wrapped(full), full, True)
 
 
-def operator_words(
-    graph: DiscreteGraph,
-    routers: dict[int, RouterMatch],
-    operators: dict[int, OperatorFit],
-    index: int,
-) -> str:
+def operator_words(explained: ExplainedGraph, index: int) -> str:
     """The formula of an operator in the names of what it reads."""
-    if index not in operators:
-        return "f(" + ", ".join(short_name(graph, routers, o) for o in used_operands(graph, index)) + ")"
-    fit = operators[index]
+    graph, fit = explained.graph, explained.operators.get(index)
+    if fit is None:
+        return f"f({', '.join(short_name(explained, o) for o in graph.nodes[index].used())})"
     if fit.kind != "formula":
-        return f"{fit.kind} in " + ", ".join(short_name(graph, routers, o) for o in fit.operands)
+        return f"{fit.kind} in " + ", ".join(short_name(explained, o) for o in fit.operands)
     own = {node_variable(i) for i in range(len(graph.nodes))} - {Var(name) for name in graph.inputs}
 
     def write(variable: Var) -> str:
-        if variable in own:
-            return variable.name
-        return f"{variable.name}[t-{variable.lag}]" if variable.lag else f"{variable.name}[t]"
+        return variable.name if variable in own else indexed(variable)
 
-    return formula(readable(graph, routers, fit, 3), write).replace(" - ", " − ")
+    return formula(readable(explained, fit, 3), write).replace(" - ", " − ")
 
 
-def _router_words(graph: DiscreteGraph, routers: dict[int, RouterMatch], index: int, node: RouterNode) -> str:
-    value = short_name(graph, routers, node.reads["value"])
-    found = routers.get(index)
-    hypothesis = found.hypothesis if found else None
-    if isinstance(hypothesis, FixedOffset) or (hypothesis is None and node.kind == "location"):
-        offset = hypothesis.offset if isinstance(hypothesis, FixedOffset) else node.offset
-        name = short_name(graph, routers, index)
-        return f"{name}: offset {offset}" if not name.startswith("V") else f"{value}, {offset} back"
-    words = hypothesis.describe() if hypothesis else f"{node.kind} head, no hypothesis fits"
-    if isinstance(hypothesis, Nothing):
-        return words
-    text_of = f"{words} of {value}"
-    if "key" in node.reads:
-        key, query = (short_name(graph, routers, node.reads[role]) for role in ("key", "query"))
-        if hypothesis is not None and "retrieval" in words:
-            text_of += f", where {key} = {query}"
-    return text_of
+def _router_words(explained: ExplainedGraph, index: int, node: RouterNode) -> str:
+    name, hypothesis = short_name(explained, index), hypothesis_of(explained, index)
+    reads = {role: short_name(explained, source) for role, source in node.reads.items()}
+    if hypothesis is None:
+        return f"{node.kind} head, no hypothesis fits of {reads['value']}"
+    return hypothesis.caption(reads) if name == f"V{index}" else f"{name}: offset {hypothesis.lag()}"
 
 
-def _output_card(graph: DiscreteGraph, routers: dict[int, RouterMatch], row: int) -> Card:
+def _output_card(explained: ExplainedGraph, row: int) -> Card:
     """The linear head in the user's units, three digits a weight."""
+    graph = explained.graph
     scale, units = graph.layout.output_scales[row], graph.units()
     terms = [
-        (float(graph.head[row, i] * scale / units[i]), short_name(graph, routers, int(i)))
+        (float(graph.head[row, i] * scale / units[i]), short_name(explained, int(i)))
         for i in np.flatnonzero(graph.head[row, :-1])
     ]
     bias = float(graph.head[row, -1] * scale)

@@ -10,9 +10,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from weights2code.explain.operators import OperatorFit, node_variable
-from weights2code.graph import DiscreteGraph, OperatorNode
+from weights2code.explain.explanation import ExplainedGraph
+from weights2code.explain.operators import node_variable
+from weights2code.graph import OperatorNode
 from weights2code.language import evaluate
+from weights2code.report.node_names import short_name
 from weights2code.report.svg import Drawing, Frame, heat, legend, n, number, spread, text, well
 
 #: A column with at most this many different values is drawn value by value.
@@ -21,15 +23,17 @@ GRID = 28
 SIDE = 190.0
 
 
-def operator_drawing(
-    graph: DiscreteGraph, index: int, fit: OperatorFit, values: np.ndarray, name: Callable[[int], str]
-) -> Drawing | None:
+def operator_drawing(explained: ExplainedGraph, index: int, values: np.ndarray) -> Drawing | None:
     """What the sub-MLP computes and what the formula computes; None where it reads nothing."""
-    node = graph.nodes[index]
+    node, fit = explained.graph.nodes[index], explained.operators[index]
     assert isinstance(node, OperatorNode)
+
+    def name(operand: int) -> str:
+        return short_name(explained, operand)
+
     if not fit.operands:
         return None
-    units = graph.units()
+    units = explained.graph.units()
     flat = values.reshape(-1, values.shape[2]) * units
     rest = {operand: _typical(flat[:, operand]) for operand in fit.operands}
 
@@ -46,7 +50,7 @@ def operator_drawing(
 
     title = f"Sub-MLP {node.name} and its formula"
     if len(fit.operands) == 1:
-        body, width, height, words = _curve(fit.operands[0], flat, index, network, formula, name)
+        body, width, height, words = _curve(fit.operands[0], flat, network, formula, name)
     else:
         first, second = _strongest(node, fit.operands, flat, units)
         body, width, height, words = _map(first, second, flat, network, formula, name)
@@ -62,7 +66,6 @@ Function = Callable[[dict[int, np.ndarray]], np.ndarray]
 def _curve(
     operand: int,
     flat: np.ndarray,
-    index: int,
     network: Function,
     formula: Function,
     name: Callable[[int], str],

@@ -14,15 +14,13 @@ from weights2code import __version__
 from weights2code.report.contents import Contents
 from weights2code.report.head import head
 from weights2code.report.javascript import literal, machine
-from weights2code.report.sections import SECTIONS, Figures
+from weights2code.report.sections import Figures, made_sections
 from weights2code.report.svg import asset, number
 
 
 def page(contents: Contents) -> str:
     """The whole document."""
-    figure = Figures()
-    made = [(anchor, heading, make(contents, figure)) for anchor, heading, make in SECTIONS]
-    sections = [(anchor, heading, body) for anchor, heading, body in made if body]
+    sections = made_sections(contents, Figures())
     links = "".join(f'<li><a href="#{anchor}">{escape(heading)}</a></li>' for anchor, heading, _ in sections)
     main = "".join(
         f'<section id="{anchor}" aria-labelledby="{anchor}-heading"><h2 id="{anchor}-heading">'

@@ -10,22 +10,16 @@ from typing import Literal
 
 from weights2code.data import Problem
 from weights2code.errors import InputError
-from weights2code.explain.explanation import RouterMatch
-from weights2code.explain.operators import OperatorFit
-from weights2code.graph import DiscreteGraph, RouterNode
+from weights2code.explain.explanation import ExplainedGraph
+from weights2code.extraction.attempt import Attempt
 from weights2code.program import Program
-from weights2code.report.attention import attention_drawing, pattern
-from weights2code.report.contents import Contents, gather
+from weights2code.report.contents import gather
 from weights2code.report.graph_drawing import graph_drawing
 from weights2code.report.head import VERDICTS
 from weights2code.report.mathml import rule
-from weights2code.report.node_names import short_name
-from weights2code.report.operator_plots import operator_drawing
 from weights2code.report.page import page
-from weights2code.report.prediction_plots import prediction_drawings
+from weights2code.report.sections import Figures, made_sections
 from weights2code.report.svg import Drawing, light_colours
-from weights2code.report.training_curves import training_drawing
-from weights2code.results import Outcome
 from weights2code.run_folder import REPORT, RunFolder, write_atomically
 from weights2code.verify import Certificate
 
@@ -35,21 +29,25 @@ PlotFormat = Literal["svg", "png"]
 ZOOM = 3
 
 
-def write_report(folder: RunFolder, outcome: Outcome | None = None, problem: Problem | None = None) -> Path:
+def write_report(
+    folder: RunFolder, problem: Problem | None = None, failure: str = "", attempts: tuple[Attempt, ...] = ()
+) -> Path:
     """Write `report.html` into a run folder, from what the folder holds.
 
     Parameters
     ----------
-    outcome : of the run that just ended; it says what was tried where no program was found.
     problem : the run's problem, if it is at hand; else it is made again from the source.
+    failure, attempts : why the run that just ended has no program, and what it tried.
     """
-    return folder.write(REPORT, page(gather(folder, outcome, problem)))
+    return folder.write(REPORT, page(gather(folder, problem, failure, attempts)))
 
 
-def leave_report(folder: RunFolder, outcome: Outcome | None = None, problem: Problem | None = None) -> None:
+def leave_report(
+    folder: RunFolder, problem: Problem | None = None, failure: str = "", attempts: tuple[Attempt, ...] = ()
+) -> None:
     """Write `report.html`; whatever goes wrong with it, the run is complete without it."""
     try:
-        write_report(folder, outcome, problem)
+        write_report(folder, problem, failure, attempts)
     except Exception as error:
         message = "report.html could not be made (%s: %s); the other files are complete"
         logging.getLogger(__name__).warning(message, type(error).__name__, error)
@@ -57,50 +55,22 @@ def leave_report(folder: RunFolder, outcome: Outcome | None = None, problem: Pro
 
 def write_plots(folder: RunFolder, form: PlotFormat = "svg", problem: Problem | None = None) -> list[Path]:
     """Write every drawing of the report as a file of its own into the subfolder `plots`."""
-    files = []
-    for drawing in drawings(gather(folder, None, problem)):
+    figures, files = Figures(), []
+    made_sections(gather(folder, problem), figures)
+    for drawing in figures.drawings:
         content = drawing.document() if form == "svg" else png(drawing)
         files.append(folder.file("plots") / f"{_file_name(drawing.name)}.{form}")
         write_atomically(files[-1], content)
     return files
 
 
-def drawings(contents: Contents) -> list[Drawing]:
-    """All drawings of the page."""
-    found: list[Drawing] = []
-    graph, routers, values, valid = contents.graph, contents.routers or {}, contents.values, contents.valid
-    if graph is not None:
-        found.append(graph_drawing(graph, routers, contents.operators or {}))
-    if graph is not None and values is not None and valid is not None:
-        for index, match in routers.items():
-            node = graph.nodes[index]
-            assert isinstance(node, RouterNode)
-            words = match.hypothesis.describe() if match.hypothesis else "No hypothesis matches"
-            found.append(attention_drawing(node, pattern(node, values, valid), words))
-        for index, fit in (contents.operators or {}).items():
-            drawing = operator_drawing(graph, index, fit, values, lambda i: short_name(graph, routers, i))
-            if drawing is not None:
-                found.append(drawing)
-    if contents.epochs:
-        found.append(training_drawing(contents.epochs))
-    if contents.program is not None and contents.fresh is not None:
-        found += prediction_drawings(contents.program, contents.fresh, one_step=contents.one_step)
-    return found
-
-
-def fragment(
-    program: Program,
-    certificate: Certificate,
-    graph: DiscreteGraph | None = None,
-    routers: dict[int, RouterMatch] | None = None,
-    operators: dict[int, OperatorFit] | None = None,
-) -> str:
+def fragment(program: Program, certificate: Certificate, explained: ExplainedGraph | None = None) -> str:
     """HTML for a notebook cell: formula, verdict, graph and source; no scripts, its own light colours."""
     colour, _ = VERDICTS[certificate.verdict]
     colours = light_colours()
     picture = ""
-    if graph is not None:
-        drawing = graph_drawing(graph, routers or {}, operators or {})
+    if explained is not None:
+        drawing = graph_drawing(explained)
         data = base64.b64encode(drawing.document().encode()).decode()
         words = escape(f"{drawing.title}. {drawing.description}", quote=True)
         # an image keeps the drawing's style apart from the notebook's

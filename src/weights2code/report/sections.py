@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from html import escape
-from itertools import count
 
-from weights2code.graph import DiscreteGraph, OperatorNode, RouterNode
+from weights2code.explain.routing import RouterMatch
+from weights2code.graph import RouterNode
 from weights2code.language import Recurrence
 from weights2code.program import Origin, Program
 from weights2code.report import mathml
@@ -54,18 +54,19 @@ TYPESET_NODE = 80
 
 
 class Figures:
-    """Numbers the figures in the order in which they appear."""
+    """Numbers the figures in the order in which they appear, and keeps their drawings."""
 
     def __init__(self) -> None:
-        self._number = count(1)
+        self.drawings: list[Drawing] = []
 
     def __call__(self, drawing: Drawing, caption: str, *, wide: bool = False) -> str:
         """A drawing with its caption (HTML); a wide one may leave the column of text and is scrolled."""
+        self.drawings.append(drawing)
         picture = drawing.inline(least=0.8 * drawing.width if wide else min(drawing.width, 520.0))
         label = escape(drawing.title, quote=True)
         box = f'<div class="scroll" role="region" tabindex="0" aria-label="{label}">{picture}</div>'
         kind = ' class="wide"' if wide and drawing.width > 860 else ""
-        caption = f"<figcaption><b>Figure {next(self._number)}.</b> {caption}</figcaption>"
+        caption = f"<figcaption><b>Figure {len(self.drawings)}.</b> {caption}</figcaption>"
         room = "" if wide else f' style="max-width:{max(drawing.width, 480):.0f}px"'
         return f"<figure{room}><div{kind}>{box}</div>{caption}</figure>"
 
@@ -192,34 +193,31 @@ def try_section(contents: Contents, _: Figures) -> str:
 
 
 def graph_section(contents: Contents, figure: Figures) -> str:
-    if contents.graph is None or contents.routers is None or contents.operators is None:
+    if contents.explained is None:
         return ""
-    graph = contents.graph
+    graph = contents.explained.graph
     live = len(graph.live())
     caption = (
         "The trained model with every choice settled. Values flow from left to right; each node reads what "
         f"its edges bring. {live} of {plural(len(graph.nodes), 'node')} matter to the output; what does "
         "not is greyed. Names such as <i>V</i>5 are those of the listing; constants are rounded."
     )
-    return figure(graph_drawing(graph, contents.routers, contents.operators), caption, wide=True)
+    return figure(graph_drawing(contents.explained), caption, wide=True)
 
 
 def attention_section(contents: Contents, figure: Figures) -> str:
-    graph, values, valid = contents.graph, contents.values, contents.valid
-    if graph is None or values is None or valid is None or contents.routers is None:
+    explained, values, valid = contents.explained, contents.values, contents.valid
+    if explained is None or values is None or valid is None:
         return ""
     parts = []
-    for index in graph.live():
-        node = graph.nodes[index]
-        if isinstance(node, RouterNode):
-            found = contents.routers[index]
-            words = found.hypothesis.describe() if found.hypothesis else "No hypothesis matches"
-            drawing = attention_drawing(node, pattern(node, values, valid), words)
-            picture = figure(drawing, f"{escape(node.name)}: {escape(words[0].lower() + words[1:])}.")
-            parts.append(
-                f'<div class="head"><h3>{escape(node.name)}</h3>{picture}'
-                f"{_evidence(contents, graph, index)}</div>"
-            )
+    for index, found in explained.routers.items():
+        node = explained.graph.nodes[index]
+        assert isinstance(node, RouterNode)
+        drawing = attention_drawing(node, pattern(node, values, valid), found.words)
+        picture = figure(drawing, f"{escape(node.name)}: {escape(found.words[0].lower() + found.words[1:])}.")
+        reads = ", ".join(f"{role} {short_name(explained, i)}" for role, i in node.reads.items())
+        pairs = [*_evidence(found), ("kind of head", node.kind), ("reads", reads)]
+        parts.append(f'<div class="head"><h3>{escape(node.name)}</h3>{picture}{_pairs(pairs)}</div>')
     if not parts:
         return "<p>The output needs no attention: no head is live.</p>"
     return (
@@ -229,12 +227,7 @@ def attention_section(contents: Contents, figure: Figures) -> str:
     )
 
 
-def _evidence(contents: Contents, graph: DiscreteGraph, index: int) -> str:
-    node = graph.nodes[index]
-    assert isinstance(node, RouterNode)
-    assert contents.routers is not None
-    found = contents.routers[index]
-    reads = ", ".join(f"{role} {short_name(graph, contents.routers, i)}" for role, i in node.reads.items())
+def _evidence(found: RouterMatch) -> list[tuple[str, str]]:
     pairs = [("hypothesis", found.hypothesis.describe() if found.hypothesis else "none matches")]
     if found.evidence is not None:
         seen = found.evidence
@@ -242,10 +235,7 @@ def _evidence(contents: Contents, graph: DiscreteGraph, index: int) -> str:
         if min(seen.agreement, seen.at_start, seen.worst) < 1:
             pairs.append(("before the full window", f"{100 * seen.at_start:.4g} %"))
             pairs.append(("worst position", f"{100 * seen.worst:.4g} %"))
-    if found.runner_up:
-        pairs.append(("runner-up", found.runner_up))
-    pairs += [("kind of head", node.kind), ("reads", reads)]
-    return _pairs(pairs)
+    return [*pairs, ("runner-up", found.runner_up_words)] if found.runner_up else pairs
 
 
 def _pairs(pairs: list[tuple[str, str]]) -> str:
@@ -254,19 +244,12 @@ def _pairs(pairs: list[tuple[str, str]]) -> str:
 
 
 def operator_section(contents: Contents, figure: Figures) -> str:
-    graph, values = contents.graph, contents.values
-    if graph is None or values is None or contents.routers is None or contents.operators is None:
+    explained, values = contents.explained, contents.values
+    if explained is None or values is None:
         return ""
-    routers = contents.routers
-
-    def name(index: int) -> str:
-        return short_name(graph, routers, index)
-
     parts = []
-    for index, fit in contents.operators.items():
-        node = graph.nodes[index]
-        assert isinstance(node, OperatorNode)
-        expr = readable(graph, routers, fit, 4)
+    for index, fit in explained.operators.items():
+        expr = readable(explained, fit, 4)
         if expr.size() <= TYPESET_NODE:
             name_of = f'role="region" tabindex="0" aria-label="{escape(str(expr), quote=True)}"'
             shown = f'<div class="equation" {name_of}>{mathml.equation(f"V{index}", expr)}</div>'
@@ -278,8 +261,8 @@ def operator_section(contents: Contents, figure: Figures) -> str:
             f"<p>Largest difference from the sub-MLP on the data {number(fit.max_error, 3)}, "
             f"allowed {number(fit.tolerance, 3)}.</p>"
         )
-        drawing = operator_drawing(graph, index, fit, values, name)
-        parts.append(f"<h3>{escape(node.name)}</h3>{shown}")
+        drawing = operator_drawing(explained, index, values)
+        parts.append(f"<h3>{escape(explained.graph.nodes[index].name)}</h3>{shown}")
         if drawing is not None:
             parts.append(figure(drawing, escape(drawing.description)))
     return "".join(parts) or "<p>The output needs no sub-MLP: it is linear in what the heads deliver.</p>"
@@ -329,3 +312,9 @@ SECTIONS: tuple[tuple[str, str, Callable[[Contents, Figures], str]], ...] = (
     ("training", "Training", training_section),
     ("attempts", "What was tried", attempts_section),
 )
+
+
+def made_sections(contents: Contents, figure: Figures) -> list[tuple[str, str, str]]:
+    """Anchor, heading and HTML of every section that has something to show."""
+    made = [(anchor, heading, make(contents, figure)) for anchor, heading, make in SECTIONS]
+    return [section for section in made if section[2]]

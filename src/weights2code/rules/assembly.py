@@ -12,34 +12,21 @@ import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import reduce
 
 import numpy as np
 
+from weights2code.data import Problem
 from weights2code.errors import NotExtracted
-from weights2code.explain.explanation import RouterMatch
-from weights2code.explain.operators import OperatorFit, node_variable
-from weights2code.explain.routing import (
-    EqualityRetrieval,
-    FixedOffset,
-    Nothing,
-    OffsetExtremum,
-    PrefixAggregate,
-    WindowedExtremum,
-)
+from weights2code.explain.explanation import MatchedGraph
+from weights2code.explain.operators import OperatorFit, explain_operator, node_variable
+from weights2code.explain.routing import RouterMatch
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
-from weights2code.language import Const, Definition, Domain, Expr, Recurrence, Retrieval, Start, Step, Var, op
+from weights2code.language import Const, Definition, Domain, Expr, Recurrence, Start, Step, Var
 
 #: Aggregates of functions of an input with at most this many values become counters of the values.
 MOST_COUNTED = 5
 #: Of a head that matches no hypothesis, so many of the offsets that it selects are looked at.
 MOST_ATTENDED = 4
-
-
-def equality_factor(graph: DiscreteGraph, node: RouterNode) -> float:
-    """What a query is multiplied by to be compared with keys, which may have another scale."""
-    units = graph.units()
-    return float(units[node.reads["key"]] / units[node.reads["query"]])
 
 
 @dataclass(slots=True)
@@ -56,7 +43,18 @@ class Assembly:
     domains: Mapping[str, Domain] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     start: dict[str, Start] = field(default_factory=dict)
-    _values: dict[int, Expr] = field(default_factory=dict)
+    _values: dict[tuple[int, int], Expr] = field(default_factory=dict)
+
+    @staticmethod
+    def of(matched: MatchedGraph, problem: Problem, seconds: float) -> Assembly:
+        """The assembly of a graph whose operators are regressed when they are needed, `seconds` each."""
+        graph, values = matched.graph, matched.values
+        return Assembly(
+            graph,
+            matched.routers,
+            fit=lambda index: explain_operator(graph, index, values, problem, seconds),
+            domains=dict(zip(problem.inputs, problem.domains, strict=True)),
+        )
 
     # -- composing ------------------------------------------------------------------------------------------
 
@@ -80,51 +78,38 @@ class Assembly:
         start: dict[str, Start] = {n: v for n, v in self.start.items() if n in depths and v != 0}
         return Recurrence(draft.inputs, draft.steps, draft.outputs, start)
 
-    def value(self, index: int) -> Expr:
-        """A node's value in the user's units, as an expression at time t."""
-        if index not in self._values:
-            self._values[index] = self._value(index)
-        return self._values[index]
+    def value(self, index: int, offset: int = 0) -> Expr:
+        """A node's value in the user's units, as an expression at time t; in `concat`, `offset` tokens back.
 
-    def _value(self, index: int) -> Expr:
-        node = self.graph.nodes[index]
-        if self.graph.layout.name == "concat":
-            return self.token_value(index, 0)
-        if isinstance(node, ChannelNode):
-            return self.token(index, 0)
-        if isinstance(node, OperatorNode):
-            fit = self.formula(index)
-            replaced = fit.formula.substitute({node_variable(o): self.value(o) for o in fit.operands})
-            return self.named(f"v{index}", replaced)
-        return self.routed(index, node, self.value(node.reads["value"]))
-
-    def token_value(self, index: int, offset: int) -> Expr:
-        """In `concat`, a node's value `offset` tokens back.
-
-        What a token is depends on how far back it lies, so lags are followed down to the channels.
+        What a token is depends on how far back it lies, so there lags are followed down to the channels.
         """
+        if (index, offset) not in self._values:
+            self._values[index, offset] = self._value(index, offset)
+        return self._values[index, offset]
+
+    def _value(self, index: int, offset: int) -> Expr:
         node = self.graph.nodes[index]
         if isinstance(node, ChannelNode):
             return self.token(index, offset)
         if isinstance(node, OperatorNode):
             fit = self.formula(index)
-            operands = {node_variable(o): self.token_value(o, offset) for o in fit.operands}
-            return self.named(
-                f"v{index}_{offset}" if offset else f"v{index}", fit.formula.substitute(operands)
+            operands = {node_variable(o): self.value(o, offset) for o in fit.operands}
+            name = f"v{index}_{offset}" if offset else f"v{index}"
+            return self.named(name, fit.formula.substitute(operands))
+        hypothesis = self.matches[index].hypothesis
+        if hypothesis is None:
+            raise NotExtracted(f"the live head {node.name} matches no routing hypothesis.")
+        head = _Head(self, index, node)
+        if self.graph.layout.name != "concat":
+            return hypothesis.to_expr(head)
+        offsets = hypothesis.offsets()
+        if offsets is None:
+            raise NotExtracted(
+                f"{node.name} goes over tokens of inputs and outputs alike, which is no fixed variable at "
+                f"other lengths than {self.graph.length}."
             )
-        hypothesis, source = self.matches[index].hypothesis, node.reads["value"]
-        if isinstance(hypothesis, Nothing):
-            return Const(hypothesis.start * float(self.graph.units()[index]))
-        if isinstance(hypothesis, FixedOffset):
-            return self.token_value(source, offset + hypothesis.offset)
-        if isinstance(hypothesis, WindowedExtremum | OffsetExtremum) and hypothesis.offsets is not None:
-            name = "max" if hypothesis.largest else "min"
-            values = [self.token_value(source, offset + step) for step in hypothesis.offsets]
-            return reduce(lambda best, value: op(name, best, value), values)
-        raise NotExtracted(
-            f"{node.name} goes over tokens of inputs and outputs alike, which is no fixed variable at other "
-            f"lengths than {self.graph.length}."
-        )
+        values = [self.value(node.reads["value"], offset + step) for step in offsets]
+        return hypothesis.combine(values, head.units["value"])
 
     def formula(self, index: int) -> OperatorFit:
         """The formula of an operator, found now if it is missing."""
@@ -132,52 +117,11 @@ class Assembly:
             self.fits[index] = self.fit(index)
         return self.fits[index]
 
-    def routed(self, index: int, node: RouterNode, value: Expr) -> Expr:
-        """What a head makes of the value that it reads."""
-        unit = float(self.graph.units()[index])
-        hypothesis = self.matches[index].hypothesis
-        if isinstance(hypothesis, Nothing):
-            return Const(hypothesis.start * unit)
-        if isinstance(hypothesis, FixedOffset):
-            return self.delayed(value, hypothesis.offset, hypothesis.start * unit, f"v{index}")
-        if isinstance(hypothesis, WindowedExtremum | OffsetExtremum):
-            return self._extremum(index, hypothesis, value)
-        if isinstance(hypothesis, PrefixAggregate):
-            total, count = Var(self.local(f"s{index}")), Var(self.local("n"))
-            self.add(total.name, Var(total.name, 1) + value)
-            if not hypothesis.mean:
-                return total
-            self.add(count.name, Var(count.name, 1) + 1)
-            return total / count
-        if isinstance(hypothesis, EqualityRetrieval):
-            key = self.as_name(self.value(node.reads["key"]), f"k{index}")
-            stored = self.as_name(value, f"w{index}")
-            query = self.value(node.reads["query"])
-            factor = equality_factor(self.graph, node)
-            found = Var(self.local(f"v{index}"))
-            self.add(
-                found.name, Retrieval(key, stored, query if factor == 1 else query * factor, hypothesis.gap)
-            )
-            return found
-        raise NotExtracted(f"the live head {node.name} matches no routing hypothesis.")
-
-    def _extremum(self, index: int, hypothesis: WindowedExtremum | OffsetExtremum, value: Expr) -> Expr:
-        name = "max" if hypothesis.largest else "min"
-        nothing = -math.inf if hypothesis.largest else math.inf
-        if isinstance(hypothesis, WindowedExtremum) and hypothesis.zero_before:
-            nothing = 0.0
-        if isinstance(value, Const):
-            return value
-        if hypothesis.offsets is None:
-            running = Var(self.local(f"m{index}"))
-            self.add(running.name, op(name, Var(running.name, 1), value), nothing)
-            return running
-        values = [self.delayed(value, offset, nothing, f"w{index}") for offset in hypothesis.offsets]
-        return reduce(lambda best, other: op(name, best, other), values)
-
     def delayed(self, value: Expr, offset: int, start: float, name: str) -> Expr:
         """`value` some steps back; what is not a plain sequence gets a step of its own first."""
         if offset == 0 or value == Const(start):
+            return value
+        if isinstance(value, Const) and math.isinf(start):  # of which an extremum takes no notice
             return value
         if isinstance(value, Var) and self.start.setdefault(value.name, start) == start:
             return Var(value.name, value.lag + offset)
@@ -243,25 +187,15 @@ class Assembly:
         if isinstance(node, ChannelNode):
             return list(self.token(index, offset).variables())
         if isinstance(node, OperatorNode):
-            used = {o for slot, o in enumerate(node.operands) if node.hidden_weight[:, slot].any()}
-            return [leaf for operand in sorted(used) for leaf in self.leaves(operand, offset)]
-        hypothesis = self.matches[index].hypothesis
-        if isinstance(hypothesis, Nothing):
-            return []
-        if isinstance(hypothesis, FixedOffset):
-            return self.leaves(node.reads["value"], offset + hypothesis.offset)
-        if isinstance(hypothesis, WindowedExtremum | OffsetExtremum) and hypothesis.offsets is not None:
-            return [
-                leaf
-                for step in hypothesis.offsets
-                for leaf in self.leaves(node.reads["value"], offset + step)
-            ]
+            return [leaf for operand in sorted(node.used()) for leaf in self.leaves(operand, offset)]
+        hypothesis, source = self.matches[index].hypothesis, node.reads["value"]
         if hypothesis is None:
             return self._choices(index, node, offset)
-        if isinstance(hypothesis, PrefixAggregate):
-            counted = self._counts(node.reads["value"])
-            if counted:
-                return [Var(name, offset) for name in counted]
+        offsets = hypothesis.offsets()
+        if offsets is not None:
+            return [leaf for step in offsets for leaf in self.leaves(source, offset + step)]
+        if hypothesis.adds_up and (counted := self._counts(source)):
+            return [Var(name, offset) for name in counted]
         value = self.value(index)
         return [Var(variable.name, variable.lag + offset) for variable in value.variables()]
 
@@ -303,3 +237,38 @@ class Assembly:
             found |= dict.fromkeys(self.leaves(int(index)))
         order = (*self.graph.inputs, *(step.name for step in self.steps), *self.graph.outputs)
         return tuple(sorted(found, key=lambda leaf: (order.index(leaf.name), leaf.lag)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """One head of an assembly, for its hypothesis (`explain.hypotheses.HeadSteps`)."""
+
+    assembly: Assembly
+    index: int
+    node: RouterNode
+
+    @property
+    def units(self) -> dict[str, float]:
+        units = self.assembly.graph.units()
+        return {role: float(units[source]) for role, source in self.node.reads.items()}
+
+    def read(self, role: str) -> Expr:
+        return self.assembly.value(self.node.reads[role])
+
+    def delayed(self, offset: int, start: float, letter: str) -> Expr:
+        return self.assembly.delayed(self.read("value"), offset, start, f"{letter}{self.index}")
+
+    def sequence(self, role: str, letter: str) -> str:
+        return self.assembly.as_name(self.read(role), f"{letter}{self.index}")
+
+    def step(self, letter: str, definition: Definition) -> Var:
+        name = self.assembly.local(f"{letter}{self.index}")
+        self.assembly.add(name, definition)
+        return Var(name)
+
+    def running(
+        self, letter: str, update: Callable[[Expr], Expr], start: float = 0.0, *, shared: bool = False
+    ) -> Var:
+        name = self.assembly.local(letter if shared else f"{letter}{self.index}")
+        self.assembly.add(name, update(Var(name, 1)), start)
+        return Var(name)

@@ -1,0 +1,422 @@
+"""What an attention head may do (paper, section 4.1 and appendix "Attention Patterns"): one class each.
+
+A hypothesis knows everything about itself: when it is worth testing, what it predicts, what steps of a
+recurrence it becomes, how it is listed and how people call it. Most are a function of the values at a few
+fixed offsets; they give `offsets` and `combine`, and the rest follows. A new one is one class, named in
+`HYPOTHESES`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from weights2code.explain.raw_nodes import RawNode
+from weights2code.graph import RouterNode, shifted
+from weights2code.language import Const, Definition, Expr, Retrieval, Var, op
+
+#: Of the offsets that a pointer head often selects, so many are tried in pairs.
+MOST_PAIRED = 5
+
+
+class HeadSteps(Protocol):
+    """What a hypothesis becomes steps of a recurrence with: one head of an assembly."""
+
+    @property
+    def units(self) -> Mapping[str, float]:
+        """What one unit of each thing that the head reads means in the user's units."""
+        ...
+
+    def read(self, role: str) -> Expr:
+        """What the head reads in a role, at time t, in the user's units."""
+        ...
+
+    def delayed(self, offset: int, start: float, letter: str) -> Expr:
+        """The value `offset` steps back, `start` before the start; a step of its own is named by letter."""
+        ...
+
+    def sequence(self, role: str, letter: str) -> str:
+        """The name of the sequence that the head reads in a role."""
+        ...
+
+    def step(self, letter: str, definition: Definition) -> Var:
+        """A step of the head's own."""
+        ...
+
+    def running(
+        self, letter: str, update: Callable[[Expr], Expr], start: float = 0.0, *, shared: bool = False
+    ) -> Var:
+        """A step that is computed from its own last value; all heads have a shared one in common."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ListedHead:
+    """A head in the listing: its index and name, and by role the names and units of what it reads."""
+
+    index: int
+    name: str
+    reads: Mapping[str, str]
+    units: Mapping[str, float]
+
+
+class Hypothesis(ABC):
+    """One way a head may route."""
+
+    __slots__ = ()
+    #: Whether the head adds up what it sees, so that counts of each value say as much.
+    adds_up: ClassVar[bool] = False
+
+    @classmethod
+    @abstractmethod
+    def candidates(cls, node: RouterNode, length: int, often: tuple[int, ...]) -> Iterator[Hypothesis]:
+        """Those worth testing on a head, simplest first; `often` are the offsets that it selects often."""
+
+    @abstractmethod
+    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
+        """The head's output (n, T) if the hypothesis holds, given the stream (n, T, nodes)."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """A few words, as in the paper's listings."""
+
+    def offsets(self) -> tuple[int, ...] | None:
+        """The offsets whose values decide the output; None if that is all so far, or not fixed."""
+        return None
+
+    def combine(self, values: Sequence[Expr], unit: float) -> Expr:
+        """The output as an expression of the values at the offsets, in the user's units."""
+        raise NotImplementedError
+
+    def before(self, unit: float) -> float:
+        """What stands for values before the start."""
+        return 0.0
+
+    def lag(self) -> int | None:
+        """How far back the value lies, if the head does nothing but copy it."""
+        return None
+
+    def reach(self) -> int:
+        """Positions before this one lack the full window."""
+        return max(self.offsets() or (0,))
+
+    def to_expr(self, head: HeadSteps) -> Expr:
+        """What the head gives, at time t, in the user's units."""
+        unit = head.units["value"]
+        values = [head.delayed(offset, self.before(unit), "w") for offset in self.offsets() or ()]
+        return self.combine(values, unit)
+
+    def listed(self, head: ListedHead) -> tuple[RawNode, ...]:
+        """The head's lines of the listing; the last has its name."""
+        unit = head.units["value"]
+        parts = [
+            RawNode(f"{head.name}_{o}", "offset", (head.reads["value"],), offset=o, start=self.before(unit))
+            for o in self.offsets() or ()
+        ]
+        formula = self.combine([Var(part.name) for part in parts], unit)
+        return (*parts, RawNode(head.name, "formula", formula=formula, comment=self.describe()))
+
+    def caption(self, reads: Mapping[str, str]) -> str:
+        """What stands on the node in the drawing of the graph."""
+        return f"{self.describe()} of {reads['value']}"
+
+    def pattern(self, node: RouterNode, values: np.ndarray) -> np.ndarray | None:
+        """The mean weights (T, T) of a head that does exactly this, if they are certain.
+
+        Which of several equal values an extremum reads is not said.
+        """
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing(Hypothesis):
+    """The null slot everywhere: the head gives its start value."""
+
+    start: float = 0.0
+
+    @classmethod
+    def candidates(cls, node: RouterNode, length: int, often: tuple[int, ...]) -> Iterator[Hypothesis]:
+        if node.facts.seeks or (node.kind == "location" and node.offset is None):
+            yield cls(node.start)
+
+    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
+        return np.full(values.shape[:2], self.start)
+
+    def describe(self) -> str:
+        return "Nothing (null slot)"
+
+    def offsets(self) -> tuple[int, ...]:
+        return ()
+
+    def combine(self, values: Sequence[Expr], unit: float) -> Expr:
+        return Const(self.start * unit)
+
+    def caption(self, reads: Mapping[str, str]) -> str:
+        return self.describe()
+
+
+@dataclass(frozen=True, slots=True)
+class FixedOffset(Hypothesis):
+    """The value `offset` steps back; `start` before the start."""
+
+    offset: int
+    start: float = 0.0
+
+    @classmethod
+    def candidates(cls, node: RouterNode, length: int, often: tuple[int, ...]) -> Iterator[Hypothesis]:
+        if node.facts.seeks:
+            yield from (cls(offset) for offset in range(length))
+        elif node.offset is not None:
+            yield cls(node.offset, node.start)
+
+    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
+        return shifted(values[..., node.reads["value"]], self.offset, self.start)
+
+    def describe(self) -> str:
+        return f"Fixed offset {self.offset}"
+
+    def offsets(self) -> tuple[int, ...]:
+        return (self.offset,)
+
+    def combine(self, values: Sequence[Expr], unit: float) -> Expr:
+        return values[0]
+
+    def before(self, unit: float) -> float:
+        return self.start * unit
+
+    def lag(self) -> int:
+        return self.offset
+
+    def to_expr(self, head: HeadSteps) -> Expr:
+        return head.delayed(self.offset, self.before(head.units["value"]), "v")
+
+    def listed(self, head: ListedHead) -> tuple[RawNode, ...]:
+        reads, start = (head.reads["value"],), self.before(head.units["value"])
+        return (RawNode(head.name, "offset", reads, offset=self.offset, start=start),)
+
+    def caption(self, reads: Mapping[str, str]) -> str:
+        return f"{reads['value']}, {self.offset} back"
+
+    def pattern(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
+        return _places_read(self, node, values)
+
+
+def _extremum(value: np.ndarray, offsets: Sequence[int], largest: bool) -> np.ndarray:
+    """The largest (or smallest) of the values at some offsets, of those that lie inside the sequence."""
+    pick, nothing = (np.maximum, -math.inf) if largest else (np.minimum, math.inf)
+    return reduce(pick, [shifted(value, offset, nothing) for offset in offsets])
+
+
+def _best_of(values: Sequence[Expr], largest: bool) -> Expr:
+    return reduce(lambda one, other: op("max" if largest else "min", one, other), dict.fromkeys(values))
+
+
+@dataclass(frozen=True, slots=True)
+class WindowedExtremum(Hypothesis):
+    """The largest (or smallest) of the last `window` values; None is all so far.
+
+    The window is shorter at the start; with `zero_before` there are zeros before the start, as where the
+    null slot takes part.
+    """
+
+    window: int | None
+    largest: bool
+    zero_before: bool = False
+
+    @classmethod
+    def candidates(cls, node: RouterNode, length: int, often: tuple[int, ...]) -> Iterator[Hypothesis]:
+        if node.kind in ("max", "min"):
+            yield cls(None, node.kind == "max")
+        elif node.facts.seeks:
+            for window in range(2, length):
+                for zero_before in (False, True):
+                    yield from (cls(window, largest, zero_before) for largest in (True, False))
+            yield from (cls(None, largest) for largest in (True, False))
+
+    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
+        value = values[..., node.reads["value"]]
+        pick = np.maximum if self.largest else np.minimum
+        if self.window is None:
+            return pick.accumulate(value, axis=1)
+        out = _extremum(value, range(self.window), self.largest)
+        if self.zero_before:
+            out[:, : self.window - 1] = pick(out[:, : self.window - 1], 0.0)
+        return out
+
+    def describe(self) -> str:
+        name = "maximum" if self.largest else "minimum"
+        before = ", 0 before the start" if self.zero_before else ""
+        return f"Prefix {name}" if self.window is None else f"Windowed {name} {self.window}{before}"
+
+    def offsets(self) -> tuple[int, ...] | None:
+        return None if self.window is None else tuple(range(self.window))
+
+    def combine(self, values: Sequence[Expr], unit: float) -> Expr:
+        return _best_of(values, self.largest)
+
+    def before(self, unit: float) -> float:
+        if self.zero_before:
+            return 0.0
+        return -math.inf if self.largest else math.inf
+
+    def to_expr(self, head: HeadSteps) -> Expr:
+        if self.window is not None:
+            return Hypothesis.to_expr(self, head)
+        value = head.read("value")
+        if isinstance(value, Const):
+            return value
+        return head.running("m", lambda last: _best_of((last, value), self.largest), self.before(1.0))
+
+    def listed(self, head: ListedHead) -> tuple[RawNode, ...]:
+        shape = {"window": self.window, "largest": self.largest, "padded": self.zero_before}
+        return (RawNode(head.name, "extremum", (head.reads["value"],), **shape),)
+
+
+@dataclass(frozen=True, slots=True)
+class EqualityRetrieval(Hypothesis):
+    """The value at the last position, `gap` or more steps back, whose key equals the query; else 0."""
+
+    gap: int
+
+    @classmethod
+    def candidates(cls, node: RouterNode, length: int, often: tuple[int, ...]) -> Iterator[Hypothesis]:
+        if node.facts.seeks:
+            yield from (cls(gap) for gap in (0, 1))
+
+    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
+        query, key, value = (values[..., node.reads[role]] for role in ("query", "key", "value"))
+        length = value.shape[1]
+        out = np.zeros(value.shape)
+        # Scale-free equality: the stream holds exact multiples, or values of one formula.
+        span = max(float(np.ptp(key)), 1e-12)
+        for t in range(length):
+            for s in range(t - self.gap + 1):
+                same = np.abs(key[:, s] - query[:, t]) < 1e-6 * span
+                out[:, t] = np.where(same, value[:, s], out[:, t])
+        return out
+
+    def describe(self) -> str:
+        return "Equality retrieval" + (f" at least {self.gap} back" if self.gap else "")
+
+    def to_expr(self, head: HeadSteps) -> Expr:
+        stored = head.sequence("key", "k"), head.sequence("value", "w")
+        query, factor = head.read("query"), _query_factor(head.units)
+        return head.step("v", Retrieval(*stored, query if factor == 1 else query * factor, self.gap))
+
+    def listed(self, head: ListedHead) -> tuple[RawNode, ...]:
+        query, factor, scaled = head.reads["query"], _query_factor(head.units), ()
+        if factor != 1:
+            scaled = (RawNode(f"query{head.index}", "formula", formula=Var(query) * factor),)
+            query = scaled[0].name
+        reads = (head.reads["key"], head.reads["value"], query)
+        return (*scaled, RawNode(head.name, "retrieval", reads, offset=self.gap))
+
+    def caption(self, reads: Mapping[str, str]) -> str:
+        return f"{self.describe()} of {reads['value']}, where {reads['key']} = {reads['query']}"
+
+    def pattern(self, node: RouterNode, values: np.ndarray) -> np.ndarray | None:
+        compared = node.reads["value"] in (node.reads["query"], node.reads["key"])
+        return None if compared else _places_read(self, node, values)
+
+
+def _query_factor(units: Mapping[str, float]) -> float:
+    """What a query is multiplied by to be compared with keys, which may have another scale."""
+    return units["key"] / units["query"]
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixAggregate(Hypothesis):
+    """The mean or the sum of everything so far."""
+
+    mean: bool
+    adds_up: ClassVar[bool] = True
+
+    @classmethod
+    def candidates(cls, node: RouterNode, length: int, often: tuple[int, ...]) -> Iterator[Hypothesis]:
+        if node.kind in ("mean", "sum"):
+            yield cls(node.kind == "mean")
+        elif node.facts.seeks:
+            yield from (cls(mean) for mean in (True, False))
+
+    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
+        total = np.cumsum(values[..., node.reads["value"]], 1)
+        return total / np.arange(1, total.shape[1] + 1) if self.mean else total
+
+    def describe(self) -> str:
+        return "Prefix mean" if self.mean else "Prefix sum"
+
+    def to_expr(self, head: HeadSteps) -> Expr:
+        value = head.read("value")
+        total = head.running("s", lambda last: last + value)
+        return total / head.running("n", lambda last: last + 1, shared=True) if self.mean else total
+
+    def listed(self, head: ListedHead) -> tuple[RawNode, ...]:
+        return (RawNode(head.name, "mean" if self.mean else "sum", (head.reads["value"],)),)
+
+    def pattern(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
+        rows = np.tril(np.ones((values.shape[1], values.shape[1])))
+        return rows / rows.sum(1, keepdims=True) if self.mean else rows
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetExtremum(Hypothesis):
+    """The larger (or smaller) of the values at two offsets; what lies before the start does not count.
+
+    Where inputs and outputs are one sequence, x[t] and y[t-1] are neighbours only in time: the larger of
+    the two less the smaller is how such models compute a parity.
+    """
+
+    compared: tuple[int, ...]
+    largest: bool
+
+    @classmethod
+    def candidates(cls, node: RouterNode, length: int, often: tuple[int, ...]) -> Iterator[Hypothesis]:
+        """The present and what a content-seeking head often selects, two at a time."""
+        if node.kind == "pointer":
+            for pair in combinations(sorted({0, *often[:MOST_PAIRED]}), 2):
+                if pair != (0, 1):  # that is a window
+                    yield from (cls(pair, largest) for largest in (True, False))
+
+    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
+        return _extremum(values[..., node.reads["value"]], self.compared, self.largest)
+
+    def describe(self) -> str:
+        name = "Maximum" if self.largest else "Minimum"
+        return f"{name} of offsets {' and '.join(map(str, self.compared))}"
+
+    def offsets(self) -> tuple[int, ...]:
+        return self.compared
+
+    def combine(self, values: Sequence[Expr], unit: float) -> Expr:
+        return _best_of(values, self.largest)
+
+    def before(self, unit: float) -> float:
+        return -math.inf if self.largest else math.inf
+
+
+def _places_read(hypothesis: Hypothesis, node: RouterNode, values: np.ndarray) -> np.ndarray:
+    """Mean weights of a hypothesis that copies a value, read off itself: with the position s in place of
+    every value, what it predicts at t is the position that it reads."""
+    count, length, _ = values.shape
+    marked = values.copy()
+    marked[..., node.reads["value"]] = np.arange(1, length + 1)  # 0 is the null slot
+    places = hypothesis.predict(node, marked).astype(int)
+    return np.stack([np.bincount(row, minlength=length + 1)[1:] / count for row in places.T])
+
+
+#: All of them, simplest first: among those that fit equally well the first is taken.
+HYPOTHESES: list[type[Hypothesis]] = [
+    Nothing,
+    FixedOffset,
+    WindowedExtremum,
+    EqualityRetrieval,
+    PrefixAggregate,
+    OffsetExtremum,
+]
