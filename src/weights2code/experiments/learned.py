@@ -178,7 +178,7 @@ def member_row(trained: Trained, member: int, problem: Problem, seed: int, *, li
     row: Row = {
         "member": member,
         "loss": trained.losses[member],
-        "mse": None if found.rmse is None else found.rmse**2,
+        "mse": found.mse,
         "model_accuracy": found.accuracy,
         "fits": trained.losses[member] < FITS,
     }
