@@ -108,3 +108,19 @@ def test_tagged_tasks_read_no_outputs():
     for task in tasks.all_tasks():
         if task.window_class == "a":
             assert {variable.name for variable in task.machine.state()} <= set(task.columns), task.name
+
+
+@pytest.mark.parametrize(
+    ("name", "window"),
+    [
+        ("Sum_Last7", "a"),  # inputs alone
+        ("minimum_prev2", "a"),
+        ("parity", "b"),  # its own past
+        ("bit_addition", "b"),  # a carry
+        ("magnetic", "b"),
+        ("Majority_0_2", "c"),  # said, not derived
+        ("Bit_Palindrome", "d"),
+    ],
+)
+def test_the_class_of_the_window_follows_from_the_steps_unless_said(name, window):
+    assert tasks.get(name).window_class == window
