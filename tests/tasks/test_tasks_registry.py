@@ -97,20 +97,6 @@ def test_the_paper_trains_freebody_and_gravity_longer():
 
 
 @pytest.mark.parametrize(
-    ("name", "tracks"),
-    [("sum_last2", False), ("sum", True), ("free_fall_height", False), ("prefix_mean", False)],
-)
-def test_formulation(name, tracks):
-    assert tasks.get(name).state_tracking is tracks
-
-
-def test_tagged_tasks_read_no_outputs():
-    for task in tasks.all_tasks():
-        if task.window_class == "a":
-            assert {variable.name for variable in task.machine.state()} <= set(task.columns), task.name
-
-
-@pytest.mark.parametrize(
     ("name", "window"),
     [
         ("Sum_Last7", "a"),  # inputs alone
@@ -124,3 +110,17 @@ def test_tagged_tasks_read_no_outputs():
 )
 def test_the_class_of_the_window_follows_from_the_steps_unless_said(name, window):
     assert tasks.get(name).window_class == window
+
+
+@pytest.mark.parametrize(
+    ("name", "tracks"),
+    [("sum_last2", False), ("sum", True), ("free_fall_height", False), ("prefix_mean", False)],
+)
+def test_formulation(name, tracks):
+    assert tasks.get(name).state_tracking is tracks
+
+
+def test_tagged_tasks_read_no_outputs():
+    for task in tasks.all_tasks():
+        if task.window_class == "a":
+            assert {variable.name for variable in task.machine.state()} <= set(task.columns), task.name
