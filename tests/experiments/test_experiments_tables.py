@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ from weights2code.experiments import (
     robustness,
     unmatched_heads,
 )
+from weights2code.experiments.comparison import lower
 from weights2code.experiments.experiment import Experiment, Options
 from weights2code.experiments.jobs import Job
-from weights2code.experiments.tables import Line, Table
+from weights2code.experiments.tables import TASK, Column, Line, Table, mean, part, tabulate, theirs
 from weights2code.explain import EqualityRetrieval, FixedOffset, PrefixAggregate
 from weights2code.graph import RouterNode
 
@@ -156,3 +158,25 @@ def test_the_cost_of_a_program_counts_all_training() -> None:
     failed = {**again, "solved": False, "verdict": "failed"}
     (line,) = registry.get("cost").table([fast, failed]).lines
     assert (line.cells["paper_recipe"], line.cells["ratio"]) == (None, None)
+
+
+def test_a_table_has_a_line_for_each_group_with_the_paper_s_row_beside_it() -> None:
+    columns = (
+        TASK,
+        Column("rmse", "RMSE", mean("rmse")),
+        Column("paper_rmse", "paper", theirs("rmse")),
+        Column("solved", "solved", part("solved")),
+    )
+    members = [{"rmse": 0.5, "solved": True}, {"rmse": None, "solved": False}]
+    rows = [done(task="a", members=members), done(task="b", rmse=2.0), done(task="a", rmse=1.5)]
+    paper = {"a": {"rmse": "2.0e0"}, "b": {"rmse": "n/a"}}
+    found = tabulate(
+        rows, columns, paper=lambda row: paper[row["task"]], standing=lower("rmse"), why=lambda rows: "so"
+    )
+    assert found.columns == {"task": "task", "rmse": "RMSE", "paper_rmse": "paper", "solved": "solved"}
+    assert [line.cells for line in found.lines] == [
+        {"task": "a", "rmse": 1.0, "paper_rmse": 2.0, "solved": "1/3"},
+        {"task": "b", "rmse": 2.0, "paper_rmse": None, "solved": "0/1"},
+    ]
+    assert [(line.standing, line.why) for line in found.lines] == [("better", "so"), (None, "so")]
+    assert Table.from_dict(json.loads(json.dumps(asdict(found)))).lines == found.lines

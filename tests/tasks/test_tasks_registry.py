@@ -97,6 +97,22 @@ def test_the_paper_trains_freebody_and_gravity_longer():
 
 
 @pytest.mark.parametrize(
+    ("name", "window"),
+    [
+        ("Sum_Last7", "a"),  # inputs alone
+        ("minimum_prev2", "a"),
+        ("parity", "b"),  # its own past
+        ("bit_addition", "b"),  # a carry
+        ("magnetic", "b"),
+        ("Majority_0_2", "c"),  # said, not derived
+        ("Bit_Palindrome", "d"),
+    ],
+)
+def test_the_class_of_the_window_follows_from_the_steps_unless_said(name, window):
+    assert tasks.get(name).window_class == window
+
+
+@pytest.mark.parametrize(
     ("name", "tracks"),
     [("sum_last2", False), ("sum", True), ("free_fall_height", False), ("prefix_mean", False)],
 )

@@ -11,8 +11,7 @@ from typing import Any
 from weights2code.cli.engine_options import engine_from, seeds_of
 from weights2code.cli.sweep_progress import sweep_reporter
 from weights2code.errors import InputError, Stopped
-from weights2code.experiments.bench import bench_jobs, completed, failures, headline, numbers
-from weights2code.experiments.bench_files import write_bench
+from weights2code.experiments.bench import bench_jobs, completed, failures, headline, numbers, write_bench
 from weights2code.experiments.jobs import Row
 from weights2code.experiments.limits import LIMITS, failure, formula
 from weights2code.experiments.sweep import run_sweep, spent, stored_rows

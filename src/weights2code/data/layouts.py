@@ -11,7 +11,7 @@ start" means the same inside the model and outside.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -93,12 +93,7 @@ class Layout:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "input_scales": list(self.input_scales),
-            "output_scales": list(self.output_scales),
-            "first_scored": self.first_scored,
-        }
+        return asdict(self)
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Layout:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -57,15 +57,8 @@ class FileSource:
         return self.name
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "file": self.path,
-            "size": self.size,
-            "sha256": self.sha256,
-            "inputs": list(self.inputs),
-            "targets": list(self.targets),
-            "sequence": self.sequence,
-            "order": self.order,
-        }
+        known = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
+        return {"file": known.pop("path"), **known}
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> FileSource:
@@ -120,7 +113,7 @@ def content_hash(path: Path) -> str:
 def from_file(source: FileSource, seed: int) -> Problem:
     """Read the file, which must be what it was when it was described."""
     path = Path(source.path)
-    check_readable(path)
+    check_readable(path)  # the hash would say less
     if path.stat().st_size != source.size or content_hash(path) != source.sha256:
         raise InputError(
             f"{path} has changed since the run began; restore it, or begin a new run with another --out."

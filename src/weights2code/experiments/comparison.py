@@ -19,10 +19,8 @@ PRINTED = 0.005
 
 def lower_is_better(ours: float | None, theirs: float | None) -> Standing:
     """Errors and losses: both at rounding are equal."""
-    if theirs is None:
-        return None
-    if ours is None:
-        return "worse"
+    if ours is None or theirs is None:
+        return None if theirs is None else "worse"
     if max(ours, theirs) <= ROUNDING or ours == theirs:
         return "equal"
     return "better" if ours < theirs else "worse"
@@ -30,10 +28,8 @@ def lower_is_better(ours: float | None, theirs: float | None) -> Standing:
 
 def higher_is_better(ours: float | None, theirs: float | None, resolution: float = PRINTED) -> Standing:
     """Accuracies and success rates: equal within what is printed."""
-    if theirs is None:
-        return None
-    if ours is None:
-        return "worse"
+    if ours is None or theirs is None:
+        return None if theirs is None else "worse"
     if abs(ours - theirs) <= resolution:
         return "equal"
     return "better" if ours > theirs else "worse"

@@ -41,6 +41,13 @@ class Options:
     suite: str = "paper"
     numbers: Mapping[str, Any] = field(default_factory=dict)
 
+    def layout_of(self, task: str) -> str:
+        """The layout that was asked for, else the paper's formulation of the task."""
+        from weights2code import tasks
+
+        own = "concat" if tasks.get(task).state_tracking else "tagging"
+        return own if self.layout == "auto" else self.layout
+
     def settings(self, **given: Any) -> dict[str, Any]:
         """Settings of one run: what the experiment gives, and what the command overrides."""
         layout = {} if self.layout == "auto" else {"layout": self.layout}

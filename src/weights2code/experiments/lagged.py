@@ -36,25 +36,17 @@ class Formula:
     size: int
 
 
-def lagged(x: np.ndarray, y: np.ndarray, lags: int, t: int | None = None) -> np.ndarray:
-    """Inputs at t, t-1, ... and outputs at t-1, ...; 0 before the start.
+def lagged(x: np.ndarray, y: np.ndarray, lags: int) -> np.ndarray:
+    """Inputs at t, t-1, ... and outputs at t-1, ..., shape (n, T, features); 0 before the start.
 
-    Parameters
-    ----------
-    x, y : shape (n, T, columns) and (n, T, outputs).
-    t : one position, which gives (n, features); None gives all of them, (n, T, features).
+    x and y have the shape (n, T, columns) and (n, T, outputs).
     """
-    positions = range(x.shape[1]) if t is None else (t,)
-    found = []
-    for place in positions:
-        parts = [_at(x, place - lag) for lag in range(lags + 1)]
-        parts += [_at(y, place - lag) for lag in range(1, lags + 1)]
-        found.append(np.concatenate(parts, 1))
-    return np.stack(found, 1) if t is None else found[0]
 
+    def before(values: np.ndarray, lag: int) -> np.ndarray:
+        return np.pad(values, ((0, 0), (lag, 0), (0, 0)))[:, : values.shape[1]]
 
-def _at(values: np.ndarray, place: int) -> np.ndarray:
-    return values[:, place] if place >= 0 else np.zeros_like(values[:, 0])
+    own = [before(x, lag) for lag in range(lags + 1)]
+    return np.concatenate(own + [before(y, lag) for lag in range(1, lags + 1)], 2)
 
 
 def variables(inputs: Sequence[str], outputs: Sequence[str], lags: int) -> tuple[Var, ...]:
@@ -127,7 +119,8 @@ def run_free(formulas: Sequence[Formula], x: np.ndarray, lags: int, whole: bool 
     rounded = np.broadcast_to(whole, (len(formulas),))
     out = np.zeros((*x.shape[:2], len(formulas)))
     for t in range(x.shape[1]):
-        rows = lagged(x, out, lags, t)
+        seen = slice(max(0, t - lags), t + 1)
+        rows = lagged(x[:, seen], out[:, seen], lags)[:, -1]
         with np.errstate(all="ignore"):
             for output, formula in enumerate(formulas):
                 answer = np.nan_to_num(formula.predict(rows), nan=1e30, posinf=1e30, neginf=-1e30)

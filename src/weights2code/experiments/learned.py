@@ -50,11 +50,7 @@ def learned_jobs(
     **label: Any,
 ) -> list[Job]:
     """One job a seed with the fast numbers; with the paper's, one for all of them."""
-    from weights2code import tasks
-
-    state = tasks.get(task).state_tracking
-    layout = ("concat" if state else "tagging") if options.layout == "auto" else options.layout
-    what = {"task": task, "sizes": sizes, "layout": layout, "l1": l1}
+    what = {"task": task, "sizes": sizes, "layout": options.layout_of(task), "l1": l1}
     what |= {} if epochs is None else {"epochs": epochs}
     what |= {"recipe": options.recipe, "device": options.device, **options.numbers}
     what["listings"] = listings
@@ -182,7 +178,7 @@ def member_row(trained: Trained, member: int, problem: Problem, seed: int, *, li
     row: Row = {
         "member": member,
         "loss": trained.losses[member],
-        "mse": None if found.rmse is None else found.rmse**2,
+        "mse": found.mse,
         "model_accuracy": found.accuracy,
         "fits": trained.losses[member] < FITS,
     }

@@ -40,6 +40,13 @@ class Score:
     rmse: float | None
     accuracy: float | None
 
+    @property
+    def mse(self) -> float | None:
+        return None if self.rmse is None else self.rmse**2
+
+    def row(self, prefix: str) -> Row:
+        return {f"{prefix}_rmse": self.rmse, f"{prefix}_accuracy": self.accuracy}
+
 
 def score(problem: Problem, predicted: np.ndarray, wanted: np.ndarray) -> Score:
     """The paper's two measures: RMSE, and accuracy after rounding on whole-number tasks."""
@@ -78,29 +85,21 @@ def model_score(graph: DiscreteGraph, problem: Problem) -> Score:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A listing in the paper's style: its text, its lines (all of them, as the paper counts), its errors."""
+    """A listing in the paper's style: its lines (all of them, as the paper counts), its errors."""
 
-    text: str
     lines: int
     score: Score
     given_past: Score
     unmatched: tuple[str, ...] = ()
 
     def row(self, prefix: str = "listing") -> Row:
-        return {
-            f"{prefix}_lines": self.lines,
-            f"{prefix}_rmse": self.score.rmse,
-            f"{prefix}_accuracy": self.score.accuracy,
-            f"{prefix}_given_rmse": self.given_past.rmse,
-            f"{prefix}_given_accuracy": self.given_past.accuracy,
-            f"{prefix}_unmatched": list(self.unmatched),
-        }
+        errors = self.score.row(prefix) | self.given_past.row(f"{prefix}_given")
+        return {f"{prefix}_lines": self.lines, **errors, f"{prefix}_unmatched": list(self.unmatched)}
 
 
 def listing_of(explained: ExplainedGraph, problem: Problem, seed: int) -> Listing:
     """The listing of an explained graph on fresh sequences, run free and with past outputs given."""
     program = raw_program(explained, problem)
-    text = raw_source(program)
     x, y = fresh(problem, LISTED, seed)
     with np.errstate(all="ignore"):
         predicted = np.stack([program.run(sequence) for sequence in x])
@@ -114,15 +113,19 @@ def listing_of(explained: ExplainedGraph, problem: Problem, seed: int) -> Listin
         if found.evidence is None
     )
     free, given_past = (score(problem, found[:, first:], y[:, first:]) for found in (predicted, given))
-    return Listing(text, text.count("\n"), free, given_past, unmatched)
+    return Listing(raw_source(program).count("\n"), free, given_past, unmatched)
 
 
-def heads_found(explained: ExplainedGraph) -> dict[str, str | None]:
-    """What each live head does, in words; None for one that matches nothing."""
-    return {
+def program_row(program: Program, explained: ExplainedGraph | None, problem: Problem, seed: int) -> Row:
+    """The numbers of a program and of its listing, and what each live head does in words."""
+    row = program_score(program, problem, seed).row("program")
+    if explained is None:
+        return row
+    heads = {
         explained.graph.nodes[index].name: found.hypothesis.describe() if found.hypothesis else None
         for index, found in explained.routers.items()
     }
+    return row | listing_of(explained, problem, seed).row() | {"heads_found": heads}
 
 
 def explained_as_it_is(graph: DiscreteGraph, problem: Problem, seconds: float) -> ExplainedGraph:

@@ -17,7 +17,6 @@ from weights2code.experiments.work import RUN, facts
 
 if TYPE_CHECKING:
     from weights2code.data import Problem
-    from weights2code.run_folder import RunFolder
     from weights2code.settings import Settings
     from weights2code.training.search import Trained
 
@@ -45,25 +44,24 @@ def train_and_extract(arguments: dict[str, Any], folder: Path) -> Row:
     from weights2code.run_folder import MODEL, begin
     from weights2code.settings import Settings
     from weights2code.source import canonical, problem_of
+    from weights2code.training.search import Trained
 
     name = canonical(arguments["task"])
     settings = Settings.from_dict(Settings().to_dict() | arguments["settings"])
     with begin(folder / RUN, name, settings) as run:
         problem = problem_of(name, settings)
         began = time.perf_counter()
-        trained = _stored(run) or next(iter(train.rungs_of(problem, settings, run)))
+        stored = Trained.load(run.file(MODEL)) if run.trained else None
+        trained = stored or next(iter(train.rungs_of(problem, settings, run)))
         trained.save(run.file(MODEL))
         run.drop_checkpoint()
         wall = max(time.perf_counter() - began, trained.seconds)  # an earlier command may have trained
-    sizes = trained.model.architecture
     members = [
         extract_member(trained, member, problem, settings, folder) for member in range(len(trained.losses))
     ]
     return {
         **arguments.get("label", {}),
-        "layers": sizes.layers,
-        "heads": sizes.heads,
-        "submlps": sizes.submlps,
+        **sizes_of(trained),
         "soft_mse": soft_mse(trained, problem),
         "training_seconds": round(trained.seconds, 3),
         "seconds": round(wall + sum(member["extraction_seconds"] for member in members), 3),
@@ -71,11 +69,10 @@ def train_and_extract(arguments: dict[str, Any], folder: Path) -> Row:
     }
 
 
-def _stored(run: RunFolder) -> Trained | None:
-    from weights2code.run_folder import MODEL
-    from weights2code.training.search import Trained
-
-    return Trained.load(run.file(MODEL)) if run.trained else None
+def sizes_of(trained: Trained) -> Row:
+    """The architecture of a model."""
+    sizes = trained.model.architecture
+    return {"layers": sizes.layers, "heads": sizes.heads, "submlps": sizes.submlps}
 
 
 def soft_mse(trained: Trained, problem: Problem) -> float | None:
@@ -92,13 +89,7 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
     """One member as a run of its own: pruned, explained, certified; its files lie in `member<index>`."""
     from weights2code import pipeline
     from weights2code.data import Regime
-    from weights2code.experiments.measures import (
-        heads_found,
-        listing_of,
-        model_score,
-        program_score,
-        uncertified,
-    )
+    from weights2code.experiments.measures import model_score, program_row, uncertified
     from weights2code.experiments.work import equals_reference
     from weights2code.extraction.extract import extract, with_explanation
     from weights2code.extraction.members import PROMISING, only, whole_graph
@@ -115,9 +106,8 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
         "seed": settings.seed,
         "loss": loss,
         "fitted": model.accuracy == 1.0 if problem.integer_outputs else loss <= PROMISING,
-        "model_rmse": model.rmse,
-        "model_accuracy": model.accuracy,
-        "trained_mse": None if model.rmse is None else model.rmse**2,
+        **model.row("model"),
+        "trained_mse": model.mse,
         "solved": False,
         "verdict": "-",
     }
@@ -132,15 +122,7 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
     outcome = Outcome(extraction, None, tuple(attempts), time.perf_counter() - began)
     with begin(folder / f"member{member}", problem.name, settings) as own:
         pipeline.leave(outcome, problem, own)
-    program = program_score(extraction.program, problem, settings.seed)
     right = outcome.exit_code == 0 and equals_reference(extraction.program, problem.name, settings.seed)
-    row |= facts(extraction) | {
-        "solved": right,
-        "program_rmse": program.rmse,
-        "program_accuracy": program.accuracy,
-        "exit": outcome.exit_code,
-    }
-    if extraction.explained is not None:
-        row |= listing_of(extraction.explained, problem, settings.seed).row()
-        row["heads_found"] = heads_found(extraction.explained)
+    row |= facts(extraction) | {"solved": right, "exit": outcome.exit_code}
+    row |= program_row(extraction.program, extraction.explained, problem, settings.seed)
     return row | {"extraction_seconds": round(time.perf_counter() - began, 3)}

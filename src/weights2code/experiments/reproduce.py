@@ -53,7 +53,7 @@ def reproduce(
         "run_seconds": round(sum(row["seconds"] or 0.0 for row in rows), 1),
         "failed": [row["key"] for row in rows if row["status"] != DONE],
         "standing": dict(Counter(line.standing for line in table.lines if line.standing)),
-        "table": table.to_dict(),
+        "table": plain(asdict(table)),
         "rows": [{name: value for name, value in row.items() if name not in left_out} for row in rows],
     }
     write_figure(experiment, rows, out)

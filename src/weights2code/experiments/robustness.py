@@ -49,19 +49,15 @@ ASKED = ("task", "asked_layers", "asked_heads", "asked_submlps")
 
 
 def jobs(task: str, options: Options) -> list[Job]:
-    rows = (row for row in paper_numbers.read("robustness") if row["task"] == task)
-    return [job for row in rows for job in _jobs_of(task, paper_numbers.sizes(row), options)]
-
-
-def _jobs_of(task: str, sizes: dict[str, int], options: Options) -> list[Job]:
-    from weights2code import tasks
-
-    own = "concat" if tasks.get(task).state_tracking else "tagging"
-    layout = own if options.layout == "auto" else options.layout
-    key = "{}-L{layers}H{heads}M{submlps}".format(task, **sizes)
-    asked: Row = {f"asked_{name}": size for name, size in sizes.items()} | {"asked_layout": layout}
-    paper: dict[str, Any] = {"layout": layout, **sizes}
-    return study_jobs(key, task, options, {"members": MEMBERS[layout], **paper}, paper, **asked)
+    layout, made = options.layout_of(task), []
+    for row in paper_numbers.read("robustness"):
+        if row["task"] == task:
+            sizes = paper_numbers.sizes(row)
+            key = "{}-L{layers}H{heads}M{submlps}".format(task, **sizes)
+            paper: Row = {"layout": layout, **sizes}
+            asked = {f"asked_{name}": value for name, value in paper.items()}
+            made += study_jobs(key, task, options, {"members": MEMBERS[layout], **paper}, paper, **asked)
+    return made
 
 
 def table(rows: Sequence[Row]) -> Table:

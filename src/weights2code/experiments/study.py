@@ -8,7 +8,7 @@ from typing import Any
 
 from weights2code.experiments.experiment import Options
 from weights2code.experiments.jobs import Job, Row
-from weights2code.experiments.members import members_job
+from weights2code.experiments.members import members_job, sizes_of
 from weights2code.experiments.work import RUN, run_task
 
 #: The words of a job that names one of the functions below.
@@ -57,13 +57,7 @@ def study_jobs(
 
 def measured(folder: Path) -> Row:
     """The numbers of a run folder; the model's alone where there is no program."""
-    from weights2code.experiments.measures import (
-        heads_found,
-        listing_of,
-        model_score,
-        program_score,
-        uncertified,
-    )
+    from weights2code.experiments.measures import model_score, program_row, uncertified
     from weights2code.explain.explanation import ExplainedGraph, match_heads
     from weights2code.graph.from_model import graph_of
     from weights2code.run_folder import CERTIFICATE, MODEL, open_existing
@@ -74,31 +68,14 @@ def measured(folder: Path) -> Row:
     with open_existing(folder) as run:
         problem, seed = problem_of(run.source, run.settings), run.settings.seed
         trained = Trained.load(run.file(MODEL))
-        sizes = trained.model.architecture
-        row: Row = {
-            "layers": sizes.layers,
-            "heads": sizes.heads,
-            "submlps": sizes.submlps,
-            "fitted": trained.fitted,
-        }
         best = graph_of(trained.model, 0, trained.layout, problem)
         found = model_score(best, problem)
-        row["trained_mse"] = None if found.rmse is None else found.rmse**2
+        row = sizes_of(trained) | {"fitted": trained.fitted, "trained_mse": found.mse}
         if not run.has(CERTIFICATE):
-            row |= {"model_rmse": found.rmse, "model_accuracy": found.accuracy}
-            return row | uncertified(best, problem, seed)
-        stored = read_run(run)
-        model = model_score(stored.graph, problem)
-        program = program_score(stored.program, problem, seed)
-        row |= {
-            "model_rmse": model.rmse,
-            "model_accuracy": model.accuracy,
-            "program_rmse": program.rmse,
-            "program_accuracy": program.accuracy,
-        }
+            return row | found.row("model") | uncertified(best, problem, seed)
+        stored, explained = read_run(run), None
         if stored.formulas is not None:
             routers = match_heads(stored.graph, problem.validation).routers
             explained = ExplainedGraph(stored.graph, routers, stored.formulas)
-            row |= listing_of(explained, problem, seed).row()
-            row["heads_found"] = heads_found(explained)
-    return row
+        row |= model_score(stored.graph, problem).row("model")
+        return row | program_row(stored.program, explained, problem, seed)

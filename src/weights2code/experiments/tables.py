@@ -48,13 +48,6 @@ class Table:
     lines: Sequence[Line]
     notes: Sequence[str] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "columns": dict(self.columns),
-            "lines": [{"cells": dict(l.cells), "standing": l.standing, "why": l.why} for l in self.lines],
-            "notes": list(self.notes),
-        }
-
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Table:
         lines = [Line(line["cells"], line["standing"], line["why"]) for line in data["lines"]]
@@ -133,8 +126,8 @@ def part(has: str | Callable[[Row], object]) -> Cell:
 
 def mean_error(rows: Sequence[Row]) -> float | None:
     """The program's RMSE, or the discrete model's where there is none."""
-    known = (row.get("program_rmse") for row in rows), (row.get("model_rmse") for row in rows)
-    return average(model if program is None else program for program, model in zip(*known, strict=True))
+    errors = ((row.get("program_rmse"), row.get("model_rmse")) for row in rows)
+    return average(model if program is None else program for program, model in errors)
 
 
 def model_fits(row: Row) -> bool:

@@ -17,8 +17,8 @@ from weights2code.experiments import paper_numbers
 from weights2code.experiments.comparison import share
 from weights2code.experiments.experiment import Experiment, Options
 from weights2code.experiments.jobs import DONE, Job, Row
-from weights2code.experiments.members import members_job, train_and_extract
-from weights2code.experiments.study import study, study_job
+from weights2code.experiments.members import train_and_extract
+from weights2code.experiments.study import study, study_jobs
 from weights2code.experiments.tables import Line, Table, grouped, members_of
 from weights2code.experiments.work import RUN
 
@@ -44,23 +44,11 @@ def jobs(task: str, options: Options) -> list[Job]:
 def _jobs_of(task: str, sizes: dict[str, int], options: Options, other: dict[str, int]) -> list[Job]:
     """The runs of one architecture; `other` holds its sizes if they are not the paper's."""
     architecture = "L{layers}H{heads}M{submlps}".format(**sizes)
-    key = f"{task}-{architecture}"
-    if options.recipe == "paper":
-        job = members_job(key, task, options, other, architecture=architecture)
-        return [replace(job, work=f"{__name__}:analysed_members")]
     # `heads` would be location heads, which match by their nature
-    sizes = {"layers": sizes["layers"], "pointer": sizes["heads"], "submlps": sizes["submlps"]}
-    work = f"{__name__}:analysed"
-    return [
-        study_job(
-            f"{key}-seed{seed}",
-            task,
-            options.settings(seed=seed, **sizes),
-            work,
-            architecture=architecture,
-        )
-        for seed in options.seeds
-    ]
+    fast = {"layers": sizes["layers"], "pointer": sizes["heads"], "submlps": sizes["submlps"]}
+    made = study_jobs(f"{task}-{architecture}", task, options, fast, other, architecture=architecture)
+    work = "analysed_members" if options.recipe == "paper" else "analysed"
+    return [replace(job, work=f"{__name__}:{work}") for job in made]
 
 
 def analysed(arguments: dict[str, Any], folder: Path) -> Row:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from weights2code.extraction.values import Extraction
     from weights2code.tasks import Task
-    from weights2code.training.search import Trained
 
 RUN = "run"
 #: A program is judged on this many fresh sequences, at the task's own length and at this one.
@@ -41,9 +40,10 @@ def run_task(arguments: dict[str, Any], folder: Path) -> Row:
         reference machine on fresh sequences at its own length and at length 40.
     """
     from weights2code.experiments.heavy import pipeline  # before the clock starts
-    from weights2code.run_folder import begin
+    from weights2code.run_folder import MODEL, begin
     from weights2code.settings import Settings
     from weights2code.source import canonical
+    from weights2code.training.search import Trained
 
     name = canonical(arguments["task"])
     settings = Settings.from_dict(Settings().to_dict() | arguments.get("settings", {}))
@@ -53,7 +53,7 @@ def run_task(arguments: dict[str, Any], folder: Path) -> Row:
         outcome = pipeline.run(name, settings, run_folder)
     seconds = time.perf_counter() - began
     training = outcome.training_seconds
-    trained = outcome.trained or _stored(folder / RUN)
+    trained = outcome.trained or Trained.load(folder / RUN / MODEL)  # it may have been complete before
     row: Row = {
         "task": name,
         "seed": settings.seed,
@@ -73,18 +73,15 @@ def run_task(arguments: dict[str, Any], folder: Path) -> Row:
     if outcome.extraction is None:
         return row
     program, certificate = outcome.extraction.program, outcome.extraction.certificate
-    return (
-        row
-        | facts(outcome.extraction)
-        | {
-            "lines": program.lines,
-            "raw_lines": raw_lines(folder / RUN),
-            "rmse": certificate.rmse,
-            "accuracy": certificate.accuracy,
-            "max_abs_error": certificate.max_abs_error,
-            "solved": outcome.exit_code == 0 and equals_reference(program, name, settings.seed),
-        }
-    )
+    row |= facts(outcome.extraction)
+    return row | {
+        "lines": program.lines,
+        "raw_lines": raw_lines(folder / RUN),
+        "rmse": certificate.rmse,
+        "accuracy": certificate.accuracy,
+        "max_abs_error": certificate.max_abs_error,
+        "solved": outcome.exit_code == 0 and equals_reference(program, name, settings.seed),
+    }
 
 
 def facts(extraction: Extraction) -> Row:
@@ -103,14 +100,6 @@ def facts(extraction: Extraction) -> Row:
         "body": program.body,
         "operations": program.operations,
     }
-
-
-def _stored(run: Path) -> Trained:
-    """The model of a run that was complete before this process began."""
-    from weights2code.run_folder import MODEL
-    from weights2code.training.search import Trained
-
-    return Trained.load(run / MODEL)
 
 
 def equals_reference(program: Any, name: str, seed: int) -> bool:

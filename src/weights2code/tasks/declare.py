@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from weights2code.language import Definition, Domain, Expr, Recurrence, Start, Step
+from weights2code.language import Definition, Domain, Recurrence, Start, Step
 from weights2code.tasks.paper import NON_LINEAR, PAPER
 from weights2code.tasks.task import Category, Sampler, Suite, Task, WindowClass
 
@@ -41,23 +41,16 @@ def declare(
     if canonical is None:
         raise ValueError("a task needs a name")
     reported = PAPER.get(canonical)
-    suites: list[Suite] = []
-    if reported:
-        suites.append("paper")
-    if mips:
-        suites.append("mips")
-    if appendix:
-        suites.append("appendix")
-    if window_class is None:
-        formulas = (step for step in steps.values() if isinstance(step, Expr))
-        read = {var for formula in formulas for var in formula.variables()}
-        window_class = "b" if any(var.lag and var.name in steps for var in read) else "a"
+    belongs: dict[Suite, object] = {"paper": reported, "mips": mips, "appendix": appendix}
     machine = Recurrence(
         tuple(inputs),
         tuple(Step(step, definition) for step, definition in steps.items()),
         outputs,
         dict(start or {}),
     )
+    if window_class is None:
+        remembered = {variable.name for variable in machine.state()}
+        window_class = "a" if remembered <= set(inputs) else "b"
     return Task(
         name=canonical,
         aliases=(mips,) if mips and mips != canonical else (),
@@ -66,7 +59,7 @@ def declare(
         domains=tuple(inputs.values()),
         category=reported[0] if reported else category,
         window_class=window_class,
-        suites=tuple(suites),
+        suites=tuple(suite for suite, has in belongs.items() if has),
         state_tracking=window_class != "a" if tagged is None else not tagged,
         length=length,
         sampler=sampler,

@@ -16,7 +16,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from multiprocessing import connection
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -108,13 +108,12 @@ class Local:
                 sender.close()  # the worker has the only one: when it dies, the receiver sees the end
 
     def _read(self, running: _Running) -> Finished:
-        key = running.job.key
         try:
             said = json.loads(running.receiver.recv_bytes())
         except (EOFError, OSError, ValueError):
-            return Finished(key, error=_epitaph(self._end(running)), lost=True)
+            return Finished(running.job.key, error=_epitaph(self._end(running)), lost=True)
         self._end(running)
-        return Finished(key, said["row"], said["error"], seconds=said["seconds"])
+        return Finished(**said)
 
     @staticmethod
     def _end(running: _Running) -> int | None:
@@ -174,8 +173,7 @@ def _work(sender: Connection, job: dict[str, Any], folder: str) -> None:
     sys.stderr.flush()
     if not log.stat().st_size:
         log.unlink()
-    message = {"row": finished.row, "error": finished.error, "seconds": finished.seconds}
-    sender.send_bytes(json.dumps(message, allow_nan=False).encode())
+    sender.send_bytes(json.dumps(asdict(finished), allow_nan=False).encode())
     sender.close()
 
 

@@ -14,6 +14,7 @@ import tempfile
 import threading
 from collections import deque
 from contextlib import ExitStack, redirect_stdout
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -118,12 +119,11 @@ class Ray:
     def _read(self, job: Job, reference: Any) -> Finished:
         errors = self._ray.exceptions
         try:
-            said, files = self._ray.get(reference)
+            return Finished(**self._ray.get(reference))
         except errors.RayTaskError as error:
             return Finished(job.key, error=str(error.cause or error).splitlines()[-1])
         except errors.RayError as error:  # the worker, its machine, or the result on its way is gone
             return Finished(job.key, error=f"its worker was lost ({type(error).__name__})", lost=True)
-        return Finished(job.key, said["row"], said["error"], seconds=said["seconds"], files=files)
 
 
 def somebody_listens(address: str) -> None:
@@ -172,8 +172,8 @@ def imported() -> Any:
     return ray
 
 
-def remote_attempt(job: dict[str, Any], version: str) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """What a worker does: the job in a temporary folder, of which the files come back."""
+def remote_attempt(job: dict[str, Any], version: str) -> dict[str, Any]:
+    """What a worker does: the job in a temporary folder; the fields of `Finished`, with its files."""
     if version != __version__:
         raise InputError(f"a worker has weights2code {__version__}, the sweep {version}; install the same.")
     with tempfile.TemporaryDirectory(prefix="w2c-") as place:
@@ -183,7 +183,7 @@ def remote_attempt(job: dict[str, Any], version: str) -> tuple[dict[str, Any], d
     row = finished.row
     if row is not None and left_out:
         row = row | {"files_left_out": left_out}
-    return {"row": row, "error": finished.error, "seconds": finished.seconds}, files
+    return asdict(replace(finished, row=row, files=files))
 
 
 def collected(folder: Path) -> tuple[dict[str, bytes], list[str]]:
