@@ -20,7 +20,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from weights2code.model import DiscreteTransformer, Sampling
-from weights2code.training.loop import Batch, batch_losses, descend, set_learning_rate, training_step
+from weights2code.training.loop import batch_losses, descend, set_learning_rate, training_step
+from weights2code.training.objective import Batch
 from weights2code.training.recipes import Recipe
 
 #: Steps that run without a graph first: libraries choose their algorithms and the optimizer makes its state.

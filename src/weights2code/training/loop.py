@@ -13,15 +13,19 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from weights2code.data import Encoded
 from weights2code.model import HARD, DiscreteTransformer, Sampling
-from weights2code.training.objective import closed_form, member_losses, target_variance
+from weights2code.training.objective import (
+    Batch,
+    Validation,
+    closed_form,
+    member_losses,
+    target_variance,
+)
 from weights2code.training.recipes import Recipe
-
-Batch = tuple[Tensor, Tensor, Tensor]
 
 #: Halving leaves at least this many members, and looks at the best of so many epochs.
 LEAST_MEMBERS = 8
@@ -112,7 +116,7 @@ def start(model: DiscreteTransformer, recipe: Recipe) -> LoopState:
 def run_loop(
     state: LoopState,
     training: Batch,
-    validation: Batch,
+    validation: Validation,
     recipe: Recipe,
     seed: int,
     stage: str = "search",
@@ -223,7 +227,7 @@ def training_step(
     optimizer: torch.optim.Optimizer,
     batch: Batch,
     recipe: Recipe,
-    variance: Tensor,
+    variance: Float[Tensor, " output"],
     sampling: Sampling,
     progress: float,
     first: int = 0,
@@ -239,7 +243,7 @@ def batch_losses(
     model: DiscreteTransformer,
     batch: Batch,
     recipe: Recipe,
-    variance: Tensor,
+    variance: Float[Tensor, " output"],
     sampling: Sampling,
     first: int = 0,
 ) -> Float[Tensor, " member"]:
@@ -253,13 +257,16 @@ def batch_losses(
     return member_losses(prediction, targets[:, first:], scored[first:], variance)
 
 
-def first_scored(scored: Tensor) -> int:
+def first_scored(scored: Bool[Tensor, "pos batch"]) -> int:
     """The first position that any sequence is scored at (0 if none is)."""
     return int(scored.any(1).int().argmax())
 
 
 def descend(
-    model: DiscreteTransformer, optimizer: torch.optim.Optimizer, losses: Tensor, recipe: Recipe
+    model: DiscreteTransformer,
+    optimizer: torch.optim.Optimizer,
+    losses: Float[Tensor, " member"],
+    recipe: Recipe,
 ) -> None:
     """Change the weights to lower the losses (and the penalty, if any)."""
     objective = losses.sum()
@@ -288,7 +295,7 @@ def _clip_members(model: DiscreteTransformer, limit: float = 100.0) -> None:
 
 
 def evaluate_hard(
-    model: DiscreteTransformer, data: Batch, variance: Tensor, head: str = "learned"
+    model: DiscreteTransformer, data: Batch, variance: Float[Tensor, " output"], head: str = "learned"
 ) -> Float[Tensor, " member"]:
     """Loss of the argmax model of each member; a head that the recipe solves is solved and stored first."""
     channels, targets, scored = data
@@ -299,7 +306,7 @@ def evaluate_hard(
     return torch.nan_to_num(losses, nan=torch.inf)
 
 
-def _remember_best(state: LoopState, hard: Tensor) -> None:
+def _remember_best(state: LoopState, hard: Float[Tensor, " member"]) -> None:
     """Keep, for each member, the weights of its best validation epoch."""
     weights = {name: value.detach().clone() for name, value in state.model.state_dict().items()}
     if state.best_loss is None:
@@ -325,7 +332,7 @@ def _record_agreement(state: LoopState) -> None:
 def tune(
     model: DiscreteTransformer,
     training: Batch,
-    validation: Batch,
+    validation: Validation,
     steps: int,
     seed: int,
     batch: int = 128,

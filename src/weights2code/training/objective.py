@@ -21,6 +21,17 @@ from weights2code.model import HARD, DiscreteTransformer, Sampling
 RIDGE = 1e-8
 
 
+#: Channels, targets, and where they are scored; what is kept to judge by may have another length.
+Batch = tuple[
+    Float[Tensor, "channel pos batch"], Float[Tensor, "output pos batch"], Bool[Tensor, "pos batch"]
+]
+Validation = tuple[
+    Float[Tensor, "channel kept_pos kept"],
+    Float[Tensor, "output kept_pos kept"],
+    Bool[Tensor, "kept_pos kept"],
+]
+
+
 def solve_head(
     features: Float[Tensor, "member feature column"],
     targets: Float[Tensor, "output column"],
@@ -60,7 +71,9 @@ def member_losses(
     return (error * scored).sum((1, 2, 3)) / (scored.sum() * targets.shape[0])
 
 
-def target_variance(targets: Tensor, scored: Tensor) -> Float[Tensor, " output"]:
+def target_variance(
+    targets: Float[Tensor, "output pos batch"], scored: Bool[Tensor, "pos batch"]
+) -> Float[Tensor, " output"]:
     """Variance of each output over the scored positions (1 where it is constant)."""
     columns = targets[:, scored].double()
     variance = columns.var(1, unbiased=False)
@@ -87,9 +100,9 @@ class Solved:
 
 def closed_form(
     model: DiscreteTransformer,
-    batch: tuple[Tensor, Tensor, Tensor],
+    batch: Batch,
     sampling: Sampling = HARD,
-    table: Tensor | None = None,
+    table: Float[Tensor, "member row option"] | None = None,
     project: bool = False,
 ) -> Solved:
     """Run the members and solve their linear head; the prediction carries the gradient, the head does not.

@@ -20,8 +20,8 @@ from weights2code.model import HARD, DiscreteTransformer
 from weights2code.settings import Settings
 from weights2code.training import storage
 from weights2code.training.ladder import Rung, build, hide, rungs
-from weights2code.training.loop import Batch, Epoch, LoopState, evaluate_hard, run_loop, start, to_batch, tune
-from weights2code.training.objective import target_variance
+from weights2code.training.loop import Epoch, LoopState, evaluate_hard, run_loop, start, to_batch, tune
+from weights2code.training.objective import Batch, Validation, target_variance
 from weights2code.training.polish import clear_location_heads, polish_member
 
 #: Relative hard loss at which a rung counts as fitted: real outputs, and integer ones (which must also all
@@ -202,7 +202,7 @@ def _only_epoch(rung: Rung, trained: Trained) -> Epoch:
 
 
 def finish(
-    rung: Rung, model: DiscreteTransformer, training: Batch, validation: Batch, seed: int
+    rung: Rung, model: DiscreteTransformer, training: Batch, validation: Validation, seed: int
 ) -> DiscreteTransformer:
     """Polish the discrete choices of the best members and tune them; only those are kept."""
     variance = target_variance(training[1], training[2])
@@ -236,7 +236,7 @@ def rank(
     rung: Rung,
     layout: Layout,
     model: DiscreteTransformer,
-    validation: Batch,
+    validation: Validation,
     problem: Problem,
     history: list[Epoch],
     seconds: float,
