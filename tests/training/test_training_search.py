@@ -140,7 +140,9 @@ def test_a_fixed_architecture_is_one_rung():
 
 @pytest.mark.parametrize(("layout", "past"), [("tagging", False), ("autoregressive", True)])
 def test_a_layout_keeps_its_variants(layout: str, past: bool):
-    for rung in rungs(problem("sum"), Settings(layout=layout)):  # type: ignore[arg-type]
+    ladder = rungs(problem("sum"), Settings(layout=layout))  # type: ignore[arg-type]
+    assert {rung.wiring for rung in ladder} > {"free"}
+    for rung in ladder:
         if rung.wiring == "free":
             assert {variant.past for variant in rung.variants} == {past}
         else:
