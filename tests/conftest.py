@@ -20,6 +20,11 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import settings
+from jaxtyping import install_import_hook
+
+#: Where shapes of arrays are annotated, every call under the tests is checked against them.
+SHAPED = ("data", "model", "training", "graph")
+install_import_hook([f"weights2code.{folder}" for folder in SHAPED], "beartype.beartype")
 
 from weights2code.data import Layout, Problem, Sequences, from_arrays
 from weights2code.explain import ExplainedGraph, OperatorFit, match_heads

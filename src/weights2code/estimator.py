@@ -16,7 +16,7 @@ from weights2code.data import from_lists
 from weights2code.data.shapes import Given, read_inputs, read_pair
 from weights2code.errors import InputError
 from weights2code.language import Recurrence
-from weights2code.settings import Settings
+from weights2code.settings import Settings, names
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator, RegressorMixin
@@ -33,6 +33,7 @@ class BadInput(InputError, ValueError):
     """What was given cannot be used; a ValueError too, as scikit-learn expects."""
 
 
+DEFAULTS = Settings()
 #: Fewest independent samples that are learned from.
 FEWEST_SAMPLES = 5
 
@@ -100,14 +101,14 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         self,
         *,
         axes: str = "auto",
-        layout: str = "auto",
+        layout: str = DEFAULTS.layout,
         layers: int | None = None,
         heads: int | None = None,
         submlps: int | None = None,
         arity: int | None = None,
         hide: Sequence[str] = (),
-        time_limit: float = 120.0,
-        device: str = "cpu",
+        time_limit: float = DEFAULTS.time_limit,
+        device: str = DEFAULTS.device,
         random_state: int | None = 0,
     ) -> None:
         self.axes = axes
@@ -137,17 +138,9 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         try:
             given, xs, ys = read_pair(X, y, self.axes)
             seed = 0 if self.random_state is None else int(self.random_state)
-            settings = Settings(
-                seed=seed,
-                layout=self.layout,  # type: ignore[arg-type]
-                layers=self.layers,
-                heads=self.heads,
-                submlps=self.submlps,
-                arity=self.arity,
-                hide=tuple(self.hide),
-                time_limit=float(self.time_limit),
-                device=self.device,
-            )
+            given_settings = {name: getattr(self, name) for name in names() if hasattr(self, name)}
+            changed = {"seed": seed, "hide": tuple(self.hide), "time_limit": float(self.time_limit)}
+            settings = Settings(**given_settings | changed)
             fewest = FEWEST_SAMPLES if given.form == "samples" else None
             problem = from_lists(xs, ys, given.inputs, given.outputs, seed, where="the data", fewest=fewest)
         except InputError as error:

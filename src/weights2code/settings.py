@@ -1,88 +1,142 @@
-"""Settings of a run: one dataclass that is the command line's options, the API's and `config.json`."""
+"""Settings of a run: one dataclass that is the command line's options, the API's and `config.json`.
 
+Everything about a setting stands at its field: default, help, what a value must be, choices. The parser, the
+checks, the estimator and the documentation are made from it.
+"""
+
+# ruff: noqa: RUF009 (the calls make fields)
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, get_args
 
 from weights2code.errors import InputError
 
-LAYOUT_CHOICES = ("auto", "tagging", "autoregressive", "concat")
-DEVICE_CHOICES = ("cpu", "cuda", "auto")
+Recipe = Literal["fast", "paper"]
+LayoutChoice = Literal["auto", "tagging", "autoregressive", "concat"]
+Device = Literal["cpu", "cuda", "auto"]
+
+SEARCH, SIZES, NUMBERS = "search", "a fixed architecture instead of the ladder", "numbers of the recipe"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What is known of a setting: its group and text in the help, and what a value must be."""
+
+    group: str
+    help: str
+    kind: type
+    must: str
+    holds: Callable[[Any], bool]
+    choices: tuple[str, ...]
+    repeat: bool
+
+    @staticmethod
+    def of(name: str) -> Option:
+        """That of the setting with this name."""
+        return Settings.__dataclass_fields__[name].metadata["option"]
+
+
+def _option(
+    default: Any,
+    group: str,
+    text: str,
+    least: int | None = None,
+    must: str = "",
+    holds: Callable[[Any], bool] = lambda value: True,
+    choices: Any = None,
+) -> Any:
+    """A field with its option; `least` bounds a number, `choices` is a Literal."""
+    if least is not None:
+        must, holds = f"be at least {least}", lambda value: value >= least
+    kind = str if choices or default == () else float if isinstance(default, float) else int
+    option = Option(group, text, kind, must, holds, get_args(choices), repeat=default == ())
+    return field(default=default, metadata={"option": option})
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How to search. Sizes left at None are up to the ladder (`fast`) or to the paper's table (`paper`).
+    """How to search. Sizes left at None are up to the ladder (`fast`) or to the paper's table (`paper`)."""
 
-    Parameters
-    ----------
-    seed : of data, initial weights and noise.
-    recipe : "fast", the ladder of architectures, or "paper", the paper's own numbers.
-    layout : "auto" lets the search decide between tagging and autoregressive.
-    layers, heads, submlps, arity, hidden : a fixed architecture instead of the ladder; `heads` are
-        location heads in `fast` and pointer heads in `paper`.
-    pointer, equality, mean, sum : further heads of those kinds, in a fixed architecture.
-    members, epochs, samples, length, l1 : override the recipe's numbers.
-    hide : stream variables and offsets that nothing may read, such as "y[t-1]" (the paper's masks).
-    device : "cpu", "cuda" or "auto".
-    time_limit : seconds after which no further rung is started.
-    """
-
-    seed: int = 0
-    recipe: Literal["fast", "paper"] = "fast"
-    layout: Literal["auto", "tagging", "autoregressive", "concat"] = "auto"
-    layers: int | None = None
-    heads: int | None = None
-    submlps: int | None = None
-    arity: int | None = None
-    hidden: int | None = None
-    pointer: int | None = None
-    equality: int | None = None
-    mean: int | None = None
-    sum: int | None = None
-    members: int | None = None
-    epochs: int | None = None
-    samples: int | None = None
-    length: int | None = None
-    l1: float = 0.0
-    hide: tuple[str, ...] = ()
-    device: str = "cpu"
-    time_limit: float = 120.0
+    seed: int = _option(
+        0,
+        SEARCH,
+        "of data, initial weights and noise (default 0)",
+        must=f"lie between 0 and {2**32 - 1}",
+        holds=lambda value: 0 <= value < 2**32,
+    )
+    recipe: Recipe = _option(
+        "fast", SEARCH, "the ladder of models (default), or the paper's own numbers", choices=Recipe
+    )
+    layout: LayoutChoice = _option(
+        "auto", SEARCH, "how past outputs enter; by default the search decides", choices=LayoutChoice
+    )
+    layers: int | None = _option(None, SIZES, "layers", 0)
+    heads: int | None = _option(
+        None, SIZES, "heads a layer: location heads in fast, pointer heads in paper", 0
+    )
+    submlps: int | None = _option(None, SIZES, "sub-MLPs a layer", 0)
+    arity: int | None = _option(None, SIZES, "operands of a sub-MLP", 1)
+    hidden: int | None = _option(None, SIZES, "hidden units of a sub-MLP", 1)
+    pointer: int | None = _option(None, SIZES, "further pointer heads a layer", 0)
+    equality: int | None = _option(None, SIZES, "heads a layer that retrieve by an equal key", 0)
+    mean: int | None = _option(None, SIZES, "heads a layer that average everything so far", 0)
+    sum: int | None = _option(None, SIZES, "heads a layer that add up everything so far", 0)
+    members: int | None = _option(None, NUMBERS, "restarts of each variant, trained side by side", 1)
+    epochs: int | None = _option(None, NUMBERS, "epochs of each rung", 0)
+    samples: int | None = _option(None, NUMBERS, "training sequences", 1)
+    length: int | None = _option(
+        None, NUMBERS, "length of the training sequences; the task's own by default", 1
+    )
+    l1: float = _option(
+        0.0,
+        NUMBERS,
+        "penalty on the weights of a learned head",
+        must="not be negative",
+        holds=lambda value: value >= 0 and math.isfinite(value),
+    )
+    hide: tuple[str, ...] = _option(
+        (), SEARCH, 'a value that nothing may read, such as "y[t-1]"; may be repeated'
+    )
+    device: Device = _option("cpu", SEARCH, "where to train (default cpu)", choices=Device)
+    time_limit: float = _option(
+        120.0,
+        SEARCH,
+        "seconds after which nothing larger is started (default 120)",
+        must="be a positive number of seconds",
+        holds=lambda value: value > 0 and math.isfinite(value),
+    )
 
     def __post_init__(self) -> None:
-        least = {"layers": 0, "heads": 0, "submlps": 0, "pointer": 0, "equality": 0, "mean": 0, "sum": 0,
-                 "arity": 1, "hidden": 1, "members": 1, "epochs": 0, "samples": 1, "length": 1}  # fmt: skip
-        for name, bound in least.items():
-            value = getattr(self, name)
-            if value is not None and value < bound:
-                raise InputError(f"--{name} must be at least {bound}, got {value}.")
-        if not 0 <= self.seed < 2**32:
-            raise InputError(f"--seed must lie between 0 and {2**32 - 1}, got {self.seed}.")
-        if self.recipe not in ("fast", "paper"):
-            raise InputError(f"unknown recipe {self.recipe!r}; choose fast or paper.")
-        if self.layout not in LAYOUT_CHOICES:
-            raise InputError(f"unknown layout {self.layout!r}; choose one of {', '.join(LAYOUT_CHOICES)}.")
-        if self.device not in DEVICE_CHOICES:
-            raise InputError(f"unknown device {self.device!r}; choose one of {', '.join(DEVICE_CHOICES)}.")
-        if not (self.time_limit > 0 and math.isfinite(self.time_limit)):
-            raise InputError(f"--time-limit must be a positive number of seconds, got {self.time_limit}.")
-        if not (self.l1 >= 0 and math.isfinite(self.l1)):
-            raise InputError(f"--l1 must not be negative, got {self.l1}.")
+        for name in names():
+            option, value = Option.of(name), getattr(self, name)
+            if option.choices and value not in option.choices:
+                raise InputError(f"unknown {name} {value!r}; choose one of {', '.join(option.choices)}.")
+            if value is not None and not option.holds(value):
+                raise InputError(f"--{name.replace('_', '-')} must {option.must}, got {value}.")
 
     def fixed_architecture(self) -> bool:
         """True if any size is given: then there is one rung, as asked."""
-        sizes = ("layers", "heads", "submlps", "arity", "hidden", "pointer", "equality", "mean", "sum")
-        return any(getattr(self, name) is not None for name in sizes)
+        return any(getattr(self, name) is not None for name in names() if Option.of(name).group == SIZES)
 
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "hide": list(self.hide)}
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Settings:
-        known = {field.name for field in fields(Settings)}
-        unknown = sorted(set(data) - known)
+        unknown = sorted(set(data) - set(names()))
         if unknown:
             raise InputError(f"unknown settings: {', '.join(unknown)}.")
         return Settings(**{**data, "hide": tuple(data.get("hide", ()))})
+
+
+def names() -> list[str]:
+    """The settings, in order."""
+    return [setting.name for setting in fields(Settings)]
+
+
+Settings.__doc__ = f"{Settings.__doc__}\n\nParameters\n----------\n" + "\n".join(
+    f"{name} : {Option.of(name).help}." for name in names()
+)

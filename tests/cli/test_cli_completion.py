@@ -89,28 +89,29 @@ def test_bash_takes_values_behind_an_equals_sign(place: Path):
     assert bash(["w2c", "run", "--recipe", "=", "p"], place) == ["paper"]
     assert bash(["w2c", "run", "--recipe", "=", "paper", "magn"], place) == ["magnetic"]
     assert "--recipe" in bash(["w2c", "run", "magnetic", ""], place)
+    assert run(["bash", "--norc"], "source .script.bash; complete -p w2c", place)[0].endswith("-F _w2c w2c")
 
 
 def test_zsh_reads_the_script(place: Path):
-    code = "autoload -Uz compinit && compinit -u -D; source .script.zsh; print $_comps[w2c]"
-    assert run(["zsh", "-f"], code, place) == ["_w2c"]
+    code = 'autoload -Uz compinit && compinit -u -D; eval "$(<.script.zsh)"; print $_comps[w2c]'
+    assert run(["zsh", "-f"], code, place) == ["_shtab_w2c"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_every_command_and_option_is_there(shell: str, capsys: pytest.CaptureFixture[str]):
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
-    commands = list(commands_of(build_parser()))
-    assert {"tasks", "run", "fit", "train", "extract", "verify", "report"} <= {c.name for c in commands}
-    for command in commands:
-        assert command.help
-        for option in command.options:
-            assert (f" {option.flag[2:]} " if shell == "fish" else option.flag) in f"{script} "
+    commands = commands_of(build_parser())
+    assert {"tasks", "run", "fit", "train", "extract", "verify", "report"} <= set(commands)
+    for name, command in commands.items():
+        assert name in script
+        for flag in command._option_string_actions:
+            assert (f" {flag[2:]} " if shell == "fish" and flag[:2] == "--" else flag[1:]) in f"{script} "
     assert "balanced_parenthesis" in script
 
 
 def test_texts_with_odd_characters_do_not_break_a_script(place: Path):
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser("w2c")
     commands = parser.add_subparsers()
     odd = commands.add_parser("odd", help="it's [odd]: $HOME `x` \\ 100%%")
     odd.add_argument("--flag", metavar="X", help="it's [odd]: $HOME `x` \\ 100%%")

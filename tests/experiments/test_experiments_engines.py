@@ -318,12 +318,12 @@ def test_a_machine_that_vanishes_costs_nothing_but_time(tmp_path: Path, work_mod
 def test_a_cluster_of_its_own(tmp_path: Path, work_module: Path) -> None:
     pytest.importorskip("ray", reason="needs the extra: weights2code[ray]")
     command = [sys.executable, "-m", "weights2code", "bench", "abs", "--engine", "ray", "--jobs", "1"]
-    command += ["--layers", "1", "--epochs", "1", "--json", "--out", str(tmp_path / "out")]
+    command += ["--json", "--out", str(tmp_path / "out")]
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=240, env=ray_environment()
     )
     said = json.loads(done.stdout)
-    assert done.returncode == int(not said["rows"][0]["solved"]), done.stderr
-    assert said["rows"][0]["status"] == "done"
+    assert done.returncode == 0, done.stderr
+    assert said["rows"][0]["solved"]
     assert said["summary"]["engine"] == "ray"
     assert (tmp_path / "out/runs/abs-seed0/run/report.html").exists()

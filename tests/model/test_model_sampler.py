@@ -114,8 +114,8 @@ def test_forbidden_entries_get_no_gradient():
 @given(first=st.floats(0.5, 50), share=st.floats(0.001, 0.9), points=st.lists(st.floats(0, 1), max_size=9))
 def test_annealing_runs_from_softmax_to_sparsemax(first, share, points):
     annealing = Annealing(first, first * share)
-    assert annealing.tau(0) == first
-    assert annealing.tau(1) == pytest.approx(first * share)
+    assert annealing.tau(0.0) == first
+    assert annealing.tau(1.0) == pytest.approx(first * share)
     assert annealing.alpha(annealing.first) == 0
     assert annealing.alpha(annealing.last) == 1
     taus = [annealing.tau(point) for point in sorted(points)]

@@ -121,6 +121,7 @@ def test_formulation(name, tracks):
 
 
 def test_tagged_tasks_read_no_outputs():
-    for task in tasks.all_tasks():
-        if task.window_class == "a":
-            assert {variable.name for variable in task.machine.state()} <= set(task.columns), task.name
+    tagged = [task for task in tasks.all_tasks() if task.window_class == "a"]
+    assert tagged
+    for task in tagged:
+        assert {variable.name for variable in task.machine.state()} <= set(task.columns), task.name

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import pytest
 
+from weights2code.data import Layout
+from weights2code.model import Architecture, DiscreteTransformer
+from weights2code.training.search import Trained
 from weights2code.training.train import at_the_floor, smallest_at_the_floor
 
 
-@dataclass
-class Rung:
-    losses: tuple[float, ...]
-    fitted: bool = False
-
-
-def rungs(*losses: float) -> list[Any]:
-    return [Rung((loss,)) for loss in losses]
+def rungs(*losses: float) -> list[Trained]:
+    model = DiscreteTransformer(Architecture(1, 1))
+    layout = Layout("tagging", (1.0,), (1.0,))
+    return [Trained("rung", layout, model, (loss,), (1.0,), False, (), 0.0) for loss in losses]
 
 
 @pytest.mark.parametrize(

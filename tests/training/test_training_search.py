@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from weights2code.data import fit_layout, from_task
+from weights2code.data import Layout, fit_layout, from_task
 from weights2code.errors import InputError
 from weights2code.graph.from_model import graph_of
-from weights2code.model import HARD
+from weights2code.model import HARD, Architecture, DiscreteTransformer
 from weights2code.run_folder import begin
 from weights2code.settings import Settings
 from weights2code.source import problem_of
@@ -141,7 +141,9 @@ def test_a_fixed_architecture_is_one_rung():
 
 @pytest.mark.parametrize(("layout", "past"), [("tagging", False), ("autoregressive", True)])
 def test_a_layout_keeps_its_variants(layout: str, past: bool):
-    for rung in ladder_of(problem("sum"), Settings(layout=layout)):  # type: ignore[arg-type]
+    ladder = ladder_of(problem("sum"), Settings(layout=layout))  # type: ignore[arg-type]
+    assert {rung.wired for rung in ladder} == {False, True}
+    for rung in ladder:
         if not rung.wired:
             assert {variant.past for variant in rung.variants} == {past}
         else:
@@ -206,7 +208,8 @@ def test_masks_that_mean_nothing_are_refused(mask: str):
 
 
 def trained_with(loss: float, fitted: bool, rung: str) -> Trained:
-    return Trained(rung, "annealed", None, None, (loss,), (0.5,), fitted, (), 1.0)  # type: ignore[arg-type]
+    layout, model = Layout("tagging", (1.0,), (1.0,)), DiscreteTransformer(Architecture())
+    return Trained(rung, "annealed", layout, model, (loss,), (0.5,), fitted, (), 1.0)
 
 
 def test_the_rung_that_is_kept():

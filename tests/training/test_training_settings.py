@@ -6,7 +6,8 @@ from dataclasses import fields
 
 import pytest
 
-from weights2code.cli.parser import OPTIONS, build_parser, settings_from
+from weights2code.cli.completion import commands_of
+from weights2code.cli.parser import build_parser, settings_from
 from weights2code.errors import InputError
 from weights2code.settings import Settings
 
@@ -47,7 +48,11 @@ def test_json_form_and_back():
 
 
 def test_every_setting_is_an_option_and_every_option_a_setting():
-    assert sorted(option.field for option in OPTIONS) == sorted(field.name for field in fields(Settings))
+    command = commands_of(build_parser())["run"]
+    options = {action.dest: action for action in command._actions}
+    other = {"help", "task", "out", "quiet", "json"}
+    assert set(options) - other == {field.name for field in fields(Settings)}
+    assert all(options[field.name].help for field in fields(Settings))
 
 
 def test_options_become_settings():

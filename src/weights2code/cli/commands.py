@@ -92,19 +92,15 @@ def train(options: argparse.Namespace) -> int:
 def run(options: argparse.Namespace) -> int:
     from weights2code.source import canonical
 
-    settings = settings_from(options)
-    source = canonical(options.task)
-    with begin(options.out or default_folder(source, settings), source, settings) as folder:
-        from weights2code import pipeline
-
-        with reporter(_silent(options)) as progress:
-            outcome = pipeline.run(source, settings, folder, progress)
-        return _show(outcome, folder, options)
+    return _search(canonical(options.task), options)
 
 
 def fit(options: argparse.Namespace) -> int:
+    return _search(file_of(options, options.file), options)
+
+
+def _search(source: str | FileSource, options: argparse.Namespace) -> int:
     settings = settings_from(options)
-    source = file_of(options, options.file)
     with begin(options.out or default_folder(source, settings), source, settings) as folder:
         from weights2code import pipeline
 

@@ -1,4 +1,4 @@
-"""Shell completion: one script a shell, written from the parser, so that it cannot fall behind it.
+"""Shell completion: one script a shell, made by shtab from the parser, so that it cannot fall behind it.
 
 The scripts stand alone. A press of the tab key starts no Python: task names, options and choices are written
 into the script, and files, folders and run folders are looked up by the shell itself.
@@ -7,72 +7,97 @@ into the script, and files, folders and run folders are looked up by the shell i
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
-from weights2code.cli.completion_shells import SHELLS
 from weights2code.experiments.registry import NAMES
 
-#: What may stand at one place: one of a list of words, or something that the shell finds.
-Kind = Literal["words", "task", "file", "task or file", "folder", "run folder", "text", "nothing"]
-
-#: What a place is for, by the name that the help has for it.
-KINDS: dict[str, Kind] = {"TASK": "task", "FILE": "file", "TASK|FILE": "task or file", "DIR": "folder"}
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """One option, or one positional argument where `flag` is empty."""
-
-    flag: str
-    kind: Kind
-    words: tuple[str, ...]
-    help: str
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One command with its places in the order of the help."""
-
-    name: str
-    help: str
-    positionals: tuple[Place, ...]
-    options: tuple[Place, ...]
+#: Run folders (they hold a config.json) here and one folder down, any folder where there is none; and for
+#: bash what shtab leaves out: values behind an equals sign, and the options once every argument is given.
+FUNCTIONS = {
+    "bash": """
+_w2c_run_dirs() {
+    local found none=1
+    for found in "$1"*/config.json "$1"*/*/config.json; do
+        [[ -f $found ]] && none= && printf '%s\\n' "${found%/config.json}"
+    done
+    [[ -z $none ]] || compgen -d -- "$1"
+}
+_w2c_task_or_file() { compgen -W "TASKS" -- "$1"; compgen -f -- "$1"; }
+_w2c() {
+    local word current=${COMP_WORDS[COMP_CWORD]#=}
+    local -a typed=("${COMP_WORDS[@]:0:COMP_CWORD}") COMP_WORDS=()
+    local COMP_CWORD=0
+    for word in "${typed[@]}"; do  # --option=value arrives as three words
+        [[ $word == = ]] || COMP_WORDS[COMP_CWORD++]=$word
+    done
+    COMP_WORDS[COMP_CWORD]=$current
+    _shtab_w2c
+    if [[ -z $COMPREPLY && -z $current && ${COMP_WORDS[COMP_CWORD - 1]} != -* ]]; then
+        COMP_WORDS[COMP_CWORD]=-
+        _shtab_w2c
+    fi
+}
+""",
+    "zsh": """
+_w2c_run_dirs() {
+    local -a found=(*/config.json(N:h) */*/config.json(N:h))
+    if (( $#found )) && [[ $PREFIX != (/|~|..)* ]]; then _multi_parts / found; else _files -/; fi
+}
+_w2c_task_or_file() { local -a names=(TASKS); _describe -t tasks task names; _files }
+""",
+    "fish": """
+function _w2c_run_dirs
+    set -l typed (commandline -ct)
+    set -l found */config.json */*/config.json
+    set found (string match -- "$typed*" (string replace /config.json '' -- $found))
+    if test (count $found) -gt 0
+        printf '%s\\n' $found
+    else
+        __fish_complete_directories $typed
+    end
+end
+function _w2c_task_or_file
+    printf '%s\\n' TASKS
+    __fish_complete_path (commandline -ct)
+end
+""",
+}
 
 
 def completion_script(parser: argparse.ArgumentParser, shell: str) -> str:
     """The script that teaches `shell` (bash, zsh or fish) the commands of the parser."""
+    import shtab
+
     from weights2code.tasks import all_tasks
 
     tasks = sorted({name for task in all_tasks() for name in (task.name, *task.aliases)}, key=str.casefold)
-    return SHELLS[shell](list(commands_of(parser)), tasks)
+    for command in commands_of(parser).values():
+        for action in command._actions:
+            _describe(action, tasks)
+    script = shtab.complete(parser, shell, preamble=FUNCTIONS[shell].replace("TASKS", " ".join(tasks)))
+    return script.replace("-F _shtab_w2c w2c", "-F _w2c w2c") + "\n"
 
 
-def commands_of(parser: argparse.ArgumentParser) -> Iterator[Command]:
-    """The commands of a parser, as data."""
-    chosen = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    summaries = {action.dest: action.help or "" for action in chosen._choices_actions}
-    for name, command in chosen.choices.items():
-        actions = command._actions
-        yield Command(
-            name,
-            summaries.get(name, ""),
-            tuple(_place(action, "") for action in actions if not action.option_strings),
-            tuple(_place(action, flag) for action in actions for flag in action.option_strings),
-        )
+def commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The parsers of the commands, by name."""
+    return next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction)).choices
 
 
-def _place(action: argparse.Action, flag: str) -> Place:
-    words = tuple(str(choice) for choice in action.choices or ())
-    if action.metavar == "NAME" and not flag:
-        words = NAMES  # experiments are not choices of the parser, which suggests the nearest name
-    help_text = (action.help or "").replace("%%", "%")
-    if action.nargs == 0:
-        return Place(flag, "nothing", (), help_text)
-    if words:
-        return Place(flag, "words", words, help_text)
-    kind: Kind = KINDS.get(str(action.metavar), "text")
-    if kind == "folder" and not flag:
-        kind = "run folder"
-    return Place(flag, kind, (), help_text)
+def _describe(action: Any, tasks: list[str]) -> None:
+    """Tell shtab what may stand at a place, by the name that the help has for it."""
+    import shtab
+
+    if action.metavar == "TASK":
+        action.choices = tasks
+    elif action.metavar == "NAME" and not action.option_strings:
+        action.choices = NAMES  # not choices of the parser, which suggests the nearest name
+    elif action.metavar == "TASK|FILE":
+        action.complete = _function("_w2c_task_or_file")
+    elif action.metavar == "FILE":
+        action.complete = shtab.FILE
+    elif action.metavar == "DIR":
+        action.complete = shtab.DIRECTORY if action.option_strings else _function("_w2c_run_dirs")
+
+
+def _function(name: str) -> dict[str, str]:
+    return {"bash": name, "zsh": name, "fish": f"({name})"}

@@ -8,9 +8,9 @@ import shlex
 import sys
 from pathlib import Path
 
+from weights2code.cli.parser import add_setting
 from weights2code.errors import InputError
 from weights2code.experiments.experiment import Options
-from weights2code.settings import DEVICE_CHOICES, LAYOUT_CHOICES
 
 EXAMPLES = """\
 examples:
@@ -35,15 +35,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tasks", metavar="A,B", help="only these of its tasks")
     parser.add_argument("--seeds", metavar="N,N", default="0,1,2", help="such as 0,1,2 (default) or 0-4")
     parser.add_argument("--suite", choices=("paper", "mips"), default="paper", help="of tasks, for baselines")
-    parser.add_argument("--recipe", choices=("fast", "paper"), default="fast", help="default fast")
-    parser.add_argument(
-        "--layout", choices=LAYOUT_CHOICES, default="auto", help="default: the experiment's own"
-    )
-    parser.add_argument("--device", choices=DEVICE_CHOICES, default="cpu", help="default cpu")
+    add_setting(parser, "recipe", default="fast")
+    add_setting(parser, "layout", default="auto", help="default: the experiment's own")
+    add_setting(parser, "device", default="cpu")
     group = parser.add_argument_group("numbers of the recipe, for a quick look")
-    for name in ("members", "epochs", "samples"):
-        group.add_argument(f"--{name}", type=int, metavar="N", help=f"{name} instead of the recipe's")
-    group.add_argument("--time-limit", type=float, metavar="X", help="seconds of one run")
+    for name in NUMBERS:
+        add_setting(group, name)
 
 
 def options_from(options: argparse.Namespace) -> Options:

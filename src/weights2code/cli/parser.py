@@ -1,14 +1,13 @@
-"""The options. Those of a run are the fields of `Settings`, one line each; checks live there."""
+"""The commands and their options. Those of a run are the fields of `Settings`, which say all about them."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from weights2code import __version__
-from weights2code.settings import DEVICE_CHOICES, LAYOUT_CHOICES, Settings
+from weights2code.settings import NUMBERS, SEARCH, SIZES, Option, Settings, names
 
 EXAMPLES = """\
 examples:
@@ -112,52 +111,6 @@ def number(text: str) -> float:
         raise argparse.ArgumentTypeError(f"must be a number, got {text!r}") from None
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
-    """How one field of `Settings` looks on the command line."""
-
-    field: str
-    group: str
-    help: str
-    kind: Any = whole
-    choices: tuple[str, ...] | None = None
-    repeat: bool = False
-
-    @property
-    def flag(self) -> str:
-        return "--" + self.field.replace("_", "-")
-
-
-SEARCH, SIZES, NUMBERS = "search", "a fixed architecture instead of the ladder", "numbers of the recipe"
-
-OPTIONS = (
-    Option("seed", SEARCH, "of data, initial weights and noise (default 0)"),
-    Option(
-        "recipe", SEARCH, "the ladder of models (default), or the paper's own numbers", str, ("fast", "paper")
-    ),
-    Option("layout", SEARCH, "how past outputs enter; by default the search decides", str, LAYOUT_CHOICES),
-    Option(
-        "hide", SEARCH, 'a value that nothing may read, such as "y[t-1]"; may be repeated', str, repeat=True
-    ),
-    Option("device", SEARCH, "where to train (default cpu)", str, DEVICE_CHOICES),
-    Option("time_limit", SEARCH, "seconds after which nothing larger is started (default 120)", number),
-    Option("layers", SIZES, "layers"),
-    Option("heads", SIZES, "heads a layer: location heads in fast, pointer heads in paper"),
-    Option("submlps", SIZES, "sub-MLPs a layer"),
-    Option("arity", SIZES, "operands of a sub-MLP"),
-    Option("hidden", SIZES, "hidden units of a sub-MLP"),
-    Option("pointer", SIZES, "further pointer heads a layer"),
-    Option("equality", SIZES, "heads a layer that retrieve by an equal key"),
-    Option("mean", SIZES, "heads a layer that average everything so far"),
-    Option("sum", SIZES, "heads a layer that add up everything so far"),
-    Option("members", NUMBERS, "restarts of each variant, trained side by side"),
-    Option("epochs", NUMBERS, "epochs of each rung"),
-    Option("samples", NUMBERS, "training sequences"),
-    Option("length", NUMBERS, "length of the training sequences; the task's own by default"),
-    Option("l1", NUMBERS, "penalty on the weights of a learned head", number),
-)
-
-
 def build_parser() -> argparse.ArgumentParser:
     """All commands and their options."""
     parser = Parser(
@@ -187,7 +140,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def settings_from(options: argparse.Namespace) -> Settings:
     """The settings that the options ask for; what was not given keeps its default."""
-    given = {option.field: getattr(options, option.field, None) for option in OPTIONS}
+    given = {name: getattr(options, name, None) for name in names()}
     given["hide"] = tuple(given["hide"] or ()) or None
     return Settings(**{name: value for name, value in given.items() if value is not None})
 
@@ -318,17 +271,20 @@ def _later(commands: Any, name: str, summary: str) -> argparse.ArgumentParser:
 
 def _add_settings(parser: argparse.ArgumentParser, without: str = "") -> None:
     groups = {title: parser.add_argument_group(title) for title in (SEARCH, SIZES, NUMBERS)}
-    for option in OPTIONS:
-        if option.field == without:
-            continue
-        extra: dict[str, Any] = {"action": "append"} if option.repeat else {}
-        if option.choices:
-            extra["choices"] = option.choices
-        else:
-            extra["metavar"] = {whole: "N", number: "X"}.get(option.kind, "NAME")
-        groups[option.group].add_argument(
-            option.flag, dest=option.field, type=option.kind, help=option.help, **extra
-        )
+    for name in names():
+        if name != without:
+            add_setting(groups[Option.of(name).group], name)
+
+
+def add_setting(parser: Any, name: str, **changes: Any) -> None:
+    """The option of one setting; `changes` are for `add_argument`."""
+    option = Option.of(name)
+    read, metavar = {int: (whole, "N"), float: (number, "X"), str: (str, "NAME")}[option.kind]
+    shown: dict[str, Any] = {"choices": option.choices} if option.choices else {"metavar": metavar}
+    if option.repeat:
+        shown["action"] = "append"
+    flag = "--" + name.replace("_", "-")
+    parser.add_argument(flag, dest=name, type=read, **{"help": option.help, **shown, **changes})
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:

@@ -34,12 +34,12 @@ class PlainLines:
 
     def __init__(self) -> None:
         self._stage = ""
-        self._began = self._spoke = 0.0
+        self._spoke = 0.0
 
     def __call__(self, stage: str, done: int, total: int, loss: float, temperature: float) -> None:
         now = time.monotonic()
         if stage != self._stage:
-            self._stage, self._began, self._spoke = stage, now, -PLAIN_INTERVAL
+            self._stage = stage
         elif now - self._spoke < PLAIN_INTERVAL and done < total:
             return
         self._spoke = now

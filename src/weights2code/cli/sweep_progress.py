@@ -54,13 +54,12 @@ class Clock:
 
     total: int
     before: int
-    now: Callable[[], float] = time.monotonic
     done: int = field(init=False)
     badly: int = 0
     began: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self.done, self.began = self.before, self.now()
+        self.done, self.began = self.before, time.monotonic()
 
     def count(self, well: bool) -> None:
         self.done += 1
@@ -71,7 +70,7 @@ class Clock:
         made = self.done - self.before
         if not made:
             return "time left unknown"
-        return f"{duration((self.now() - self.began) / made * (self.total - self.done))} left"
+        return f"{duration((time.monotonic() - self.began) / made * (self.total - self.done))} left"
 
 
 def duration(seconds: float) -> str:

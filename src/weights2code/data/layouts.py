@@ -106,9 +106,9 @@ class Layout:
 class Encoded:
     """What the model sees: channels and targets, laid out (variable, position, sequence)."""
 
-    channels: Float[np.ndarray, "channel pos n"]
-    targets: Float[np.ndarray, "output pos n"]
-    scored: Bool[np.ndarray, "pos n"]
+    channels: Float[np.ndarray, "channel pos sequence"]
+    targets: Float[np.ndarray, "output pos sequence"]
+    scored: Bool[np.ndarray, "pos sequence"]
 
 
 def fit_layout(name: str, sequences: Sequences, first_scored: int = 0) -> Layout:

@@ -73,7 +73,7 @@ def divide(x: Sequence[np.ndarray], y: Sequence[np.ndarray], seed: int) -> Parts
     learned, kept = _by_sequence(lengths, rng) if len(x) >= 5 else _by_time(lengths)
     windows = [window for piece in learned for window in cut(piece)]
     order = rng.permutation(len(windows))
-    starts = [i for i in order if windows[i].context == 0]
+    starts = [int(i) for i in order if windows[i].context == 0]
     validation = _validation(order, starts)
     chosen = set(validation) - (set(starts) if len(starts) < FEW_STARTS else set())
     training = [i for i in order if i not in chosen][:MOST_TRAINING]
@@ -150,7 +150,7 @@ def _validation(order: np.ndarray, starts: list[int]) -> list[int]:
     chosen = [int(i) for i in order[:count]]
     wanted = max(1, round(VALIDATION * len(starts))) if starts else 0
     if sum(i in set(starts) for i in chosen) < wanted:
-        chosen = [int(i) for i in starts[:wanted]] + chosen[: max(0, count - wanted)]
+        chosen = starts[:wanted] + chosen[: max(0, count - wanted)]
     return list(dict.fromkeys(chosen))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from weights2code.errors import InputError
 from weights2code.language import Domain, infer
@@ -26,27 +26,27 @@ class Sequences:
     sequence without context begins at a true start.
     """
 
-    x: Float[np.ndarray, "n pos column"]
-    y: Float[np.ndarray, "n pos output"]
-    lengths: Int[np.ndarray, " n"]
-    context: Int[np.ndarray, " n"] | None = None
+    x: Float[np.ndarray, "sequence pos input"]
+    y: Float[np.ndarray, "sequence pos output"]
+    lengths: Int[np.ndarray, " sequence"]
+    context: Int[np.ndarray, " sequence"] | None = None
 
     def __len__(self) -> int:
         return len(self.x)
 
     @property
-    def valid(self) -> np.ndarray:
-        """True where a position belongs to its sequence (n, T)."""
+    def valid(self) -> Bool[np.ndarray, "sequence pos"]:
+        """True where a position belongs to its sequence."""
         return np.arange(self.x.shape[1])[None, :] < self.lengths[:, None]
 
     @property
-    def given(self) -> np.ndarray:
-        """Positions of context of each sequence (n,)."""
+    def given(self) -> Int[np.ndarray, " sequence"]:
+        """Positions of context of each sequence."""
         return np.zeros(len(self), int) if self.context is None else self.context
 
     @property
-    def scored(self) -> np.ndarray:
-        """True where an output is to be computed and judged (n, T)."""
+    def scored(self) -> Bool[np.ndarray, "sequence pos"]:
+        """True where an output is to be computed and judged."""
         return self.valid & (np.arange(self.x.shape[1])[None, :] >= self.given[:, None])
 
     def take(self, index: np.ndarray | slice) -> Sequences:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from weights2code.data import Layout, Sequences
 from weights2code.heads import EQUALITY_SHARPNESS, HEADS, RECENCY, HeadFacts, HeadKind
@@ -52,9 +53,9 @@ class RouterNode:
     reads: dict[str, int]
     offset: int | None = None
     start: float = 0.0
-    query_table: np.ndarray | None = None
-    key_table: np.ndarray | None = None
-    relative_bias: np.ndarray | None = None
+    query_table: Float[np.ndarray, "boundary width"] | None = None
+    key_table: Float[np.ndarray, "boundary width"] | None = None
+    relative_bias: Float[np.ndarray, " window"] | None = None
     null_score: float = 0.0
     value_range: tuple[float, float] = (-1.0, 1.0)
 
@@ -122,13 +123,13 @@ class OperatorNode:
 
     name: str
     operands: tuple[int, ...]
-    hidden_weight: np.ndarray
-    hidden_bias: np.ndarray
-    output_weight: np.ndarray
+    hidden_weight: Float[np.ndarray, "hidden operand"]
+    hidden_bias: Float[np.ndarray, " hidden"]
+    output_weight: Float[np.ndarray, " hidden"]
     output_bias: float
 
-    def apply(self, u: np.ndarray) -> np.ndarray:
-        """Values for operands (..., k)."""
+    def apply(self, u: Float[np.ndarray, "*shape operand"]) -> Float[np.ndarray, "*shape"]:
+        """Values for operands."""
         return (
             np.maximum(u @ self.hidden_weight.T + self.hidden_bias, 0.0) @ self.output_weight
             + self.output_bias
@@ -161,14 +162,16 @@ class DiscreteGraph:
     """Nodes in stream order and the linear head: one row an output, the intercept last."""
 
     nodes: tuple[Node, ...]
-    head: np.ndarray
+    head: Float[np.ndarray, "output variable_and_one"]
     layout: Layout
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     length: int
 
-    def stream(self, channels: np.ndarray) -> np.ndarray:
-        """Every node's values (n, T, nodes) from scaled channels (n, T, channels)."""
+    def stream(
+        self, channels: Float[np.ndarray, "sequence pos channel"]
+    ) -> Float[np.ndarray, "sequence pos variable"]:
+        """Every node's values from scaled channels."""
         n, length, _ = channels.shape
         values = np.zeros((n, length, len(self.nodes)))
         values[..., : channels.shape[2]] = channels
@@ -176,17 +179,19 @@ class DiscreteGraph:
             values[..., index] = node.compute(values, index)
         return values
 
-    def predict(self, channels: np.ndarray) -> np.ndarray:
-        """Scaled outputs (n, T, outputs)."""
+    def predict(
+        self, channels: Float[np.ndarray, "sequence pos channel"]
+    ) -> Float[np.ndarray, "sequence pos output"]:
+        """Scaled outputs."""
         return self.stream(channels) @ self.head[:, :-1].T + self.head[:, -1]
 
-    def run(self, sequences: Sequences) -> np.ndarray:
-        """Outputs (n, T, outputs) in the user's units, past outputs teacher-forced."""
+    def run(self, sequences: Sequences) -> Float[np.ndarray, "sequence pos output"]:
+        """Outputs in the user's units, past outputs teacher-forced."""
         channels = self.layout.encode(sequences, np.float64).channels.transpose(2, 1, 0)
         out = self.predict(channels) * np.array(self.layout.output_scales)
         return out[:, -sequences.x.shape[1] :]  # in `concat` the first positions predict inputs
 
-    def units(self) -> np.ndarray:
+    def units(self) -> Float[np.ndarray, " variable"]:
         """What one unit of each node means in the user's units; operators are pure numbers."""
         units = np.ones(len(self.nodes))
         scales = channel_scales(self.layout)
@@ -227,7 +232,11 @@ def shifted(value: np.ndarray, offset: int | None, start: float) -> np.ndarray:
     return out
 
 
-def _encode(x: np.ndarray, table: np.ndarray, value_range: tuple[float, float]) -> np.ndarray:
+def _encode(
+    x: Float[np.ndarray, "*shape"],
+    table: Float[np.ndarray, "boundary width"],
+    value_range: tuple[float, float],
+) -> Float[np.ndarray, "*shape width"]:
     bins = len(table) - 1
     low, high = value_range
     place = np.clip((x - low) / (high - low), 0.0, 1.0) * bins

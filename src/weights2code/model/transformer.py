@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from weights2code.errors import InputError
@@ -197,12 +197,14 @@ class DiscreteTransformer(nn.Module):
 
     def forward(
         self, channels: Float[Tensor, "channel pos batch"], sampling: Sampling = HARD, first: int = 0
-    ) -> Float[Tensor, "member output pos batch"]:
+    ) -> Float[Tensor, "member output pos-{first} batch"]:
         """Predictions of every member, from position `first` on."""
         return self.predict(self.stream(channels, sampling, first=first))
 
     def predict(
-        self, stream: Float[Tensor, "member variable pos batch"], head: Tensor | None = None
+        self,
+        stream: Float[Tensor, "member variable pos batch"],
+        head: Float[Tensor, "member output variable_and_one"] | None = None,
     ) -> Float[Tensor, "member output pos batch"]:
         """The linear head on a finished stream."""
         head = self.head if head is None else head
@@ -216,7 +218,7 @@ class DiscreteTransformer(nn.Module):
         sampling: Sampling = HARD,
         table: Float[Tensor, "member row option"] | None = None,
         first: int = 0,
-    ) -> Float[Tensor, "member variable pos batch"]:
+    ) -> Float[Tensor, "member variable pos-{first} batch"]:
         """All variables of the residual stream, from position `first` on.
 
         `table` overrides the sampled choices.
@@ -266,7 +268,9 @@ class DiscreteTransformer(nn.Module):
                 hidden = self._hidden(layer, operands)
         return flat, hidden
 
-    def _hidden(self, layer: int, operands: Float[Tensor, "member operand column"]) -> Tensor:
+    def _hidden(
+        self, layer: int, operands: Float[Tensor, "member operand column"]
+    ) -> Float[Tensor, "member submlp hidden column"]:
         """Hidden units of a layer's sub-MLPs: the largest tensor of a step, so written once and in place."""
         a = self.architecture
         u = operands.reshape(-1, a.arity, operands.shape[2])
@@ -275,11 +279,15 @@ class DiscreteTransformer(nn.Module):
             return (long_product(weight, u) + bias).relu_().unflatten(0, (-1, a.submlps))
         return torch.baddbmm(bias, weight, u).relu_().unflatten(0, (-1, a.submlps))
 
-    def _operate(self, layer: int, hidden: Float[Tensor, "member submlp hidden column"]) -> Tensor:
+    def _operate(
+        self, layer: int, hidden: Float[Tensor, "member submlp hidden column"]
+    ) -> Float[Tensor, "member submlp column"]:
         """Outputs of a layer's sub-MLPs from their hidden units."""
         return (long_product(self.output_weight[:, layer], hidden) + self.output_bias[:, layer]).squeeze(2)
 
-    def _sample(self, logits: Tensor, sampling: Sampling) -> Tensor:
+    def _sample(
+        self, logits: Float[Tensor, "*row option"], sampling: Sampling
+    ) -> Float[Tensor, "*row option"]:
         if not logits.shape[1]:
             return logits
         return sample(
@@ -293,7 +301,9 @@ class DiscreteTransformer(nn.Module):
         )
 
     @staticmethod
-    def _with_start(channels: Tensor, start: Float[Tensor, "member past"]) -> Tensor:
+    def _with_start(
+        channels: Float[Tensor, "channel pos batch"], start: Float[Tensor, "member past"]
+    ) -> Float[Tensor, "member channel pos batch"]:
         """Channels of each member with the learned past outputs at the first position."""
         position = torch.arange(channels.shape[1], device=channels.device)
         first = (position == 0).to(channels.dtype)[:, None]
@@ -304,11 +314,11 @@ class DiscreteTransformer(nn.Module):
         self,
         layer: int,
         row: int,
-        flat: Tensor,
-        table: Tensor,
+        flat: Float[Tensor, "member variable column"],
+        table: Float[Tensor, "member row option"],
         sampling: Sampling,
         shape: tuple[int, int],
-        null: Tensor | None,
+        null: Float[Tensor, "member location"] | None,
         first: int,
     ) -> tuple[Float[Tensor, "member head pos batch"], int]:
         """Outputs of a layer's heads from position `first` on, and the row of the next choice."""
@@ -374,7 +384,7 @@ class DiscreteTransformer(nn.Module):
             other.register_buffer(name, buffer[index].clone(), persistent=False)
         return other
 
-    def hard_choices(self) -> Float[Tensor, "member row"]:
+    def hard_choices(self) -> Int[Tensor, "member row"]:
         """The index that each choice has settled on."""
         if not self.choices.shape[1]:
             return self.choices.new_zeros(self.members, 0).long()

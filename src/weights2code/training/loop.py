@@ -20,6 +20,7 @@ from weights2code.model import HARD, DiscreteTransformer
 from weights2code.training.recipes import Recipe
 from weights2code.training.step import (
     Batch,
+    Validation,
     closed_form,
     make_step,
     member_losses,
@@ -117,7 +118,7 @@ def start(model: DiscreteTransformer, recipe: Recipe) -> LoopState:
 def run_loop(
     state: LoopState,
     training: Batch,
-    validation: Batch,
+    validation: Validation,
     recipe: Recipe,
     seed: int,
     stage: str = "search",
@@ -227,7 +228,7 @@ def first_scored(scored: Tensor) -> int:
 
 
 def evaluate_hard(
-    model: DiscreteTransformer, data: Batch, variance: Tensor, head: str = "learned"
+    model: DiscreteTransformer, data: Batch, variance: Float[Tensor, " output"], head: str = "learned"
 ) -> Float[Tensor, " member"]:
     """Loss of the argmax model of each member; a head that the recipe solves is solved and stored first."""
     channels, targets, scored = data
@@ -238,7 +239,7 @@ def evaluate_hard(
     return torch.nan_to_num(losses, nan=torch.inf)
 
 
-def _remember_best(state: LoopState, hard: Tensor) -> None:
+def _remember_best(state: LoopState, hard: Float[Tensor, " member"]) -> None:
     """Keep, for each member, the weights of its best validation epoch."""
     weights = {name: value.detach().clone() for name, value in state.model.state_dict().items()}
     if state.best_loss is None:
@@ -264,7 +265,7 @@ def _record_agreement(state: LoopState) -> None:
 def tune(
     model: DiscreteTransformer,
     training: Batch,
-    validation: Batch,
+    validation: Validation,
     steps: int,
     seed: int,
     batch: int = 128,

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from weights2code.model import DiscreteTransformer
-from weights2code.training.step import closed_form, member_losses
+from weights2code.training.step import Batch, closed_form, member_losses
 
 #: A neighbour must lower the loss by this share to be taken: float noise is no improvement.
 LEAST_GAIN = 1e-3
@@ -26,8 +26,8 @@ ZERO = 1e-13
 def hard_losses(
     model: DiscreteTransformer,
     table: Float[Tensor, "candidate row option"],
-    data: tuple[Tensor, Tensor, Tensor],
-    variance: Tensor,
+    data: Batch,
+    variance: Float[Tensor, " output"],
 ) -> Float[Tensor, " candidate"]:
     """Loss of each table of choices with its own best head; `model` has one member."""
     with torch.no_grad():
@@ -39,8 +39,8 @@ def hard_losses(
 
 def polish_member(
     model: DiscreteTransformer,
-    data: tuple[Tensor, Tensor, Tensor],
-    variance: Tensor,
+    data: Batch,
+    variance: Float[Tensor, " output"],
     sweeps: int = 6,
     limit: int = 128,
 ) -> tuple[DiscreteTransformer, float]:

@@ -24,7 +24,7 @@ from weights2code.training.ladder import Rung, RungKind, ladder_of
 from weights2code.training.loop import Epoch, LoopState, evaluate_hard, run_loop, start, to_batch, tune
 from weights2code.training.polish import clear_location_heads, polish_member
 from weights2code.training.ruled_out import Skipped, ruled_out
-from weights2code.training.step import Batch, target_variance
+from weights2code.training.step import Batch, Validation, target_variance
 
 #: Relative hard loss at which a rung counts as fitted: real outputs, and integer ones (which must also all
 #: round to the right number).
@@ -215,7 +215,7 @@ def _only_epoch(rung: Rung, trained: Trained) -> Epoch:
 
 
 def finish(
-    rung: Rung, model: DiscreteTransformer, training: Batch, validation: Batch, seed: int
+    rung: Rung, model: DiscreteTransformer, training: Batch, validation: Validation, seed: int
 ) -> DiscreteTransformer:
     """Polish the discrete choices of the best members and tune them; only those are kept."""
     variance = target_variance(training[1], training[2])
@@ -249,7 +249,7 @@ def rank(
     rung: Rung,
     layout: Layout,
     model: DiscreteTransformer,
-    validation: Batch,
+    validation: Validation,
     problem: Problem,
     history: list[Epoch],
     seconds: float,

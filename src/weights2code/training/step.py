@@ -26,8 +26,15 @@ from torch import Tensor
 from weights2code.model import HARD, DiscreteTransformer, Sampling
 from weights2code.training.recipes import Recipe
 
-#: Channels (channel, pos, batch), targets (output, pos, batch), and which positions are scored (pos, batch).
-Batch = tuple[Tensor, Tensor, Tensor]
+#: Channels, targets, and where they are scored; what is kept to judge by may have another length.
+Batch = tuple[
+    Float[Tensor, "channel pos batch"], Float[Tensor, "output pos batch"], Bool[Tensor, "pos batch"]
+]
+Validation = tuple[
+    Float[Tensor, "channel kept_pos kept"],
+    Float[Tensor, "output kept_pos kept"],
+    Bool[Tensor, "kept_pos kept"],
+]
 #: (batch, share of the training that is done) -> the members' losses, detached.
 Step = Callable[[Batch, float], Tensor]
 
@@ -79,7 +86,9 @@ def member_losses(
     return (error * scored).sum((1, 2, 3)) / (scored.sum() * targets.shape[0])
 
 
-def target_variance(targets: Tensor, scored: Tensor) -> Float[Tensor, " output"]:
+def target_variance(
+    targets: Float[Tensor, "output pos batch"], scored: Bool[Tensor, "pos batch"]
+) -> Float[Tensor, " output"]:
     """Variance of each output over the scored positions (1 where it is constant)."""
     columns = targets[:, scored].double()
     variance = columns.var(1, unbiased=False)
