@@ -63,14 +63,6 @@ class Rung:
     def members(self) -> int:
         return sum(variant.members for variant in self.variants)
 
-    def variant_of(self, member: int) -> int:
-        """Index of the variant that a member belongs to."""
-        for index, variant in enumerate(self.variants):
-            member -= variant.members
-            if member < 0:
-                return index
-        raise IndexError("no such member")
-
 
 def _recipe(steps: int, **other: Any) -> Recipe:
     return Recipe(epochs=steps // 50, steps_per_epoch=50, halvings=(0.5, 0.75), **other)
