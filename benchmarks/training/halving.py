@@ -26,7 +26,7 @@ from weights2code.training.search import train_rung
 
 CASES = {
     "pairs": ("add_mod_3", "unique_prev2", "abs_of_diff", "minimum_prev2"),
-    "triples": ("div_3", "Parity_Last3", "bit_dot_prod_mod_2"),
+    "deep aggregates": ("Dithering", "Evens_Counter"),
     "deep": ("Base_7_Addition", "Div_5"),
 }
 SHARES = (0.25, 0.35, 0.5, 0.65)

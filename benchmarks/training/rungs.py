@@ -211,8 +211,8 @@ def sweep(jobs: Iterable[Job], file: Path, processes: int) -> None:
 def summary(record: list[dict[str, Any]], ablation: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """A row a rung: what it solved, what is lost or gets longer without it, what it cost in vain."""
     before = {(row["suite"], row["name"]): row for row in record}
-    names = [rung.name for rung in ladder.FAST_LADDER]
-    names += sorted({rung for row in record for rung in row["rungs"]} - {*names})
+    recorded = max((list(row["rungs"]) for row in record), key=len, default=[])  # with rungs that are gone
+    names = list(dict.fromkeys([*(rung.name for rung in ladder.FAST_LADDER), *recorded]))
     rows = []
     for rung in names:
         solved = [row for row in record if row["solved"] and row["rung"] == rung]
@@ -246,17 +246,18 @@ def report(rows: list[dict[str, Any]], record: list[dict[str, Any]]) -> str:
         "",
         f"{len(record)} tasks (MIPS and the paper's, seed 0; own data; random programs of seed "
         f"{PROGRAM_SEED}, {PROGRAM_SECONDS:g} s each): {solved} solved, {proved} proved, {total:.0f} s of "
-        "processor time. Lost: solved by the rung and by no other when it is left out. In vain: training and "
-        "extraction, in seconds, where another rung solved the task or none did.",
+        "processor time. Tried: how many of its tasks were run again without the rung; lost: those that no "
+        "other rung then solved. In vain: training and extraction, in seconds, where another rung solved the "
+        "task or none did.",
         "",
-        "| rung | solved | lost without it | proof lost | longer | shorter | seconds more without it "
+        "| rung | solved | tried | lost without it | proof lost | longer | shorter | seconds more without it "
         "| in vain | training | extraction |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
-        cells = [row["rung"], row["solved"], len(row["lost"]), len(row["proof_lost"]), row["longer"],
-                 row["shorter"], row["cpu_seconds_more"], row["climbed_in_vain"], row["training_in_vain"],
-                 row["extraction_in_vain"]]  # fmt: skip
+        cells = [row["rung"], row["solved"], row["ablated"], len(row["lost"]), len(row["proof_lost"]),
+                 row["longer"], row["shorter"], row["cpu_seconds_more"], row["climbed_in_vain"],
+                 row["training_in_vain"], row["extraction_in_vain"]]  # fmt: skip
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     lines += ["", "Lost: " + "; ".join(f"{r['rung']}: {', '.join(r['lost'])}" for r in rows if r["lost"])]
     missed = [f"{row['suite']}/{row['name']}" for row in record if not row["solved"]]

@@ -13,7 +13,7 @@ from weights2code.training.train import at_the_floor, smallest_at_the_floor
 def rungs(*losses: float) -> list[Trained]:
     model = DiscreteTransformer(Architecture(1, 1))
     layout = Layout("tagging", (1.0,), (1.0,))
-    return [Trained("rung", layout, model, (loss,), (1.0,), False, (), 0.0) for loss in losses]
+    return [Trained("rung", "annealed", layout, model, (loss,), (1.0,), False, (), 0.0) for loss in losses]
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,3 @@ def test_sources():
 def test_impossible_recipes_are_refused(wrong: dict):
     with pytest.raises(InputError, match="must"):
         Recipe(**wrong)
-
-
-def test_json_form_and_back():
-    assert Recipe.from_dict(paper_recipe(l1=0.5).to_dict()) == paper_recipe(l1=0.5)

@@ -99,6 +99,11 @@ def test_same_seed_same_weights_and_another_seed_others():
 # -- the ladder ----------------------------------------------------------------------------------------------
 
 
+def of_members(rung: Rung) -> list[Variant]:
+    """The variant of each member."""
+    return [variant for variant in rung.variants for _ in range(variant.members)]
+
+
 @pytest.mark.parametrize("name", [rung.name for rung in FAST_LADDER if not rung.wired])
 def test_members_without_past_never_depend_on_past_outputs(name: str):
     data = problem("bit_addition", samples=8)
@@ -109,7 +114,7 @@ def test_members_without_past_never_depend_on_past_outputs(name: str):
     changed = channels.clone()
     changed[len(data.inputs) :] += 1.0
     same = (model(channels, HARD) == model(changed, HARD)).flatten(1).all(1)
-    blind = torch.tensor([not rung.variants[rung.variant_of(m)].past for m in range(rung.members)])
+    blind = torch.tensor([not variant.past for variant in of_members(rung)])
     assert same[blind].all()
     assert not same[~blind].any()
 
@@ -119,8 +124,8 @@ def test_members_with_fewer_heads_do_not_use_the_others():
     data = problem("bitwise_xor", samples=8)
     model = build(rung, data, 3, (-1.0, 1.0), seed=0)
     first = model.architecture.channels
-    for member in range(rung.members):
-        heads = rung.variants[rung.variant_of(member)].heads
+    for member, variant in enumerate(of_members(rung)):
+        heads = variant.heads
         visible = model.variable_mask[member, first : first + model.architecture.heads]
         assert visible.sum() == (model.architecture.heads if heads is None else heads)
 

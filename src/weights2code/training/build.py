@@ -69,20 +69,25 @@ def fix_window(model: DiscreteTransformer) -> None:
 
 def fix_aggregates(model: DiscreteTransformer, inputs: int) -> None:
     """Layer 0 aggregates the inputs and computes functions of one input each; layer 1 averages those
-    functions, takes extrema of the means and of the sums, and its sub-MLPs read everything that fits."""
+    functions and takes extrema of the means (even members) or of the sums (odd members), and its sub-MLPs
+    read everything that fits."""
     a = model.architecture
-    operands, operators = aggregate_operands(a, inputs), a.stream_width(1) - a.submlps
-    for row, choice in enumerate(model.wiring.choices):
-        if choice.kind == "submlp":
-            _fix(model, row, operands[choice.slot] if choice.layer else choice.index % inputs)
-            continue
-        turn = choice.index - a.head_kinds().index(choice.kind)
-        if choice.layer == 0:
-            _fix(model, row, turn % inputs)
-        elif choice.kind in ("mean", "sum"):
-            _fix(model, row, operators + turn % a.submlps)
-        else:  # the means of layer 0 come first, then its sums
-            _fix(model, row, a.channels + (turn if turn < inputs else a.mean + turn - inputs))
+    operators = a.stream_width(1) - a.submlps
+    for parity, operands in enumerate(aggregate_operands(a, inputs)):
+        members = slice(parity, None, 2)
+        operands += [0] * (a.arity - len(operands))
+        for row, choice in enumerate(model.wiring.choices):
+            if choice.kind == "submlp":
+                option = operands[choice.slot] if choice.layer else choice.index % inputs
+            else:
+                turn = choice.index - a.head_kinds().index(choice.kind)
+                if choice.layer == 0:
+                    option = turn % inputs
+                elif choice.kind in ("mean", "sum"):
+                    option = operators + turn % a.submlps
+                else:  # the means of layer 0 come first, then its sums
+                    option = a.channels + turn + parity * a.mean
+            _fix(model, row, option, members)
 
 
 def fix_lookup(model: DiscreteTransformer) -> None:
@@ -96,9 +101,14 @@ def fix_lookup(model: DiscreteTransformer) -> None:
     model.offset_mask[1::2, 0] = False
 
 
-def _fix(model: DiscreteTransformer, row: int, option: int) -> None:
-    model.choice_mask[:, row] = False
-    model.choice_mask[:, row, option] = True
+def _fix(
+    model: DiscreteTransformer,
+    row: int,
+    option: int,
+    members: slice = slice(None),
+) -> None:
+    model.choice_mask[members, row] = False
+    model.choice_mask[members, row, option] = True
 
 
 def hide(model: DiscreteTransformer, names: tuple[str, ...], problem: Problem, layout: str) -> None:

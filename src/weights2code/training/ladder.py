@@ -7,6 +7,7 @@ among members that fit, the one with the earliest variant is the smallest progra
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -18,9 +19,8 @@ from weights2code.training.recipes import Recipe, paper_recipe, with_samples
 #: Location heads look back at most this far, and at most half a sequence, so that what they find is seen
 #: to hold at positions beyond their own reach.
 LONGEST_WINDOW = 12
-#: A sub-MLP with a fixed wiring is given at most this many values: of a window, and aggregates.
+#: A sub-MLP with a fixed wiring is given at most this many values.
 MOST_OPERANDS = 12
-MOST_AGGREGATES = 20
 #: Functions of the inputs that aggregates are taken of, at least.
 FUNCTIONS = 3
 
@@ -62,14 +62,6 @@ class Rung:
     @property
     def members(self) -> int:
         return sum(variant.members for variant in self.variants)
-
-    def variant_of(self, member: int) -> int:
-        """Index of the variant that a member belongs to."""
-        for index, variant in enumerate(self.variants):
-            member -= variant.members
-            if member < 0:
-                return index
-        raise IndexError("no such member")
 
 
 def _recipe(steps: int, **other: Any) -> Recipe:
@@ -136,20 +128,6 @@ FAST_LADDER: tuple[Rung, ...] = (
         kind="aggregates",
     ),
     Rung(
-        "triples",
-        {"layers": 1, "location": 3, "submlps": 2, "arity": 3, "learned_start": True},
-        _recipe(900),
-        (
-            Variant(4, past=False, heads=0),
-            Variant(8, heads=0),
-            Variant(6, past=False, heads=2),
-            Variant(6, heads=1),
-            Variant(8, heads=2),
-            Variant(4, heads=1, start=True),
-            Variant(4, heads=3),
-        ),
-    ),
-    Rung(
         "deep aggregates",
         {"layers": 2, "location": 1, "mean": 1, "sum": 1, "submlps": 2, "arity": 2},
         _recipe(900),
@@ -160,18 +138,6 @@ FAST_LADDER: tuple[Rung, ...] = (
         {"layers": 2, "location": 3, "submlps": 3, "arity": 3},
         _recipe(2000),
         (Variant(8, past=False), Variant(24)),
-    ),
-    Rung(
-        "pointers",
-        {"layers": 1, "pointer": 2, "submlps": 2, "arity": 2},
-        _recipe(900),
-        (Variant(8, past=False), Variant(8)),
-    ),
-    Rung(
-        "wide",
-        {"layers": 2, "location": 5, "submlps": 3, "arity": 4, "hidden": 32},
-        _recipe(3000),
-        (Variant(24),),
     ),
 )
 
@@ -234,27 +200,34 @@ def aggregate_sizes(inputs: int, channels: int, outputs: int = 1) -> dict[str, A
 
     An arity no larger than the channels means that no aggregate fits beside them.
     """
-    heads = {"mean": max(FUNCTIONS, inputs), "sum": inputs, "max": 2 * inputs, "min": 2 * inputs}
+    heads = {"mean": max(FUNCTIONS, inputs), "sum": inputs, "max": inputs, "min": inputs}
     sizes: dict[str, Any] = {"layers": 2, "submlps": max(FUNCTIONS, inputs, outputs), **heads}
-    return {**sizes, "arity": len(aggregate_operands(Architecture(channels=channels, **sizes), inputs))}
+    architecture = Architecture(channels=channels, **sizes)
+    return {**sizes, "arity": max(len(operands) for operands in aggregate_operands(architecture, inputs))}
 
 
-def aggregate_operands(a: Architecture, inputs: int) -> list[int]:
-    """Channels; mean, sum, extrema of every input; means of functions; extrema of means and of sums: as many
-    of these groups as fit."""
-    kinds = a.head_kinds()
+def aggregate_operands(a: Architecture, inputs: int) -> tuple[list[int], list[int]]:
+    """What even and odd members read: the channels, and as many groups of aggregates as fit.
 
-    def heads(layer: int, kind: str, first: int, count: int) -> list[int]:
-        start = a.channels + layer * (a.stream_width(1) - a.channels) + kinds.index(kind) + first
-        return [*range(start, start + count)]
+    Even ones prefer those of the inputs themselves, odd ones those of functions and of other aggregates.
+    """
+    layer, kinds = a.stream_width(1) - a.channels, a.head_kinds()
 
-    def extrema(first: int) -> list[int]:
-        return [*heads(1, "max", first, inputs), *heads(1, "min", first, inputs)]
+    def heads(first: int, count: int, *chosen: str) -> list[int]:
+        return [first + kinds.index(kind) + turn for kind in chosen for turn in range(count)]
 
-    found = [*range(a.channels)]
-    groups = [heads(0, kind, 0, inputs) for kind in ("mean", "sum", "max", "min")]
-    for group in (*groups, heads(1, "mean", 0, a.mean), extrema(0), extrema(inputs)):
-        if len(found) + len(group) <= MOST_AGGREGATES:
+    mean, total, highest, lowest = (heads(a.channels, inputs, kind) for kind in ("mean", "sum", "max", "min"))
+    functions = heads(a.channels + layer, a.mean, "mean")
+    extrema = heads(a.channels + layer, inputs, "max", "min")
+    even = (mean, total, highest, lowest, functions, extrema)
+    odd = (mean, functions, total, extrema, highest, lowest)
+    return _first_that_fit(a.channels, even), _first_that_fit(a.channels, odd)
+
+
+def _first_that_fit(channels: int, groups: Iterable[list[int]]) -> list[int]:
+    found = [*range(channels)]
+    for group in groups:
+        if len(found) + len(group) <= MOST_OPERANDS:
             found += group
     return found
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import torch
@@ -32,6 +32,9 @@ from weights2code.training.step import (
 #: Halving leaves at least this many members, and looks at the best of so many epochs.
 LEAST_MEMBERS = 8
 EPOCHS_JUDGED = 2
+#: Learning rate and batch of the steps with fixed choices.
+TUNING_RATE = 0.01
+TUNING_BATCH = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +57,6 @@ class Epoch:
             for name in ("soft_loss", "hard_loss", "discrepancy", "agreement")
         }
         return replace(self, **lists)
-
-    def exact_dict(self) -> dict[str, Any]:
-        """Every digit, for checkpoints."""
-        return asdict(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Four digits and the best values, for `metrics.jsonl`."""
@@ -268,22 +267,20 @@ def tune(
     validation: Validation,
     steps: int,
     seed: int,
-    batch: int = 128,
-    head: Literal["closed", "projected"] = "closed",
-) -> Float[Tensor, " member"]:
-    """Train the sub-MLPs with the choices fixed, the head in closed form; returns the hard losses."""
+    head: Literal["closed", "projected"],
+) -> None:
+    """Train the sub-MLPs with the choices fixed, the head in closed form; the head is solved at the end."""
     variance = target_variance(training[1], training[2])
-    if not steps or not model.hidden_weight.numel():
-        return evaluate_hard(model, validation, variance, head)
-    names = ("hidden_weight", "hidden_bias", "output_weight", "output_bias")
-    recipe = Recipe(learning_rate=0.01, batch=batch, head=head)
-    trained = [getattr(model, name) for name in names]
-    optimizer = torch.optim.AdamW(trained, lr=0.01, weight_decay=0.0, fused=True)
-    generator = torch.Generator().manual_seed(seed)
-    count = training[0].shape[2]
-    size = min(batch, count)
-    for step in range(steps):
-        first = int(torch.randint(0, count - size + 1, (1,), generator=generator))
-        part = tuple(tensor[..., first : first + size] for tensor in training)
-        training_step(model, optimizer, part, recipe, variance, HARD, step / steps)  # type: ignore[arg-type]
-    return evaluate_hard(model, validation, variance, head)
+    if steps and model.hidden_weight.numel():
+        names = ("hidden_weight", "hidden_bias", "output_weight", "output_bias")
+        recipe = Recipe(learning_rate=TUNING_RATE, batch=TUNING_BATCH, head=head)
+        trained = [getattr(model, name) for name in names]
+        optimizer = torch.optim.AdamW(trained, lr=TUNING_RATE, weight_decay=0.0, fused=True)
+        generator = torch.Generator().manual_seed(seed)
+        count = training[0].shape[2]
+        size = min(TUNING_BATCH, count)
+        for step in range(steps):
+            first = int(torch.randint(0, count - size + 1, (1,), generator=generator))
+            part = tuple(tensor[..., first : first + size] for tensor in training)
+            training_step(model, optimizer, part, recipe, variance, HARD, step / steps)  # type: ignore[arg-type]
+    evaluate_hard(model, validation, variance, head)

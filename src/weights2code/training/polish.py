@@ -8,6 +8,7 @@ linear dynamics without any gradient.
 
 from __future__ import annotations
 
+import math
 from itertools import product
 
 import torch
@@ -21,6 +22,9 @@ from weights2code.training.step import Batch, closed_form, member_losses
 LEAST_GAIN = 1e-3
 #: Losses (relative to the variance) below this are zero.
 ZERO = 1e-13
+#: Rounds over all modules, and combinations of a module's choices that are tried together, at most.
+SWEEPS = 6
+MOST_COMBINATIONS = 128
 
 
 def hard_losses(
@@ -41,22 +45,20 @@ def polish_member(
     model: DiscreteTransformer,
     data: Batch,
     variance: Float[Tensor, " output"],
-    sweeps: int = 6,
-    limit: int = 128,
-) -> tuple[DiscreteTransformer, float]:
-    """Improve the choices of a one-member model; returns it with choices set, and its hard loss.
+) -> DiscreteTransformer:
+    """A one-member model with better choices.
 
-    The modules' choices are changed one module at a time, jointly where the module has at most `limit`
-    combinations, else one row at a time. Float64: neighbours can differ by little.
+    The modules' choices are changed one module at a time, jointly where the module has few combinations,
+    else one row at a time. Float64: neighbours can differ by little.
     """
     model = model.take([0]).double()
     data = (data[0].double(), data[1].double(), data[2])
     choice = model.hard_choices()[0]
     allowed = [torch.nonzero(row).flatten().tolist() for row in model.choice_mask[0]]
     loss = float(hard_losses(model, one_hot(choice[None], model), data, variance)[0])
-    for _ in range(sweeps):
+    for _ in range(SWEEPS):
         before = loss
-        for rows in module_rows(model, limit):
+        for rows in module_rows(model):
             if loss < ZERO:
                 break
             options = list(product(*(allowed[row] for row in rows)))
@@ -68,21 +70,20 @@ def polish_member(
                 choice, loss = candidates[best], float(losses[best])
         if loss < ZERO or loss > before * (1 - LEAST_GAIN):
             break
-    set_choices(model, choice)
-    return model, loss
+    with torch.no_grad():
+        model.choices.copy_(one_hot(choice[None], model) * 10.0)
+    return model
 
 
-def module_rows(model: DiscreteTransformer, limit: int) -> list[list[int]]:
+def module_rows(model: DiscreteTransformer) -> list[list[int]]:
     """Rows of the table that are changed together: all of a module's, or one by one if those are many."""
     groups: dict[str, list[int]] = {}
     for row, choice in enumerate(model.wiring.choices):
         groups.setdefault(choice.module, []).append(row)
     result: list[list[int]] = []
     for rows in groups.values():
-        combinations = 1
-        for row in rows:
-            combinations *= int(model.choice_mask[0, row].sum())
-        result += [rows] if combinations <= limit else [[row] for row in rows]
+        combinations = math.prod(model.choice_mask[0, rows].sum(-1).tolist())
+        result += [rows] if combinations <= MOST_COMBINATIONS else [[row] for row in rows]
     return result
 
 
@@ -91,12 +92,6 @@ def one_hot(
 ) -> Float[Tensor, "member row option"]:
     """A table of choices from indices."""
     return torch.nn.functional.one_hot(choice, model.wiring.width).to(model.choices.dtype)
-
-
-def set_choices(model: DiscreteTransformer, choice: Int[Tensor, " row"]) -> None:
-    """Write settled choices into the logits of a one-member model."""
-    with torch.no_grad():
-        model.choices.copy_(one_hot(choice[None], model) * 10.0)
 
 
 def clear_location_heads(model: DiscreteTransformer) -> None:

@@ -7,8 +7,8 @@ noise, then polishing of the discrete choices.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from weights2code.errors import InputError
 from weights2code.model.sampler import Annealing
@@ -69,19 +69,6 @@ class Recipe:
     @property
     def steps(self) -> int:
         return self.epochs * self.steps_per_epoch
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @staticmethod
-    def from_dict(data: dict[str, Any]) -> Recipe:
-        return Recipe(
-            **{
-                **data,
-                "annealing": Annealing(**data["annealing"]),
-                "halvings": tuple(data.get("halvings", ())),
-            }
-        )
 
 
 def paper_recipe(epochs: int = 50, learning_rate: float = 0.05, l1: float = 0.0, members: int = 3) -> Recipe:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,7 @@ class Trained:
             "losses": list(self.losses),
             "accuracies": list(self.accuracies),
             "fitted": self.fitted,
-            "history": [epoch.exact_dict() for epoch in self.history],
+            "history": [asdict(epoch) for epoch in self.history],
             "seconds": self.seconds,
         }
 
@@ -225,12 +225,12 @@ def finish(
     chosen = losses.argsort()[:FINALISTS].tolist() if rung.recipe.epochs else range(model.members)
     if rung.recipe.polish:
         sample = tuple(tensor[..., :POLISH_SEQUENCES] for tensor in training)
-        polished = [polish_member(model.take([member]), sample, variance)[0] for member in chosen]  # type: ignore[arg-type]
+        polished = [polish_member(model.take([member]), sample, variance) for member in chosen]  # type: ignore[arg-type]
         model = stack(polished).float()
     else:
         model = model.take(list(chosen))
     if rung.recipe.head != "learned" and float(losses.min()) > FITTED_EXACTLY:
-        tune(model, training, validation, rung.recipe.tune_steps, seed, head=rung.recipe.head)
+        tune(model, training, validation, rung.recipe.tune_steps, seed, rung.recipe.head)
     return model
 
 

@@ -51,7 +51,6 @@ def solve_head(
     features: Float[Tensor, "member feature column"],
     targets: Float[Tensor, "output column"],
     weight: Float[Tensor, " column"],
-    ridge: float = RIDGE,
 ) -> Float[Tensor, "member output feature_and_one"]:
     """Least-squares weights (the intercept last) in float64, detached from the graph."""
     with torch.no_grad():
@@ -60,7 +59,7 @@ def solve_head(
         weighted = design * weight.double()
         gram = weighted @ design.transpose(1, 2)
         size = gram.diagonal(dim1=1, dim2=2)
-        gram.diagonal(dim1=1, dim2=2).add_(ridge * size + 1e-12)
+        gram.diagonal(dim1=1, dim2=2).add_(RIDGE * size + 1e-12)
         right = weighted @ targets.double().T
         # A member with infinite features (a diverged sub-MLP) must not spoil the batch.
         bad = ~torch.isfinite(gram).all(-1).all(-1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,7 @@ def save_loop(path: Path, state: LoopState, header: dict[str, Any]) -> None:
     tensors |= {f"best.{name}": value for name, value in state.best_weights.items()}
     if state.best_loss is not None:
         tensors["best_loss"] = state.best_loss
-    header = {**header, "epoch": state.epoch, "history": [epoch.exact_dict() for epoch in state.history]}
+    header = {**header, "epoch": state.epoch, "history": [asdict(epoch) for epoch in state.history]}
     write_tensors(path, tensors, header)
 
 
