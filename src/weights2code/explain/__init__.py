@@ -3,13 +3,11 @@
 from weights2code.explain.explanation import (
     ExplainedGraph,
     MatchedGraph,
-    UnmatchedHead,
     explain,
     match_heads,
     match_routers,
     require_matches,
     stream_values,
-    unmatched_heads,
 )
 from weights2code.explain.hypotheses import (
     EqualityRetrieval,
@@ -35,7 +33,6 @@ __all__ = [
     "OperatorFit",
     "PrefixAggregate",
     "RouterMatch",
-    "UnmatchedHead",
     "WindowedExtremum",
     "compare_hypotheses",
     "explain",
@@ -44,5 +41,4 @@ __all__ = [
     "match_routers",
     "require_matches",
     "stream_values",
-    "unmatched_heads",
 ]

@@ -10,51 +10,21 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
 from weights2code.explain.raw_nodes import RawNode
+from weights2code.explain.steps import HeadSteps
 from weights2code.graph import RouterNode, shifted
-from weights2code.language import Const, Definition, Expr, Retrieval, Var, op
+from weights2code.language import Const, Expr, Retrieval, Var, op
 
 #: Of the offsets that a pointer head often selects, so many are tried in pairs.
 MOST_PAIRED = 5
-
-
-class HeadSteps(Protocol):
-    """What a hypothesis becomes steps of a recurrence with: one head of an assembly."""
-
-    @property
-    def units(self) -> Mapping[str, float]:
-        """What one unit of each thing that the head reads means in the user's units."""
-        ...
-
-    def read(self, role: str) -> Expr:
-        """What the head reads in a role, at time t, in the user's units."""
-        ...
-
-    def delayed(self, offset: int, start: float, letter: str) -> Expr:
-        """The value `offset` steps back, `start` before the start; a step of its own is named by letter."""
-        ...
-
-    def sequence(self, role: str, letter: str) -> str:
-        """The name of the sequence that the head reads in a role."""
-        ...
-
-    def step(self, letter: str, definition: Definition) -> Var:
-        """A step of the head's own."""
-        ...
-
-    def running(
-        self, letter: str, update: Callable[[Expr], Expr], start: float = 0.0, *, shared: bool = False
-    ) -> Var:
-        """A step that is computed from its own last value; all heads have a shared one in common."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,7 +325,7 @@ class PrefixAggregate(Hypothesis):
     def to_expr(self, head: HeadSteps) -> Expr:
         value = head.read("value")
         total = head.running("s", lambda last: last + value)
-        return total / head.running("n", lambda last: last + 1, shared=True) if self.mean else total
+        return total / head.count() if self.mean else total
 
     def listed(self, head: ListedHead) -> tuple[RawNode, ...]:
         return (RawNode(head.name, "mean" if self.mean else "sum", (head.reads["value"],)),)
