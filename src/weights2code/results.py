@@ -16,7 +16,6 @@ import numpy as np
 from weights2code.data import Problem
 from weights2code.errors import InputError
 from weights2code.explain.explanation import ExplainedGraph
-from weights2code.explain.stored import formulas_to_dict
 from weights2code.graph import DiscreteGraph
 from weights2code.graph import to_dict as graph_to_dict
 from weights2code.program import Program, run_program
@@ -97,7 +96,9 @@ def _leave_extraction(
 ) -> None:
     stored_graph = graph_to_dict(extraction.graph)
     if extraction.explained is not None:
-        stored_graph["formulas"] = formulas_to_dict(extraction.explained.operators)
+        stored_graph["formulas"] = {
+            index: fit.to_dict() for index, fit in extraction.explained.operators.items()
+        }
     folder.write(GRAPH, json.dumps(stored_graph) + "\n")
     if extraction.explained is not None:
         folder.write(PROGRAM_RAW, raw_program_source(extraction.explained, problem))

@@ -53,7 +53,7 @@ class NearerOfTwo(Hypothesis):
 def graph_of(builder, layout: Layout):
     """y[t] is 4 times what a head gives whose score falls with the distance of the key from 0.25."""
     made = builder(layout=layout)
-    reads = dict.fromkeys(("query", "key", "value"), 0)
+    reads = {"query": 0, "key": 0, "value": 0}
     made.nodes.append(
         RouterNode(
             "V1_Attn_L0H0", "pointer", reads, query_table=np.ones((9, 1)),

@@ -3,10 +3,7 @@
 from weights2code.explain.explanation import (
     ExplainedGraph,
     MatchedGraph,
-    explain,
     match_heads,
-    match_routers,
-    require_matches,
     stream_values,
 )
 from weights2code.explain.hypotheses import (
@@ -19,11 +16,10 @@ from weights2code.explain.hypotheses import (
     WindowedExtremum,
 )
 from weights2code.explain.operators import OperatorFit, explain_operator
-from weights2code.explain.routing import Evidence, RouterMatch, compare_hypotheses
+from weights2code.explain.routing import RouterMatch, compare_hypotheses
 
 __all__ = [
     "EqualityRetrieval",
-    "Evidence",
     "ExplainedGraph",
     "FixedOffset",
     "Hypothesis",
@@ -35,10 +31,7 @@ __all__ = [
     "RouterMatch",
     "WindowedExtremum",
     "compare_hypotheses",
-    "explain",
     "explain_operator",
     "match_heads",
-    "match_routers",
-    "require_matches",
     "stream_values",
 ]

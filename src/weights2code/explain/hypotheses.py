@@ -131,6 +131,9 @@ class Nothing(Hypothesis):
     def caption(self, reads: Mapping[str, str]) -> str:
         return self.describe()
 
+    def pattern(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
+        return np.zeros((values.shape[1], values.shape[1]))
+
 
 @dataclass(frozen=True, slots=True)
 class FixedOffset(Hypothesis):
@@ -175,7 +178,7 @@ class FixedOffset(Hypothesis):
         return f"{reads['value']}, {self.offset} back"
 
     def pattern(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
-        return _places_read(self, node, values)
+        return np.eye(values.shape[1], k=-self.offset)
 
 
 def _extremum(value: np.ndarray, offsets: Sequence[int], largest: bool) -> np.ndarray:
@@ -292,8 +295,15 @@ class EqualityRetrieval(Hypothesis):
         return f"{self.describe()} of {reads['value']}, where {reads['key']} = {reads['query']}"
 
     def pattern(self, node: RouterNode, values: np.ndarray) -> np.ndarray | None:
-        compared = node.reads["value"] in (node.reads["query"], node.reads["key"])
-        return None if compared else _places_read(self, node, values)
+        """Read off itself: with the position s in place of every value, what it predicts at t is the
+        position that it reads."""
+        value, (count, length, _) = node.reads["value"], values.shape
+        if value in (node.reads["query"], node.reads["key"]):
+            return None
+        marked = values.copy()
+        marked[..., value] = np.arange(1, length + 1)  # 0 is the null slot
+        places = self.predict(node, marked).astype(int)
+        return np.stack([np.bincount(row, minlength=length + 1)[1:] / count for row in places.T])
 
 
 def _query_factor(units: Mapping[str, float]) -> float:
@@ -369,16 +379,6 @@ class OffsetExtremum(Hypothesis):
 
     def before(self, unit: float) -> float:
         return -math.inf if self.largest else math.inf
-
-
-def _places_read(hypothesis: Hypothesis, node: RouterNode, values: np.ndarray) -> np.ndarray:
-    """Mean weights of a hypothesis that copies a value, read off itself: with the position s in place of
-    every value, what it predicts at t is the position that it reads."""
-    count, length, _ = values.shape
-    marked = values.copy()
-    marked[..., node.reads["value"]] = np.arange(1, length + 1)  # 0 is the null slot
-    places = hypothesis.predict(node, marked).astype(int)
-    return np.stack([np.bincount(row, minlength=length + 1)[1:] / count for row in places.T])
 
 
 #: All of them, simplest first: among those that fit equally well the first is taken.

@@ -191,6 +191,17 @@ class DiscreteGraph:
                 units[index] = units[node.reads["value"]]
         return units
 
+    def output_weights(self) -> list[tuple[dict[int, float], float]]:
+        """For each output the weight of every node that it reads, and the intercept, in the user's units."""
+        units, rows = self.units(), zip(self.head, self.layout.output_scales, strict=True)
+        return [
+            (
+                {int(i): float(row[i] * scale / units[i]) for i in np.flatnonzero(row[:-1])},
+                float(row[-1] * scale),
+            )
+            for row, scale in rows
+        ]
+
     def live(self) -> tuple[int, ...]:
         """Nodes that the head reaches, found by backward traversal."""
         pending = {int(i) for i in np.flatnonzero(np.any(self.head[:, :-1] != 0, axis=0))}

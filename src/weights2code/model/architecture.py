@@ -103,26 +103,24 @@ class Wiring:
         return max((choice.options for choice in self.choices), default=1)
 
 
-def module_name(kind: str, layer: int, index: int) -> str:
-    """The paper's names: `Attn_L0H1`, `MLP_L0M0`."""
-    return f"MLP_L{layer}M{index}" if kind == "MLP" else f"Attn_L{layer}H{index}"
-
-
 def wiring(architecture: Architecture) -> Wiring:
-    """Lay out the table of choices: a layer's head reads by kind, its offsets, then its operands."""
+    """Lay out the table of choices: a layer's head reads by kind, its offsets, then its operands.
+
+    Modules have the paper's names: `Attn_L0H1`, `MLP_L0M0`.
+    """
     choices: list[Choice] = []
     variables = [f"V{i}_input" for i in range(architecture.channels)]
     kinds = architecture.head_kinds()
     for layer in range(architecture.layers):
         before = architecture.stream_width(layer)
         for index, kind in enumerate(kinds):
-            name = module_name("Attn", layer, index)
+            name = f"Attn_L{layer}H{index}"
             choices += [Choice(layer, name, role, before) for role in HEADS[kind].reads]
             if kind == "location":
                 choices.append(Choice(layer, name, "offset", architecture.window + 1))
             variables.append(f"V{len(variables)}_{name}")
         for index in range(architecture.submlps):
-            name = module_name("MLP", layer, index)
+            name = f"MLP_L{layer}M{index}"
             choices += [
                 Choice(layer, name, f"operand{i}", before + len(kinds)) for i in range(architecture.arity)
             ]

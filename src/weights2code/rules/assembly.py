@@ -61,14 +61,11 @@ class Assembly(Steps):
 
     def compose(self) -> Recurrence:
         """Every live node by its own formula; constants as they were found."""
-        graph, units = self.graph, self.graph.units()
         outputs = []
-        for row, (name, scale) in enumerate(zip(graph.outputs, graph.layout.output_scales, strict=True)):
-            total: Expr = Const(float(graph.head[row, -1] * scale))
-            for index in np.flatnonzero(graph.head[row, :-1]):
-                total = total + Const(float(graph.head[row, index] * scale / units[index])) * self.value(
-                    int(index)
-                )
+        for name, (weights, bias) in zip(self.graph.outputs, self.graph.output_weights(), strict=True):
+            total: Expr = Const(bias)
+            for index, weight in weights.items():
+                total = total + Const(weight) * self.value(index)
             outputs.append(Step(name, total))
         return self.recurrence(outputs)
 
