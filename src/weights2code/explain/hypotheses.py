@@ -18,9 +18,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from weights2code.explain.raw_nodes import RawNode
 from weights2code.explain.steps import HeadSteps
 from weights2code.graph import RouterNode, shifted
+from weights2code.graph.raw_nodes import RawNode
 from weights2code.language import Const, Expr, Retrieval, Var, op
 
 #: Of the offsets that a pointer head often selects, so many are tried in pairs.

@@ -7,8 +7,8 @@ from weights2code.errors import NotExtracted
 from weights2code.explain.explanation import ExplainedGraph
 from weights2code.explain.hypotheses import Hypothesis, ListedHead
 from weights2code.explain.operators import node_variable
-from weights2code.explain.raw_nodes import RawNode, RawProgram
 from weights2code.graph import ChannelNode, OperatorNode, RouterNode
+from weights2code.graph.raw_nodes import RawNode, RawProgram
 from weights2code.language import Const, Var
 from weights2code.program.raw_source import raw_source
 

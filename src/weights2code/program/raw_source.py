@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from weights2code.explain.raw_nodes import RawNode, RawProgram
+from weights2code.graph.raw_nodes import RawNode, RawProgram
 from weights2code.language import Const, Expr, Number, Op, Var, number_text
 from weights2code.program.python_source import identifier
 
