@@ -109,7 +109,7 @@ class Builder:
         ]
         expr = formula(*operands)
         used = tuple(sorted({int(v.name[1:]) for v in expr.variables()}))
-        self.formulas[index] = OperatorFit(used, expr, (), "formula", 0.0, 1e-9)
+        self.formulas[index] = OperatorFit(used, expr, "formula", 0.0, 1e-9)
         return index
 
     def _units(self) -> list[float]:

@@ -14,7 +14,6 @@ import numpy as np
 
 from weights2code.data import Problem
 from weights2code.errors import InputError
-from weights2code.explain.stored import formulas_to_dict
 from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.values import Extraction
 from weights2code.graph import to_dict as graph_to_dict
@@ -69,7 +68,9 @@ def leave_files(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:
         return
     stored_graph = graph_to_dict(extraction.graph)
     if extraction.explained is not None:
-        stored_graph["formulas"] = formulas_to_dict(extraction.explained.operators)
+        stored_graph["formulas"] = {
+            index: fit.to_dict() for index, fit in extraction.explained.operators.items()
+        }
     folder.write(GRAPH, json.dumps(stored_graph) + "\n")
     if extraction.explained is not None:
         folder.write(PROGRAM_RAW, raw_program_source(extraction.explained, problem))

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from weights2code.errors import InputError
 from weights2code.explain.operators import OperatorFit
-from weights2code.explain.stored import formulas_from_dict
 from weights2code.extraction.attempt import Attempt
 from weights2code.graph import DiscreteGraph
 from weights2code.graph import from_dict as graph_from_dict
@@ -38,7 +37,9 @@ def read_run(folder: RunFolder) -> StoredRun:
         graph, data = folder.read_json(GRAPH), folder.read_json(CERTIFICATE)
         return StoredRun(
             graph_from_dict(graph),
-            formulas_from_dict(graph["formulas"]) if "formulas" in graph else None,
+            {int(index): OperatorFit.from_dict(item) for index, item in graph["formulas"].items()}
+            if "formulas" in graph
+            else None,
             Program.from_dict(data["program"]),
             Certificate.from_dict(data),
             tuple(Attempt.from_dict(item) for item in data["attempts"]),

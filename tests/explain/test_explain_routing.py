@@ -9,6 +9,7 @@ import pytest
 
 from weights2code.data import Layout, from_arrays
 from weights2code.errors import NotExtracted
+from weights2code.experiments.unmatched_heads import unmatched_head
 from weights2code.explain import (
     EqualityRetrieval,
     FixedOffset,
@@ -18,7 +19,6 @@ from weights2code.explain import (
     WindowedExtremum,
     compare_hypotheses,
     match_heads,
-    unmatched_heads,
 )
 from weights2code.explain.routing import evidence, match
 from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
@@ -74,7 +74,7 @@ def test_location_heads_are_what_they_say(offset: int, start: float):
     assert found == FixedOffset(offset, start)
     assert seen.at_start == 1.0
     assert np.array_equal(
-        found.predict(location(offset, start), values), location(offset, start).route(values)
+        found.predict(location(offset, start), values), location(offset, start).compute(values)
     )
 
 
@@ -207,7 +207,9 @@ def test_evidence_at_the_start_is_kept_apart():
 
 def test_a_start_value_belongs_to_the_hypothesis():
     node = location(2, 0.5)
-    right, wrong = (evidence(FixedOffset(2, start), node, numbers()) for start in (0.5, 0.0))
+    right, wrong = (
+        evidence(FixedOffset(2, start), node, numbers(), node.compute(numbers())) for start in (0.5, 0.0)
+    )
     assert right.at_start == 1.0
     assert wrong.at_start == 0.0
     assert wrong.agreement == 1.0
@@ -217,9 +219,9 @@ def test_one_position_is_not_enough_to_match():
     """A head that always looks at the first value has the longest offset at the last position only."""
     node = pointer(10.0 * np.arange(WINDOW), -500.0)
     values = numbers()
-    assert np.array_equal(node.route(values), np.repeat(values[:, :1, 0], LENGTH, 1))
+    assert np.array_equal(node.compute(values), np.repeat(values[:, :1, 0], LENGTH, 1))
     assert match(node, values).hypothesis is None
-    assert evidence(FixedOffset(LENGTH - 1), node, values).agreement == 1.0
+    assert evidence(FixedOffset(LENGTH - 1), node, values, node.compute(values)).agreement == 1.0
 
 
 # -- heads that match nothing --------------------------------------------------------------------------------
@@ -256,9 +258,8 @@ def test_a_dead_head_is_harmless():
 @pytest.mark.parametrize(("head", "name"), [([0, 0, 0, 1.0, 0, 0], "V2_"), ([0, 1.0, 0, 0, 1.0, 0], "V4_")])
 def test_a_live_head_without_a_match_is_named(head: list[float], name: str):
     graph = graph_with(head)
-    matched = match_heads(graph, sequences())
     with pytest.raises(NotExtracted, match=f"the live head {name}") as caught:
-        matched.require()
+        match_heads(graph, sequences()).require()
     values = graph.stream(sequences().x)
     index = int(name[1])
     node = graph.nodes[index]
@@ -285,20 +286,24 @@ def test_a_match_names_the_runner_up():
 
 def test_the_analysis_of_unmatched_heads():
     graph = graph_with([0.5, 0, -0.25, 1.0, 0, 0])
-    live, dead = unmatched_heads(graph, sequences())
-    assert (live.name, dead.name) == ("V2_Attn_L0H2", "V4_Attn_L0H4")
-    assert (live.live, dead.live) == (True, False)
-    assert live.readers == ("V3_MLP_L0M0",)
-    assert dead.readers == ()
-    assert (live.head_weight, dead.head_weight) == (0.25, 0.0)
+    every = match_heads(graph, sequences(), dead=True)
+    unmatched = [index for index, found in every.routers.items() if found.hypothesis is None]
+    live, dead = (unmatched_head(every, index, needed=index == 2) for index in unmatched)
+    assert (live["head"], dead["head"]) == ("V2_Attn_L0H2", "V4_Attn_L0H4")
+    assert (live["reached"], dead["reached"]) == (True, False)
+    assert live["readers"] == ["V3_MLP_L0M0"]
+    assert dead["readers"] == []
+    assert (live["head_weight"], dead["head_weight"]) == (0.25, 0.0)
     values = graph.stream(sequences().x)
-    assert live.magnitude == pytest.approx(np.abs(values[..., 2]).mean())
-    assert 0 < live.agreement < 0.99
-    assert live.best
+    assert live["magnitude"] == pytest.approx(np.abs(values[..., 2]).mean())
+    assert 0 < live["agreement"] < 0.99
+    assert live["nearest"]
+    assert (live["fate"], dead["fate"]) == ("live: the output needs it", "orphan: nobody reads it")
 
 
 def test_a_graph_with_matched_heads_only_has_nothing_to_analyse():
     graph = graph_with([0, 1.0, 0, 0, 0, 0])
     nodes = tuple(node for node in graph.nodes if "H2" not in node.name and "H4" not in node.name)
     kept = DiscreteGraph(nodes[:2], np.array([[0, 1.0, 0]]), graph.layout, ("x",), ("y",), LENGTH)
-    assert unmatched_heads(kept, sequences()) == ()
+    routers = match_heads(kept, sequences(), dead=True).routers
+    assert [found.hypothesis for found in routers.values()] == [FixedOffset(1)]

@@ -157,6 +157,6 @@ def test_nodes_that_nothing_reads_are_left_out_and_columns_stay(builder, integer
 def test_a_fallback_says_that_it_is_none(builder, integers_of):
     made = parity(builder)
     fit = made.formulas[2]
-    made.formulas[2] = type(fit)(fit.operands, fit.formula, (), "table", 0.0, 1e-9)
+    made.formulas[2] = type(fit)(fit.operands, fit.formula, "table", 0.0, 1e-9)
     problem = made.problem(integers_of(1), integers_of(1))
     assert "faithful table, not a formula" in raw_program_source(made.explained(problem.validation), problem)

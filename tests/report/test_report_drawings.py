@@ -99,7 +99,7 @@ def test_boxes_and_lanes_never_overlap(rows):
 
 
 def test_the_graph_shows_formulas_and_greys_what_is_dead(graph):
-    fit = OperatorFit((0, 2), op("abs", V(0) - 1.0001234 * V(2)), (), "formula", 0.0, 0.1)
+    fit = OperatorFit((0, 2), op("abs", V(0) - 1.0001234 * V(2)), "formula", 0.0, 0.1)
     drawing = graph_drawing(ExplainedGraph(graph, {}, {4: fit}))
     shown = texts(drawing)
     assert "V4 · L0M0: abs(x[t] − 1*x[t-1])" in shown  # the title; constants are rounded
@@ -142,7 +142,7 @@ def test_sub_mlps_as_curve_map_and_slice(graph):
 
     def draw(operands, weight, formula, used):
         made = operator_graph(graph, operands, weight)
-        fit = OperatorFit(used, formula, (), "formula", 0.0, 0.1)
+        fit = OperatorFit(used, formula, "formula", 0.0, 0.1)
         drawing = operator_drawing(ExplainedGraph(made, {}, {4: fit}), 4, made.stream(channels))
         assert drawing is not None
         return drawing

@@ -83,7 +83,7 @@ def test_the_lag_of_an_operator_is_zero_before_the_start(builder, integers_of):
 def test_a_delayed_constant_tells_the_first_positions_from_the_others(builder, integers_of):
     made = builder()
     constant = made.operator("constant", 0, 0)
-    made.formulas[constant] = type(made.formulas[constant])((), Const(3), (), "formula", 0.0, 1e-9)
+    made.formulas[constant] = type(made.formulas[constant])((), Const(3), "formula", 0.0, 1e-9)
     made.output({made.lag(constant, 2): 1.0, made.lag(constant, 0): 1.0})
     recurrence = assert_composed(made, integers_of(1))
     assert recurrence.run(np.zeros((1, 4, 1)))[0, :, 0].tolist() == [3, 3, 6, 6]

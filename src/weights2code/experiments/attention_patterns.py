@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 #: The head class that the paper adds for each task, with its recipe; the ladder finds its own.
 HEADS = {"retrieve_value_by_key": {"equality": 1}, "prefix_mean": {"mean": 1}}
-#: Two patterns agree if no weight differs by more.
-SAME = 0.01
 
 
 def jobs(task: str, options: Options) -> list[Job]:

@@ -74,13 +74,11 @@ def program_score(program: Program, problem: Problem, seed: int) -> Score:
 
 def model_score(graph: DiscreteGraph, problem: Problem) -> Score:
     """The discrete model on validation sequences, past outputs given, at its scored positions."""
-    encoded = graph.layout.encode(problem.validation, np.float64)
-    order = (2, 1, 0)
-    scored = encoded.scored.T
+    channels, targets, scored = graph.encode(problem.validation)
     scales = np.array(graph.layout.output_scales)
     with np.errstate(all="ignore"):
-        predicted = graph.predict(encoded.channels.transpose(order))
-    return score(problem, predicted[scored] * scales, encoded.targets.transpose(order)[scored] * scales)
+        predicted = graph.predict(channels)
+    return score(problem, predicted[scored] * scales, targets[scored] * scales)
 
 
 @dataclass(frozen=True, slots=True)

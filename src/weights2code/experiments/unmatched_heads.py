@@ -24,6 +24,7 @@ from weights2code.experiments.work import RUN
 
 if TYPE_CHECKING:
     from weights2code.data import Problem
+    from weights2code.explain.explanation import MatchedGraph
     from weights2code.graph import DiscreteGraph
 
 #: The paper's second example has no sub-MLPs.
@@ -90,30 +91,37 @@ def _heads(graph: DiscreteGraph, problem: Problem) -> Row:
 
     A head that is live after pruning is judged there, where fewer positions may matter.
     """
-    from weights2code.explain.explanation import unmatched_heads
+    from weights2code.explain.explanation import match_heads
     from weights2code.extraction.members import prune
-    from weights2code.graph import RouterNode
 
-    pruned = prune(graph, problem)
-    live = {pruned.nodes[index].name for index in pruned.live()}
-    needed = {head.name for head in unmatched_heads(pruned, problem.validation)} & live
-    found: list[Row] = [
-        {
-            "head": head.name,
-            "nearest": head.best,
-            "agreement": head.agreement,
-            "magnitude": head.magnitude,
-            "readers": list(head.readers),
-            "head_weight": head.head_weight,
-            "reached": head.live,
-            "live_after_pruning": head.name in needed,
-            "fate": fate(head.magnitude, head.live, head.name in needed),
-        }
-        for head in unmatched_heads(graph, problem.validation)
-        if head.name in needed or head.name not in live
+    every = match_heads(graph, problem.validation, dead=True)
+    kept = match_heads(prune(graph, problem), problem.validation).routers
+    found = [
+        unmatched_head(every, index, needed=index in kept)
+        for index, head in every.routers.items()
+        if head.hypothesis is None and kept.get(index, head).hypothesis is None
     ]
-    heads = sum(isinstance(node, RouterNode) for node in graph.nodes)
-    return {"heads_in_all": heads, "unmatched": found}
+    return {"heads_in_all": len(every.routers), "unmatched": found}
+
+
+def unmatched_head(every: MatchedGraph, index: int, *, needed: bool) -> Row:
+    """What a head that matches nothing comes nearest to, how large its output is, and who reads it."""
+    import numpy as np
+
+    graph, nearest = every.graph, every.routers[index].runner_up
+    assert nearest is not None
+    magnitude, reached = float(np.abs(every.values[..., index]).mean()), index in graph.live()
+    return {
+        "head": graph.nodes[index].name,
+        "nearest": nearest[0].describe(),
+        "agreement": nearest[1].agreement,
+        "magnitude": magnitude,
+        "readers": [other.name for other in graph.nodes if index in other.sources()],
+        "head_weight": float(np.abs(graph.head[:, index]).max()),
+        "reached": reached,
+        "live_after_pruning": needed,
+        "fate": fate(magnitude, reached, needed),
+    }
 
 
 def fate(magnitude: float, reached: bool, kept: bool) -> str:

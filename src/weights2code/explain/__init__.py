@@ -3,10 +3,8 @@
 from weights2code.explain.explanation import (
     ExplainedGraph,
     MatchedGraph,
-    UnmatchedHead,
     match_heads,
     stream_values,
-    unmatched_heads,
 )
 from weights2code.explain.hypotheses import (
     EqualityRetrieval,
@@ -18,11 +16,10 @@ from weights2code.explain.hypotheses import (
     WindowedExtremum,
 )
 from weights2code.explain.operators import OperatorFit, explain_operator
-from weights2code.explain.routing import Evidence, RouterMatch, compare_hypotheses
+from weights2code.explain.routing import RouterMatch, compare_hypotheses
 
 __all__ = [
     "EqualityRetrieval",
-    "Evidence",
     "ExplainedGraph",
     "FixedOffset",
     "Hypothesis",
@@ -32,11 +29,9 @@ __all__ = [
     "OperatorFit",
     "PrefixAggregate",
     "RouterMatch",
-    "UnmatchedHead",
     "WindowedExtremum",
     "compare_hypotheses",
     "explain_operator",
     "match_heads",
     "stream_values",
-    "unmatched_heads",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,16 +58,15 @@ class ExplainedGraph:
     operators: dict[int, OperatorFit]
 
 
-def match_heads(graph: DiscreteGraph, sequences: Sequences) -> MatchedGraph:
-    """Test the hypotheses on every live head."""
-    values = stream_values(graph, sequences)
-    return MatchedGraph(graph, sequences, values, _matches(graph, values, graph.live()))
-
-
-def _matches(graph: DiscreteGraph, values: np.ndarray, indices: Iterable[int]) -> dict[int, RouterMatch]:
-    first = first_positions(graph)
-    heads = {index: node for index in indices if isinstance(node := graph.nodes[index], RouterNode)}
-    return {index: match(node, values, first[index]) for index, node in heads.items()}
+def match_heads(graph: DiscreteGraph, sequences: Sequences, *, dead: bool = False) -> MatchedGraph:
+    """Test the hypotheses on every live head, and on those that nobody needs if asked."""
+    values, first = stream_values(graph, sequences), first_positions(graph)
+    routers = {
+        index: match(node, values, first[index])
+        for index in (range(len(graph.nodes)) if dead else graph.live())
+        if isinstance(node := graph.nodes[index], RouterNode)
+    }
+    return MatchedGraph(graph, sequences, values, routers)
 
 
 def first_positions(graph: DiscreteGraph) -> dict[int, int]:
@@ -92,43 +90,4 @@ def first_positions(graph: DiscreteGraph) -> dict[int, int]:
 
 def stream_values(graph: DiscreteGraph, sequences: Sequences) -> np.ndarray:
     """The stream (n, T, nodes) on sequences, scaled."""
-    channels = graph.layout.encode(sequences, np.float64).channels
-    return graph.stream(channels.transpose(2, 1, 0))
-
-
-@dataclass(frozen=True, slots=True)
-class UnmatchedHead:
-    """A head without a hypothesis, and why it does or does not matter (paper, appendix "Unmatched Heads")."""
-
-    name: str
-    best: str
-    agreement: float
-    magnitude: float
-    readers: tuple[str, ...]
-    head_weight: float
-    live: bool
-
-
-def unmatched_heads(graph: DiscreteGraph, sequences: Sequences) -> tuple[UnmatchedHead, ...]:
-    """The paper's analysis: which heads match nothing, how large their output is, and who reads it.
-
-    Works on any graph; on one that was not pruned it shows what pruning would remove. Heads are judged
-    where they have an effect, as `match_heads` does.
-    """
-    values, live = stream_values(graph, sequences), graph.live()
-    found = []
-    for index, head in _matches(graph, values, range(len(graph.nodes))).items():
-        if head.hypothesis is None and head.runner_up is not None:
-            nearest, seen = head.runner_up
-            found.append(
-                UnmatchedHead(
-                    graph.nodes[index].name,
-                    nearest.describe(),
-                    seen.agreement,
-                    float(np.abs(values[..., index]).mean()),
-                    tuple(other.name for other in graph.nodes if index in other.sources()),
-                    float(np.abs(graph.head[:, index]).max()),
-                    index in live,
-                )
-            )
-    return tuple(found)
+    return graph.stream(graph.encode(sequences)[0])

@@ -10,51 +10,21 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
-from weights2code.explain.raw_nodes import RawNode
+from weights2code.explain.steps import HeadSteps
 from weights2code.graph import RouterNode, shifted
-from weights2code.language import Const, Definition, Expr, Retrieval, Var, op
+from weights2code.graph.raw_nodes import RawNode
+from weights2code.language import Const, Expr, Retrieval, Var, op
 
 #: Of the offsets that a pointer head often selects, so many are tried in pairs.
 MOST_PAIRED = 5
-
-
-class HeadSteps(Protocol):
-    """What a hypothesis becomes steps of a recurrence with: one head of an assembly."""
-
-    @property
-    def units(self) -> Mapping[str, float]:
-        """What one unit of each thing that the head reads means in the user's units."""
-        ...
-
-    def read(self, role: str) -> Expr:
-        """What the head reads in a role, at time t, in the user's units."""
-        ...
-
-    def delayed(self, offset: int, start: float, letter: str) -> Expr:
-        """The value `offset` steps back, `start` before the start; a step of its own is named by letter."""
-        ...
-
-    def sequence(self, role: str, letter: str) -> str:
-        """The name of the sequence that the head reads in a role."""
-        ...
-
-    def step(self, letter: str, definition: Definition) -> Var:
-        """A step of the head's own."""
-        ...
-
-    def running(
-        self, letter: str, update: Callable[[Expr], Expr], start: float = 0.0, *, shared: bool = False
-    ) -> Var:
-        """A step that is computed from its own last value; all heads have a shared one in common."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +131,9 @@ class Nothing(Hypothesis):
     def caption(self, reads: Mapping[str, str]) -> str:
         return self.describe()
 
+    def pattern(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
+        return np.zeros((values.shape[1], values.shape[1]))
+
 
 @dataclass(frozen=True, slots=True)
 class FixedOffset(Hypothesis):
@@ -205,7 +178,7 @@ class FixedOffset(Hypothesis):
         return f"{reads['value']}, {self.offset} back"
 
     def pattern(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
-        return _places_read(self, node, values)
+        return np.eye(values.shape[1], k=-self.offset)
 
 
 def _extremum(value: np.ndarray, offsets: Sequence[int], largest: bool) -> np.ndarray:
@@ -322,8 +295,15 @@ class EqualityRetrieval(Hypothesis):
         return f"{self.describe()} of {reads['value']}, where {reads['key']} = {reads['query']}"
 
     def pattern(self, node: RouterNode, values: np.ndarray) -> np.ndarray | None:
-        compared = node.reads["value"] in (node.reads["query"], node.reads["key"])
-        return None if compared else _places_read(self, node, values)
+        """Read off itself: with the position s in place of every value, what it predicts at t is the
+        position that it reads."""
+        value, (count, length, _) = node.reads["value"], values.shape
+        if value in (node.reads["query"], node.reads["key"]):
+            return None
+        marked = values.copy()
+        marked[..., value] = np.arange(1, length + 1)  # 0 is the null slot
+        places = self.predict(node, marked).astype(int)
+        return np.stack([np.bincount(row, minlength=length + 1)[1:] / count for row in places.T])
 
 
 def _query_factor(units: Mapping[str, float]) -> float:
@@ -355,7 +335,7 @@ class PrefixAggregate(Hypothesis):
     def to_expr(self, head: HeadSteps) -> Expr:
         value = head.read("value")
         total = head.running("s", lambda last: last + value)
-        return total / head.running("n", lambda last: last + 1, shared=True) if self.mean else total
+        return total / head.count() if self.mean else total
 
     def listed(self, head: ListedHead) -> tuple[RawNode, ...]:
         return (RawNode(head.name, "mean" if self.mean else "sum", (head.reads["value"],)),)
@@ -399,16 +379,6 @@ class OffsetExtremum(Hypothesis):
 
     def before(self, unit: float) -> float:
         return -math.inf if self.largest else math.inf
-
-
-def _places_read(hypothesis: Hypothesis, node: RouterNode, values: np.ndarray) -> np.ndarray:
-    """Mean weights of a hypothesis that copies a value, read off itself: with the position s in place of
-    every value, what it predicts at t is the position that it reads."""
-    count, length, _ = values.shape
-    marked = values.copy()
-    marked[..., node.reads["value"]] = np.arange(1, length + 1)  # 0 is the null slot
-    places = hypothesis.predict(node, marked).astype(int)
-    return np.stack([np.bincount(row, minlength=length + 1)[1:] / count for row in places.T])
 
 
 #: All of them, simplest first: among those that fit equally well the first is taken.

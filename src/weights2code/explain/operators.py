@@ -7,14 +7,15 @@ a real one by about the model's own error. Where no formula fits, the fallback i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from weights2code.data import Problem
 from weights2code.graph import DiscreteGraph, OperatorNode
-from weights2code.language import Const, Expr, Var, infer
+from weights2code.language import Const, Expr, Var, from_dict, infer, to_dict
 from weights2code.symbolic import NativeEngine
-from weights2code.symbolic.engine import Candidate, Engine, pick
+from weights2code.symbolic.engine import pick
 from weights2code.symbolic.relu_readoff import piecewise_readoff
 
 #: Rows that an operator is regressed on.
@@ -29,16 +30,29 @@ class OperatorFit:
     ----------
     operands : the node index of each operand that matters.
     formula : in the variables `V<index>`.
-    front : all candidates of the regression; kind : "formula", "table" or "piecewise".
+    kind : "formula", "table" or "piecewise".
     max_error : on the rows seen; tolerance : what was allowed.
     """
 
     operands: tuple[int, ...]
     formula: Expr
-    front: tuple[Candidate, ...]
     kind: str
     max_error: float
     tolerance: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON form, which is left beside the graph so that nobody searches twice."""
+        return {name: getattr(self, name) for name in self.__slots__} | {"formula": to_dict(self.formula)}
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> OperatorFit:
+        return OperatorFit(
+            tuple(int(operand) for operand in data["operands"]),
+            from_dict(data["formula"]),
+            str(data["kind"]),
+            float(data["max_error"]),
+            float(data["tolerance"]),
+        )
 
 
 def node_variable(index: int) -> Var:
@@ -51,7 +65,6 @@ def explain_operator(
     values: np.ndarray,
     problem: Problem,
     time_limit: float,
-    engine: Engine | None = None,
 ) -> OperatorFit:
     """The simplest formula of a live operator within its tolerance, else a faithful fallback."""
     node = graph.nodes[index]
@@ -66,8 +79,8 @@ def explain_operator(
     variables = tuple(node_variable(o) for o in used)
     if not used:
         constant = Const(float(outputs.mean()))
-        return OperatorFit((), constant, (), "formula", float(np.ptp(outputs)), tolerance)
-    front = (engine or NativeEngine()).search(
+        return OperatorFit((), constant, "formula", float(np.ptp(outputs)), tolerance)
+    front = NativeEngine().search(
         inputs,
         outputs,
         variables=variables,
@@ -77,9 +90,9 @@ def explain_operator(
     )
     best = pick(front, tolerance)
     if best.max_error <= tolerance:
-        return OperatorFit(tuple(used), best.expr, front, best.kind, best.max_error, tolerance)
+        return OperatorFit(tuple(used), best.expr, best.kind, best.max_error, tolerance)
     expr = _read_off(node, used, units, inputs)
-    return OperatorFit(tuple(used), expr, front, "piecewise", 0.0, tolerance)
+    return OperatorFit(tuple(used), expr, "piecewise", 0.0, tolerance)
 
 
 def _read_off(node: OperatorNode, used: list[int], units: np.ndarray, inputs: np.ndarray) -> Expr:

@@ -83,14 +83,10 @@ def hypotheses(node: RouterNode, length: int, often: tuple[int, ...] = ()) -> It
         yield from kind.candidates(node, length, often)
 
 
-def evidence(hypothesis: Hypothesis, node: RouterNode, values: np.ndarray, first: int = 0) -> Evidence:
-    """Compare a hypothesis with the head, on the stream of validation sequences, from position `first` on."""
-    return _evidence(hypothesis, node, values, first, node.route(values))
-
-
-def _evidence(
-    hypothesis: Hypothesis, node: RouterNode, values: np.ndarray, first: int, actual: np.ndarray
+def evidence(
+    hypothesis: Hypothesis, node: RouterNode, values: np.ndarray, actual: np.ndarray, first: int = 0
 ) -> Evidence:
+    """Compare a hypothesis with what the head gives on a stream, `actual`, from position `first` on."""
     span = max(float(np.ptp(actual)), 1e-12)
     right = (np.abs(hypothesis.predict(node, values) - actual) < 1e-6 * span)[:, first:]
     reach = min(max(hypothesis.reach() - first, 0), right.shape[1])
@@ -111,9 +107,9 @@ def compare_hypotheses(
 
     Positions before `first` do not count: what a head does there has no effect.
     """
-    actual = node.route(values)
+    actual = node.compute(values)
     found = [
-        (hypothesis, _evidence(hypothesis, node, values, first, actual))
+        (hypothesis, evidence(hypothesis, node, values, actual, first))
         for hypothesis in hypotheses(node, values.shape[1], attended(node, values, first))
     ]
 

@@ -25,20 +25,11 @@ class ChannelNode:
     label: str
     start: float = 0.0
 
-    def compute(self, values: np.ndarray, index: int) -> np.ndarray:
-        """The node's values (n, T) on a stream that holds the channels already."""
-        column = values[..., index].copy()
-        column[:, 0] += self.start
-        return column
-
     def sources(self) -> tuple[int, ...]:
         """The nodes that it reads."""
         return ()
 
     used = sources
-
-    def check(self) -> None:
-        """Raise ValueError if the node cannot run."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,20 +55,16 @@ class RouterNode:
         """What is known of its kind."""
         return HEADS[self.kind]
 
-    def compute(self, values: np.ndarray, index: int) -> np.ndarray:
-        return self.route(values)
-
     def sources(self) -> tuple[int, ...]:
         """The nodes that it reads; a location head at the null slot reads nothing."""
         if self.kind == "location" and self.offset is None:
             return ()
         return tuple(self.reads.values())
 
-    def used(self) -> tuple[int, ...]:
-        return tuple(dict.fromkeys(self.sources()))
+    used = sources
 
-    def route(self, values: np.ndarray) -> np.ndarray:
-        """The output (n, T) on the stream so far."""
+    def compute(self, values: np.ndarray) -> np.ndarray:
+        """The output (n, T) on the stream so far (n, T, nodes)."""
         value = values[..., self.reads["value"]]
         if self.facts.aggregate:
             return self.facts.aggregate(value)
@@ -110,6 +97,7 @@ class RouterNode:
         return np.where(highest >= self.null_score, best, -1)
 
     def check(self) -> None:
+        """Raise ValueError if the node cannot run."""
         facts = HEADS.get(self.kind)
         if facts is None or not isinstance(self.reads, dict) or set(self.reads) != set(facts.reads):
             raise ValueError(f"{self.name} is no head of the kind {self.kind}")
@@ -135,7 +123,7 @@ class OperatorNode:
             + self.output_bias
         )
 
-    def compute(self, values: np.ndarray, index: int) -> np.ndarray:
+    def compute(self, values: np.ndarray) -> np.ndarray:
         return self.apply(values[..., list(self.operands)])
 
     def sources(self) -> tuple[int, ...]:
@@ -176,8 +164,16 @@ class DiscreteGraph:
         values = np.zeros((n, length, len(self.nodes)))
         values[..., : channels.shape[2]] = channels
         for index, node in enumerate(self.nodes):
-            values[..., index] = node.compute(values, index)
+            if isinstance(node, ChannelNode):
+                values[:, 0, index] += node.start
+            else:
+                values[..., index] = node.compute(values)
         return values
+
+    def encode(self, sequences: Sequences) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Channels and targets (n, T, width), scaled, and the scored positions (n, T)."""
+        encoded, order = self.layout.encode(sequences, np.float64), (2, 1, 0)
+        return encoded.channels.transpose(order), encoded.targets.transpose(order), encoded.scored.T
 
     def predict(
         self, channels: Float[np.ndarray, "sequence pos channel"]
@@ -187,8 +183,7 @@ class DiscreteGraph:
 
     def run(self, sequences: Sequences) -> Float[np.ndarray, "sequence pos output"]:
         """Outputs in the user's units, past outputs teacher-forced."""
-        channels = self.layout.encode(sequences, np.float64).channels.transpose(2, 1, 0)
-        out = self.predict(channels) * np.array(self.layout.output_scales)
+        out = self.predict(self.encode(sequences)[0]) * np.array(self.layout.output_scales)
         return out[:, -sequences.x.shape[1] :]  # in `concat` the first positions predict inputs
 
     def units(self) -> Float[np.ndarray, " variable"]:
@@ -200,6 +195,17 @@ class DiscreteGraph:
             if isinstance(node, RouterNode):
                 units[index] = units[node.reads["value"]]
         return units
+
+    def output_weights(self) -> list[tuple[dict[int, float], float]]:
+        """For each output the weight of every node that it reads, and the intercept, in the user's units."""
+        units, rows = self.units(), zip(self.head, self.layout.output_scales, strict=True)
+        return [
+            (
+                {int(i): float(row[i] * scale / units[i]) for i in np.flatnonzero(row[:-1])},
+                float(row[-1] * scale),
+            )
+            for row, scale in rows
+        ]
 
     def live(self) -> tuple[int, ...]:
         """Nodes that the head reaches, found by backward traversal."""
@@ -298,7 +304,8 @@ def _refuse_nonsense(graph: DiscreteGraph) -> None:
     for index, node in enumerate(graph.nodes):
         if isinstance(node, ChannelNode) != (index < graph.layout.channels):
             raise ValueError(f"{node.name} is no channel of the layout, or takes the place of one")
-        node.check()
+        if not isinstance(node, ChannelNode):
+            node.check()
         reads = node.reads.values() if isinstance(node, RouterNode) else node.sources()
         if not all(isinstance(source, int) and 0 <= source < index for source in reads):
             raise ValueError(f"{node.name} reads what is not computed before it")

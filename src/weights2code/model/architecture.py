@@ -123,7 +123,10 @@ def module_name(kind: str, layer: int, index: int) -> str:
 
 
 def wiring(architecture: Architecture) -> Wiring:
-    """Lay out the table of choices: a layer's head reads by kind, its offsets, then its operands."""
+    """Lay out the table of choices: a layer's head reads by kind, its offsets, then its operands.
+
+    Modules have the paper's names: `Attn_L0H1`, `MLP_L0M0`.
+    """
     choices: list[Choice] = []
     variables = [f"V{i}_input" for i in range(architecture.channels)]
     kinds = architecture.head_kinds()

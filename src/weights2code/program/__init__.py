@@ -1,6 +1,6 @@
 """Programs: recurrences with their texts (Python, LaTeX, the paper's listings), checked and run apart."""
 
-from weights2code.explain.raw_nodes import RawNode, RawProgram
+from weights2code.graph.raw_nodes import RawNode, RawProgram
 from weights2code.program.latex import latex_source
 from weights2code.program.length import body_lines, total_lines
 from weights2code.program.program import Origin, Program

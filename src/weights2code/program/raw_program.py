@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from weights2code.data import Problem
 from weights2code.errors import NotExtracted
 from weights2code.explain.explanation import ExplainedGraph
 from weights2code.explain.hypotheses import Hypothesis, ListedHead
 from weights2code.explain.operators import node_variable
-from weights2code.explain.raw_nodes import RawNode, RawProgram
 from weights2code.graph import ChannelNode, OperatorNode, RouterNode
+from weights2code.graph.raw_nodes import RawNode, RawProgram
 from weights2code.language import Const, Var
 from weights2code.program.raw_source import raw_source
 
 
 def raw_program(explained: ExplainedGraph, problem: Problem) -> RawProgram:
     """Raw nodes in the user's units; integer outputs are rounded before they are fed back."""
-    graph, units = explained.graph, explained.graph.units()
+    graph = explained.graph
     listing = (_Tokens if graph.layout.name == "concat" else _Listing)(explained)
-    rows = list(zip(graph.head, graph.layout.output_scales, strict=True))
-    head = tuple(
-        {
-            listing.name(int(index)): float(row[index] * scale / units[index])
-            for index in np.flatnonzero(row[:-1])
-        }
-        for row, scale in rows
-    )
-    bias = tuple(float(row[-1] * scale) for row, scale in rows)
+    rows = graph.output_weights()
+    head = tuple({listing.name(index): weight for index, weight in weights.items()} for weights, _ in rows)
+    bias = tuple(bias for _, bias in rows)
     return RawProgram(problem.name, tuple(listing.nodes), head, bias, problem.integer_outputs)
 
 

@@ -2,22 +2,22 @@
 
 Tagging graphs are written as in the paper, one array operation a node. Graphs that read their own outputs
 cannot be: they are written as a loop over positions, with the same comments, so that the listing runs free
-as well. Weights appear as they are; `digits` shortens them for reading.
+as well. Weights appear as they are.
 """
 
 from __future__ import annotations
 
 import re
 
-from weights2code.explain.raw_nodes import RawNode, RawProgram
+from weights2code.graph.raw_nodes import RawNode, RawProgram
 from weights2code.language import OPERATORS, Const, Expr, Number, Op, Var, number_text
 from weights2code.language.operators import Binding, Written
 from weights2code.program.python_source import identifier
 
 
-def raw_source(program: RawProgram, *, digits: int | None = None) -> str:
-    """The listing of a raw program; `digits` rounds every number to so many significant digits."""
-    writer = _Listing(program, digits)
+def raw_source(program: RawProgram) -> str:
+    """The listing of a raw program."""
+    writer = _Listing(program)
     function = identifier(program.name)
     body = writer.loop() if program.feeds_back else writer.arrays()
     helper = ["", "", "def relu(x):", "    return np.maximum(0, x)"] if writer.needs_relu() else []
@@ -39,9 +39,8 @@ def raw_source(program: RawProgram, *, digits: int | None = None) -> str:
 class _Listing:
     """Writes the lines of one raw program."""
 
-    def __init__(self, program: RawProgram, digits: int | None) -> None:
+    def __init__(self, program: RawProgram) -> None:
         self.program = program
-        self.digits = digits
         self.labels = _labels(program)
 
     def needs_relu(self) -> bool:
@@ -150,8 +149,6 @@ class _Listing:
         return " + ".join([*terms, *([self._number(bias)] if bias else [])])
 
     def _number(self, value: Number) -> str:
-        if self.digits is not None:
-            value = float(f"{float(value):.{self.digits}g}")
         return re.sub(r"(inf|nan)", r"np.\1", number_text(value))
 
     def _expression(self, expr: Expr, index: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from weights2code.explain.routing import hypotheses
 from weights2code.graph import RouterNode
 from weights2code.report.svg import Drawing, heat, n, number, text, well
 
@@ -15,21 +16,16 @@ CELL, SMALL_CELL = 15.0, 11.0
 def pattern(node: RouterNode, values: np.ndarray, valid: np.ndarray) -> np.ndarray:
     """Mean weight (T, T + 1) that position t gives to position s; the last column is the null slot."""
     length = values.shape[1]
-    matrix = np.zeros((length, length + 1))
-    if node.kind in ("mean", "sum"):
-        rows = np.tril(np.ones((length, length)))
-        matrix[:, :-1] = rows / rows.sum(1, keepdims=True) if node.kind == "mean" else rows
-        return matrix
-    if node.kind == "location":
-        for t in range(length):
-            reached = node.offset is not None and t >= node.offset
-            matrix[t, t - (node.offset or 0) if reached else -1] = 1.0
-        return matrix
-    if node.kind in ("max", "min"):
-        places = _extremum(values[..., node.reads["value"]] * (1 if node.kind == "max" else -1))
-    else:
+    if node.facts.seeks:
         places = node.selection(values)
         places = np.where(places < 0, length, places)
+    elif node.kind in ("max", "min"):
+        places = _extremum(values[..., node.reads["value"]] * (1 if node.kind == "max" else -1))
+    else:
+        certain = next(hypotheses(node, length)).pattern(node, values)
+        assert certain is not None
+        return np.column_stack([certain, np.maximum(1 - certain.sum(1), 0)])
+    matrix = np.zeros((length, length + 1))
     for t in range(length):
         seen = places[valid[:, t], t]
         matrix[t] = np.bincount(seen, minlength=length + 1) / max(len(seen), 1)

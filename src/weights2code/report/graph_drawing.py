@@ -139,12 +139,8 @@ def _router_words(explained: ExplainedGraph, index: int, node: RouterNode) -> st
 def _output_card(explained: ExplainedGraph, row: int) -> Card:
     """The linear head in the user's units, three digits a weight."""
     graph = explained.graph
-    scale, units = graph.layout.output_scales[row], graph.units()
-    terms = [
-        (float(graph.head[row, i] * scale / units[i]), short_name(explained, int(i)))
-        for i in np.flatnonzero(graph.head[row, :-1])
-    ]
-    bias = float(graph.head[row, -1] * scale)
+    weights, bias = graph.output_weights()[row]
+    terms = [(weight, short_name(explained, i)) for i, weight in weights.items()]
     words = ""
     for weight, name in [*terms, *([(bias, "")] if abs(bias) > 1e-9 else [])]:
         size = number(abs(weight), 3)

@@ -8,7 +8,6 @@ from which the output is regressed directly.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,8 +19,9 @@ from weights2code.errors import NotExtracted
 from weights2code.explain.explanation import MatchedGraph
 from weights2code.explain.operators import OperatorFit, explain_operator, node_variable
 from weights2code.explain.routing import RouterMatch
+from weights2code.explain.steps import HeadSteps, Steps
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
-from weights2code.language import Const, Definition, Domain, Expr, Recurrence, Start, Step, Var
+from weights2code.language import Const, Domain, Expr, Recurrence, Start, Step, Var
 
 #: Aggregates of functions of an input with at most this many values become counters of the values.
 MOST_COUNTED = 5
@@ -30,8 +30,8 @@ MOST_ATTENDED = 4
 
 
 @dataclass(slots=True)
-class Assembly:
-    """Steps and start values under construction.
+class Assembly(Steps):
+    """Steps and start values of a graph under construction.
 
     `fits` holds the operators' formulas; `fit` finds one where it is missing; `domains` are the inputs'.
     """
@@ -41,9 +41,10 @@ class Assembly:
     fits: dict[int, OperatorFit] = field(default_factory=dict)
     fit: Callable[[int], OperatorFit] | None = None
     domains: Mapping[str, Domain] = field(default_factory=dict)
-    steps: list[Step] = field(default_factory=list)
-    start: dict[str, Start] = field(default_factory=dict)
     _values: dict[tuple[int, int], Expr] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.taken = (*self.graph.inputs, *self.graph.outputs)
 
     @staticmethod
     def of(matched: MatchedGraph, problem: Problem, seconds: float) -> Assembly:
@@ -60,14 +61,11 @@ class Assembly:
 
     def compose(self) -> Recurrence:
         """Every live node by its own formula; constants as they were found."""
-        graph, units = self.graph, self.graph.units()
         outputs = []
-        for row, (name, scale) in enumerate(zip(graph.outputs, graph.layout.output_scales, strict=True)):
-            total: Expr = Const(float(graph.head[row, -1] * scale))
-            for index in np.flatnonzero(graph.head[row, :-1]):
-                total = total + Const(float(graph.head[row, index] * scale / units[index])) * self.value(
-                    int(index)
-                )
+        for name, (weights, bias) in zip(self.graph.outputs, self.graph.output_weights(), strict=True):
+            total: Expr = Const(bias)
+            for index, weight in weights.items():
+                total = total + Const(weight) * self.value(index)
             outputs.append(Step(name, total))
         return self.recurrence(outputs)
 
@@ -99,9 +97,12 @@ class Assembly:
         hypothesis = self.matches[index].hypothesis
         if hypothesis is None:
             raise NotExtracted(f"the live head {node.name} matches no routing hypothesis.")
-        head = _Head(self, index, node)
+        scales = self.graph.units()
+        units = {role: float(scales[source]) for role, source in node.reads.items()}
         if self.graph.layout.name != "concat":
-            return hypothesis.to_expr(head)
+            return hypothesis.to_expr(
+                HeadSteps(self, index, units, lambda role: self.value(node.reads[role]))
+            )
         offsets = hypothesis.offsets()
         if offsets is None:
             raise NotExtracted(
@@ -109,52 +110,13 @@ class Assembly:
                 f"other lengths than {self.graph.length}."
             )
         values = [self.value(node.reads["value"], offset + step) for step in offsets]
-        return hypothesis.combine(values, head.units["value"])
+        return hypothesis.combine(values, units["value"])
 
     def formula(self, index: int) -> OperatorFit:
         """The formula of an operator, found now if it is missing."""
         if index not in self.fits and self.fit is not None:
             self.fits[index] = self.fit(index)
         return self.fits[index]
-
-    def delayed(self, value: Expr, offset: int, start: float, name: str) -> Expr:
-        """`value` some steps back; what is not a plain sequence gets a step of its own first."""
-        if offset == 0 or value == Const(start):
-            return value
-        if isinstance(value, Const) and math.isinf(start):  # of which an extremum takes no notice
-            return value
-        if isinstance(value, Var) and self.start.setdefault(value.name, start) == start:
-            return Var(value.name, value.lag + offset)
-        name = self.local(name)
-        self.add(name, value, start)
-        return Var(name, offset)
-
-    def as_name(self, value: Expr, name: str) -> str:
-        """The name of a sequence that holds `value`, made if necessary."""
-        if isinstance(value, Var) and value.lag == 0:
-            return value.name
-        name = self.local(name)
-        self.add(name, value)
-        return name
-
-    def named(self, name: str, value: Expr) -> Expr:
-        """`value` as a step, unless it is small enough to stand where it is read."""
-        if value.size() <= 1:
-            return value
-        name = self.local(name)
-        self.add(name, value)
-        return Var(name)
-
-    def add(self, name: str, definition: Definition, start: Start = 0.0) -> None:
-        if all(step.name != name for step in self.steps):
-            self.steps.append(Step(name, definition))
-            self.start.setdefault(name, start)
-
-    def local(self, name: str) -> str:
-        """A name for a step that no column and no output has."""
-        while name in (*self.graph.inputs, *self.graph.outputs):
-            name += "_"
-        return name
 
     def token(self, channel: int, offset: int) -> Expr:
         """The variable that a channel holds `offset` positions back, re-indexed to x[t-i] and y[t-j]."""
@@ -237,38 +199,3 @@ class Assembly:
             found |= dict.fromkeys(self.leaves(int(index)))
         order = (*self.graph.inputs, *(step.name for step in self.steps), *self.graph.outputs)
         return tuple(sorted(found, key=lambda leaf: (order.index(leaf.name), leaf.lag)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Head:
-    """One head of an assembly, for its hypothesis (`explain.hypotheses.HeadSteps`)."""
-
-    assembly: Assembly
-    index: int
-    node: RouterNode
-
-    @property
-    def units(self) -> dict[str, float]:
-        units = self.assembly.graph.units()
-        return {role: float(units[source]) for role, source in self.node.reads.items()}
-
-    def read(self, role: str) -> Expr:
-        return self.assembly.value(self.node.reads[role])
-
-    def delayed(self, offset: int, start: float, letter: str) -> Expr:
-        return self.assembly.delayed(self.read("value"), offset, start, f"{letter}{self.index}")
-
-    def sequence(self, role: str, letter: str) -> str:
-        return self.assembly.as_name(self.read(role), f"{letter}{self.index}")
-
-    def step(self, letter: str, definition: Definition) -> Var:
-        name = self.assembly.local(f"{letter}{self.index}")
-        self.assembly.add(name, definition)
-        return Var(name)
-
-    def running(
-        self, letter: str, update: Callable[[Expr], Expr], start: float = 0.0, *, shared: bool = False
-    ) -> Var:
-        name = self.assembly.local(letter if shared else f"{letter}{self.index}")
-        self.assembly.add(name, update(Var(name, 1)), start)
-        return Var(name)
