@@ -75,12 +75,6 @@ def test_own_outputs_are_read_in_a_loop():
     assert np.array_equal(run_program(LOOP, [np.arange(5.0)])[0], [0, 1, 3, 6, 10])
 
 
-def test_digits_shorten_numbers():
-    program = RawProgram("f", (INPUT,), ({"V0_input": 0.99999},))
-    assert "output = 1.0 * V0" in raw_source(program, digits=2)
-    assert "output = 0.99999 * V0" in raw_source(program)
-
-
 SECOND = RawNode("V2_input", "input", column=1)
 KINDS = {
     "offset": RawNode("V5_Attn_L0H0", "offset", ("V0_input",), offset=2),

@@ -2,7 +2,7 @@
 
 Tagging graphs are written as in the paper, one array operation a node. Graphs that read their own outputs
 cannot be: they are written as a loop over positions, with the same comments, so that the listing runs free
-as well. Weights appear as they are; `digits` shortens them for reading.
+as well. Weights appear as they are.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from weights2code.program.python_source import identifier
 from weights2code.program.raw_nodes import RawNode, RawProgram
 
 
-def raw_source(program: RawProgram, *, digits: int | None = None) -> str:
-    """The listing of a raw program; `digits` rounds every number to so many significant digits."""
-    writer = _Listing(program, digits)
+def raw_source(program: RawProgram) -> str:
+    """The listing of a raw program."""
+    writer = _Listing(program)
     function = identifier(program.name)
     body = writer.loop() if program.feeds_back else writer.arrays()
     helper = ["", "", "def relu(x):", "    return np.maximum(0, x)"] if writer.needs_relu() else []
@@ -39,9 +39,8 @@ def raw_source(program: RawProgram, *, digits: int | None = None) -> str:
 class _Listing:
     """Writes the lines of one raw program."""
 
-    def __init__(self, program: RawProgram, digits: int | None) -> None:
+    def __init__(self, program: RawProgram) -> None:
         self.program = program
-        self.digits = digits
         self.labels = _labels(program)
 
     def needs_relu(self) -> bool:
@@ -92,7 +91,7 @@ class _Listing:
             return [f"{label} = {text if node.formula.variables() else f'np.full(seq_len, {text})'}"]
         if node.kind == "offset":
             source, shift = self.labels[node.reads[0]], node.offset
-            start = self._number(node.start)
+            start = _number(node.start)
             empty = f"np.full(seq_len, {start})" if node.start else "np.zeros(seq_len)"
             moved = f"{label}[{shift}:] = {source}[:-{shift}]" if shift else f"{label}[:] = {source}"
             return [f"{label} = {empty}", f"# Fixed offset {shift}", moved]
@@ -104,7 +103,7 @@ class _Listing:
 
     def _position(self, node: RawNode) -> list[str]:
         """The comment that names the routing, then the value at t."""
-        target, start = f"{self.labels[node.name]}[t]", self._number(node.start)
+        target, start = f"{self.labels[node.name]}[t]", _number(node.start)
         if node.formula is not None:
             return [f"{target} = {self._expression(node.formula, '[t]')}"]
         if node.kind == "input":
@@ -144,15 +143,10 @@ class _Listing:
 
     def _head(self, output: int, index: str) -> str:
         row, bias = self.program.head[output], self.program.bias_of(output)
-        terms = [f"{self._number(weight)} * {self.labels[name]}{index}" for name, weight in row.items()]
+        terms = [f"{_number(weight)} * {self.labels[name]}{index}" for name, weight in row.items()]
         if not terms:
-            return self._number(bias) if index else f"np.full(seq_len, {self._number(bias)})"
-        return " + ".join([*terms, *([self._number(bias)] if bias else [])])
-
-    def _number(self, value: Number) -> str:
-        if self.digits is not None:
-            value = float(f"{float(value):.{self.digits}g}")
-        return re.sub(r"(inf|nan)", r"np.\1", number_text(value))
+            return _number(bias) if index else f"np.full(seq_len, {_number(bias)})"
+        return " + ".join([*terms, *([_number(bias)] if bias else [])])
 
     def _expression(self, expr: Expr, index: str) -> str:
         """Array arithmetic, every inner operation in parentheses as the paper prints it."""
@@ -160,7 +154,7 @@ class _Listing:
 
     def _operand(self, expr: Expr, index: str) -> Written:
         if isinstance(expr, Const):
-            text = self._number(expr.value)
+            text = _number(expr.value)
             text = f"({text})" if "/" in text else text
             return Written(text, Binding.UNARY if text.startswith("-") else Binding.ATOM)
         if isinstance(expr, Var):
@@ -185,3 +179,7 @@ def _labels(program: RawProgram) -> dict[str, str]:
 def _words(node: RawNode) -> str:
     """The comment's text, on one line whatever it holds."""
     return " ".join(f"{node.name} {node.comment}".split())
+
+
+def _number(value: Number) -> str:
+    return re.sub(r"(inf|nan)", r"np.\1", number_text(value))

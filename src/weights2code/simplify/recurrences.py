@@ -48,9 +48,7 @@ _ITSELF = "\0itself"
 _PARTS = {"mod", "floor", "max", "min", "clip", "relu", "abs", "where", "div"}
 
 
-def simplify_recurrence(
-    recurrence: Recurrence, domains: Sequence[Domain], *, sympy: bool = False
-) -> Recurrence:
+def simplify_recurrence(recurrence: Recurrence, domains: Sequence[Domain]) -> Recurrence:
     """The same outputs on the domain, in fewer and shorter steps.
 
     Parameters
@@ -59,18 +57,16 @@ def simplify_recurrence(
         What to simplify.
     domains
         One domain an input.
-    sympy
-        Whether SymPy may suggest forms as well.
     """
     result = recurrence
     passes: tuple[Callable[[Recurrence], Recurrence], ...] = (
         drop_dead,
         merge_equal,
         inline,
-        lambda r: _simplify_steps(r, domains, sympy=sympy),
+        lambda r: _simplify_steps(r, domains),
         merge_equal,
         inline,
-        lambda r: _simplify_steps(r, domains, sympy=sympy),
+        lambda r: _simplify_steps(r, domains),
         drop_dead,
         absorb_aliases,
         name_parts,
@@ -158,7 +154,7 @@ def _substituted(recurrence: Recurrence, name: str, definition: Expr) -> Recurre
         return None  # the definition reads something that is computed later
 
 
-def _simplify_steps(recurrence: Recurrence, domains: Sequence[Domain], *, sympy: bool) -> Recurrence:
+def _simplify_steps(recurrence: Recurrence, domains: Sequence[Domain]) -> Recurrence:
     """Each formula on the values that its variables can take."""
     kinds = kinds_of(recurrence, domains)
     inputs = dict(zip(recurrence.inputs, domains, strict=True))
@@ -167,7 +163,7 @@ def _simplify_steps(recurrence: Recurrence, domains: Sequence[Domain], *, sympy:
         definition = step.definition
         expr = definition.query if isinstance(definition, Retrieval) else definition
         table = {v: _domain(v.name, kinds, inputs) for v in expr.variables()}
-        short = simplify(expr, table, sympy=sympy)
+        short = simplify(expr, table)
         new = replace(definition, query=short) if isinstance(definition, Retrieval) else short
         steps.append(Step(step.name, new))
     return replace(recurrence, steps=tuple(steps))
