@@ -11,6 +11,7 @@ least as tightly as a product. SymPy and z3 come in as arguments, so that the ta
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
@@ -387,3 +388,9 @@ def minimum(a: Expr | Number, b: Expr | Number) -> Expr:
 
 def where(condition: Expr, yes: Expr | Number, no: Expr | Number) -> Expr:
     return op("where", condition, yes, no)
+
+
+def numpy_names() -> frozenset[str]:
+    """The functions of NumPy that texts of operators call."""
+    texts = [text for entry in OPERATORS.values() for text in (entry.python, entry.listing)]
+    return frozenset(name for text in texts for name in re.findall(r"np\.(\w+)", text.template))

@@ -19,10 +19,10 @@ from weights2code.language import (
     Start,
     Step,
     Var,
-    expression_of,
     renamed,
     where,
 )
+from weights2code.language.kinds import lag_of
 
 #: A retrieval becomes cells only over this many keys or fewer.
 MOST_KEYS = 64
@@ -60,7 +60,7 @@ def product(reference: Recurrence, program: Recurrence, domains: tuple[Domain, .
     for i, name in enumerate(names):
         starts: list[Start] = [machine.start_of(machine.inputs[i]) for machine in machines]
         for side, machine in enumerate(machines):
-            if not _reads_start(machine, machine.inputs[i]):
+            if not lag_of(machine, machine.inputs[i]):  # it never reads what lies before the start
                 starts[side] = starts[1 - side]
         # "first" only works on inputs, so the side that wants it keeps the input when the two disagree.
         owner = 1 if starts[1] == "first" else 0
@@ -83,14 +83,6 @@ def product(reference: Recurrence, program: Recurrence, domains: tuple[Domain, .
     outputs = [[renames[side][name] for name in machine.outputs] for side, machine in enumerate(machines)]
     joint = Recurrence(names, tuple(steps), tuple(outputs[0] + outputs[1]), start)
     return Product(joint.live(), domains, tuple(zip(*outputs, strict=True)))
-
-
-def _reads_start(machine: Recurrence, name: str) -> bool:
-    """Whether a formula reads the name before the start; retrievals look no further than the start."""
-    for step in machine.steps:
-        if any(v.name == name and v.lag for v in expression_of(step.definition).variables()):
-            return True
-    return False
 
 
 def expand_retrievals(joint: Product) -> Product | None:
