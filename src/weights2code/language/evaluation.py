@@ -46,7 +46,9 @@ def compile_numpy(expr: Expr, variables: tuple[Var, ...]) -> Callable[..., Any]:
 
 def exact_number(value: Any) -> Any:
     """An int or Fraction; a float is the decimal that it prints as, infinities stay floats."""
-    if not isinstance(value, (int, Fraction)):
+    if isinstance(value, int):
+        return value
+    if not isinstance(value, Fraction):
         value = float(value)
         if not isfinite(value):
             return value

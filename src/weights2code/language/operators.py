@@ -31,6 +31,9 @@ _MOST_POWER = 64
 Binding = IntEnum("Binding", "WHERE OR AND NOT COMPARE SUM REMAINDER PRODUCT UNARY POWER ATOM")
 
 
+_LEVELS = {level.name.lower(): level for level in Binding}
+
+
 class Form(NamedTuple):
     """A template with a place for each argument, and how tightly the text binds."""
 
@@ -38,8 +41,7 @@ class Form(NamedTuple):
     binding: Binding = Binding.ATOM
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(NamedTuple):
     """A written argument; a template that asks for a tighter binding gets it in brackets."""
 
     text: str
@@ -47,7 +49,7 @@ class Written:
     brackets: tuple[str, str] = ("(", ")")
 
     def __format__(self, level: str) -> str:
-        if level and self.binding < Binding[level.upper()]:
+        if level and self.binding < _LEVELS[level]:
             return self.text.join(self.brackets)
         return self.text
 
