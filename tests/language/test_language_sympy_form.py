@@ -1,4 +1,4 @@
-"""Expr to SymPy and back: the meaning stays."""
+"""Expressions as SymPy and as LaTeX: the meaning stays."""
 
 from fractions import Fraction
 
@@ -7,7 +7,7 @@ import pytest
 
 from weights2code.language import Const, Expr, Var, evaluate, maximum, minimum, op, where
 from weights2code.language.latex import latex
-from weights2code.language.sympy_form import from_sympy, symbol, symbol_name, to_sympy
+from weights2code.language.sympy_form import symbol, symbol_name, to_sympy
 
 x, y, x1 = Var("x"), Var("y"), Var("x", 1)
 FORMULAS: list[Expr] = [
@@ -38,9 +38,11 @@ def values() -> dict[Var, np.ndarray]:
 
 
 @pytest.mark.parametrize("expr", FORMULAS, ids=str)
-def test_round_trip_keeps_the_meaning(expr: Expr) -> None:
-    back = from_sympy(to_sympy(expr), {symbol(v): v for v in (x, y, x1)})
-    np.testing.assert_allclose(evaluate(back, values()), evaluate(expr, values()), atol=1e-12)
+def test_sympy_means_the_same(expr: Expr) -> None:
+    import sympy
+
+    compiled = sympy.lambdify([symbol(v) for v in (x, y, x1)], to_sympy(expr), "numpy")
+    np.testing.assert_allclose(compiled(*values().values()), evaluate(expr, values()), atol=1e-12)
 
 
 def test_symbols_are_named_by_time() -> None:
@@ -56,13 +58,6 @@ def test_own_symbols_are_used() -> None:
 
     a = sympy.Symbol("a", integer=True)
     assert to_sympy(x + 1, {x: a}) == a + 1
-
-
-def test_what_cannot_be_said_is_refused() -> None:
-    import sympy
-
-    with pytest.raises(ValueError, match="no word for gamma"):
-        from_sympy(sympy.gamma(symbol(x)), {symbol(x): x})
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from weights2code.run_folder import begin, open_existing
 from weights2code.settings import Settings
 from weights2code.source import problem_of
 from weights2code.stored_run import read_run
-from weights2code.verify import three_way
+from weights2code.verify import compare
 
 FILES = {
     "config.json", "metrics.jsonl", "model.safetensors", "graph.json", "program_raw.py", "program.py",
@@ -64,28 +64,17 @@ def check(name: str, settings: Settings, path: Path) -> None:
     assert stored.program.recurrence == outcome.program.recurrence
     assert text_problems(path / "program.py", stored.program, problem) == ""
 
-    def discrete_model(inputs: np.ndarray) -> np.ndarray:
-        return stored.graph.run(from_arrays(inputs, task.machine.run(inputs)))
-
-    def run_text(items):
-        return run_program(
-            path / "program.py", [item[:, 0] if item.shape[1] == 1 else item for item in items]
-        )
-
     own, _ = task.sample(16, task.length, seed=78)
-    agreement = three_way(
-        stored.program.recurrence,
-        run_text,
-        list(own),
-        integer_outputs=problem.integer_outputs,
-        discrete_model=discrete_model,
-    )
-    assert agreement.text_agrees
-    assert agreement.model is not None
+    answers = stored.program.recurrence.run(own)
+    texts = run_program(path / "program.py", [item[:, 0] if item.shape[1] == 1 else item for item in own])
+    for text, answer in zip(texts, answers, strict=True):
+        np.testing.assert_allclose(np.reshape(text, answer.shape), answer, rtol=1e-9, atol=1e-9)
+    model = stored.graph.run(from_arrays(own, task.machine.run(own)))
+    agreement = compare([(answers, model)], whole=problem.integer_outputs)
     if problem.integer_outputs:
-        assert agreement.model.accuracy == 1.0
+        assert agreement.accuracy == 1.0
     else:
-        assert agreement.model.rmse < 1e-3
+        assert agreement.rmse < 1e-3
 
 
 @pytest.mark.parametrize("name", QUICK)

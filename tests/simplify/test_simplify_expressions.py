@@ -106,13 +106,6 @@ def test_a_rare_value_is_not_overlooked_on_a_complete_domain():
     assert evaluate(short, {x: 99.0}) == 99.5
 
 
-@pytest.mark.slow
-def test_sympy_may_suggest():
-    square = x * x - 2 * x * y + y * y
-    short = simplify(square, {x: REAL, y: REAL}, sympy=True)
-    assert cost(short) < cost(simplify(square, {x: REAL, y: REAL}))
-
-
 def test_missing_domain_is_said():
     with pytest.raises(ValueError, match=r"no domain is given for y\[t-1\]"):
         simplify(x + y, {x: BITS})

@@ -22,7 +22,7 @@ from weights2code.language import (
 )
 from weights2code.program import Program
 from weights2code.simplify import simplify_recurrence
-from weights2code.simplify.recurrences import drop_dead, inline, merge_equal, name_parts, rename_locals
+from weights2code.simplify.recurrences import inline, merge_equal, name_parts, rename_locals
 
 x, x1, x2, y1, y2 = Var("x"), Var("x", 1), Var("x", 2), Var("y", 1), Var("y", 2)
 INTEGERS = integers(-9, 9)
@@ -53,7 +53,7 @@ def test_long_division_gets_a_name_for_its_remainder():
 
 def test_dead_steps_and_their_starts_go():
     recurrence = rule({"dead": 3.0, "y": 1.0}, dead=Var("dead", 1) + x, y=x + 1)
-    assert drop_dead(recurrence) == rule(y=x + 1)
+    assert recurrence.live() == rule(y=x + 1)
 
 
 def test_equal_steps_merge_also_inside_lookups():

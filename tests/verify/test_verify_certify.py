@@ -19,7 +19,7 @@ from weights2code.language import (
     where,
 )
 from weights2code.tasks import get
-from weights2code.verify import Certificate, certify, certify_on_data, compare, run_tests, three_way
+from weights2code.verify import Certificate, certify, certify_on_data, compare, run_tests
 from weights2code.verify.exhaustive import all_sequences, enumerate_all, longest_length
 
 x, x1, y1 = Var("x"), Var("x", 1), Var("y", 1)
@@ -242,22 +242,3 @@ def test_answers_that_are_no_numbers_are_infinitely_wrong():
     zero = verdict(machine(x), machine(x * (x / x)), BITS)
     assert zero.verdict == "failed"
     assert zero.counterexample == ((0.0,),)
-
-
-def test_three_ways_to_the_same_numbers():
-    inputs = [np.arange(length, dtype=float)[:, None] for length in (1, 4, 9)]
-
-    def text(batch):
-        return [np.cumsum(one[:, 0]) for one in batch]
-
-    def model(batch):
-        return np.cumsum(batch, axis=1) + 0.5
-
-    found = three_way(SUM, text, inputs, integer_outputs=True, discrete_model=model)
-    assert found.text_agrees
-    assert found.text.max_abs_error == 0.0
-    assert found.model is not None
-    assert found.model.max_abs_error == 0.5
-    off = three_way(SUM, lambda batch: [one[:, 0] for one in batch], inputs, integer_outputs=True)
-    assert not off.text_agrees
-    assert off.model is None

@@ -238,3 +238,13 @@ def test_exact_runs_take_decimals_at_their_word_and_only_the_branch_that_counts(
     assert run_exact(doubled, np.zeros((1, 70, 1)))[0, -1, 0] == 2.0**69
     with pytest.raises(ArithmeticError, match="bits"):
         run_exact(machine(where(y1.equals(0), 3, y1 * y1)), np.zeros((1, 100, 1)))
+
+
+def test_a_fraction_before_the_start_is_not_forgotten():
+    # y carries the half that lies before the start for ever; taken for whole numbers, the two would be equal.
+    late = where(n > 5, Var("y") - op("floor", Var("y")), 0)
+    steps = (Step("n", Var("n", 1) + 1), Step("y", y1 + x1), Step("o", late))
+    halves = Recurrence(("x",), steps, ("o",), {"x": 0.5})
+    nothing = Recurrence(("x",), (Step("o", 0 * x),), ("o",))
+    joint = product(halves, nothing, (BITS,))
+    assert prove_by_induction(joint, time_limit=10).outcome != "equal"

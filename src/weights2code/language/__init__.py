@@ -13,6 +13,8 @@ from weights2code.language.recurrence import (
     Step,
     definition_variables,
     expression_of,
+    renamed,
+    with_formula,
 )
 from weights2code.language.text import formula, number_text, python_text
 
@@ -48,7 +50,9 @@ __all__ = [
     "op",
     "python_text",
     "reals",
+    "renamed",
     "to_dict",
     "uniform",
     "where",
+    "with_formula",
 ]

@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import isfinite
 from typing import Any
 
-from weights2code.language.expression import Const, Expr, Number, Op, Var
+from weights2code.language.expression import Const, Expr, Op, Var
 from weights2code.language.operators import OPERATORS
 
 
@@ -46,23 +46,14 @@ def compile_numpy(expr: Expr, variables: tuple[Var, ...]) -> Callable[..., Any]:
 
 def exact_number(value: Any) -> Any:
     """An int or Fraction; a float is the decimal that it prints as, infinities stay floats."""
-    if not isinstance(value, (int, Fraction)):
+    if isinstance(value, int):
+        return value
+    if not isinstance(value, Fraction):
         value = float(value)
         if not isfinite(value):
             return value
         value = Fraction(repr(value))
     return int(value) if value.denominator == 1 else value
-
-
-def plain_number(value: Fraction) -> Number:
-    """As people write it: terminating decimals as decimals, other fractions as they are."""
-    if value.denominator == 1:
-        return int(value)
-    rest = value.denominator
-    for prime in (2, 5):
-        while rest % prime == 0:
-            rest //= prime
-    return float(value) if rest == 1 else value
 
 
 def evaluate_exact(expr: Expr, values: Mapping[Var, Any]) -> Any:

@@ -24,6 +24,7 @@ from weights2code.language import (
     Retrieval,
     Var,
     evaluate,
+    expression_of,
 )
 
 MOST_VALUES = 256
@@ -66,9 +67,7 @@ def lag_of(recurrence: Recurrence, name: str) -> int:
     """How far back formulas read `name`; a retrieval only looks at what is there, never before the start."""
     lags = [0]
     for step in recurrence.steps:
-        definition = step.definition
-        expr = definition.query if isinstance(definition, Retrieval) else definition
-        lags += [variable.lag for variable in expr.variables() if variable.name == name]
+        lags += [v.lag for v in expression_of(step.definition).variables() if v.name == name]
     return max(lags)
 
 

@@ -8,19 +8,28 @@ from fractions import Fraction
 from weights2code.language.expression import Const, Expr, Op, Var
 from weights2code.language.operators import OPERATORS, Binding, Written
 
+_SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 _BRACKETS = (r"\left(", r"\right)")
 
 
-def latex(expr: Expr, variable: Callable[[Var], str] | None = None) -> str:
-    r"""LaTeX text such as `x_{t} + y_{t-1} - 2 x_{t} y_{t-1}`; `variable` writes one variable."""
-    return _write(expr, variable or latex_variable).text
-
-
 def latex_variable(variable: Var) -> str:
-    """`x_{t-1}`; longer names are set upright."""
-    name = variable.name.replace("_", r"\_")
-    head = name if len(name) == 1 else rf"\mathrm{{{name}}}"
-    return f"{head}_{{t-{variable.lag}}}" if variable.lag else f"{head}_{{t}}"
+    """`x_{t-1}`."""
+    return f"{latex_name(variable.name)}_{{t{f'-{variable.lag}' if variable.lag else ''}}}"
+
+
+def latex_name(name: str) -> str:
+    """Letters as they are; longer names are set upright."""
+    return name if len(name) == 1 and name.isalpha() else rf"\mathrm{{{escape(name)}}}"
+
+
+def escape(text: str) -> str:
+    """Plain text, safe in LaTeX."""
+    return "".join(_SPECIAL.get(c, f"\\{c}" if c in "&%$#_{}" else c) for c in text)
+
+
+def latex(expr: Expr, variable: Callable[[Var], str] = latex_variable) -> str:
+    r"""LaTeX text such as `x_{t} + y_{t-1} - 2 x_{t} y_{t-1}`; `variable` writes one variable."""
+    return _write(expr, variable).text
 
 
 def _write(expr: Expr, write: Callable[[Var], str]) -> Written:

@@ -11,6 +11,7 @@ least as tightly as a product. SymPy and z3 come in as arguments, so that the ta
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
@@ -30,6 +31,9 @@ _MOST_POWER = 64
 Binding = IntEnum("Binding", "WHERE OR AND NOT COMPARE SUM REMAINDER PRODUCT UNARY POWER ATOM")
 
 
+_LEVELS = {level.name.lower(): level for level in Binding}
+
+
 class Form(NamedTuple):
     """A template with a place for each argument, and how tightly the text binds."""
 
@@ -37,8 +41,7 @@ class Form(NamedTuple):
     binding: Binding = Binding.ATOM
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(NamedTuple):
     """A written argument; a template that asks for a tighter binding gets it in brackets."""
 
     text: str
@@ -46,7 +49,7 @@ class Written:
     brackets: tuple[str, str] = ("(", ")")
 
     def __format__(self, level: str) -> str:
-        if level and self.binding < Binding[level.upper()]:
+        if level and self.binding < _LEVELS[level]:
             return self.text.join(self.brackets)
         return self.text
 
@@ -387,3 +390,9 @@ def minimum(a: Expr | Number, b: Expr | Number) -> Expr:
 
 def where(condition: Expr, yes: Expr | Number, no: Expr | Number) -> Expr:
     return op("where", condition, yes, no)
+
+
+def numpy_names() -> frozenset[str]:
+    """The functions of NumPy that texts of operators call."""
+    texts = [text for entry in OPERATORS.values() for text in (entry.python, entry.listing)]
+    return frozenset(name for text in texts for name in re.findall(r"np\.(\w+)", text.template))

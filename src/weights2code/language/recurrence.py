@@ -11,8 +11,8 @@ the query (paper, appendix "Attention Patterns").
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -98,6 +98,19 @@ class Recurrence:
     def start_of(self, name: str) -> Start:
         return self.start.get(name, 0.0)
 
+    def live(self) -> Recurrence:
+        """Without the steps that no output depends on, and without start values that nobody reads."""
+        needed, waiting = set(self.outputs), list(self.outputs)
+        definitions = {step.name: step.definition for step in self.steps}
+        while waiting:
+            definition = definitions.get(waiting.pop())
+            read = {v.name for v in definition_variables(definition)} if definition is not None else set()
+            waiting += read - needed
+            needed |= read
+        steps = tuple(step for step in self.steps if step.name in needed)
+        rest = Recurrence(self.inputs, steps, self.outputs)
+        return replace(rest, start={n: value for n, value in self.start.items() if n in rest.depths()})
+
     def retrieves(self) -> bool:
         return any(isinstance(step.definition, Retrieval) for step in self.steps)
 
@@ -181,6 +194,22 @@ def definition_variables(definition: Definition) -> tuple[Var, ...]:
 def expression_of(definition: Definition) -> Expr:
     """The formula of a step: its own, or the query of a retrieval."""
     return definition.query if isinstance(definition, Retrieval) else definition
+
+
+def with_formula(definition: Definition, change: Callable[[Expr], Expr]) -> Definition:
+    """The same definition with its formula, or the query of a retrieval, changed."""
+    if isinstance(definition, Retrieval):
+        return replace(definition, query=change(definition.query))
+    return change(definition)
+
+
+def renamed(definition: Definition, names: Mapping[str, str]) -> Definition:
+    """The same definition of variables with other names, where `names` has one."""
+    table = {v: Var(names.get(v.name, v.name), v.lag) for v in expression_of(definition).variables()}
+    if isinstance(definition, Retrieval):
+        key, value = (names.get(name, name) for name in (definition.key, definition.value))
+        definition = replace(definition, key=key, value=value)
+    return with_formula(definition, lambda expr: expr.substitute(table))
 
 
 def _retrieve(

@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weights2code.language import Const, Domain, Recurrence, Retrieval, Var
-from weights2code.language.latex import latex
-
-_SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+from weights2code.language.latex import escape, latex, latex_name, latex_variable
 
 
 def latex_lines(recurrence: Recurrence) -> list[str]:
@@ -20,14 +18,14 @@ def latex_lines(recurrence: Recurrence) -> list[str]:
     lines = []
     for step in recurrence.steps:
         definition = step.definition
-        right = _retrieval(definition) if isinstance(definition, Retrieval) else latex(definition, _variable)
-        lines.append(f"{_variable(Var(step.name))} &= {right}")
+        right = _retrieval(definition) if isinstance(definition, Retrieval) else latex(definition)
+        lines.append(f"{latex_variable(Var(step.name))} &= {right}")
     for name in recurrence.depths():
         start = recurrence.start_of(name)
         if isinstance(start, str):
-            lines.append(f"{_name(name)}_{{s}} &= {_name(name)}_{{0}} \\quad (s < 0)")
+            lines.append(f"{latex_name(name)}_{{s}} &= {latex_name(name)}_{{0}} \\quad (s < 0)")
         elif start != 0:
-            lines.append(f"{_name(name)}_{{s}} &= {latex(Const(start))} \\quad (s < 0)")
+            lines.append(f"{latex_name(name)}_{{s}} &= {latex(Const(start))} \\quad (s < 0)")
     return lines
 
 
@@ -36,7 +34,7 @@ def latex_source(
 ) -> str:
     """The text of `program.tex`."""
     inputs = "; ".join(
-        f"${_name(column)}$: {escape(str(domain))}"
+        f"${latex_name(column)}$: {escape(str(domain))}"
         for column, domain in zip(recurrence.inputs, domains, strict=True)
     )
     # a comment ends with its line, so nothing in the verdict can leave it
@@ -57,22 +55,9 @@ def latex_source(
     )
 
 
-def escape(text: str) -> str:
-    """Plain text, safe in LaTeX."""
-    return "".join(_SPECIAL.get(c, f"\\{c}" if c in "&%$#_{}" else c) for c in text)
-
-
-def _name(name: str) -> str:
-    return name if len(name) == 1 and name.isalpha() else rf"\mathrm{{{escape(name)}}}"
-
-
-def _variable(variable: Var) -> str:
-    return f"{_name(variable.name)}_{{t{f'-{variable.lag}' if variable.lag else ''}}}"
-
-
 def _retrieval(definition: Retrieval) -> str:
-    value, key = f"{_name(definition.value)}_{{s}}", f"{_name(definition.key)}_{{s}}"
-    query, default = latex(definition.query, _variable), latex(Const(definition.default))
+    value, key = f"{latex_name(definition.value)}_{{s}}", f"{latex_name(definition.key)}_{{s}}"
+    query, default = latex(definition.query), latex(Const(definition.default))
     last = f"t-{definition.gap}" if definition.gap else "t"
     latest = rf"\text{{for the last }} s \le {last} \text{{ with }} {key} = {query}"
     return rf"\begin{{cases}} {value} & {latest} \\ {default} & \text{{if there is none}} \end{{cases}}"

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from weights2code.data import Regime
-from weights2code.language import Domain, Recurrence, Retrieval
+from weights2code.language import Domain, Recurrence, Retrieval, expression_of
 from weights2code.program.latex import latex_source
 from weights2code.program.length import body_lines, total_lines
 from weights2code.program.python_source import formula_lines, identifier, python_source
@@ -135,12 +135,8 @@ class Program:
     @property
     def operations(self) -> int:
         """Operators in all steps; a lookup counts as one."""
-        return sum(
-            step.definition.query.operations() + 1
-            if isinstance(step.definition, Retrieval)
-            else step.definition.operations()
-            for step in self.recurrence.steps
-        )
+        definitions = [step.definition for step in self.recurrence.steps]
+        return sum(expression_of(d).operations() + isinstance(d, Retrieval) for d in definitions)
 
     def with_verdict(self, verdict: str) -> Program:
         """The same program with another verdict."""

@@ -31,24 +31,8 @@ from weights2code.language.kinds import Kinds, kinds_of, lag_of
 WIDTH = 100
 
 #: What the generated text itself uses: neither the function nor a variable may be called so.
-_TAKEN = frozenset(
-    [
-        "np",
-        "ArrayLike",
-        "ValueError",
-        "T",
-        "t",
-        "data",
-        "range",
-        "len",
-        "int",
-        "bool",
-        "abs",
-        "max",
-        "min",
-        "table",
-    ]
-)
+_TAKEN = {"np", "ArrayLike", "ValueError", "T", "t", "data", "table"}
+_TAKEN |= {"range", "len", "int", "bool", "abs", "max", "min"}
 
 
 def identifier(text: str) -> str:

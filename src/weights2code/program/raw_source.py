@@ -91,7 +91,7 @@ class _Listing:
             return [f"{label} = {text if node.formula.variables() else f'np.full(seq_len, {text})'}"]
         if node.kind == "offset":
             source, shift = self.labels[node.reads[0]], node.offset
-            start = self._number(node.start)
+            start = _number(node.start)
             empty = f"np.full(seq_len, {start})" if node.start else "np.zeros(seq_len)"
             moved = f"{label}[{shift}:] = {source}[:-{shift}]" if shift else f"{label}[:] = {source}"
             return [f"{label} = {empty}", f"# Fixed offset {shift}", moved]
@@ -103,7 +103,7 @@ class _Listing:
 
     def _position(self, node: RawNode) -> list[str]:
         """The comment that names the routing, then the value at t."""
-        target, start = f"{self.labels[node.name]}[t]", self._number(node.start)
+        target, start = f"{self.labels[node.name]}[t]", _number(node.start)
         if node.formula is not None:
             return [f"{target} = {self._expression(node.formula, '[t]')}"]
         if node.kind == "input":
@@ -143,13 +143,10 @@ class _Listing:
 
     def _head(self, output: int, index: str) -> str:
         row, bias = self.program.head[output], self.program.bias_of(output)
-        terms = [f"{self._number(weight)} * {self.labels[name]}{index}" for name, weight in row.items()]
+        terms = [f"{_number(weight)} * {self.labels[name]}{index}" for name, weight in row.items()]
         if not terms:
-            return self._number(bias) if index else f"np.full(seq_len, {self._number(bias)})"
-        return " + ".join([*terms, *([self._number(bias)] if bias else [])])
-
-    def _number(self, value: Number) -> str:
-        return re.sub(r"(inf|nan)", r"np.\1", number_text(value))
+            return _number(bias) if index else f"np.full(seq_len, {_number(bias)})"
+        return " + ".join([*terms, *([_number(bias)] if bias else [])])
 
     def _expression(self, expr: Expr, index: str) -> str:
         """Array arithmetic, every inner operation in parentheses as the paper prints it."""
@@ -157,7 +154,7 @@ class _Listing:
 
     def _operand(self, expr: Expr, index: str) -> Written:
         if isinstance(expr, Const):
-            text = self._number(expr.value)
+            text = _number(expr.value)
             text = f"({text})" if "/" in text else text
             return Written(text, Binding.UNARY if text.startswith("-") else Binding.ATOM)
         if isinstance(expr, Var):
@@ -182,3 +179,7 @@ def _labels(program: RawProgram) -> dict[str, str]:
 def _words(node: RawNode) -> str:
     """The comment's text, on one line whatever it holds."""
     return " ".join(f"{node.name} {node.comment}".split())
+
+
+def _number(value: Number) -> str:
+    return re.sub(r"(inf|nan)", r"np.\1", number_text(value))

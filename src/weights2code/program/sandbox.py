@@ -21,16 +21,17 @@ from pathlib import Path
 import numpy as np
 
 from weights2code.errors import InputError
+from weights2code.language.operators import numpy_names
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_NUMPY = _words(
-    "abs append arange array asarray clip column_stack concatenate cos cumsum exp float64 floor full inf "
-    "isclose log max maximum mean min minimum mod nan ndarray pi repeat round sin sqrt stack sum where "
-    "zeros"
+#: What texts use beside the operators of the language.
+_NUMPY = numpy_names() | _words(
+    "append arange array asarray column_stack concatenate cumsum float64 full inf isclose max mean min mod "
+    "nan ndarray pi repeat round stack sum zeros"
 )
 _BUILTINS = _words(
     "abs all any bool dict enumerate float int len list max min range reversed round set sorted sum tuple "

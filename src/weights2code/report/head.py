@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from weights2code.language import Retrieval
+from weights2code.language import Definition, Retrieval, expression_of
 from weights2code.program import Program
 from weights2code.report import mathml
 from weights2code.report.contents import Contents
@@ -82,8 +82,8 @@ def _names(names: tuple[str, ...]) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-def _size(definition: object) -> int:
-    return definition.query.size() + 4 if isinstance(definition, Retrieval) else definition.size()  # type: ignore[attr-defined]
+def _size(definition: Definition) -> int:
+    return expression_of(definition).size() + 4 * isinstance(definition, Retrieval)
 
 
 def verdict(certificate: Certificate) -> str:

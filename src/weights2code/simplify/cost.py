@@ -6,6 +6,9 @@ says. The order of preference on small domains, where many forms coincide, follo
 `[not a]`. A truth value used as a number costs extra, so parity of three bits is `(a + b + c) % 2` and not
 a chain of brackets; so does arithmetic used as a truth value, as in `[a*b - c and d]`, and a sum that
 needs parentheses inside a product.
+
+This is about formulas that mean the same. A search, whose candidates differ and are ranked by their number of
+nodes, has an order of its own: `symbolic.engine.preference`.
 """
 
 from __future__ import annotations

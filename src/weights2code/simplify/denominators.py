@@ -10,7 +10,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-from weights2code.language import OPERATORS, Const, Definition, Expr, Op, Recurrence, Step, Var
+from weights2code.language import OPERATORS, Const, Definition, Expr, Op, Recurrence, Step, Var, with_formula
 
 _LARGEST_DENOMINATOR = 100
 _ROUNDING = 1e-9
@@ -45,9 +45,7 @@ def _compared_alone(name: str, recurrence: Recurrence) -> Recurrence:
         return Op("and" if every else "or", tuple(Op(node.name, (arg, bound)) for arg in inner.args))
 
     steps = tuple(
-        Step(
-            own.name, own.definition.transform(split) if isinstance(own.definition, Expr) else own.definition
-        )
+        Step(own.name, with_formula(own.definition, lambda rule: rule.transform(split)))
         for own in recurrence.steps
     )
     return replace(recurrence, steps=steps)
@@ -113,7 +111,7 @@ def _rewritten(recurrence: Recurrence, step: Step, quotient: Op, bound: Fraction
             return Op(
                 own.definition.name, tuple(difference if a == quotient else a for a in own.definition.args)
             )
-        return own.definition.transform(compared) if isinstance(own.definition, Expr) else own.definition
+        return with_formula(own.definition, lambda rule: rule.transform(compared))
 
     steps = tuple(Step(own.name, rule(own)) for own in recurrence.steps)
     return replace(recurrence, steps=steps)

@@ -1,7 +1,7 @@
 """Explicit simplification: many candidates, one judge.
 
 Every step is the same: suggest other forms of the expression or of a part of it (collected terms, local
-rewritings, the smallest equivalents on a finite domain, SymPy's form), keep the cheapest that is equal on
+rewritings, the smallest equivalents on a finite domain), keep the cheapest that is equal on
 the check set of the domain, repeat until nothing is cheaper. What is cheap is said in `cost`, what is equal
 in `equality`; nothing is trusted because of where it came from. (Design, "Extraction", step 5.)
 """
@@ -24,7 +24,7 @@ MOST_ROUNDS = 40
 MOST_NODES = 120
 
 
-def simplify(expr: Expr, domains: Mapping[Var, Domain], *, sympy: bool = False) -> Expr:
+def simplify(expr: Expr, domains: Mapping[Var, Domain]) -> Expr:
     """The cheapest form found that has the same value everywhere on the domain.
 
     Parameters
@@ -33,18 +33,16 @@ def simplify(expr: Expr, domains: Mapping[Var, Domain], *, sympy: bool = False) 
         What to simplify.
     domains
         The domain of every variable in it.
-    sympy
-        Whether SymPy may suggest forms as well (slower, seldom better).
     """
     variables = expr.variables()
     missing = [str(variable) for variable in variables if variable not in domains]
     if missing:
         raise ValueError(f"no domain is given for {', '.join(missing)}")
-    return _simplified(expr, tuple((variable, domains[variable]) for variable in variables), sympy)
+    return _simplified(expr, tuple((variable, domains[variable]) for variable in variables))
 
 
 @lru_cache(maxsize=512)
-def _simplified(expr: Expr, domains: tuple[tuple[Var, Domain], ...], sympy: bool) -> Expr:
+def _simplified(expr: Expr, domains: tuple[tuple[Var, Domain], ...]) -> Expr:
     """Remembered, because recurrences are simplified in several passes."""
     check = check_set(dict(domains))
     bits = {variable for variable, domain in domains if domain == BITS}
@@ -56,19 +54,17 @@ def _simplified(expr: Expr, domains: tuple[tuple[Var, Domain], ...], sympy: bool
     if not check.equal(expr, best):
         best = expr
     for _ in range(MOST_ROUNDS):
-        better = _improved(best, expr, check, is_bit, use_sympy=sympy)
+        better = _improved(best, expr, check, is_bit)
         if better is None:
             break
         best = better
     return best
 
 
-def _improved(
-    expr: Expr, original: Expr, check: CheckSet, is_bit: Callable[[Expr], bool], *, use_sympy: bool
-) -> Expr | None:
+def _improved(expr: Expr, original: Expr, check: CheckSet, is_bit: Callable[[Expr], bool]) -> Expr | None:
     """The cheapest strictly cheaper candidate that is equal, from the first generator that has one."""
     limit = cost(expr) - 1e-9
-    for generator in (_collected, _local, _finite, *((_from_sympy,) if use_sympy else ())):
+    for generator in (_collected, _local, _finite):
         candidates = {_arrange(candidate) for candidate in generator(expr, check, is_bit)}
         ranked = sorted(((cost(c), str(c), c) for c in candidates), key=lambda item: item[:2])
         for price, _, candidate in ranked:
@@ -109,20 +105,6 @@ def _finite(expr: Expr, check: CheckSet, is_bit: Callable[[Expr], bool]) -> Iter
             if cost(candidate) >= limit:
                 break
             yield put(candidate)
-
-
-def _from_sympy(expr: Expr, check: CheckSet, is_bit: Callable[[Expr], bool]) -> Iterator[Expr]:
-    """SymPy's factored and simplified forms, where our language can say them."""
-    import sympy
-
-    from weights2code.language.sympy_form import from_sympy, symbol, to_sympy
-
-    symbols = {symbol(variable): variable for variable in expr.variables()}
-    for method in (sympy.factor, sympy.simplify):
-        try:
-            yield from_sympy(method(to_sympy(expr)), symbols)
-        except (ValueError, TypeError, KeyError, NotImplementedError, AttributeError, RecursionError):
-            continue  # SymPy has no such form; the other generators stand
 
 
 def places(expr: Expr) -> Iterator[tuple[Expr, Callable[[Expr], Expr]]]:

@@ -8,8 +8,7 @@ outermost operator is tried on all pairs at once, on a few rows first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -42,34 +41,13 @@ def finite_candidates(expr: Expr, check: CheckSet) -> Iterator[Expr]:
     found: list[Expr] = [e for e, table in library if np.array_equal(table, target)]
     tables = np.array([table for _, table in library])
     expressions = [e for e, _ in library]
-    moduli = [c for c in _constants(expr) if c.value > 1]
+    wrapped = [*((name, ()) for name in _UNARY), *(("mod", (c,)) for c in _constants(expr) if c.value > 1)]
     with np.errstate(all="ignore"):
         for name in _BINARY:
-            few = _outer(name, tables[:, :_FEW_ROWS])
-            found += _hits(name, expressions, tables, few, target, lambda e: e, lambda values: values)
-            if name in ("add", "sub"):
-                for outer in _UNARY:
-                    function = OPERATORS[outer].numpy
-                    wrap = partial(_wrapped, outer, ())
-                    found += _hits(name, expressions, tables, few, target, wrap, function)
-                for modulus in moduli:
-                    remainder = partial(_remainder, float(modulus.value))
-                    wrap = partial(_wrapped, "mod", (modulus,))
-                    found += _hits(name, expressions, tables, few, target, wrap, remainder)
+            few = _apply(name, tables[:, None, :_FEW_ROWS], tables[None, :, :_FEW_ROWS])
+            for outer in (None, *(wrapped if name in ("add", "sub") else ())):
+                found += _hits(name, outer, expressions, tables, few, target)
     yield from sorted(dict.fromkeys(found), key=lambda e: (cost(e), str(e)))
-
-
-def _wrapped(name: str, more: tuple[Expr, ...], expr: Expr) -> Expr:
-    return Op(name, (expr, *more))
-
-
-def _remainder(modulus: float, values: np.ndarray) -> np.ndarray:
-    return np.mod(values, modulus)
-
-
-def _outer(name: str, tables: np.ndarray) -> np.ndarray:
-    """The operator on every pair of tables."""
-    return _apply(name, tables[:, None], tables[None, :])
 
 
 def _apply(name: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -82,19 +60,24 @@ def _apply(name: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 def _hits(
     name: str,
+    outer: tuple[str, tuple[Const, ...]] | None,
     expressions: list[Expr],
     tables: np.ndarray,
     few: np.ndarray,
     target: np.ndarray,
-    wrap: Callable[[Expr], Expr],
-    function: Callable[[np.ndarray], np.ndarray],
 ) -> list[Expr]:
-    """The pairs that give the target on a few rows, and then on all."""
-    pairs = np.argwhere((function(few) == target[: few.shape[2]]).all(axis=2))[:_MOST_PAIRS]
+    """The pairs that give the target, inside `outer`, on a few rows and then on all."""
+
+    def wrapped(values: np.ndarray) -> np.ndarray:
+        if outer is None:
+            return values
+        return OPERATORS[outer[0]].numpy(values, *(float(constant.value) for constant in outer[1]))
+
+    pairs = np.argwhere((wrapped(few) == target[: few.shape[2]]).all(axis=2))[:_MOST_PAIRS]
     left, right = pairs[:, 0], pairs[:, 1]
-    equal = (function(_apply(name, tables[left], tables[right])) == target).all(axis=1)
-    kept = pairs[equal][:_MOST_HITS]
-    return [wrap(Op(name, (expressions[i], expressions[j]))) for i, j in kept]
+    equal = (wrapped(_apply(name, tables[left], tables[right])) == target).all(axis=1)
+    inner = [Op(name, (expressions[i], expressions[j])) for i, j in pairs[equal][:_MOST_HITS]]
+    return [*inner] if outer is None else [Op(outer[0], (expr, *outer[1])) for expr in inner]
 
 
 def _probe(check: CheckSet, variables: tuple[Var, ...], target: np.ndarray) -> np.ndarray:

@@ -26,12 +26,14 @@ from weights2code.language import (
     Start,
     Step,
     Var,
-    definition_variables,
     evaluate,
+    expression_of,
     formula,
     integers,
     reals,
+    renamed,
     uniform,
+    with_formula,
 )
 from weights2code.language.kinds import Kinds, kinds_of
 from weights2code.simplify.cost import cost
@@ -48,9 +50,7 @@ _ITSELF = "\0itself"
 _PARTS = {"mod", "floor", "max", "min", "clip", "relu", "abs", "where", "div"}
 
 
-def simplify_recurrence(
-    recurrence: Recurrence, domains: Sequence[Domain], *, sympy: bool = False
-) -> Recurrence:
+def simplify_recurrence(recurrence: Recurrence, domains: Sequence[Domain]) -> Recurrence:
     """The same outputs on the domain, in fewer and shorter steps.
 
     Parameters
@@ -59,19 +59,17 @@ def simplify_recurrence(
         What to simplify.
     domains
         One domain an input.
-    sympy
-        Whether SymPy may suggest forms as well.
     """
     result = recurrence
     passes: tuple[Callable[[Recurrence], Recurrence], ...] = (
-        drop_dead,
+        Recurrence.live,
         merge_equal,
         inline,
-        lambda r: _simplify_steps(r, domains, sympy=sympy),
+        lambda r: _simplify_steps(r, domains),
         merge_equal,
         inline,
-        lambda r: _simplify_steps(r, domains, sympy=sympy),
-        drop_dead,
+        lambda r: _simplify_steps(r, domains),
+        Recurrence.live,
         absorb_aliases,
         name_parts,
         rename_locals,
@@ -83,25 +81,6 @@ def simplify_recurrence(
     return result
 
 
-def drop_dead(recurrence: Recurrence) -> Recurrence:
-    """Without the steps that no output depends on, and without start values that nobody reads."""
-    live = set(recurrence.outputs)
-    while True:
-        read = {
-            variable.name
-            for step in recurrence.steps
-            if step.name in live
-            for variable in definition_variables(step.definition)
-        }
-        if read <= live:
-            break
-        live |= read
-    steps = tuple(step for step in recurrence.steps if step.name in live)
-    shorter = Recurrence(recurrence.inputs, steps, recurrence.outputs)
-    start = {name: value for name, value in recurrence.start.items() if name in shorter.depths()}
-    return replace(shorter, start=start)
-
-
 def merge_equal(recurrence: Recurrence) -> Recurrence:
     """Later steps with the same definition and start as an earlier one are read from there.
 
@@ -111,13 +90,13 @@ def merge_equal(recurrence: Recurrence) -> Recurrence:
     aliases: dict[str, str] = {}
     for step in recurrence.steps:
         own = {step.name: _ITSELF}
-        key = (_renamed(_renamed(step.definition, aliases), own), recurrence.start_of(step.name))
+        key = (renamed(renamed(step.definition, aliases), own), recurrence.start_of(step.name))
         if key in first and step.name not in recurrence.outputs:
             aliases[step.name] = first[key]
         else:
             first.setdefault(key, step.name)
-    steps = tuple(Step(s.name, _renamed(s.definition, aliases)) for s in recurrence.steps)
-    return drop_dead(replace(recurrence, steps=steps))
+    steps = tuple(Step(s.name, renamed(s.definition, aliases)) for s in recurrence.steps)
+    return replace(recurrence, steps=steps).live()
 
 
 def inline(recurrence: Recurrence) -> Recurrence:
@@ -146,7 +125,7 @@ def _substituted(recurrence: Recurrence, name: str, definition: Expr) -> Recurre
         if step.name == name:
             continue
         table = {v: definition.shift(v.lag) for v in _all_variables(step.definition) if v.name == name}
-        replaced = _substitute(step.definition, table)
+        replaced = with_formula(step.definition, lambda expr, table=table: expr.substitute(table))
         heavy = isinstance(replaced, Expr) and _is_heavy(replaced)
         if table and heavy and cost(definition) > _TRIVIAL:
             return None
@@ -158,18 +137,15 @@ def _substituted(recurrence: Recurrence, name: str, definition: Expr) -> Recurre
         return None  # the definition reads something that is computed later
 
 
-def _simplify_steps(recurrence: Recurrence, domains: Sequence[Domain], *, sympy: bool) -> Recurrence:
+def _simplify_steps(recurrence: Recurrence, domains: Sequence[Domain]) -> Recurrence:
     """Each formula on the values that its variables can take."""
     kinds = kinds_of(recurrence, domains)
     inputs = dict(zip(recurrence.inputs, domains, strict=True))
     steps = []
     for step in recurrence.steps:
-        definition = step.definition
-        expr = definition.query if isinstance(definition, Retrieval) else definition
-        table = {v: _domain(v.name, kinds, inputs) for v in expr.variables()}
-        short = simplify(expr, table, sympy=sympy)
-        new = replace(definition, query=short) if isinstance(definition, Retrieval) else short
-        steps.append(Step(step.name, new))
+        table = {v: _domain(v.name, kinds, inputs) for v in expression_of(step.definition).variables()}
+        short = with_formula(step.definition, lambda expr, table=table: simplify(expr, table))
+        steps.append(Step(step.name, short))
     return replace(recurrence, steps=tuple(steps))
 
 
@@ -197,7 +173,7 @@ def name_parts(recurrence: Recurrence) -> Recurrence:
         steps: list[Step] = []
         placed = False
         for step in recurrence.steps:
-            replaced = _replace_part(step.definition, part, Var(name))
+            replaced = _replaced(step.definition, part, Var(name))
             if replaced != step.definition and not placed:
                 steps.append(Step(name, part))
                 placed = True
@@ -207,7 +183,7 @@ def name_parts(recurrence: Recurrence) -> Recurrence:
 
 
 def _parts(definition: Definition) -> list[Expr]:
-    expr = definition.query if isinstance(definition, Retrieval) else definition
+    expr = expression_of(definition)
     return [node for node in expr.walk() if node != expr and isinstance(node, Op)]
 
 
@@ -250,13 +226,8 @@ def _names_well(node: Op) -> bool:
     return node.name in _PARTS or OPERATORS[node.name].boolean
 
 
-def _replace_part(definition: Definition, part: Expr, name: Var) -> Definition:
-    def swap(node: Expr) -> Expr:
-        return name if node == part else node
-
-    if isinstance(definition, Retrieval):
-        return replace(definition, query=definition.query.transform(swap))
-    return definition.transform(swap)
+def _replaced(definition: Definition, part: Expr, name: Var) -> Definition:
+    return with_formula(definition, lambda expr: expr.transform(lambda node: name if node == part else node))
 
 
 def absorb_aliases(recurrence: Recurrence) -> Recurrence:
@@ -272,7 +243,7 @@ def absorb_aliases(recurrence: Recurrence) -> Recurrence:
             continue
         table = {source.name: step.name}
         steps = tuple(
-            Step(table.get(s.name, s.name), _renamed(s.definition, table))
+            Step(table.get(s.name, s.name), renamed(s.definition, table))
             for s in recurrence.steps
             if s is not step
         )
@@ -303,7 +274,7 @@ def rename_locals(recurrence: Recurrence) -> Recurrence:
                 table[step.name] = chosen
         elif step.name not in recurrence.outputs and not plain and free:
             table[step.name] = free.pop(0)
-    steps = tuple(Step(table.get(s.name, s.name), _renamed(s.definition, table)) for s in recurrence.steps)
+    steps = tuple(Step(table.get(s.name, s.name), renamed(s.definition, table)) for s in recurrence.steps)
     start: dict[str, Start] = {table.get(name, name): value for name, value in recurrence.start.items()}
     return Recurrence(recurrence.inputs, steps, recurrence.outputs, start)
 
@@ -326,29 +297,9 @@ def _free_names(recurrence: Recurrence) -> list[str]:
     return [name for name in _NAMES if name not in taken]
 
 
-def _renamed(definition: Definition, names: Mapping[str, str]) -> Definition:
-    table: dict[Var, Expr] = {
-        v: Var(names[v.name], v.lag) for v in _all_variables(definition) if v.name in names
-    }
-    if isinstance(definition, Retrieval):
-        definition = replace(
-            definition,
-            key=names.get(definition.key, definition.key),
-            value=names.get(definition.value, definition.value),
-        )
-    return _substitute(definition, table)
-
-
-def _substitute(definition: Definition, table: Mapping[Var, Expr]) -> Definition:
-    if isinstance(definition, Retrieval):
-        return replace(definition, query=definition.query.substitute(table))
-    return definition.substitute(table)
-
-
 def _all_variables(definition: Definition) -> list[Var]:
     """Every reading of a variable in the formula or query, repetitions included."""
-    expr = definition.query if isinstance(definition, Retrieval) else definition
-    return [node for node in expr.walk() if isinstance(node, Var)]
+    return [node for node in expression_of(definition).walk() if isinstance(node, Var)]
 
 
 def _must_stay(recurrence: Recurrence, name: str) -> bool:

@@ -15,7 +15,6 @@ from fractions import Fraction
 import numpy as np
 
 from weights2code.language import Const, Expr, Number, Op, Var, evaluate
-from weights2code.language.evaluation import plain_number
 from weights2code.symbolic.engine import number_cost
 
 _MAX_DENOMINATOR = 64
@@ -68,9 +67,18 @@ def _fractions(value: float, band: float) -> list[Number]:
     exact = Fraction(value)
     if abs(value) > 1e6 or abs(value) < 1e-4:
         return []
-    return [
-        plain_number(exact.limit_denominator(limit)) for limit in (3, 7, 9, 13, 17, 27, 49, _MAX_DENOMINATOR)
-    ]
+    return [_plain(exact.limit_denominator(limit)) for limit in (3, 7, 9, 13, 17, 27, 49, _MAX_DENOMINATOR)]
+
+
+def _plain(value: Fraction) -> Number:
+    """Terminating decimals as floats, other fractions exact."""
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    if value.denominator == 1:
+        return int(value)
+    return float(value) if rest == 1 else value
 
 
 def snap_linear(

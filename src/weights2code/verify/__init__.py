@@ -1,6 +1,5 @@
 """What is known about a program: tests, enumeration, exploration, induction, and their certificate."""
 
-from weights2code.verify.agreement import ThreeWay, three_way
 from weights2code.verify.certificate import Agreement, Certificate, Verdict
 from weights2code.verify.certify import certify
 from weights2code.verify.exploration import Exploration, explore
@@ -15,7 +14,6 @@ __all__ = [
     "Exploration",
     "Induction",
     "Product",
-    "ThreeWay",
     "Verdict",
     "certify",
     "certify_on_data",
@@ -24,5 +22,4 @@ __all__ = [
     "product",
     "prove_by_induction",
     "run_tests",
-    "three_way",
 ]

@@ -15,6 +15,7 @@ from weights2code.verify.certificate import Sequence
 from weights2code.verify.testing import shortest_wrong_prefix, wrong_positions
 
 _ROWS = 1 << 15
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,6 @@ def enumerate_all(
     *,
     whole: bool,
     length: int,
-    tolerance: float = 1e-9,
 ) -> Enumeration:
     """Run every sequence of `length`."""
     count = 0
@@ -64,7 +64,7 @@ def enumerate_all(
         with np.errstate(all="ignore"):
             right, answer = reference.run(x), program.run(x)
         scale = max(1.0, float(np.max(np.abs(right), initial=0.0)))
-        wrong = wrong_positions(answer, right, whole=whole, tolerance=tolerance, scale=scale)
+        wrong = wrong_positions(answer, right, whole=whole, tolerance=_ROUNDING, scale=scale)
         count += len(x)
         if wrong.any():
             return Enumeration(length, count, shortest_wrong_prefix(x, wrong))

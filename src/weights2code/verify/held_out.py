@@ -17,7 +17,7 @@ import numpy as np
 
 from weights2code.language import Recurrence
 from weights2code.verify.certificate import Certificate, Sequence, versions
-from weights2code.verify.testing import Runner, Tally, compare, shortest_wrong_prefix, wrong_positions
+from weights2code.verify.testing import Tally, shortest_wrong_prefix, wrong_positions
 
 #: Standard deviations by which the mean square of noise may differ from what is expected.
 SCATTER = 4.0
@@ -53,7 +53,6 @@ def certify_on_data(
     noise_rows: int | None = None,
     one_step: bool = False,
     seed: int = 0,
-    discrete_model: Runner | None = None,
 ) -> Certificate:
     """Compare a program with held-out sequences of any lengths: `tested` or `failed`.
 
@@ -94,10 +93,6 @@ def certify_on_data(
         most = float(np.hypot(allowed, noise * np.sqrt(scatter)))
         passed = agreement.rmse <= most
         rule = f"root mean squared error at most {most:.3g}"
-    model = None
-    if discrete_model is not None:
-        pairs = ((answer, discrete_model(batch.x)) for answer, batch in zip(answers, batches, strict=True))
-        model = compare(pairs, whole=integer_outputs)
     limit = max(allowed, 3 * noise)
     ran = "one step ahead, the true past outputs given," if one_step else "free-running"
     kept = "1 held-out sequence" if agreement.sequences == 1 else f"{agreement.sequences} held-out sequences"
@@ -109,7 +104,6 @@ def certify_on_data(
         covers="the tested lengths",
         lengths=tuple(sorted({batch.x.shape[1] for batch in batches})),
         target=agreement,
-        model=model,
         versions=versions(),
         seed=seed,
         one_step=one_step,

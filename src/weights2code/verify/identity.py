@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from weights2code.language import OPERATORS, Definition, Expr, Op, Retrieval, Var, evaluate_exact
+from weights2code.language import OPERATORS, Definition, Expr, Op, evaluate_exact, renamed
 from weights2code.language.sympy_form import to_sympy
 from weights2code.verify.product import Product, inlined
 from weights2code.verify.testing import probes
@@ -86,8 +86,8 @@ def _equal_for_ever(joint: Product, definitions: Mapping[str, Definition], same:
         for members in classes:
             rest = list(members)
             while rest:
-                head = _replaced(definitions[rest[0]], leader)
-                together = [rest[0], *(n for n in rest[1:] if same(head, _replaced(definitions[n], leader)))]
+                head = renamed(definitions[rest[0]], leader)
+                together = [rest[0], *(n for n in rest[1:] if same(head, renamed(definitions[n], leader)))]
                 split.append(together)
                 rest = [name for name in rest if name not in together]
         if len(split) == len(classes):
@@ -113,12 +113,3 @@ def _candidates(joint: Product, names: list[str]) -> list[list[str]]:
         else:
             classes.append([name])
     return classes
-
-
-def _replaced(definition: Definition, leader: Mapping[str, str]) -> Definition:
-    if isinstance(definition, Retrieval):
-        query = _replaced(definition.query, leader)
-        assert isinstance(query, Expr)
-        key, value = (leader.get(name, name) for name in (definition.key, definition.value))
-        return Retrieval(key, value, query, definition.gap, definition.default)
-    return definition.substitute({v: Var(leader.get(v.name, v.name), v.lag) for v in definition.variables()})

@@ -7,13 +7,11 @@ over a finite set of keys become one memory cell a key.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 
 from weights2code.language import (
     Const,
-    Definition,
     Domain,
     Expr,
     Recurrence,
@@ -21,9 +19,10 @@ from weights2code.language import (
     Start,
     Step,
     Var,
-    definition_variables,
+    renamed,
     where,
 )
+from weights2code.language.kinds import lag_of
 
 #: A retrieval becomes cells only over this many keys or fewer.
 MOST_KEYS = 64
@@ -61,7 +60,7 @@ def product(reference: Recurrence, program: Recurrence, domains: tuple[Domain, .
     for i, name in enumerate(names):
         starts: list[Start] = [machine.start_of(machine.inputs[i]) for machine in machines]
         for side, machine in enumerate(machines):
-            if not _reads_start(machine, machine.inputs[i]):
+            if not lag_of(machine, machine.inputs[i]):  # it never reads what lies before the start
                 starts[side] = starts[1 - side]
         # "first" only works on inputs, so the side that wants it keeps the input when the two disagree.
         owner = 1 if starts[1] == "first" else 0
@@ -79,47 +78,11 @@ def product(reference: Recurrence, program: Recurrence, domains: tuple[Domain, .
         for step in machine.steps:
             renames[side][step.name] = f"{'rp'[side]}.{step.name}"
         for step in machine.steps:
-            steps.append(Step(renames[side][step.name], _renamed(step.definition, renames[side])))
+            steps.append(Step(renames[side][step.name], renamed(step.definition, renames[side])))
             start[renames[side][step.name]] = machine.start_of(step.name)
     outputs = [[renames[side][name] for name in machine.outputs] for side, machine in enumerate(machines)]
     joint = Recurrence(names, tuple(steps), tuple(outputs[0] + outputs[1]), start)
-    return Product(live(joint), domains, tuple(zip(*outputs, strict=True)))
-
-
-def _reads_start(machine: Recurrence, name: str) -> bool:
-    """Whether a formula reads the name before the start; retrievals look no further than the start."""
-    for step in machine.steps:
-        formula = step.definition.query if isinstance(step.definition, Retrieval) else step.definition
-        if any(v.name == name and v.lag for v in formula.variables()):
-            return True
-    return False
-
-
-def _renamed(definition: Definition, names: Mapping[str, str]) -> Definition:
-    if isinstance(definition, Retrieval):
-        query = _renamed(definition.query, names)
-        assert isinstance(query, Expr)
-        key, value = names[definition.key], names[definition.value]
-        return Retrieval(key, value, query, definition.gap, definition.default)
-    return definition.substitute({v: Var(names[v.name], v.lag) for v in definition.variables()})
-
-
-def live(machine: Recurrence) -> Recurrence:
-    """The machine without the steps that no output depends on."""
-    needed = set(machine.outputs)
-    definitions = {step.name: step.definition for step in machine.steps}
-    waiting = list(needed)
-    while waiting:
-        definition = definitions.get(waiting.pop())
-        for variable in definition_variables(definition) if definition is not None else ():
-            if variable.name not in needed:
-                needed.add(variable.name)
-                waiting.append(variable.name)
-    start: dict[str, Start] = {
-        name: value for name, value in machine.start.items() if name in needed or name in machine.inputs
-    }
-    steps = tuple(step for step in machine.steps if step.name in needed)
-    return Recurrence(machine.inputs, steps, machine.outputs, start)
+    return Product(joint.live(), domains, tuple(zip(*outputs, strict=True)))
 
 
 def expand_retrievals(joint: Product) -> Product | None:
