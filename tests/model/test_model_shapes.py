@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 from jaxtyping import TypeCheckError
-from weights2code.training.objective import member_losses
 
 from weights2code.data import Sequences
 from weights2code.graph import OperatorNode
 from weights2code.model import Architecture, DiscreteTransformer
 from weights2code.model.attention import equality_scores
+from weights2code.training.step import member_losses
 
 
 def test_a_missing_axis_is_refused():

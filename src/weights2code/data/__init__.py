@@ -1,6 +1,6 @@
 """Sequences, the layouts that turn them into channels of the stream, and the problem that a run is about."""
 
-from weights2code.data.layouts import LAYOUTS, Encoded, Layout, LayoutName, fit_layout
+from weights2code.data.layouts import LAYOUTS, Encoded, Layout, fit_layout
 from weights2code.data.own import FileSource, file_source, from_file, from_lists, held_pairs
 from weights2code.data.problem import Problem, Regime, from_task
 from weights2code.data.sequences import Sequences, from_arrays, from_list
@@ -10,7 +10,6 @@ __all__ = [
     "Encoded",
     "FileSource",
     "Layout",
-    "LayoutName",
     "Problem",
     "Regime",
     "Sequences",

@@ -12,7 +12,7 @@ start" means the same inside the model and outside.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -20,8 +20,7 @@ from jaxtyping import Bool, Float
 from weights2code.data.sequences import Sequences
 from weights2code.errors import InputError
 
-LayoutName = Literal["tagging", "autoregressive", "concat"]
-LAYOUTS: tuple[LayoutName, ...] = get_args(LayoutName)
+LAYOUTS = ("tagging", "autoregressive", "concat")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ class Layout:
     first_scored : positions before this one (counting from 0) are not scored; only `concat` needs it.
     """
 
-    name: LayoutName
+    name: str
     input_scales: tuple[float, ...]
     output_scales: tuple[float, ...]
     first_scored: int = 0

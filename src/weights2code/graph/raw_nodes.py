@@ -119,7 +119,7 @@ class RawProgram:
             return float(np.round(last)) if t and self.round_feedback else last
         if node.kind == "formula":
             assert node.formula is not None
-            return evaluate(node.formula, {v: values[v.name][t] for v in node.formula.variables()})
+            return float(evaluate(node.formula, {v: values[v.name][t] for v in node.formula.variables()}))
         if node.kind == "retrieval":
             key, value, query = (values[name] for name in node.reads)
             for s in range(t - node.offset, -1, -1):
