@@ -1,7 +1,8 @@
 """The stages of the native search as a table, from cheap to dear.
 
 Constant and linear; small trees and typed atoms; sums, remainders and carries of whole numbers; products and
-pairs of atoms; pieces, branches and regions; functions with an inner constant; and at last tables.
+pairs of atoms; pieces, branches and regions; functions with an inner constant; and at last tables. What each
+is worth is measured by `benchmarks/symbolic_regression/ablation.py`.
 """
 
 from __future__ import annotations
@@ -23,9 +24,8 @@ from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.sums_of_atoms import fit_sum
 from weights2code.symbolic.search.tables import table_stage
 from weights2code.symbolic.search.trees import combination_stage
-from weights2code.symbolic.search.undone_functions import inverse_stage
 from weights2code.symbolic.search.walk import Search, Stage
-from weights2code.symbolic.search.whole_numbers import carry_stage, half_plane, whole_number_stage
+from weights2code.symbolic.search.whole_numbers import carry_stage, whole_number_stage
 from weights2code.symbolic.search.window_aggregates import window_stage
 from weights2code.symbolic.snapping import simplest
 
@@ -59,10 +59,7 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
                 5,
             )
         )
-    stages += [
-        Stage("trees of 5 nodes", lambda s: s.trees.grow(5), 5),
-        Stage("single atoms beside linear", lambda s: s.sloped.singles(s.collector), 6),
-    ]
+    stages.append(Stage("trees of 5 nodes", lambda s: s.trees.grow(5), 5))
     if sums:
         stages.append(Stage("carries", lambda s: carry_stage(s.problem, s.collector, s.scan), 9))
     stages += [
@@ -75,8 +72,6 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
         *stages,
         *dear(count),
         Stage("sums of trees", lambda s: combination_stage(s.problem, s.collector, s.trees), _ANY),
-        Stage("trees of 7 nodes", lambda s: s.trees.grow(7), _ANY),
-        Stage("sums of three atoms", lambda s: s.flat.beam(s.collector), _ANY),
         Stage("table", lambda s: table_stage(s.problem, s.collector), _ANY),
     )
 
@@ -89,7 +84,6 @@ def _of_whole_numbers(count: int) -> list[Stage]:
         _regions(least),
         Stage("trees of 6 nodes", lambda s: s.trees.grow(6), least),
         _branches(least),
-        Stage("half planes", lambda s: half_plane(s.problem, s.collector), _SHORT),
         Stage("remainders", lambda s: remainder_stage(s.problem, s.collector), _SHORT),
         _planes(_ANY),
         _special(),
@@ -108,7 +102,6 @@ def _of_reals(count: int) -> list[Stage]:
         _special(),
         _extrema(_ANY),
         _branches(_ANY),
-        Stage("inverses", lambda s: inverse_stage(s.problem, s.collector, s.short), _ANY),
         Stage("trees of 6 nodes", lambda s: s.trees.grow(6), _ANY),
     ]
 
