@@ -10,6 +10,7 @@ import pytest
 
 from weights2code.language import BITS, Domain, Expr, Var, formula, integers, op, reals
 from weights2code.symbolic.engine import Candidate
+from weights2code.symbolic.piecewise.decision_lists import extreme_tests
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import Problem, prepare
 from weights2code.symbolic.search.stages import stages_for
@@ -65,6 +66,11 @@ CASES: dict[str, tuple[Rule, tuple[Domain, ...], str]] = {
         "(a + c + 3*b) % 11",
     ),
     "trees of 5 nodes": (lambda a, b, c: np.maximum(a * b, c), (REAL,) * 3, "max(c, a*b)"),
+    "single atoms beside linear": (
+        lambda a, b, c: np.maximum(a, b) + 2 * c - a,
+        (REAL,) * 3,
+        "max(b - a, 0) + 2*c",
+    ),
     "carries": (
         lambda a, b, c, d: (a + b + (c > d)) % 10,
         (DIGITS,) * 4,
@@ -231,3 +237,10 @@ def test_two_windows_at_once() -> None:
     found = alone({"windows", "small trees"}, problem)
     assert found is not None
     assert found.expr in (expected, op("lt", sides[1], sides[0]))
+
+
+def test_groups_of_many_variables_are_as_many_as_there_is_room_for() -> None:
+    names = tuple(Var("x", lag) for lag in range(30))
+    tests = extreme_tests(problem_of(lambda *v: v[0], (REAL,) * 30, names, 50))
+    assert len(tests) == 640
+    assert op("gt", names[0], reduce(lambda left, right: op("max", left, right), names[1:])) in tests.exprs

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 
@@ -208,9 +208,9 @@ def extreme_tests(problem: Problem) -> Pool:
     """
     count = len(problem.variables)
     sizes = [count - 1, *range(2, count - 1)] if count > 2 else []
-    groups = [(v, group) for size in sizes for v in range(count) for group in _others(count, v, size)]
+    groups = ((v, group) for size in sizes for v in range(count) for group in _others(count, v, size))
     atoms: list[tuple[Expr, np.ndarray]] = []
-    for v, group in groups[: _EXTREME_TESTS // 4]:
+    for v, group in islice(groups, _EXTREME_TESTS // 4):
         column, members = problem.Xs[:, list(group)], [problem.variables[j] for j in group]
         for name, bound in (("max", column.max(1)), ("min", column.min(1))):
             extreme = reduce(lambda a, b, name=name: op(name, a, b), members)

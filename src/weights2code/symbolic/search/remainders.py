@@ -41,7 +41,7 @@ def remainder_stage(problem: Problem, collector: Collector) -> None:
     conflicts = {
         extra: _conflicts(X[:, others], y, None if extra is None else X[:, extra])
         for extra, others in ways
-        if len(others) >= 2
+        if len(others) >= 2 and 2 ** len(others) <= _MOST_VECTORS
     }
     values, work, readings = len(np.unique(y)), 0, 0
     for m in range(2, len(y) // _ROWS_EACH + 1):

@@ -261,8 +261,7 @@ def inner_constants(problem: Problem) -> list[Number]:
     constants = {0, 1, 2}
     if any(domain.kind != "bits" for domain in problem.domains):
         constants.add(3)
-    if problem.whole and len(problem.variables) <= 3 and 2 * len(np.unique(problem.y)) <= len(problem.y):
-        # values that come again have ends that mean something: a modulus, a limit
+    if problem.whole and len(problem.variables) <= 3:
         constants |= {int(problem.y.max()), int(problem.y.max()) + 1, int(problem.y.min())}
     if len(problem.variables) <= 2:
         constants |= {int(domain.high) for domain in problem.domains if domain.high > 1}

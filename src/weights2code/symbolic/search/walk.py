@@ -24,7 +24,7 @@ _FEW_SUMS = 400
 GLANCE = frozenset({"linear", "small trees", "tests and remainders of sums"})
 CHEAP = frozenset(
     {
-        *("linear", "small trees", "trees of 5 nodes", "single atoms"),
+        *("linear", "small trees", "trees of 5 nodes", "single atoms", "single atoms beside linear"),
         *("products", "pairs", "products beside linear", "pairs beside linear"),
         *("extrema of two", "sums of trees"),
     }
