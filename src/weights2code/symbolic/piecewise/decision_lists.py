@@ -26,7 +26,8 @@ from weights2code.symbolic.snapping import simplest, snap_linear
 _EXTREME_TESTS = 640
 _TESTS = 700
 _LEAVES = 260
-#: Tests in a row of which several are tried at each place; in longer lists only the one that settles most.
+#: Tests in a row of which several are tried at each place; in longer lists every test gives a constant, and
+#: only the one that settles most is tried.
 _DEPTH = 3
 #: The most different values that a label has, and so the most entries of a list that tells them apart.
 _LABELS = 32
@@ -105,7 +106,8 @@ class _Branches:
         C = self.C[:, rows]
         sizes = C.sum(axis=1)
         mixed = np.flatnonzero((sizes > 0) & (sizes < rows.sum()))
-        yes, no = self._reach(C, rows), self._reach(1.0 - C, rows)
+        long = depth > _DEPTH
+        yes, no = self._reach(C, rows, long), self._reach(1.0 - C, rows, long)
         both = [t for t in mixed if yes[t] and no[t]]
         results: list[Side] = []
         for t in sorted(both, key=lambda t: int(self.tests.cost[t]))[:12]:
@@ -115,9 +117,8 @@ class _Branches:
         if results or depth == 1:
             return sorted(results, key=lambda s: s.cost)
         # One side only: prefer the tests that settle the most rows for the least writing.
-        long = depth > _DEPTH
         share = np.where(yes, sizes, 0) + np.where(no, rows.sum() - sizes, 0)
-        least = min(0.1, 0.5 / (depth + 1)) * rows.sum()
+        least = max(4, 0.5 * rows.sum() / (depth + 1)) if long else 0.1 * rows.sum()
         price = 0.0 if long else 0.02 * rows.sum()
         ranked = [t for t in mixed if yes[t] != no[t] and share[t] >= least]
         ranked.sort(key=lambda t: (-share[t] + price * self.tests.cost[t], t))
@@ -137,13 +138,15 @@ class _Branches:
         a, b = self.leaf(rows & holds), self.leaf(rows & ~holds)
         return _where(self.tests.exprs[t], a, b) if a is not None and b is not None else None
 
-    def _reach(self, C: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """For each test, whether a constant or one atom meets the target where it holds."""
+    def _reach(self, C: np.ndarray, rows: np.ndarray, constant: bool) -> np.ndarray:
+        """For each test, whether a constant (or else one atom) meets the target where it holds."""
         z, A = self.z[rows], self.A[:, rows]
         count = np.maximum(C.sum(axis=1), 1.0)
         mean = C @ z / count
         square = C @ (z * z) / count - mean**2
         flat = square <= self.goal
+        if constant:
+            return flat
         mA = C @ A.T / count[:, None]
         vA = C @ (A * A).T / count[:, None] - mA**2
         cA = C @ (A * z).T / count[:, None] - mA * mean[:, None]
