@@ -41,8 +41,11 @@ from weights2code.symbolic.engines.native import NativeEngine, Search, Stage, st
 from weights2code.symbolic.search.rows import Problem
 
 HERE = Path(__file__).parent
+COMMAND = "python benchmarks/symbolic_regression/ablation.py record, then ablate (16 processes)"
 #: First seed of the random trees (held out from development), as in run.py.
 FIRST_TREE = 1000
+#: From this heading on, the page is written by hand and kept.
+FOLLOWED = "## What followed"
 #: Exact formulas are worse if longer; others are worse if their error grows by this factor.
 WORSE = 1.5
 
@@ -257,7 +260,7 @@ def worth(name: str, rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def write_table(out: Path, command: str) -> None:
+def write_table(out: Path) -> None:
     rows = read(out / "ablation.jsonl")
     order = list(dict.fromkeys(name for row in rows for name in row["stages"]))
     entries = [worth(name, rows) for name in order]
@@ -270,9 +273,9 @@ def write_table(out: Path, command: str) -> None:
         }
         for group in groups
     }
-    data = {"command": command, "groups": summary, "stages": entries}
+    data = {"command": COMMAND, "groups": summary, "stages": entries}
     (out / "ablation.json").write_text(json.dumps(data, indent=1) + "\n")
-    lines = ["# Stages of the native engine, each left out in turn", "", f"Command: `{command}`", ""]
+    lines = ["# Stages of the native engine, each left out in turn", "", f"Command: `{COMMAND}`", ""]
     lines += ["| calls | number | solved | CPU seconds |", "|---|---|---|---|"]
     lines += [f"| {g} | {s['calls']} | {s['solved']} | {s['seconds']} |" for g, s in summary.items()]
     lines += [
@@ -293,7 +296,9 @@ def write_table(out: Path, command: str) -> None:
         if entry["lost"]:
             where = ", ".join(f"{group} {count}" for group, count in entry["lost by group"].items())
             lines.append(f"- {entry['stage']}: {where}")
-    (out / "ablation.md").write_text("\n".join(lines) + "\n")
+    path = out / "ablation.md"
+    said = path.read_text().partition(FOLLOWED)[1:] if path.exists() else ()
+    path.write_text("\n".join([*lines, "", *("".join(said).splitlines())]).rstrip() + "\n")
 
 
 def main() -> None:
@@ -318,7 +323,7 @@ def main() -> None:
         return
     if options.what == "ablate":
         ablate(cases, options.out, options.processes, options.limit)
-    write_table(options.out, "python benchmarks/symbolic_regression/ablation.py ablate; seconds are of CPU")
+    write_table(options.out)
 
 
 if __name__ == "__main__":

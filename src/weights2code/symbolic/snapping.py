@@ -160,12 +160,6 @@ def snap_function(
         return _snap_constants(solve, predict, lambda c: _jacobian(predict, c), y, 0.0, noise)
 
 
-def fit_function(predict: Callable[[np.ndarray], np.ndarray], start: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Constants of any function of them, fitted to `y` by nonlinear least squares."""
-    with np.errstate(all="ignore"):
-        return _levenberg(predict, start.copy(), y, list(range(len(start))))
-
-
 def refit(expr: Expr, values: Mapping[Var, np.ndarray], y: np.ndarray) -> Expr:
     """The same formula with its float constants fitted jointly by nonlinear least squares."""
     free = free_constants(expr)

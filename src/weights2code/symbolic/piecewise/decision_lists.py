@@ -7,8 +7,10 @@ a smaller problem of the same kind, which gives decision lists.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from functools import reduce
+from itertools import combinations, islice
 
 import numpy as np
 
@@ -20,11 +22,15 @@ from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.sums_of_atoms import assemble
 from weights2code.symbolic.snapping import simplest, snap_linear
 
-#: Variables among which one may exceed all of a group, and the size of the group.
-MOST_VARIABLES = 6
-LARGEST_GROUP = 3
+#: Tests of one variable against the extremum of a group of others.
+_EXTREME_TESTS = 640
 _TESTS = 700
 _LEAVES = 260
+#: Tests in a row of which several are tried at each place; in longer lists every test gives a constant, and
+#: only the one that settles most is tried.
+_DEPTH = 3
+#: The most different values that a label has, and so the most entries of a list that tells them apart.
+_LABELS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +41,7 @@ class Side:
     cost: int
 
 
-def branch_stage(
-    problem: Problem, collector: Collector, pool: Pool, more_tests: Pool, depth: int = 3
-) -> None:
+def branch_stage(problem: Problem, collector: Collector, pool: Pool, more_tests: Pool) -> None:
     """Offer the decision lists found; tests come from the dictionary and from `more_tests`."""
     tests = _joined_pools(pool.tests(), more_tests.tests())
     order = np.argsort(tests.cost, kind="stable")[:_TESTS]
@@ -49,7 +53,11 @@ def branch_stage(
     if not len(tests):
         return
     search = _Branches(problem, tests, leaves)
-    found = search.solve(np.ones(len(problem.ys), dtype=bool), depth)
+    everywhere = np.ones(len(problem.ys), dtype=bool)
+    found = search.solve(everywhere, _DEPTH)
+    labels = len(np.unique(problem.ys))
+    if not found and _DEPTH + 1 < labels <= _LABELS:
+        found = search.solve(everywhere, labels - 1)
     for side in found:
         collector.offer(side.expr)
 
@@ -98,7 +106,8 @@ class _Branches:
         C = self.C[:, rows]
         sizes = C.sum(axis=1)
         mixed = np.flatnonzero((sizes > 0) & (sizes < rows.sum()))
-        yes, no = self._reach(C, rows), self._reach(1.0 - C, rows)
+        long = depth > _DEPTH
+        yes, no = self._reach(C, rows, long), self._reach(1.0 - C, rows, long)
         both = [t for t in mixed if yes[t] and no[t]]
         results: list[Side] = []
         for t in sorted(both, key=lambda t: int(self.tests.cost[t]))[:12]:
@@ -109,9 +118,11 @@ class _Branches:
             return sorted(results, key=lambda s: s.cost)
         # One side only: prefer the tests that settle the most rows for the least writing.
         share = np.where(yes, sizes, 0) + np.where(no, rows.sum() - sizes, 0)
-        ranked = [t for t in mixed if yes[t] != no[t] and share[t] >= 0.1 * rows.sum()]
-        ranked.sort(key=lambda t: (-share[t] + 0.02 * rows.sum() * self.tests.cost[t], t))
-        for t in ranked[: 2 * depth]:
+        least = max(4, 0.5 * rows.sum() / (depth + 1)) if long else 0.1 * rows.sum()
+        price = 0.0 if long else 0.02 * rows.sum()
+        ranked = [t for t in mixed if yes[t] != no[t] and share[t] >= least]
+        ranked.sort(key=lambda t: (-share[t] + price * self.tests.cost[t], t))
+        for t in ranked[: 1 if long else 2 * depth]:
             settled = (self.C[t] > 0) == bool(yes[t])
             leaf = self.leaf(rows & settled)
             rest = self.solve(rows & ~settled, depth - 1) if leaf is not None else []
@@ -127,13 +138,15 @@ class _Branches:
         a, b = self.leaf(rows & holds), self.leaf(rows & ~holds)
         return _where(self.tests.exprs[t], a, b) if a is not None and b is not None else None
 
-    def _reach(self, C: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """For each test, whether a constant or one atom meets the target where it holds."""
+    def _reach(self, C: np.ndarray, rows: np.ndarray, constant: bool) -> np.ndarray:
+        """For each test, whether a constant (or else one atom) meets the target where it holds."""
         z, A = self.z[rows], self.A[:, rows]
         count = np.maximum(C.sum(axis=1), 1.0)
         mean = C @ z / count
         square = C @ (z * z) / count - mean**2
         flat = square <= self.goal
+        if constant:
+            return flat
         mA = C @ A.T / count[:, None]
         vA = C @ (A * A).T / count[:, None] - mA**2
         cA = C @ (A * z).T / count[:, None] - mA * mean[:, None]
@@ -192,29 +205,25 @@ def _exact(a: Number, b: Number) -> Number:
 
 
 def extreme_tests(problem: Problem) -> Pool:
-    """[v > max(S)], [v >= max(S)] and their opposites, for groups S of two or three other variables."""
-    exprs: list[Expr] = []
-    values: list[np.ndarray] = []
+    """[v > max(S)], [v >= max(S)] and the same with min: what votes, counters and priorities decide by.
+
+    S is all other variables, then the groups of two, of three and so on, as many as there is room for.
+    """
     count = len(problem.variables)
-    if count <= MOST_VARIABLES:
-        for v in range(count):
-            others = [j for j in range(count) if j != v]
-            for size in range(2, LARGEST_GROUP + 1):
-                for group in combinations(others, size):
-                    for name in ("max", "min"):
-                        extreme: Expr = problem.variables[group[0]]
-                        for j in group[1:]:
-                            extreme = op(name, extreme, problem.variables[j])
-                        column = problem.Xs[:, list(group)]
-                        bound = column.max(1) if name == "max" else column.min(1)
-                        for test, holds in (
-                            ("gt", problem.Xs[:, v] > bound),
-                            ("ge", problem.Xs[:, v] >= bound),
-                        ):
-                            exprs.append(op(test, problem.variables[v], extreme))
-                            values.append(holds.astype(float))
+    sizes = [count - 1, *range(2, count - 1)] if count > 2 else []
+    groups = ((v, group) for size in sizes for v in range(count) for group in _others(count, v, size))
+    atoms: list[tuple[Expr, np.ndarray]] = []
+    for v, group in islice(groups, _EXTREME_TESTS // 4):
+        column, members = problem.Xs[:, list(group)], [problem.variables[j] for j in group]
+        for name, bound in (("max", column.max(1)), ("min", column.min(1))):
+            extreme = reduce(lambda a, b, name=name: op(name, a, b), members)
+            for test, holds in (("gt", problem.Xs[:, v] > bound), ("ge", problem.Xs[:, v] >= bound)):
+                atoms.append((op(test, problem.variables[v], extreme), holds.astype(float)))
     if problem.operators is not None:
-        kept = [i for i, expr in enumerate(exprs) if uses_only(expr, problem.operators)]
-        exprs, values = [exprs[i] for i in kept], [values[i] for i in kept]
-    table = np.array(values) if values else np.zeros((0, len(problem.ys)))
-    return Pool(exprs, table, np.array([expr.size() for expr in exprs], dtype=int))
+        atoms = [atom for atom in atoms if uses_only(atom[0], problem.operators)]
+    table = np.array([holds for _, holds in atoms]) if atoms else np.zeros((0, len(problem.ys)))
+    return Pool([expr for expr, _ in atoms], table, np.array([expr.size() for expr, _ in atoms], dtype=int))
+
+
+def _others(count: int, v: int, size: int) -> Iterator[tuple[int, ...]]:
+    return combinations([j for j in range(count) if j != v], size)

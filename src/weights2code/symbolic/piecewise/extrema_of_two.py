@@ -8,7 +8,6 @@ import numpy as np
 
 from weights2code.language import Const, Expr, op
 from weights2code.symbolic.engine import Kind
-from weights2code.symbolic.notation import weighted_sum
 from weights2code.symbolic.search.atoms import Pool
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import Problem
@@ -19,8 +18,6 @@ from weights2code.symbolic.snapping import simplest, snap_linear
 def extremum_stage(problem: Problem, collector: Collector, pool: Pool, tries: int = 12) -> None:
     """`max(A, B)` and `min(A, B)`: A met on some rows and never passed; B is what meets the others."""
     y, tolerance = problem.ys, max(problem.accuracy, 1e-9 * problem.scale)
-    if not problem.discrete:
-        pool = _joined_with(pool, local_planes(problem))
     difference = pool.values - y
     met = np.abs(difference) <= tolerance
     count = met.sum(axis=1)
@@ -37,42 +34,6 @@ def extremum_stage(problem: Problem, collector: Collector, pool: Pool, tries: in
             first = pool.exprs[i]
             for expr in _meeting(problem, pool, ~met[i]):
                 collector.offer(op(name, expr, first) if isinstance(first, Const) else op(name, first, expr))
-
-
-def local_planes(problem: Problem, seeds: int = 48, keep: int = 4) -> list[tuple[Expr, np.ndarray]]:
-    """Affine functions that a good share of the rows obey: each fitted to a few neighbouring rows."""
-    X, y = problem.Xs, problem.ys
-    n, k = X.shape
-    if n < 8 * (k + 2):
-        return []
-    spread = np.ptp(X, axis=0)
-    Z = X / np.where(spread > 0, spread, 1.0)
-    matrix = np.hstack([X, np.ones((n, 1))])
-    found: list[tuple[int, np.ndarray]] = []
-    for seed in range(0, n, max(1, n // seeds)):
-        near = np.argsort(np.sum((Z - Z[seed]) ** 2, axis=1), kind="stable")[: k + 4]
-        fit = np.linalg.lstsq(matrix[near], y[near], rcond=None)[0]
-        rows = np.abs(matrix @ fit - y) <= max(problem.accuracy, 1e-9 * problem.scale)
-        if rows.sum() >= max(2 * (k + 2), 0.1 * n) and not rows.all():
-            found.append((int(rows.sum()), rows))
-    planes: dict[Expr, np.ndarray] = {}
-    for _, rows in sorted(found, key=lambda item: -item[0]):
-        snapped = snap_linear(matrix[rows], y[rows], problem.accuracy, noise=problem.noise)
-        expr = weighted_sum(list(zip(snapped[:-1], problem.variables, strict=True)), snapped[-1])
-        planes.setdefault(expr, problem.values(expr, X))
-        if len(planes) >= keep:
-            break
-    return list(planes.items())
-
-
-def _joined_with(pool: Pool, atoms: list[tuple[Expr, np.ndarray]]) -> Pool:
-    if not atoms:
-        return pool
-    return Pool(
-        [*pool.exprs, *(expr for expr, _ in atoms)],
-        np.concatenate([pool.values, np.stack([values for _, values in atoms])]),
-        np.concatenate([pool.cost, [expr.size() for expr, _ in atoms]]),
-    )
 
 
 def _meeting(problem: Problem, pool: Pool, rows: np.ndarray, keep: int = 4) -> list[Expr]:

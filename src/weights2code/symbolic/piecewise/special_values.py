@@ -57,7 +57,7 @@ def special_stage(
     if found.exact is None:
         return
     constants = [Const(simplest(v, problem.accuracy)) for v in sorted(special)]
-    for expr in _clipped(found.exact.expr, constants):
+    for expr in (found.exact.expr, *_clipped(found.exact.expr, constants)):
         collector.offer(expr)
     if collector.exact is None:
         region_stage(problem, collector, more=(found.exact.expr, *constants))

@@ -18,9 +18,10 @@ from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.weighted_sums import Inner, comparison, inner_sums, sum_expr
 
 MAX_ATOMS = 1500
-_MAX_LEVELS = 21
-#: Products are taken modulo numbers up to this one.
-_LARGEST_MODULUS = 7
+#: What there is room for however many sums there are; fewer sums get more of each.
+_LEVELS, _EXTREMA, _REMAINDERS, _QUOTIENTS, _TESTED = 21, 12, 16, 9, 5
+#: Remainders of each product, at least, and of all together, at most.
+_OF_PRODUCTS, _OF_ALL_PRODUCTS = 7, 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,27 +94,29 @@ def dictionary(problem: Problem) -> Pool:
     if k <= 4:
         known = {s.weights for s in sums}
         sums += [s for s in inner_sums(problem, 70, (1, 2)) if s.weights not in known]
+    room = MAX_ATOMS // len(sums)
     for inner in sums:
         atoms.append((inner.expr, inner.values))
-        atoms.extend(_whole_atoms(problem, inner) if inner.whole else _real_atoms(problem, inner))
+        atoms.extend(_whole_atoms(problem, inner, room) if inner.whole else _real_atoms(problem, inner))
     atoms.extend(_pair_atoms(problem, sums))
     return make_pool(problem, atoms)
 
 
-def levels_of(values: np.ndarray) -> list[int]:
+def levels_of(values: np.ndarray, most: int = _LEVELS) -> list[int]:
     """The distinct values of a whole-number column, thinned where there are many."""
     levels = [int(v) for v in np.unique(values)]
-    if len(levels) > _MAX_LEVELS:
-        places = np.unique(np.round(np.linspace(0, len(levels) - 1, _MAX_LEVELS)).astype(int))
+    if len(levels) > most:
+        places = np.unique(np.round(np.linspace(0, len(levels) - 1, most)).astype(int))
         near = [v for v in levels if abs(v) <= 3]
         levels = sorted({levels[i] for i in places} | set(near))
     return levels
 
 
-def _whole_atoms(problem: Problem, inner: Inner) -> list[tuple[Expr, np.ndarray]]:
+def _whole_atoms(problem: Problem, inner: Inner, room: int) -> list[tuple[Expr, np.ndarray]]:
+    """Tests, extrema, remainders and quotients of a sum."""
     u, v = inner.expr, inner.values
     atoms: list[tuple[Expr, np.ndarray]] = []
-    levels = levels_of(v)
+    levels = levels_of(v, max(_LEVELS, room // 8))
     low, high = levels[0], levels[-1]
     for level in levels[1:]:
         atoms.append((comparison(problem, "ge", inner.weights, level, True), (v >= level) * 1.0))
@@ -123,7 +126,7 @@ def _whole_atoms(problem: Problem, inner: Inner) -> list[tuple[Expr, np.ndarray]
         negated = _turned(problem, inner)
         atoms += [(op("abs", u), abs(v)), (op("relu", u), np.maximum(v, 0))]
         atoms += [(op("relu", negated), np.maximum(-v, 0)), (u * op("abs", u), v * abs(v))]
-    for level in levels[1:-1][:12]:
+    for level in levels[1:-1][: max(_EXTREMA, room // 16)]:
         if level:
             atoms.append((op("max", u, level), np.maximum(v, float(level))))
             if inner.width == 1:
@@ -131,11 +134,11 @@ def _whole_atoms(problem: Problem, inner: Inner) -> list[tuple[Expr, np.ndarray]
         atoms.append((op("min", u, level), np.minimum(v, float(level))))
     for a, b in itertools.combinations(levels[1:-1] if len(levels) <= 12 else [], 2):
         atoms.append((op("clip", u, a, b), np.clip(v, a, b)))
-    for m in range(2, min(high - low, 16) + 1):
+    for m in range(2, min(high - low, max(_REMAINDERS, room // 4)) + 1):
         atoms.append((u % m, v % m))
-        if m < 10:
+        if m <= max(_QUOTIENTS, room // 8):
             atoms.append((u // m, v // m))
-        if m <= 5 and inner.width <= 3:
+        if m <= max(_TESTED, room // 64) and inner.width <= 3:
             atoms += [(op("eq", u % m, c), ((v % m) == c) * 1.0) for c in range(m)]
             atoms += [(op("ge", u % m, c), ((v % m) >= c) * 1.0) for c in range(2, m - 1)]
     if len(levels) > 2:
@@ -201,9 +204,11 @@ def _pair_atoms(problem: Problem, sums: list[Inner]) -> list[tuple[Expr, np.ndar
             (op("min", a.expr, b.expr), np.minimum(a.values, b.values)),
             (a.expr * b.expr, a.values * b.values),
         ]
-    for a, b in itertools.combinations_with_replacement([s for s in variables if s.whole], 2):
+    whole = list(itertools.combinations_with_replacement([s for s in variables if s.whole], 2))
+    for a, b in whole:
         joined = a.values * b.values
-        for m in range(2, min(int(np.ptp(joined)), _LARGEST_MODULUS) + 1):
+        factors = min(int(max(np.ptp(a.values), np.ptp(b.values))) + 1, _OF_ALL_PRODUCTS // len(whole))
+        for m in range(2, min(int(np.ptp(joined)), max(_OF_PRODUCTS, factors)) + 1):
             atoms.append(((a.expr * b.expr) % m, joined % m))
     if len(variables) <= 5:
         for a, b, c in itertools.combinations(variables, 3):

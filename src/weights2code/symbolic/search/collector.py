@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -22,7 +21,6 @@ class Collector:
     exact: Candidate | None = None
     #: Rows on which a formula failed that was right on every row searched on.
     counterexamples: list[int] = field(default_factory=list)
-    progress: Callable[[Candidate], None] | None = None
 
     def offer(self, expr: Expr, kind: Kind = "formula") -> Candidate | None:
         """Judge one formula; the candidate if it is valid and allowed, else None."""

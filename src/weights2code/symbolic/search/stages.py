@@ -1,10 +1,13 @@
 """The stages of the native search as a table, from cheap to dear.
 
 Constant and linear; small trees and typed atoms; sums, remainders and carries of whole numbers; products and
-pairs of atoms; pieces, branches and regions; functions with an inner constant; and at last tables.
+pairs of atoms; pieces, branches and regions; functions with an inner constant; and at last tables. What each
+is worth is measured by `benchmarks/symbolic_regression/ablation.py`.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -23,9 +26,8 @@ from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.sums_of_atoms import fit_sum
 from weights2code.symbolic.search.tables import table_stage
 from weights2code.symbolic.search.trees import combination_stage
-from weights2code.symbolic.search.undone_functions import inverse_stage
 from weights2code.symbolic.search.walk import Search, Stage
-from weights2code.symbolic.search.whole_numbers import carry_stage, half_plane, whole_number_stage
+from weights2code.symbolic.search.whole_numbers import carry_stage, whole_number_stage
 from weights2code.symbolic.search.window_aggregates import window_stage
 from weights2code.symbolic.snapping import simplest
 
@@ -38,106 +40,33 @@ _ANY = 10**8
 
 
 def stages_for(problem: Problem) -> tuple[Stage, ...]:
-    """The stages that suit a problem, from cheap to dear."""
+    """The stages that suit a problem, in order, each with the size of formula that makes it superfluous."""
     count = len(problem.variables)
     sums = problem.whole and any(domain.discrete for domain in problem.domains)
-    stages = [Stage("linear", linear, 0, enough=0)]
+    order = {"linear": 0}
     if count > 2:
-        stages += [
-            Stage("extrema of many", lambda s: envelope_stage(s.problem, s.collector), 3),
-            Stage("windows", lambda s: window_stage(s.problem, s.collector, s.glance), 3, enough=_MANY),
-        ]
-    stages += [
-        Stage("small trees", lambda s: s.trees.grow_to(4), 2),
-        Stage("single atoms", lambda s: s.flat.singles(s.collector), 5),
-    ]
+        order |= {"extrema of many": 3, "windows": 3}
+    order |= {"small trees": 2, "single atoms": 5}
     if sums:
-        stages.append(
-            Stage(
-                "tests and remainders of sums",
-                lambda s: whole_number_stage(s.problem, s.collector, s.scan),
-                5,
-            )
-        )
-    stages += [
-        Stage("trees of 5 nodes", lambda s: s.trees.grow(5), 5),
-        Stage("single atoms beside linear", lambda s: s.sloped.singles(s.collector), 6),
-    ]
+        order |= {"tests and remainders of sums": 5}
+    order |= {"trees of 5 nodes": 5, "single atoms beside linear": 6}
     if sums:
-        stages.append(Stage("carries", lambda s: carry_stage(s.problem, s.collector, s.scan), 9))
-    stages += [
-        Stage("products", lambda s: s.flat.products(s.collector), 8),
-        Stage("pairs", lambda s: s.flat.pairs(s.collector), 8),
-        Stage("pieces", lambda s: piece_stage(s.problem, s.collector), 8),
-    ]
-    dear = _of_whole_numbers if problem.whole and problem.discrete else _of_reals
-    return (
-        *stages,
-        *dear(count),
-        Stage("sums of trees", lambda s: combination_stage(s.problem, s.collector, s.trees), _ANY),
-        Stage("trees of 7 nodes", lambda s: s.trees.grow(7), _ANY),
-        Stage("sums of three atoms", lambda s: s.flat.beam(s.collector), _ANY),
-        Stage("table", lambda s: table_stage(s.problem, s.collector), _ANY),
-    )
-
-
-def _of_whole_numbers(count: int) -> list[Stage]:
-    # Branches are cheap on few variables, and often shorter than sums and products of tests.
-    least = 8 if count <= 3 else _SHORT
-    return [
-        _extrema(least),
-        _regions(least),
-        Stage("trees of 6 nodes", lambda s: s.trees.grow(6), least),
-        _branches(least),
-        Stage("half planes", lambda s: half_plane(s.problem, s.collector), _SHORT),
-        Stage("remainders", lambda s: remainder_stage(s.problem, s.collector), _SHORT),
-        _planes(_ANY),
-        _special(),
-        *_beside_linear(_ANY),
-    ]
-
-
-def _of_reals(count: int) -> list[Stage]:
-    fewer = [Stage("fewer variables", fewer_variables, _SHORT)] if count >= 4 else []
-    return [
-        *_beside_linear(_SHORT),
-        *fewer,
-        _planes(8),
-        _regions(8),
-        Stage("families", lambda s: family_stage(s.problem, s.collector), _SHORT),
-        _special(),
-        _extrema(_ANY),
-        _branches(_ANY),
-        Stage("inverses", lambda s: inverse_stage(s.problem, s.collector, s.short), _ANY),
-        Stage("trees of 6 nodes", lambda s: s.trees.grow(6), _ANY),
-    ]
-
-
-def _extrema(least: int) -> Stage:
-    return Stage("extrema of two", lambda s: extremum_stage(s.problem, s.collector, s.pool), least)
-
-
-def _regions(least: int) -> Stage:
-    return Stage("regions", lambda s: region_stage(s.problem, s.collector), least)
-
-
-def _branches(least: int) -> Stage:
-    return Stage("branches", lambda s: branch_stage(s.problem, s.collector, s.pool, s.trees.tests()), least)
-
-
-def _planes(least: int) -> Stage:
-    return Stage("planes", lambda s: plane_stage(s.problem, s.collector), least)
-
-
-def _special() -> Stage:
-    return Stage("special values", lambda s: special_stage(s.problem, s.collector, s.short), _ANY)
-
-
-def _beside_linear(least: int) -> list[Stage]:
-    return [
-        Stage("products beside linear", lambda s: s.sloped.products(s.collector), least),
-        Stage("pairs beside linear", lambda s: s.sloped.pairs(s.collector), least),
-    ]
+        order |= {"carries": 9}
+    order |= {"products": 8, "pairs": 8, "pieces": 8}
+    if problem.whole and problem.discrete:
+        # Branches are cheap on few variables, and often shorter than sums and products of tests.
+        least = 8 if count <= 3 else _SHORT
+        order |= {"extrema of two": least, "regions": least, "special values": least}
+        order |= {"trees of 6 nodes": least, "branches": least, "remainders": _SHORT, "planes": _ANY}
+        order |= {"products beside linear": _ANY, "pairs beside linear": _ANY}
+    else:
+        order |= {"products beside linear": _SHORT, "pairs beside linear": _SHORT}
+        if count >= 4:
+            order |= {"fewer variables": _SHORT}
+        order |= {"planes": 8, "regions": 8, "families": _SHORT, "special values": _ANY}
+        order |= {"extrema of two": _ANY, "branches": _ANY, "trees of 6 nodes": _ANY}
+    order |= {"sums of trees": _ANY, "table": _ANY}
+    return tuple(Stage(name, _RUN[name], least, _ENOUGH.get(name)) for name, least in order.items())
 
 
 def fewer_variables(search: Search) -> None:
@@ -171,3 +100,34 @@ def linear(search: Search) -> None:
         coefficients = np.linalg.lstsq(matrix, problem.ys, rcond=None)[0][:-1]
         share = np.abs(coefficients) * np.ptp(X[:, chosen], axis=0)
         chosen.pop(int(np.argmin(share)))
+
+
+#: With more variables than this, an exact formula found by the end of the stage is final.
+_ENOUGH = {"linear": 0, "windows": _MANY}
+_RUN: dict[str, Callable[[Search], None]] = {
+    "linear": linear,
+    "extrema of many": lambda s: envelope_stage(s.problem, s.collector),
+    "windows": lambda s: window_stage(s.problem, s.collector, s.glance),
+    "small trees": lambda s: s.trees.grow_to(4),
+    "single atoms": lambda s: s.flat.singles(s.collector),
+    "tests and remainders of sums": lambda s: whole_number_stage(s.problem, s.collector, s.scan),
+    "trees of 5 nodes": lambda s: s.trees.grow(5),
+    "single atoms beside linear": lambda s: s.sloped.singles(s.collector),
+    "carries": lambda s: carry_stage(s.problem, s.collector, s.scan),
+    "products": lambda s: s.flat.products(s.collector),
+    "pairs": lambda s: s.flat.pairs(s.collector),
+    "pieces": lambda s: piece_stage(s.problem, s.collector),
+    "extrema of two": lambda s: extremum_stage(s.problem, s.collector, s.pool),
+    "regions": lambda s: region_stage(s.problem, s.collector),
+    "trees of 6 nodes": lambda s: s.trees.grow(6),
+    "branches": lambda s: branch_stage(s.problem, s.collector, s.pool, s.trees.tests()),
+    "remainders": lambda s: remainder_stage(s.problem, s.collector),
+    "planes": lambda s: plane_stage(s.problem, s.collector),
+    "special values": lambda s: special_stage(s.problem, s.collector, s.short),
+    "products beside linear": lambda s: s.sloped.products(s.collector),
+    "pairs beside linear": lambda s: s.sloped.pairs(s.collector),
+    "fewer variables": fewer_variables,
+    "families": lambda s: family_stage(s.problem, s.collector),
+    "sums of trees": lambda s: combination_stage(s.problem, s.collector, s.trees),
+    "table": lambda s: table_stage(s.problem, s.collector),
+}

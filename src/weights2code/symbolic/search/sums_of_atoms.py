@@ -1,4 +1,4 @@
-"""Sums of atoms: every single, every pair, every product of two, and a beam of triples.
+"""Sums of atoms: every single, every pair, every product of two.
 
 All of it is linear algebra on the dictionary. With the always-present columns (the constant, or the
 constant and the variables) projected out, the Gram matrix gives the residual of every pair at once, and
@@ -81,10 +81,7 @@ class Basis:
         self.alive = alive
         self.c = self.A @ self.y
 
-    def solved(self) -> bool:
-        return self.total <= self.goal
-
-    def offer(self, collector: Taker, indices: Sequence[int], limit: int | None = None) -> None:
+    def offer(self, collector: Taker, indices: Sequence[int]) -> None:
         pool = self.pool
         expr = fit_sum(
             self.problem,
@@ -159,35 +156,6 @@ class Basis:
             i, j = np.unravel_index(flat, left.shape)
             if np.isfinite(left[i, j]):
                 offer(int(i), int(j))
-
-    def beam(self, collector: Taker, width: int = 40, depth: int = 3, keep: int = 6) -> None:
-        """Greedy sums of up to `depth` atoms, many at a time, each re-fitted as it grows."""
-        states: list[tuple[float, tuple[int, ...]]] = [(self.total, ())]
-        for _ in range(depth):
-            grown: dict[tuple[int, ...], float] = {}
-            for _, chosen in states:
-                if self.problem.expired():
-                    return
-                Q = np.linalg.qr(self.A[list(chosen)].T)[0] if chosen else np.zeros((len(self.y), 0))
-                y = self.y - Q @ (Q.T @ self.y)
-                overlap = self.A @ Q
-                norm = 1 - np.sum(overlap**2, axis=1)
-                top = self.A @ y
-                with np.errstate(all="ignore"):
-                    left = float(y @ y) - top**2 / norm
-                left[(norm < 1e-7) | ~self.alive] = np.inf
-                for i in np.argsort(left, kind="stable")[:width]:
-                    grown.setdefault(tuple(sorted((*chosen, int(i)))), float(left[i]))
-            ranked = sorted(grown.items(), key=lambda item: (item[1], item[0]))
-            fits = [key for key, left in ranked if left <= self.goal]
-            if fits:
-                fits.sort(key=lambda key: int(np.sum(self.pool.cost[list(key)])))
-                for key in fits[:keep]:
-                    self.offer(collector, key)
-                return
-            states = [(left, key) for key, left in ranked[:width]]
-        for _, key in states[:2]:
-            self.offer(collector, key)
 
 
 def _both_ways(pool: Pool) -> Pool:

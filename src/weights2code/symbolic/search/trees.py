@@ -223,7 +223,7 @@ def operators_for(
     if problem.discrete:
         if all(domain.kind == "bits" for domain in problem.domains):
             del unary["square"]
-        elif len(problem.variables) == 1:
+        else:
             unary["floorsqrt"] = lambda a: np.floor(np.sqrt(a))
         binary["mod"] = (np.mod, False)
         binary["floordiv"] = (lambda a, b: np.floor(a / b), False)
@@ -262,10 +262,9 @@ def inner_constants(problem: Problem) -> list[Number]:
     if any(domain.kind != "bits" for domain in problem.domains):
         constants.add(3)
     if problem.whole and len(problem.variables) <= 3:
-        ends = {int(problem.y.max()), int(problem.y.max()) + 1, int(problem.y.min())}
-        constants |= {c for c in ends if abs(c) <= 20}
+        constants |= {int(problem.y.max()), int(problem.y.max()) + 1, int(problem.y.min())}
     if len(problem.variables) <= 2:
-        constants |= {int(domain.high) for domain in problem.domains if 1 < domain.high <= 20}
+        constants |= {int(domain.high) for domain in problem.domains if domain.high > 1}
     return sorted(constants)
 
 

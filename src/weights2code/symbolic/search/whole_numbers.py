@@ -224,34 +224,6 @@ def _with_carry(problem: Problem, weights: tuple[int, ...], test: Expr, levels: 
     return op("mod", inner, m) if m else inner
 
 
-def half_plane(problem: Problem, collector: Collector) -> None:
-    """A linear test by linear programming: the smallest weights that separate the two values."""
-    values = np.unique(problem.ys)
-    if len(values) != 2 or problem.Xs.shape[1] < 2 or not problem.discrete:
-        return
-    from scipy.optimize import linprog
-
-    sign = np.where(problem.ys == values[1], 1.0, -1.0)
-    X = problem.Xs
-    k = X.shape[1]
-    signed = sign[:, None] * np.hstack([X, -X, -np.ones((len(X), 1)), np.ones((len(X), 1))])
-    result = linprog(
-        np.r_[np.ones(2 * k), 0, 0], A_ub=-signed, b_ub=-np.ones(len(X)), bounds=(0, None), method="highs"
-    )
-    if result.status != 0:
-        return
-    w = result.x[:k] - result.x[k : 2 * k]
-    for factor in (0.5, 1, 2, 3, 4, 6, 1 / max(np.max(np.abs(w)), 1e-9)):
-        whole = np.round(factor * w).astype(int)
-        u = X @ whole
-        inside, outside = u[sign > 0], u[sign < 0]
-        if len(inside) and len(outside) and inside.min() > outside.max():
-            level = _between(int(outside.max()), int(inside.min()))
-            test = comparison(problem, "ge", tuple(int(v) for v in whole), level, True)
-            collector.offer(two_valued(test, values))
-            return
-
-
 def substitute_solution(
     problem: Problem, parts: list[Expr], columns: np.ndarray
 ) -> tuple[Problem, dict[Var, Expr]]:

@@ -17,9 +17,9 @@ from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.whole_numbers import substitute_solution
 
-#: Values that make a window, and the most parts that the small problem may have.
+#: Values that make a window, and the most parts (four a window) that a glance can take in.
 WINDOW = 3
-MOST_PARTS = 7
+MOST_PARTS = 12
 
 
 def window_stage(

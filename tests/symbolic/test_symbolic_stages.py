@@ -1,0 +1,246 @@
+"""Every stage of the native search alone, on rows of which it finds the formula; limits follow the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+
+import numpy as np
+import pytest
+
+from weights2code.language import BITS, Domain, Expr, Var, formula, integers, op, reals
+from weights2code.symbolic.engine import Candidate
+from weights2code.symbolic.piecewise.decision_lists import extreme_tests
+from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.search.rows import Problem, prepare
+from weights2code.symbolic.search.stages import stages_for
+from weights2code.symbolic.search.walk import Search, Stage
+
+Rule = Callable[..., np.ndarray]
+LETTERS = tuple(Var(name) for name in "abcdef")
+DIGITS, SMALL, REAL, POSITIVE = integers(0, 9), integers(0, 4), reals(-2, 2), reals(0.5, 3)
+
+
+def problem_of(
+    rule: Rule, domains: tuple[Domain, ...], variables: tuple[Var, ...] = LETTERS, count: int = 1500
+) -> Problem:
+    rng = np.random.default_rng(0)
+    columns = [
+        rng.integers(int(d.low), int(d.high) + 1, count) if d.discrete else rng.uniform(d.low, d.high, count)
+        for d in domains
+    ]
+    y = np.asarray(rule(*columns), dtype=float)
+    X = np.stack(columns, axis=1).astype(float)
+    names = variables[: len(domains)]
+    return prepare(X, y, variables=names, domains=domains, tolerance=1e-6, time_limit=60.0)
+
+
+def alone(names: set[str], problem: Problem) -> Candidate | None:
+    """What the named stages find, without any other."""
+
+    def chosen(part: Problem) -> list[Stage]:
+        return [stage for stage in stages_for(part) if stage.name in names]
+
+    collector = Collector(problem)
+    Search(problem, collector, chosen).run()
+    return collector.exact
+
+
+def text(candidate: Candidate | None) -> str:
+    return formula(candidate.expr, lambda v: v.name + (str(v.lag) if v.lag else "")) if candidate else "-"
+
+
+#: One formula for every stage.
+CASES: dict[str, tuple[Rule, tuple[Domain, ...], str]] = {
+    "linear": (lambda a, b, c: 0.3 * a - 2 * c + 1, (REAL,) * 3, "0.3*a + 1 - 2*c"),
+    "extrema of many": (
+        lambda *v: np.max(v, axis=0),
+        (REAL,) * 6,
+        "max(max(max(max(max(a, b), c), d), e), f)",
+    ),
+    "small trees": (lambda a, b: abs(a - b), (DIGITS,) * 2, "abs(a - b)"),
+    "single atoms": (lambda a, b: 3 * (a > b + 2) + 1, (DIGITS,) * 2, "3*[a > b + 2] + 1"),
+    "tests and remainders of sums": (
+        lambda a, b, c: (a + 3 * b + c) % 11,
+        (DIGITS,) * 3,
+        "(a + c + 3*b) % 11",
+    ),
+    "trees of 5 nodes": (lambda a, b, c: np.maximum(a * b, c), (REAL,) * 3, "max(c, a*b)"),
+    "single atoms beside linear": (
+        lambda a, b, c: np.maximum(a, b) + 2 * c - a,
+        (REAL,) * 3,
+        "max(b - a, 0) + 2*c",
+    ),
+    "carries": (
+        lambda a, b, c, d: (a + b + (c > d)) % 10,
+        (DIGITS,) * 4,
+        "(a + b + [c > d]) % 10",
+    ),
+    "products": (lambda a, b: (a > 4) * (b % 3), (DIGITS,) * 2, "[a > 4]*(b % 3)"),
+    "pairs": (lambda a, b: 2 * abs(a) + np.maximum(b, 1), (REAL,) * 2, "2*abs(a) + max(b, 1)"),
+    "pieces": (
+        lambda a, b: np.where(a > 0.37, 2 * b, np.where(a > -1.2, b, a)),
+        (REAL,) * 2,
+        "2*b if a > 0.37 else b if a > -1.2 else a",
+    ),
+    "extrema of two": (lambda a, b: np.minimum(a % 3, b // 2), (DIGITS,) * 2, "min(a % 3, b // 2)"),
+    "planes": (
+        lambda a, b: np.maximum(0.7 * a - b, 0.2 * b + 0.4),
+        (REAL,) * 2,
+        "max(0.2*b + 0.4, 0.7*a - b)",
+    ),
+    "regions": (
+        lambda a, b, c: np.where(a + b > 0.5, c, a - b),
+        (REAL,) * 3,
+        "c if a + b > 0.5 else a - b",
+    ),
+    "products beside linear": (
+        lambda a, b, c: 2 * a - b + 0.1 - c * (a - b),
+        (REAL,) * 3,
+        "2*a + 0.1 - c*(a - b) - b",
+    ),
+    "pairs beside linear": (
+        lambda a, b, c: a - 3 * b + abs(c) + a * b,
+        (REAL,) * 3,
+        "abs(c) + a*b + a - 3*b",
+    ),
+    "families": (lambda a: 1.5 * np.exp(0.7 * a) + 1, (REAL,), "1.5*exp(0.7*a) + 1"),
+    "branches": (
+        lambda a, b: np.where(b > a, b % 4, np.where(a == 7, 3, 2 * a)),
+        (DIGITS,) * 2,
+        "(3 if a == 7 else 2*a) if a >= b else b % 4",
+    ),
+    "remainders": (
+        lambda a, b, c: (((a + 3 * b) % 7 + c) >= 4) * 1,
+        (integers(0, 6), integers(0, 6), BITS),
+        "[(a + 3*b) % 7 + c > 3]",
+    ),
+    "trees of 6 nodes": (
+        lambda a, b, c: abs(c - np.maximum(a, b)) % 4,
+        (DIGITS,) * 3,
+        "abs(c - max(a, b)) % 4",
+    ),
+    "table": (
+        lambda a: np.array([3, 1, 4, 1, 5])[a],
+        (SMALL,),
+        "3 if a == 0 else 4 if a == 2 else 5 if a == 4 else 1",
+    ),
+    "windows": (
+        lambda *v: np.max(v, axis=0) - np.min(v, axis=0),
+        (DIGITS,) * 4,
+        "max(max(max(x, x1), x2), x3) - min(min(min(x, x1), x2), x3)",
+    ),
+    "special values": (lambda a, b: np.clip(a * b + 0.5, -1, 2), (REAL,) * 2, "clip(a*b + 0.5, -1, 2)"),
+    "fewer variables": (
+        lambda *v: abs(2 * v[0] - v[1]) * v[2],
+        (REAL,) * 6,
+        "c*abs(2*a - b)",
+    ),
+    "sums of trees": (
+        lambda a, b: np.sqrt(np.maximum(a, b)) * (b + np.sqrt(a)),
+        (POSITIVE,) * 2,
+        "sqrt(max(a, b))*(b + sqrt(a))",
+    ),
+}
+#: Stages that work with what others made.
+HELPERS = {
+    "trees of 5 nodes": {"small trees"},
+    "trees of 6 nodes": {"small trees", "trees of 5 nodes"},
+    "sums of trees": {"small trees", "trees of 5 nodes"},
+    "special values": {"products"},
+    "fewer variables": {"products"},
+    "windows": {"small trees"},
+    "branches": {"small trees"},
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_stage_alone_finds_its_formula(name: str) -> None:
+    rule, domains, expected = CASES[name]
+    variables = tuple(Var("x", lag) for lag in range(6)) if name == "windows" else LETTERS
+    problem = problem_of(rule, domains, variables)
+    helpers = HELPERS.get(name, set())
+    if helpers:
+        assert alone(helpers, problem) is None
+    found = alone({name, *helpers}, problem)
+    assert text(found) == expected
+
+
+def test_every_stage_has_its_case() -> None:
+    kinds = [(lambda *v: v[0] > 2, (DIGITS,) * 4), (lambda *v: v[0] * 0.5, (REAL,) * 4)]
+    names = {stage.name for rule, domains in kinds for stage in stages_for(problem_of(rule, domains))}
+    assert names == set(CASES)
+
+
+BEYOND: dict[str, tuple[set[str], Rule, tuple[Domain, ...], str]] = {
+    "the end of a wide domain": (
+        {"small trees", "trees of 5 nodes"},
+        lambda a, b: np.maximum(a, 59 - b),
+        (integers(0, 59),) * 2,
+        "max(a, 59 - b)",
+    ),
+    "the root of a sum": (
+        {"small trees"},
+        lambda a, b: np.floor(np.sqrt(a + b)),
+        (DIGITS,) * 2,
+        "floor(sqrt(a + b))",
+    ),
+    "the largest of five counts": (
+        {"small trees", "branches"},
+        lambda *v: np.argmax(v, axis=0),
+        (integers(0, 7),) * 5,
+        "[a < max(max(max(b, c), d), e)]"
+        "*(1 if b >= max(max(c, d), e) else 2 if c >= max(d, e) else 4 - [d >= e])",
+    ),
+    "a check digit modulo 11": (
+        {"remainders"},
+        lambda a, b, c: ((a + 2 * b + 3 * c) % 11 > 4) * 1,
+        (DIGITS,) * 3,
+        "[(a + 2*b + 3*c) % 11 > 4]",
+    ),
+    "a remainder with many values": (
+        {"remainders"},
+        lambda a, b, c: ((5 * a + b) % 13 + c) // 2,
+        (integers(0, 12), integers(0, 12), BITS),
+        "((5*a + b) % 13 + c) // 2",
+    ),
+    "a product modulo 13": (
+        {"pairs"},
+        lambda a, b: (a * b) % 13 + 2 * abs(a - b),
+        (integers(0, 12),) * 2,
+        "2*abs(a - b) + (a*b) % 13",
+    ),
+    "hours and days": (
+        {"pairs"},
+        lambda a: 3 * (a // 24) + a % 24,
+        (integers(0, 99),),
+        "a - 21*(a // 24)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_limits_follow_the_data(name: str) -> None:
+    stages, rule, domains, expected = BEYOND[name]
+    assert text(alone(stages, problem_of(rule, domains))) == expected
+
+
+def test_two_windows_at_once() -> None:
+    one, other = (tuple(Var(name, lag) for lag in range(4)) for name in "xz")
+
+    def rule(*values: np.ndarray) -> np.ndarray:
+        return np.max(values[:4], axis=0) > np.max(values[4:], axis=0)
+
+    problem = problem_of(rule, (DIGITS,) * 8, (*one, *other))
+    sides = [reduce(lambda left, right: op("max", left, right), part) for part in (one, other)]
+    expected: Expr = op("gt", *sides)
+    found = alone({"windows", "small trees"}, problem)
+    assert found is not None
+    assert found.expr in (expected, op("lt", sides[1], sides[0]))
+
+
+def test_groups_of_many_variables_are_as_many_as_there_is_room_for() -> None:
+    names = tuple(Var("x", lag) for lag in range(30))
+    tests = extreme_tests(problem_of(lambda *v: v[0], (REAL,) * 30, names, 50))
+    assert len(tests) == 640
+    assert op("gt", names[0], reduce(lambda left, right: op("max", left, right), names[1:])) in tests.exprs
