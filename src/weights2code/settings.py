@@ -138,5 +138,5 @@ def names() -> list[str]:
 
 
 Settings.__doc__ = f"{Settings.__doc__}\n\nParameters\n----------\n" + "\n".join(
-    f"{name} : {Option.of(name).help}." for name in names()
+    f"{name}\n    {Option.of(name).help}." for name in names()
 )
