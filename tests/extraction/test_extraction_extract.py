@@ -1,0 +1,175 @@
+"""One extraction: the same for every command, whatever the targets are taken for."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from weights2code import pipeline
+from weights2code.data import Regime, file_source, from_lists
+from weights2code.errors import NotExtracted, Reason
+from weights2code.extraction import members as members_module
+from weights2code.extraction.extract import extract
+from weights2code.extraction.members import members, only
+from weights2code.extraction.values import Log, Member
+from weights2code.rules.remembered import RememberingEngine
+from weights2code.run_folder import begin, open_existing
+from weights2code.settings import Settings
+from weights2code.source import problem_of
+from weights2code.stored_run import read_run
+from weights2code.training.train import rungs_of, train
+
+ROWS = 240
+SETTINGS = Settings(time_limit=600)
+
+
+def table(path: Path, noise: float) -> Path:
+    """Level of a tank: what stays, what flows in, and the noise of the process."""
+    rng = np.random.default_rng(3)
+    lines = ["tank,flow,level"]
+    for tank in range(ROWS // 12):
+        level = 0.0
+        for flow in rng.uniform(0, 4, 12):
+            level = 0.8 * level + 0.5 * flow + noise * rng.normal()
+            lines.append(f"{tank},{flow:.9f},{level:.9f}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run folder of a fit to noisy reals."""
+    file = table(tmp_path_factory.mktemp("noisy") / "tank.csv", 0.02)
+    source = file_source(file, ["flow"], ["level"], "tank", None)
+    with begin(file.parent / "run", source, SETTINGS) as folder:
+        assert pipeline.run(source, SETTINGS, folder).exit_code == 0
+    return file.parent / "run"
+
+
+@pytest.fixture
+def copied(fitted: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(fitted, tmp_path / "run"))
+
+
+@pytest.mark.slow
+def test_training_and_extracting_noisy_reals_gives_what_fit_gives(fitted: Path, tmp_path: Path):
+    with open_existing(fitted) as folder:
+        source, wanted = folder.source, read_run(folder).program
+    with begin(tmp_path / "run", source, SETTINGS) as folder:
+        train(problem_of(source, SETTINGS), SETTINGS, folder)
+        outcome = pipeline.extract(folder)
+    assert outcome.exit_code == 0
+    assert outcome.program is not None
+    assert outcome.program.regime is Regime.NOISY
+    assert outcome.program.recurrence == wanted.recurrence
+    values = outcome.program.run(np.array([[[1.0], [0.0], [0.0]]]))[0, :, 0]
+    assert values[0] == pytest.approx(0.5, abs=0.05)
+    assert values[1] / values[0] == pytest.approx(0.8, abs=0.05)
+
+
+@pytest.mark.slow
+def test_extracting_in_the_folder_of_a_fit_gives_its_program_again(fitted: Path, copied: Path):
+    with open_existing(copied) as folder:
+        assert pipeline.extract(folder).exit_code == 0
+    assert (copied / "program.py").read_bytes() == (fitted / "program.py").read_bytes()
+    assert 'id="program"' in (copied / "report.html").read_text()
+
+
+@pytest.mark.slow
+def test_a_model_that_gives_nothing_leaves_the_program_that_is_there(copied: Path, monkeypatch):
+    before = {path.name: path.read_bytes() for path in copied.iterdir() if path.is_file()}
+    monkeypatch.setattr("weights2code.extraction.climb.extract", lambda *_, **__: None)
+    with open_existing(copied) as folder:
+        assert pipeline.extract(folder).exit_code == 3
+    assert {path.name: path.read_bytes() for path in copied.iterdir() if path.is_file()} == before
+
+
+def test_what_the_targets_may_be():
+    x = [np.arange(6.0)[:, None]] * 8
+
+    def problem(y: np.ndarray):
+        return from_lists(x, [y[:, None]] * 8, ("x",), ("y",), seed=0)
+
+    bits, readings, reals = np.arange(6) % 2, np.arange(6) * 9, np.arange(6) / 7
+    assert problem(bits.astype(float)).inexact() is Regime.MISTAKES
+    assert problem(readings.astype(float)).inexact() is Regime.ROUNDED
+    assert problem(reals).inexact() is Regime.NOISY
+    assert not problem(readings.astype(float)).under(Regime.ROUNDED).integer_outputs
+    assert problem(bits.astype(float)).under(Regime.MISTAKES).integer_outputs
+
+
+@pytest.fixture(scope="module")
+def summed():
+    x = np.random.default_rng(0).integers(0, 9, (60, 8, 1)).astype(float)
+    problem = from_lists(list(x), list(np.cumsum(x, 1)), ("x",), ("y",), seed=0)
+    return problem, next(iter(rungs_of(problem, Settings())))
+
+
+def test_one_member_alone_is_extracted_as_the_rung_is(summed):
+    problem, trained = summed
+    log = Log()
+    found = extract(only(trained, 0), problem, Regime.EXACT, log, resort=True)
+    whole = extract(trained, problem, Regime.EXACT, Log())
+    assert found is not None
+    assert whole is not None
+    assert found.program == whole.program
+    assert whole.program.formula() == "y[t] = x[t] + y[t-1]"
+    assert [attempt.member for attempt in log.attempts] == [0]
+
+
+def test_a_member_without_a_chance_is_noted_and_not_explained(summed):
+    problem, trained = summed
+    hopeless = replace(trained, losses=(0.9,) * len(trained.losses), accuracies=(0.1,) * len(trained.losses))
+    log = Log()
+    assert extract(hopeless, problem, Regime.EXACT, log) is None
+    assert [attempt.reason for attempt in log.attempts] == [Reason.UNFIT]
+    assert extract(hopeless, problem, Regime.EXACT, Log(), resort=True) is not None
+
+
+def test_members_whose_heads_match_are_extracted_first(summed, monkeypatch):
+    problem, trained = summed
+
+    class Heads:
+        def __init__(self, dark: bool) -> None:
+            self.dark = dark
+
+        def unmatched(self) -> str:
+            return "a live head" if self.dark else ""
+
+    found: list[Any] = [Member("r", i, 0.0, Heads(dark)) for i, dark in enumerate((True, False, True))]  # type: ignore[arg-type]
+    monkeypatch.setattr(members_module, "_promising", lambda *_: iter(found))
+    assert [member.index for member in members(trained, problem, Log())] == [1, 0, 2]
+
+
+def test_an_attempt_that_fails_says_why(summed, monkeypatch):
+    problem, trained = summed
+
+    def nothing(*_: Any) -> Any:
+        raise NotExtracted("too many values.", Reason.TOO_MANY)
+
+    monkeypatch.setattr("weights2code.extraction.extract.direct_recurrences", nothing)
+    log = Log()
+    assert extract(trained, problem, Regime.EXACT, log) is None
+    assert {attempt.reason for attempt in log.attempts} == {Reason.TOO_MANY}
+
+
+def test_the_same_question_is_asked_once(monkeypatch):
+    asked = []
+
+    class Counting:
+        def search(self, X: np.ndarray, y: np.ndarray, **options: Any) -> tuple[()]:
+            asked.append(options)
+            return ()
+
+    monkeypatch.setattr("weights2code.rules.remembered.NativeEngine", Counting)
+    engine, rows = RememberingEngine(), np.arange(6.0).reshape(3, 2)
+    for tolerance in (0.1, 0.1, 0.2):
+        engine.search(rows, rows[:, 0], variables=(), domains=(), tolerance=tolerance)
+    engine.search(rows + 1, rows[:, 0], variables=(), domains=(), tolerance=0.1)
+    engine.search(rows.copy(), rows[:, 0].copy(), variables=(), domains=(), tolerance=0.1)
+    assert len(asked) == 3
