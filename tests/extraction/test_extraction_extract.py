@@ -158,6 +158,19 @@ def test_an_attempt_that_fails_says_why(summed, monkeypatch):
     assert {attempt.reason for attempt in log.attempts} == {Reason.TOO_MANY}
 
 
+def test_a_defect_costs_the_attempt_and_is_named(summed, monkeypatch):
+    problem, trained = summed
+
+    def broken(*_: Any) -> Any:
+        raise KeyError("lost")
+
+    monkeypatch.setattr("weights2code.extraction.extract.direct_recurrences", broken)
+    log = Log()
+    assert extract(trained, problem, Regime.EXACT, log) is None
+    assert {attempt.reason for attempt in log.attempts} == {Reason.DEFECT}
+    assert "KeyError: 'lost'" in str(log.attempts[0])
+
+
 def test_the_same_question_is_asked_once(monkeypatch):
     asked = []
 

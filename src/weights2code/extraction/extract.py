@@ -9,6 +9,7 @@ measured targets get the rule that their noise allows, and mistakes the rule tha
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -60,7 +61,10 @@ def extract(
 
 
 def attempt(member: Member, problem: Problem, log: Log) -> Extraction | None:
-    """The best program of one member; None if there is none. Either is noted."""
+    """The best program of one member; None if there is none. Either is noted.
+
+    An error that nobody foresaw costs the attempt, not the run: it is noted as the defect that it is.
+    """
     best: Extraction | None = None
     try:
         for found in PROGRAMS[problem.regime](member, problem, log):
@@ -71,6 +75,10 @@ def attempt(member: Member, problem: Problem, log: Log) -> Extraction | None:
     except NotExtracted as error:
         if best is None:
             log.missed(member, problem.regime, error)
+    except Exception as error:
+        text = f"a defect of this package ended it ({type(error).__name__}: {error}); please report it"
+        log.missed(member, problem.regime, NotExtracted(text, Reason.DEFECT))
+        logging.getLogger(__name__).debug("extraction of a member failed", exc_info=True)
     if best is not None:
         if not member.fits and problem.regime is Regime.EXACT:
             best = with_caveat(best)
