@@ -12,12 +12,11 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from weights2code.data import Problem, Regime
+from weights2code.data import Problem
 from weights2code.errors import InputError
 from weights2code.extraction.attempt import Attempt
-from weights2code.extraction.beginnings import uncut, uncut_rungs
+from weights2code.extraction.beginnings import climb_uncut, extract_uncut
 from weights2code.extraction.climb import Climb
-from weights2code.extraction.extract import extract as extract_rung
 from weights2code.extraction.extract import with_explanation
 from weights2code.extraction.judge import certificate_of
 from weights2code.extraction.values import Extraction, Log
@@ -62,15 +61,11 @@ def search(
             return outcome
     began = time.monotonic()
     climb = Climb(problem, Log(settings.seed))
-    for trained in uncut_rungs(problem, settings):
-        found = extract_rung(trained, uncut(problem), Regime.EXACT, climb.log)
-        if found is not None and found.certificate.verified:
-            climb.take(found, trained)
-            if folder:
-                write_metrics(folder, list(trained.history))
-            break
     skipped: list[Skipped] = []
-    for trained in () if climb.best else rungs_of(problem, settings, folder, progress, skipped):
+    since_the_start = climb_uncut(climb, settings)
+    if since_the_start and folder:
+        write_metrics(folder, list(since_the_start.history))
+    for trained in () if since_the_start else rungs_of(problem, settings, folder, progress, skipped):
         if climb.rung(trained):
             break
     climb.log.attempts += [Attempt.not_trained(item.rung, item.reason) for item in skipped]
@@ -96,11 +91,11 @@ def extract(folder: RunFolder) -> Outcome:
     if not folder.has(MODEL):
         raise InputError(f"{folder.path} holds no trained model; train it with `w2c train {folder.source}`.")
     problem = problem_of(folder.source, folder.settings)
-    trained, log = Trained.load(folder.file(MODEL)), Log(folder.settings.seed)
-    climb = Climb(problem, log)
+    climb = Climb(problem, Log(folder.settings.seed))
+    trained = Trained.load(folder.file(MODEL))
     climb.rung(trained)
-    if problem.beginnings is not None and not climb.verified:  # it may have been trained on them
-        climb.take(extract_rung(trained, uncut(problem), Regime.EXACT, log), trained)
+    if not climb.verified:
+        extract_uncut(climb, trained)  # it may have been trained on uncut sequences
     climb.settle(math.inf)
     outcome = outcome_of(climb, began, training=False)
     if outcome.extraction is not None or not folder.has(CERTIFICATE):
@@ -120,6 +115,8 @@ def outcome_of(climb: Climb, began: float, *, training: bool = True) -> Outcome:
 
 def verify(folder: RunFolder) -> Outcome:
     """Certify again the program of a run folder: the text itself is run, against its own formula too."""
+    from weights2code.report import leave_report
+
     began = time.monotonic()
     problem = problem_of(folder.source, folder.settings)
     found = read_run(folder)
@@ -136,11 +133,8 @@ def verify(folder: RunFolder) -> Outcome:
     folder.write_json(CERTIFICATE, certificate_dict(extraction, found.attempts))
     if not problems:
         folder.write(PROGRAM, program.source())
-    outcome = Outcome(extraction, None, (), time.monotonic() - began)
-    from weights2code.report import leave_report
-
     leave_report(folder)  # it must not say what is no longer known
-    return outcome
+    return Outcome(extraction, None, (), time.monotonic() - began)
 
 
 def leave(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:

@@ -6,12 +6,13 @@ tried on the uncut beginnings, which costs a moment.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from weights2code.data import Problem
+from weights2code.data import Problem, Regime
+from weights2code.extraction.climb import Climb
+from weights2code.extraction.extract import extract
 from weights2code.settings import Settings
 
 if TYPE_CHECKING:
@@ -22,22 +23,34 @@ FIRST_RUNGS = 2
 NEARLY_FITS = 1e-3
 
 
-def uncut(problem: Problem) -> Problem:
-    """The problem with the beginnings in place of windows; unchanged if nothing was cut."""
-    if problem.beginnings is None:
-        return problem
-    return replace(problem, training=problem.beginnings, validation=problem.beginnings)
-
-
-def uncut_rungs(problem: Problem, settings: Settings) -> Iterator[Trained]:
-    """The first rungs, trained on the beginnings, as far as everything so far is needed and nearly fits."""
+def climb_uncut(climb: Climb, settings: Settings) -> Trained | None:
+    """The first rung, trained on the beginnings, whose program is verified and needs them; None if none."""
     from weights2code.training.train import rungs_of
 
+    problem = climb.problem
     if problem.beginnings is None or settings.recipe != "fast" or settings.fixed_architecture():
-        return
-    for trained in islice(rungs_of(uncut(problem), settings), FIRST_RUNGS):
+        return None
+    for trained in islice(rungs_of(_uncut(problem), settings), FIRST_RUNGS):
         linear = trained.kind == "linear"
         if linear and trained.fitted:
-            return  # no need of everything so far: windows will do
-        if not linear and trained.losses[0] <= NEARLY_FITS:
-            yield trained
+            return None  # no need of everything so far: windows will do
+        if not linear and trained.losses[0] <= NEARLY_FITS and extract_uncut(climb, trained):
+            return trained
+    return None
+
+
+def extract_uncut(climb: Climb, trained: Trained) -> bool:
+    """Extract a rung that was trained on the beginnings; whether its program is verified, and taken."""
+    if climb.problem.beginnings is None:
+        return False
+    found = extract(trained, _uncut(climb.problem), Regime.EXACT, climb.log)
+    if found is None or not found.certificate.verified:
+        return False
+    climb.take(found, trained)
+    return True
+
+
+def _uncut(problem: Problem) -> Problem:
+    """The beginnings in place of windows."""
+    assert problem.beginnings is not None
+    return replace(problem, training=problem.beginnings, validation=problem.beginnings)

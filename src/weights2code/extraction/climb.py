@@ -193,11 +193,9 @@ def _errors(trained: Trained, problem: Problem, sequences: Sequences) -> tuple[n
     graph = whole_graph(trained, 0, problem)
 
     def rows(part: Sequences) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        encoded = graph.layout.encode(part, np.float64)
-        scored = encoded.scored.T
-        stream = graph.stream(encoded.channels.transpose(2, 1, 0))[scored]
-        design = np.column_stack([stream, np.ones(len(stream))])
-        return design, encoded.targets.transpose(2, 1, 0)[scored], scored
+        channels, targets, scored = graph.encode(part)
+        stream = graph.stream(channels)[scored]
+        return np.column_stack([stream, np.ones(len(stream))]), targets[scored], scored
 
     design, wanted, _ = rows(problem.training.take(slice(0, MOST_SEQUENCES)))
     judged, right, scored = rows(sequences)
