@@ -47,7 +47,7 @@ def extract(
 ) -> Extraction | None:
     """The best program that the members of a rung give; the first that is verified ends the search.
 
-    What was tried is noted. `resort` tries the values of the best member however badly it fits.
+    What was tried is noted. `resort` tries the values of the best members however badly they fit.
     """
     problem = problem.under(regime)
     best: Extraction | None = None

@@ -32,8 +32,8 @@ def members(trained: Trained, problem: Problem, log: Log, *, resort: bool = Fals
     """The best members of a rung that differ in structure; one that has no chance is noted.
 
     A member that fits is explained as it is. One that is right at most positions may have found the right
-    values without fitting yet: its leaves are tried. As a last resort the best member's leaves are tried
-    however badly it fits. Members with a head that matches no hypothesis wait until the others were tried.
+    values without fitting yet: its leaves are tried. As a last resort the leaves of the best members are
+    tried however badly they fit. Members with a head that matches no hypothesis wait until the others were tried.
     Where the targets are not exact there is no telling members apart by a small loss: the best one is taken.
     """
     if problem.regime is not Regime.EXACT:
@@ -54,7 +54,7 @@ def _promising(trained: Trained, problem: Problem, log: Log, resort: bool) -> It
         if len(seen) == MEMBERS_TRIED:
             return
         nearly = problem.integer_outputs and trained.accuracies[index] >= NEARLY_RIGHT
-        if loss > PROMISING and (seen or not (nearly or resort)):
+        if loss > PROMISING and not resort and (seen or not nearly):
             if not index:
                 unfit = Attempt(trained.rung, 0, loss, reason=Reason.UNFIT, detail="does not fit")
                 log.attempts.append(unfit)

@@ -26,20 +26,35 @@ def evaluate(expr: Expr, values: Mapping[Var, Any]) -> Any:
 
 
 def compile_numpy(expr: Expr, variables: tuple[Var, ...]) -> Callable[..., Any]:
-    """A function of arrays in the order of `variables`; shared sub-trees are computed once."""
+    """A function of arrays in the order of `variables`; shared sub-trees are computed once.
+
+    Sub-trees are told apart once, here: hashing whole trees at every call is what long formulas would cost.
+    """
+    places: dict[Any, int] = {variable: place for place, variable in enumerate(variables)}
+    steps: list[tuple[Callable[..., Any], tuple[int, ...]]] = []
+
+    def place_of(node: Expr) -> int:
+        if isinstance(node, Var):
+            return places[node]
+        if isinstance(node, Const):
+            value = float(node.value)
+            key, step = repr(value), (lambda: value, ())  # as text, which tells 0 from -0
+        else:
+            assert isinstance(node, Op), node
+            arguments = tuple(place_of(argument) for argument in node.args)
+            key, step = (node.name, arguments), (OPERATORS[node.name].numpy, arguments)
+        if key not in places:
+            places[key] = len(variables) + len(steps)
+            steps.append(step)
+        return places[key]
+
+    result = place_of(expr)
 
     def call(*arrays: Any) -> Any:
-        cache: dict[Expr, Any] = dict(zip(variables, arrays, strict=True))
-
-        def value(node: Expr) -> Any:
-            if isinstance(node, Const):
-                return float(node.value)
-            if node not in cache:
-                assert isinstance(node, Op), node
-                cache[node] = OPERATORS[node.name].numpy(*(value(argument) for argument in node.args))
-            return cache[node]
-
-        return value(expr)
+        values = list(arrays)
+        for function, arguments in steps:
+            values.append(function(*(values[place] for place in arguments)))
+        return values[result]
 
     return call
 

@@ -30,11 +30,14 @@ def exact_trace(
         name: [exact_number(row[i]) for row in sequence] for i, name in enumerate(machine.inputs)
     }
     past |= {step.name: [] for step in machine.steps}
+    formulas: list[tuple[str, Expr, tuple[Var, ...]]] = []
+    for step in machine.steps:
+        assert isinstance(step.definition, Expr), f"{step.name} is not a formula"
+        formulas.append((step.name, step.definition, step.definition.variables()))
     for t in range(len(sequence)):
-        for step in machine.steps:
-            assert isinstance(step.definition, Expr), f"{step.name} is not a formula"
-            known = {v: _read(machine, past, v, t) for v in step.definition.variables()}
-            past[step.name].append(evaluate_exact(step.definition, known))
+        for name, formula, variables in formulas:
+            known = {v: _read(machine, past, v, t) for v in variables}
+            past[name].append(evaluate_exact(formula, known))
         if most_bits is not None and any(_bits(past[step.name][t]) > most_bits for step in machine.steps):
             break
     return past
