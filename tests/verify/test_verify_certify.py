@@ -1,10 +1,12 @@
 """The verdicts as a whole: order of the methods, tests, enumeration, own data, three-way agreement."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from weights2code.data.sequences import from_list
 from weights2code.language import (
     BITS,
     Const,
@@ -194,9 +196,11 @@ def test_machines_that_do_not_fit_together_are_refused():
 
 
 def sequences(rng, noise=0.0, lengths=(3, 7, 7)):
+    pairs = []
     for length in lengths * 20:
         inputs = rng.uniform(0, 1, (length, 1))
-        yield inputs, np.cumsum(inputs, axis=0) + noise * rng.standard_normal((length, 1))
+        pairs.append((inputs, np.cumsum(inputs, axis=0) + noise * rng.standard_normal((length, 1))))
+    return from_list(*zip(*pairs, strict=True))
 
 
 def test_own_data_is_tested_never_proved():
@@ -214,26 +218,32 @@ def test_own_data_is_tested_never_proved():
 
 def test_own_data_may_be_noisy():
     rng = np.random.default_rng(1)
-    noisy = list(sequences(rng, noise=0.1))
+    noisy = sequences(rng, noise=0.1)
     assert certify_on_data(SUM, noisy, integer_outputs=False).verdict == "failed"
     assert certify_on_data(SUM, noisy, integer_outputs=False, noise=0.1).verdict == "tested"
     assert certify_on_data(machine(y1 + 0.8 * x), noisy, integer_outputs=False, noise=0.1).verdict == "failed"
 
 
 def test_own_data_in_whole_numbers_is_rounded():
-    pairs = [(np.array([[1.0], [2.0]]), np.array([[1.0], [3.0]]))] * 9
-    pairs.append((np.array([[1.0], [2.0]]), np.array([[1.0], [4.0]])))
-    found = certify_on_data(SUM, pairs, integer_outputs=True)
+    kept = from_list(
+        [np.array([[1.0], [2.0]])] * 10, [np.array([[1.0], [3.0]])] * 9 + [np.array([[1.0], [4.0]])]
+    )
+    found = certify_on_data(SUM, kept, integer_outputs=True)
     assert (found.verdict, found.accuracy) == ("failed", 0.95)
     assert found.counterexample == ((1.0,), (2.0,))
-    assert certify_on_data(SUM, pairs, integer_outputs=True, tolerance=0.05).verdict == "tested"
+    assert certify_on_data(SUM, kept, integer_outputs=True, tolerance=0.05).verdict == "tested"
 
 
-def test_own_data_of_the_wrong_shape_is_refused():
-    with pytest.raises(ValueError, match="no sequences"):
-        certify_on_data(SUM, [], integer_outputs=True)
-    with pytest.raises(ValueError, match="columns"):
-        certify_on_data(SUM, [(np.zeros(3), np.zeros(3))], integer_outputs=True)
+def test_padding_and_context_are_not_judged():
+    inputs = [np.ones((length, 1)) for length in (2, 5)]
+    kept = from_list(inputs, [np.cumsum(x, axis=0) for x in inputs])
+    kept.y[0, 2:] = 99
+    assert certify_on_data(SUM, kept, integer_outputs=True).target.sequences == 2
+    assert "(7 positions)" in certify_on_data(SUM, kept, integer_outputs=True).method
+    later = replace(kept, y=kept.y + 3, context=np.array([1, 2]))
+    found = certify_on_data(SUM, later, integer_outputs=True)
+    assert (found.verdict, found.accuracy) == ("tested", 1.0)
+    assert "(4 positions)" in found.method
 
 
 def test_answers_that_are_no_numbers_are_infinitely_wrong():

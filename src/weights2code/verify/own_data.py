@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from weights2code.data import Problem, Regime, Sequences, held_pairs
+from weights2code.data import Problem, Regime, Sequences
 from weights2code.data.parts import LONGEST
 from weights2code.language import Recurrence, definition_variables
 from weights2code.verify.certificate import Certificate
@@ -58,16 +58,15 @@ def _exactly(problem: Problem) -> bool:
 
 def _judge_whole(program: Recurrence, problem: Problem, seed: int, one_step: bool) -> Certificate:
     """Whole numbers: all right, or all but some that are mistakes in the data."""
-    kept = held_pairs(problem.held_out or problem.validation)
+    kept = problem.held_out or problem.validation
     if problem.regime is not Regime.MISTAKES:
         return certify_on_data(program, kept, integer_outputs=True, seed=seed)
     found = flips(program, _learned(program, problem), one_step=one_step)
-    rows = sum(len(x) - given for x, _, given in kept)
     certificate = certify_on_data(
         program,
         kept,
         integer_outputs=True,
-        tolerance=found.tolerance(rows),
+        tolerance=found.tolerance(int(kept.scored.sum())),
         one_step=one_step,
         seed=seed,
     )
@@ -87,7 +86,7 @@ def _judge_real(program: Recurrence, problem: Problem, seed: int, one_step: bool
     found = residuals(program, learned, one_step=one_step)
     certificate = certify_on_data(
         program,
-        held_pairs(problem.held_out or problem.validation),
+        problem.held_out or problem.validation,
         integer_outputs=False,
         tolerance=ROUNDING,
         noise=max(item.rmse for item in found),
