@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import reduce
 
 from weights2code.language import Const, Expr, Number, Op, Var, exact_number
 
@@ -128,27 +129,19 @@ def _term_key(key: Monomial) -> tuple:
 
 
 def _term(key: Monomial, value: Number, decimals: bool) -> Expr:
-    product: Expr | None = None
-    for factor in _powers(key):
-        product = factor if product is None else Op("mul", (product, factor))
-    if product is None:
-        return Const(constant(value, decimals))
     value = constant(value, decimals)
+    if not key:
+        return Const(value)
     if isinstance(value, Fraction):
-        top = product if value.numerator == 1 else _scaled(value.numerator, key)
-        return Op("div", (top, Const(value.denominator)))
-    return product if value == 1 else _scaled(value, key)
+        return Op("div", (_scaled(value.numerator, key), Const(value.denominator)))
+    return _scaled(value, key)
 
 
 def _scaled(value: Number, key: Monomial) -> Expr:
     """Coefficient first, multiplied from the left: 2*x*y."""
-    if value == -1:
-        product = _term(key, 1, True)
-        return Op("neg", (product,))
-    result: Expr = Const(value)
-    for factor in _powers(key):
-        result = Op("mul", (result, factor))
-    return result
+    factors = _powers(key) if value in (1, -1) else [Const(value), *_powers(key)]
+    product = reduce(lambda left, right: Op("mul", (left, right)), factors)
+    return Op("neg", (product,)) if value == -1 else product
 
 
 def _powers(key: Monomial) -> list[Expr]:
