@@ -22,7 +22,7 @@ from weights2code.language import (
 )
 from weights2code.tasks import get
 from weights2code.verify import Certificate, certify, certify_on_data, compare, run_tests
-from weights2code.verify.exhaustive import all_sequences, enumerate_all, longest_length
+from weights2code.verify.exhaustive import all_sequences, first_wrong, longest_length
 
 x, x1, y1 = Var("x"), Var("x", 1), Var("y", 1)
 n, s = Var("n"), Var("s")
@@ -160,9 +160,10 @@ def test_numbers_beyond_float64_are_run_exactly():
     assert "exact integers" in found.notes[0]
 
 
-def test_enumeration_sees_every_sequence_once():
+def test_enumeration_sees_every_sequence_once(monkeypatch):
+    monkeypatch.setattr("weights2code.verify.exhaustive._ROWS", 50)
     domains = (BITS, integers(0, 2))
-    found = np.concatenate(list(all_sequences(domains, 3, rows=50)))
+    found = np.concatenate(list(all_sequences(domains, 3)))
     assert found.shape == (216, 3, 2)
     assert len(np.unique(found.reshape(216, -1), axis=0)) == 216
     assert longest_length(domains, 216) == 3
@@ -171,9 +172,9 @@ def test_enumeration_sees_every_sequence_once():
 
 def test_enumeration_finds_the_one_wrong_sequence():
     last = machine(op("and", x.equals(1), n.equals(31)), n=2 * Var("n", 1) + x)
-    result = enumerate_all(last, machine(Const(0) * x), (BITS,), whole=True, length=5)
-    assert result.counterexample == ((1.0,),) * 5
-    assert enumerate_all(last, machine(Const(0) * x), (BITS,), whole=True, length=4).counterexample is None
+    never = machine(Const(0) * x)
+    assert first_wrong(last, never, (BITS,), whole=True, length=5) == ((1.0,),) * 5
+    assert first_wrong(last, never, (BITS,), whole=True, length=4) is None
 
 
 def test_the_discrete_model_has_its_own_numbers():
@@ -247,7 +248,7 @@ def test_padding_and_context_are_not_judged():
 
 
 def test_answers_that_are_no_numbers_are_infinitely_wrong():
-    found = compare([(np.array([[[np.nan]]]), np.array([[[1.0]]]))], whole=True)
+    found = compare(np.array([[[np.nan]]]), np.array([[[1.0]]]), whole=True)
     assert (found.max_abs_error, found.accuracy) == (np.inf, 0.0)
     zero = verdict(machine(x), machine(x * (x / x)), BITS)
     assert zero.verdict == "failed"
