@@ -8,6 +8,7 @@ the start is settled afterwards, as the simplest start values that reproduce the
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -186,13 +187,13 @@ def settle_start(draft: Recurrence, problem: Problem, assembly: Assembly) -> Rec
     deepest = max(draft.depths().values(), default=0)
     if not reproduces(draft, begun(check, deepest), problem):
         return None  # the rule itself is wrong
-    return unusual_start(draft, problem, problem.training, lambda found: reproduces(found, check, problem))
+    return unusual_start(draft, problem, lambda found: reproduces(found, check, problem))
 
 
 def begun(sequences: Sequences, positions: int) -> Sequences:
     """The same sequences with their first positions given: nothing before the start is read."""
     given = np.minimum(np.maximum(sequences.given, positions), sequences.lengths)
-    return Sequences(sequences.x, sequences.y, sequences.lengths, given)
+    return replace(sequences, context=given)
 
 
 def checked_sequences(sequences: Sequences) -> Sequences:
