@@ -46,8 +46,7 @@ def noisy_recurrences(
     """The rule that runs free, if there is one, and the rule that predicts one step ahead."""
     steps = []
     for row, name in enumerate(problem.outputs):
-        leaves = assembly.output_leaves(row)
-        expr = regress_noisy(assembly, problem, row, leaves, time_limit / len(problem.outputs), engine)
+        expr = regress_noisy(assembly, problem, row, time_limit / len(problem.outputs), engine)
         if expr is None:
             return
         steps.append(Step(name, expr))
@@ -60,9 +59,10 @@ def noisy_recurrences(
 
 
 def regress_noisy(
-    assembly: Assembly, problem: Problem, row: int, leaves: tuple[Var, ...], time_limit: float, engine: Engine
+    assembly: Assembly, problem: Problem, row: int, time_limit: float, engine: Engine
 ) -> Expr | None:
     """The formula of one output that is worth its length, snapped."""
+    leaves = assembly.output_leaves(row)
     columns, target = table(assembly, problem.training, leaves, row)
     pick = np.random.default_rng(0).permutation(len(target))[:ROWS]
     columns, target = columns[pick], target[pick]
