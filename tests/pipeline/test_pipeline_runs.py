@@ -70,7 +70,7 @@ def check(name: str, settings: Settings, path: Path) -> None:
     for text, answer in zip(texts, answers, strict=True):
         np.testing.assert_allclose(np.reshape(text, answer.shape), answer, rtol=1e-9, atol=1e-9)
     model = stored.graph.run(from_arrays(own, task.machine.run(own)))
-    agreement = compare([(answers, model)], whole=problem.integer_outputs)
+    agreement = compare(answers, model, whole=problem.integer_outputs)
     if problem.integer_outputs:
         assert agreement.accuracy == 1.0
     else:

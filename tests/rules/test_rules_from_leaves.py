@@ -208,7 +208,7 @@ def test_sequences_with_a_true_start_are_looked_at_first(builder, integers_of):
     problem = made.problem(integers_of(1), integers_of(1))
     context = np.array([3] * 15 + [0] * 5)
     cut = replace(problem.validation, context=context)
-    assert checked_sequences(cut, 6).given.tolist() == [0] * 5 + [3]
+    assert checked_sequences(cut).given.tolist() == [0] * 5 + [3] * 15
 
 
 def test_reproduction_runs_free(builder, integers_of):

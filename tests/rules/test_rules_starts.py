@@ -31,7 +31,7 @@ def problem_of(draft: Recurrence, first, whole: bool = False, count: int = 40):
 
 def settled(draft: Recurrence, problem) -> Recurrence | None:
     check = problem.validation
-    return unusual_start(draft, problem, problem.training, lambda found: reproduces(found, check, problem))
+    return unusual_start(draft, problem, lambda found: reproduces(found, check, problem))
 
 
 @pytest.mark.parametrize("value", [10_000.0, -2.5, 0.3125])

@@ -1,10 +1,12 @@
 """The verdicts as a whole: order of the methods, tests, enumeration, own data, three-way agreement."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from weights2code.data.sequences import from_list
 from weights2code.language import (
     BITS,
     Const,
@@ -20,7 +22,7 @@ from weights2code.language import (
 )
 from weights2code.tasks import get
 from weights2code.verify import Certificate, certify, certify_on_data, compare, run_tests
-from weights2code.verify.exhaustive import all_sequences, enumerate_all, longest_length
+from weights2code.verify.exhaustive import all_sequences, first_wrong, longest_length
 
 x, x1, y1 = Var("x"), Var("x", 1), Var("y", 1)
 n, s = Var("n"), Var("s")
@@ -158,9 +160,10 @@ def test_numbers_beyond_float64_are_run_exactly():
     assert "exact integers" in found.notes[0]
 
 
-def test_enumeration_sees_every_sequence_once():
+def test_enumeration_sees_every_sequence_once(monkeypatch):
+    monkeypatch.setattr("weights2code.verify.exhaustive._ROWS", 50)
     domains = (BITS, integers(0, 2))
-    found = np.concatenate(list(all_sequences(domains, 3, rows=50)))
+    found = np.concatenate(list(all_sequences(domains, 3)))
     assert found.shape == (216, 3, 2)
     assert len(np.unique(found.reshape(216, -1), axis=0)) == 216
     assert longest_length(domains, 216) == 3
@@ -169,9 +172,9 @@ def test_enumeration_sees_every_sequence_once():
 
 def test_enumeration_finds_the_one_wrong_sequence():
     last = machine(op("and", x.equals(1), n.equals(31)), n=2 * Var("n", 1) + x)
-    result = enumerate_all(last, machine(Const(0) * x), (BITS,), whole=True, length=5)
-    assert result.counterexample == ((1.0,),) * 5
-    assert enumerate_all(last, machine(Const(0) * x), (BITS,), whole=True, length=4).counterexample is None
+    never = machine(Const(0) * x)
+    assert first_wrong(last, never, (BITS,), whole=True, length=5) == ((1.0,),) * 5
+    assert first_wrong(last, never, (BITS,), whole=True, length=4) is None
 
 
 def test_the_discrete_model_has_its_own_numbers():
@@ -194,9 +197,11 @@ def test_machines_that_do_not_fit_together_are_refused():
 
 
 def sequences(rng, noise=0.0, lengths=(3, 7, 7)):
+    pairs = []
     for length in lengths * 20:
         inputs = rng.uniform(0, 1, (length, 1))
-        yield inputs, np.cumsum(inputs, axis=0) + noise * rng.standard_normal((length, 1))
+        pairs.append((inputs, np.cumsum(inputs, axis=0) + noise * rng.standard_normal((length, 1))))
+    return from_list(*zip(*pairs, strict=True))
 
 
 def test_own_data_is_tested_never_proved():
@@ -214,30 +219,36 @@ def test_own_data_is_tested_never_proved():
 
 def test_own_data_may_be_noisy():
     rng = np.random.default_rng(1)
-    noisy = list(sequences(rng, noise=0.1))
+    noisy = sequences(rng, noise=0.1)
     assert certify_on_data(SUM, noisy, integer_outputs=False).verdict == "failed"
     assert certify_on_data(SUM, noisy, integer_outputs=False, noise=0.1).verdict == "tested"
     assert certify_on_data(machine(y1 + 0.8 * x), noisy, integer_outputs=False, noise=0.1).verdict == "failed"
 
 
 def test_own_data_in_whole_numbers_is_rounded():
-    pairs = [(np.array([[1.0], [2.0]]), np.array([[1.0], [3.0]]))] * 9
-    pairs.append((np.array([[1.0], [2.0]]), np.array([[1.0], [4.0]])))
-    found = certify_on_data(SUM, pairs, integer_outputs=True)
+    kept = from_list(
+        [np.array([[1.0], [2.0]])] * 10, [np.array([[1.0], [3.0]])] * 9 + [np.array([[1.0], [4.0]])]
+    )
+    found = certify_on_data(SUM, kept, integer_outputs=True)
     assert (found.verdict, found.accuracy) == ("failed", 0.95)
     assert found.counterexample == ((1.0,), (2.0,))
-    assert certify_on_data(SUM, pairs, integer_outputs=True, tolerance=0.05).verdict == "tested"
+    assert certify_on_data(SUM, kept, integer_outputs=True, tolerance=0.05).verdict == "tested"
 
 
-def test_own_data_of_the_wrong_shape_is_refused():
-    with pytest.raises(ValueError, match="no sequences"):
-        certify_on_data(SUM, [], integer_outputs=True)
-    with pytest.raises(ValueError, match="columns"):
-        certify_on_data(SUM, [(np.zeros(3), np.zeros(3))], integer_outputs=True)
+def test_padding_and_context_are_not_judged():
+    inputs = [np.ones((length, 1)) for length in (2, 5)]
+    kept = from_list(inputs, [np.cumsum(x, axis=0) for x in inputs])
+    kept.y[0, 2:] = 99
+    assert certify_on_data(SUM, kept, integer_outputs=True).target.sequences == 2
+    assert "(7 positions)" in certify_on_data(SUM, kept, integer_outputs=True).method
+    later = replace(kept, y=kept.y + 3, context=np.array([1, 2]))
+    found = certify_on_data(SUM, later, integer_outputs=True)
+    assert (found.verdict, found.accuracy) == ("tested", 1.0)
+    assert "(4 positions)" in found.method
 
 
 def test_answers_that_are_no_numbers_are_infinitely_wrong():
-    found = compare([(np.array([[[np.nan]]]), np.array([[[1.0]]]))], whole=True)
+    found = compare(np.array([[[np.nan]]]), np.array([[[1.0]]]), whole=True)
     assert (found.max_abs_error, found.accuracy) == (np.inf, 0.0)
     zero = verdict(machine(x), machine(x * (x / x)), BITS)
     assert zero.verdict == "failed"

@@ -88,8 +88,16 @@ def test_reals_are_never_enumerated():
     assert "reals" in result.reason
 
 
-def test_unbounded_machines_stop_at_the_limit():
-    result = outcome(machine(x + y1), machine(x + y1), BITS, most_states=300)
+def test_too_many_inputs_are_not_enumerated():
+    wide = Recurrence(("a", "b", "c"), (Step("y", Var("a")),), ("y",))
+    result = outcome(wide, wide, *[integers(0, 2**32 - 1)] * 3)  # 2**96, which is 0 in 64 bits
+    assert (result.outcome, result.transitions) == ("inconclusive", 0)
+    assert "different inputs" in result.reason
+
+
+def test_unbounded_machines_stop_at_the_limit(monkeypatch):
+    monkeypatch.setattr("weights2code.verify.exploration._MOST_STATES", 300)
+    result = outcome(machine(x + y1), machine(x + y1), BITS)
     assert result.outcome == "inconclusive"
     assert "300 states" in result.reason
 

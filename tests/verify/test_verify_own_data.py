@@ -72,7 +72,7 @@ def test_a_missed_rule_is_no_noise(definition, reason: str):
 def test_a_rule_with_exceptions_is_no_noise():
     problem = problem_of(lambda value, last: value + (2.0 if value > 1.5 else 0.0))
     (found,) = residuals(machine(x), problem.training, one_step=False)
-    assert not found.noise
+    assert not found.exact
     assert "a rule is missing" in found.structure
 
 

@@ -17,7 +17,6 @@ import numpy as np
 
 from weights2code.data.parts import LONGEST, divide
 from weights2code.data.problem import Problem
-from weights2code.data.sequences import Sequences
 from weights2code.data.tables import check_readable, read_columns
 from weights2code.errors import InputError
 from weights2code.language import infer
@@ -236,13 +235,3 @@ def from_lists(
         held_out=parts.held_out,
         beginnings=parts.beginnings,
     )
-
-
-def held_pairs(sequences: Sequences) -> list[tuple[np.ndarray, np.ndarray, int]]:
-    """Single sequences without padding, each with its number of context positions."""
-    return [
-        (x[:length], y[:length], int(given))
-        for x, y, length, given in zip(
-            sequences.x, sequences.y, sequences.lengths, sequences.given, strict=True
-        )
-    ]

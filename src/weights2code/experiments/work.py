@@ -124,7 +124,7 @@ def is_right(run: Callable[[np.ndarray], np.ndarray], task: Task, seed: int, nea
 
 def raw_lines(run: Path) -> int | None:
     """Lines of `program_raw.py`, counted as in the paper's tables."""
-    from weights2code.program.length import total_lines
+    from weights2code.program import total_lines
     from weights2code.run_folder import PROGRAM_RAW
 
     file = run / PROGRAM_RAW

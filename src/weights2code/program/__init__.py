@@ -2,8 +2,7 @@
 
 from weights2code.graph.raw_nodes import RawNode, RawProgram
 from weights2code.program.latex import latex_source
-from weights2code.program.length import body_lines, total_lines
-from weights2code.program.program import Origin, Program
+from weights2code.program.program import Origin, Program, body_lines, total_lines
 from weights2code.program.python_source import identifier, python_source
 from weights2code.program.raw_source import raw_source
 from weights2code.program.sandbox import check_source, run_program

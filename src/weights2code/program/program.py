@@ -7,6 +7,7 @@ which every text repeats.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -17,7 +18,6 @@ import numpy as np
 from weights2code.data import Regime
 from weights2code.language import Domain, Recurrence, Retrieval, expression_of
 from weights2code.program.latex import latex_source
-from weights2code.program.length import body_lines, total_lines
 from weights2code.program.python_source import formula_lines, identifier, python_source
 
 
@@ -169,3 +169,23 @@ class Program:
             Regime(data.get("regime", Regime.EXACT)),
             str(data["verdict"]),
         )
+
+
+def total_lines(text: str) -> int:
+    """Every line of the text, as the paper's tables count."""
+    return len(text.splitlines())
+
+
+def body_lines(text: str) -> int:
+    """Lines of code inside the functions of a program, without docstrings, comments and blank lines."""
+    lines: set[int] = set()
+    for function in ast.walk(ast.parse(text)):
+        if isinstance(function, ast.FunctionDef):
+            documented = ast.get_docstring(function, clean=False) is not None
+            body = function.body[1:] if documented else function.body
+            for statement in body:
+                lines.update(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1))
+    source = text.splitlines()
+    return sum(
+        1 for line in lines if source[line - 1].strip() and not source[line - 1].strip().startswith("#")
+    )

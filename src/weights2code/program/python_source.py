@@ -21,7 +21,6 @@ from weights2code.language import (
     Start,
     Step,
     Var,
-    definition_variables,
     formula,
     number_text,
     python_text,
@@ -179,25 +178,26 @@ class _Body:
         self.recurrence = recurrence
         self.names = names
         self.kinds = kinds
-        read_back = {
-            variable.name
-            for step in recurrence.steps
-            for variable in definition_variables(step.definition)
-            if variable.lag and (not isinstance(step.definition, Retrieval) or variable.lag > 1)
-        }
-        read_back |= {name for name in recurrence.depths() if lag_of(recurrence, name)}
+        self.padded = {name for name in names if lag_of(recurrence, name)}
+        lookups = [(s.name, s.definition) for s in recurrence.steps if isinstance(s.definition, Retrieval)]
+        self.tables: dict[str, str] = {}
+        with_history = {*self.padded, *recurrence.outputs}
+        for number, (name, definition) in enumerate(lookups, start=1):
+            table = "table" if len(lookups) == 1 else f"table{number}"
+            self.tables[name] = f"{table}_" if table in names.values() else table
+            if definition.gap > 1:
+                with_history |= {definition.key, definition.value}
         steps = [step.name for step in recurrence.steps]
         # a local that is read only in its own turn of the loop needs no history: a plain variable will do
-        self.arrays = [name for name in steps if name in read_back or name in recurrence.outputs]
-        self.scalars = {name for name in steps if name not in self.arrays}
-        self.padded = {name for name in names if lag_of(recurrence, name)}
+        self.arrays = [name for name in steps if name in with_history]
+        self.scalars = {name for name in steps if name not in with_history}
 
     def lines(self, argument: str) -> list[str]:
         recurrence = self.recurrence
         return [
             *self._inputs(argument),
             *self._arrays(),
-            *(f"{self._table(i)} = {{}}  # the last value of each key" for i in range(self._tables())),
+            *(f"{table} = {{}}  # the last value of each key" for table in self.tables.values()),
             "for t in range(T):",
             *(f"    {line}" for step in recurrence.steps for line in self._step(step)),
             *(f"    {line}" for line in self._remember()),
@@ -286,26 +286,10 @@ class _Body:
     def _write(self, expr: Expr) -> str:
         return python_text(expr, self._read, is_bit=self.kinds.is_bit, is_integer=self.kinds.is_integer)
 
-    def _tables(self) -> int:
-        return sum(isinstance(step.definition, Retrieval) for step in self.recurrence.steps)
-
-    def _table(self, index: int) -> str:
-        label = "table" if self._tables() == 1 else f"table{index + 1}"
-        return f"{label}_" if label in self.names.values() else label
-
-    def _retrievals(self) -> list[tuple[str, Step, Retrieval]]:
-        found = [step for step in self.recurrence.steps if isinstance(step.definition, Retrieval)]
-        return [
-            (self._table(i), step, step.definition)
-            for i, step in enumerate(found)
-            if isinstance(step.definition, Retrieval)
-        ]
-
     def _step(self, step: Step) -> list[str]:
         target, definition = self._read(Var(step.name)), step.definition
         if isinstance(definition, Retrieval):
-            table = next(table for table, owner, _ in self._retrievals() if owner is step)
-            default = _start_text(definition.default, python=True)
+            table, default = self.tables[step.name], _start_text(definition.default, python=True)
             lookup = f"{target} = {table}.get({self._write(definition.query)}, {default})"
             return [*self._store(table, definition, 0), lookup] if definition.gap == 0 else [lookup]
         return _fold(f"{target} = {self._write(definition)}")
@@ -313,9 +297,9 @@ class _Body:
     def _remember(self) -> list[str]:
         return [
             line
-            for table, _, definition in self._retrievals()
-            if definition.gap
-            for line in self._store(table, definition, definition.gap - 1)
+            for step in self.recurrence.steps
+            if isinstance(step.definition, Retrieval) and step.definition.gap
+            for line in self._store(self.tables[step.name], step.definition, step.definition.gap - 1)
         ]
 
     def _store(self, table: str, definition: Retrieval, lag: int) -> list[str]:

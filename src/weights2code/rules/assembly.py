@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -74,7 +74,7 @@ class Assembly(Steps):
         draft = Recurrence(self.graph.inputs, (*self.steps, *outputs), self.graph.outputs)
         depths = draft.depths()
         start: dict[str, Start] = {n: v for n, v in self.start.items() if n in depths and v != 0}
-        return Recurrence(draft.inputs, draft.steps, draft.outputs, start)
+        return replace(draft, start=start)
 
     def value(self, index: int, offset: int = 0) -> Expr:
         """A node's value in the user's units, as an expression at time t; in `concat`, `offset` tokens back.

@@ -9,9 +9,11 @@ remembers the readings that it began with, do not count.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import combinations
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import combinations, islice
+from operator import add
 
 import numpy as np
 
@@ -160,32 +162,31 @@ def as_floats(expr: Expr) -> Expr:
 
 def loose(program: Recurrence) -> Recurrence:
     """Every coefficient free."""
-    steps = tuple(
-        Step(step.name, as_floats(step.definition)) if isinstance(step.definition, Expr) else step
+    return replace(program, steps=_changed(program, as_floats))
+
+
+def _changed(program: Recurrence, change: Callable[[Expr], Expr]) -> tuple[Step, ...]:
+    """The steps with changed formulas; lookups stay as they are."""
+    return tuple(
+        Step(step.name, change(step.definition)) if isinstance(step.definition, Expr) else step
         for step in program.steps
     )
-    return Recurrence(program.inputs, steps, program.outputs, program.start)
 
 
 def constants_of(program: Recurrence) -> np.ndarray:
     """The free constants, in order."""
-    return np.array([v for step in program.steps for v in _free(step)], dtype=float)
-
-
-def _free(step: Step) -> tuple[float, ...]:
-    return free_constants(step.definition) if isinstance(step.definition, Expr) else ()
+    rules = [step.definition for step in program.steps if isinstance(step.definition, Expr)]
+    return np.array([value for rule in rules for value in free_constants(rule)], dtype=float)
 
 
 def filled(program: Recurrence, values: tuple) -> Recurrence:
     """The program with other free constants."""
-    steps, place = [], 0
-    for step in program.steps:
-        count = len(_free(step))
-        if count and isinstance(step.definition, Expr):
-            step = Step(step.name, with_constants(step.definition, tuple(values[place : place + count])))
-            place += count
-        steps.append(step)
-    return Recurrence(program.inputs, tuple(steps), program.outputs, program.start)
+    stream = iter(values)
+
+    def change(rule: Expr) -> Expr:
+        return with_constants(rule, tuple(islice(stream, len(free_constants(rule)))))
+
+    return replace(program, steps=_changed(program, change))
 
 
 def opened(program: Recurrence) -> Recurrence:
@@ -193,18 +194,11 @@ def opened(program: Recurrence) -> Recurrence:
     names = tuple(f"constant {i}" for i in range(len(constants_of(program))))
     stream = iter(names)
 
-    def walk(node: Expr) -> Expr:
-        if isinstance(node, Const):
-            return Var(next(stream)) if isinstance(node.value, float) else node
-        if isinstance(node, Op):
-            return Op(node.name, tuple(walk(argument) for argument in node.args))
-        return node
+    def opening(node: Expr) -> Expr:
+        return Var(next(stream)) if isinstance(node, Const) and isinstance(node.value, float) else node
 
-    steps = tuple(
-        Step(step.name, walk(step.definition)) if isinstance(step.definition, Expr) else step
-        for step in program.steps
-    )
-    return Recurrence((*program.inputs, *names), steps, program.outputs, program.start)
+    steps = _changed(program, lambda rule: rule.transform(opening))
+    return replace(program, inputs=(*program.inputs, *names), steps=steps)
 
 
 def with_fewer_terms(program: Recurrence, count: int) -> Iterator[Recurrence]:
@@ -215,9 +209,7 @@ def with_fewer_terms(program: Recurrence, count: int) -> Iterator[Recurrence]:
         terms = terms_of(step.definition)
         for dropped in combinations(range(len(terms)), count) if len(terms) > count else ():
             rest = [term for i, term in enumerate(terms) if i not in dropped]
-            total = rest[0]
-            for term in rest[1:]:
-                total = total + term
+            total = reduce(add, rest)
             steps = (*program.steps[:index], Step(step.name, total), *program.steps[index + 1 :])
             depths = Recurrence(program.inputs, steps, program.outputs).depths()
             start: dict[str, Start] = {n: v for n, v in program.start.items() if n in depths}
@@ -234,7 +226,7 @@ def with_nearest_terms(program: Recurrence) -> Recurrence:
             if lags and 1 not in lags:
                 definition = definition + Op("mul", (Const(0.01), Var(step.name, 1)))
         steps.append(Step(step.name, definition))
-    return Recurrence(program.inputs, tuple(steps), program.outputs, program.start)
+    return replace(program, steps=tuple(steps))
 
 
 def reach(program: Recurrence) -> int:

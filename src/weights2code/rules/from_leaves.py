@@ -8,6 +8,7 @@ the start is settled afterwards, as the simplest start values that reproduce the
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -20,6 +21,7 @@ from weights2code.rules.assembly import Assembly
 from weights2code.rules.starts import unusual_start, usual_starts
 from weights2code.simplify.denominators import clear_denominators
 from weights2code.symbolic.engine import Candidate, Engine
+from weights2code.verify.residuals import answers
 
 #: More leaves than this are not searched in full: only for linear rules, wide extrema and other functions of
 #: whole windows, which takes a share of the time. The most that even these are asked of.
@@ -30,6 +32,8 @@ WIDEST = 32
 REAL_TOLERANCE = 1e-6
 #: Exact candidates an output that are tried.
 CANDIDATES = 3
+#: Sequences that a rule and its start values are checked on.
+CHECKED = 200
 
 
 def direct_recurrences(
@@ -112,9 +116,7 @@ def regress(
         columns,
         target,
         variables=leaves,
-        domains=tuple(
-            leaf_domain(problem, leaf, column) for leaf, column in zip(leaves, columns.T, strict=True)
-        ),
+        domains=leaf_domains(problem, leaves, columns),
         tolerance=tolerance,
         time_limit=time_limit,
         operators=sensible_operators(problem, row),
@@ -129,9 +131,12 @@ def sensible_operators(problem: Problem, row: int) -> frozenset[str] | None:
     return None
 
 
-def leaf_domain(problem: Problem, leaf: Var, column: np.ndarray) -> Domain:
-    """The declared domain of an input, else what the data show."""
-    return problem.domains[problem.inputs.index(leaf.name)] if leaf.name in problem.inputs else infer(column)
+def leaf_domains(problem: Problem, leaves: tuple[Var, ...], columns: np.ndarray) -> tuple[Domain, ...]:
+    """The declared domains of inputs, and of all else what the data show."""
+    declared = dict(zip(problem.inputs, problem.domains, strict=True))
+    return tuple(
+        declared[v.name] if v.name in declared else infer(c) for v, c in zip(leaves, columns.T, strict=True)
+    )
 
 
 def table(
@@ -147,22 +152,16 @@ def table(
     With `with_start` from the others too, 0 standing for what lies before the start.
     """
     values = sequence_values(assembly, sequences)
-    deepest = max((leaf.lag for leaf in leaves), default=0)
-    if with_start:
-        columns = [np.pad(values[leaf.name], ((0, 0), (leaf.lag, 0))) for leaf in leaves]
-        length, target = sequences.x.shape[1], sequences.y[..., row][sequences.scored]
-        if not columns:
-            return np.zeros((len(target), 0)), target
-        rows = np.stack([column[:, :length][sequences.scored] for column in columns], 1)
-        finite = np.isfinite(rows).all(1)
-        return rows[finite], target[finite]
-    valid = sequences.scored[:, deepest:]
-    length = valid.shape[1]
-    columns = [
-        values[leaf.name][:, deepest - leaf.lag : deepest - leaf.lag + length][valid] for leaf in leaves
-    ]
-    target = sequences.y[:, deepest:, row][valid]
-    return np.column_stack(columns) if columns else np.zeros((len(target), 0)), target
+    length = sequences.x.shape[1]
+    deepest = 0 if with_start else max((leaf.lag for leaf in leaves), default=0)
+    chosen = sequences.scored & (np.arange(length) >= deepest)
+    target = sequences.y[..., row][chosen]
+    if not leaves:
+        return np.zeros((len(target), 0)), target
+    padded = [np.pad(values[leaf.name], ((0, 0), (leaf.lag, 0)))[:, :length] for leaf in leaves]
+    columns = np.column_stack([column[chosen] for column in padded])
+    finite = np.isfinite(columns).all(1) | (not with_start)
+    return columns[finite], target[finite]
 
 
 def sequence_values(assembly: Assembly, sequences: Sequences) -> dict[str, np.ndarray]:
@@ -188,24 +187,23 @@ def settle_start(draft: Recurrence, problem: Problem, assembly: Assembly) -> Rec
     deepest = max(draft.depths().values(), default=0)
     if not reproduces(draft, begun(check, deepest), problem):
         return None  # the rule itself is wrong
-    return unusual_start(draft, problem, problem.training, lambda found: reproduces(found, check, problem))
+    return unusual_start(draft, problem, lambda found: reproduces(found, check, problem))
 
 
 def begun(sequences: Sequences, positions: int) -> Sequences:
     """The same sequences with their first positions given: nothing before the start is read."""
     given = np.minimum(np.maximum(sequences.given, positions), sequences.lengths)
-    return Sequences(sequences.x, sequences.y, sequences.lengths, given)
+    return replace(sequences, context=given)
 
 
-def checked_sequences(sequences: Sequences, most: int = 200) -> Sequences:
+def checked_sequences(sequences: Sequences) -> Sequences:
     """Some sequences, those with a true start first: only they show what lies before it."""
-    return sequences.take(np.argsort(sequences.given > 0, kind="stable")[:most])
+    return sequences.take(np.argsort(sequences.given > 0, kind="stable")[:CHECKED])
 
 
 def reproduces(candidate: Recurrence, check: Sequences, problem: Problem) -> bool:
     """Whether the free-running recurrence equals the targets at every position."""
-    with np.errstate(all="ignore"):
-        error = np.abs(candidate.run(check.x, check.y, check.given) - check.y)[check.scored]
+    error = np.abs(answers(candidate, check, one_step=False) - check.y)[check.scored]
     if problem.integer_outputs:
         return bool((error < 1e-3).all())
     spread = np.std(check.y[check.scored], axis=0)

@@ -17,7 +17,7 @@ from weights2code.data import Problem
 from weights2code.errors import NotExtracted, Reason
 from weights2code.language import Expr, Recurrence, Step
 from weights2code.rules.assembly import Assembly
-from weights2code.rules.from_leaves import MOST_LEAVES, leaf_cost, leaf_domain, sensible_operators, table
+from weights2code.rules.from_leaves import MOST_LEAVES, leaf_cost, leaf_domains, sensible_operators, table
 from weights2code.rules.starts import likeliest_start
 from weights2code.symbolic.engine import Engine
 
@@ -64,7 +64,7 @@ def regress(assembly: Assembly, problem: Problem, row: int, time_limit: float, e
         rows,
         majority,
         variables=leaves,
-        domains=tuple(leaf_domain(problem, v, c) for v, c in zip(leaves, columns.T, strict=True)),
+        domains=leaf_domains(problem, leaves, columns),
         tolerance=1e-6,
         time_limit=time_limit,
         operators=sensible_operators(problem, row),
@@ -77,9 +77,7 @@ def regress(assembly: Assembly, problem: Problem, row: int, time_limit: float, e
 
 def majorities(columns: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """Combinations of values that come up often, what most of their rows say, and the share of all rows."""
-    combinations, keys = np.unique(columns, axis=0, return_inverse=True)
-    labels, codes = np.unique(target, return_inverse=True)
-    counts = _counts(keys.reshape(-1), codes, len(combinations), len(labels))
+    combinations, labels, counts = _counts(columns, target)
     total, most = counts.sum(1), counts.max(1)
     sure = (total >= LEAST_ROWS) & (most >= AGREE * total)
     covered = float(total[sure].sum() / max(total.sum(), 1))
@@ -103,9 +101,7 @@ def left_out_errors(columns: np.ndarray, target: np.ndarray) -> int:
 
     Each row is judged without itself, so that values that say nothing do not look useful.
     """
-    groups, keys = np.unique(columns, axis=0, return_inverse=True)
-    labels, codes = np.unique(target, return_inverse=True)
-    counts = _counts(keys.reshape(-1), codes, len(groups), len(labels))
+    groups, labels, counts = _counts(columns, target)
     wrong = 0
     for label in range(len(labels)):
         others = np.delete(counts, label, axis=1)
@@ -114,8 +110,13 @@ def left_out_errors(columns: np.ndarray, target: np.ndarray) -> int:
     return wrong
 
 
-def _counts(keys: np.ndarray, codes: np.ndarray, groups: int, labels: int) -> np.ndarray:
-    return np.bincount(keys * labels + codes, minlength=groups * labels).reshape(groups, labels)
+def _counts(columns: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The combinations of values, the targets, and how often each comes with each."""
+    groups, keys = np.unique(columns, axis=0, return_inverse=True)
+    labels, codes = np.unique(target, return_inverse=True)
+    cells = keys.reshape(-1) * len(labels) + codes
+    counts = np.bincount(cells, minlength=len(groups) * len(labels))
+    return groups, labels, counts.reshape(len(groups), len(labels))
 
 
 def with_likely_start(draft: Recurrence, problem: Problem, assembly: Assembly) -> Recurrence:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice, product
 
 import numpy as np
@@ -29,8 +30,6 @@ EXACT = 1e-9
 FEWEST_STARTS = 8
 MOST_STARTS = 500
 SECONDS = 1.0
-
-Check = Callable[[Recurrence], bool]
 
 
 def usual_starts(draft: Recurrence, problem: Problem, assembly: Assembly) -> Iterator[Recurrence]:
@@ -79,11 +78,11 @@ def likeliest_start(
 
 
 def unusual_start(
-    draft: Recurrence, problem: Problem, sequences: Sequences, check: Check
+    draft: Recurrence, problem: Problem, check: Callable[[Recurrence], bool]
 ) -> Recurrence | None:
     """The draft with start values of its outputs, or a first position, that pass the check; None if none."""
     looks_back = [name for name in problem.outputs if name in draft.depths()]
-    early = sequences.take(np.flatnonzero(sequences.given == 0)[:MOST_STARTS])
+    early = problem.training.take(np.flatnonzero(problem.training.given == 0)[:MOST_STARTS])
     if not looks_back or not len(early):
         return None
     for candidate in _with_numbers(draft, problem, early, looks_back):
@@ -95,9 +94,8 @@ def unusual_start(
 
 def started(draft: Recurrence, values: Mapping[str, Start]) -> Recurrence:
     """The draft with other start values; zero needs no mention."""
-    start: dict[str, Start] = {**draft.start, **values}
-    start = {name: value for name, value in start.items() if value != 0}
-    return Recurrence(draft.inputs, draft.steps, draft.outputs, start)
+    start = {**draft.start, **values}
+    return replace(draft, start={name: value for name, value in start.items() if value != 0})
 
 
 def _with_numbers(
@@ -150,7 +148,8 @@ def with_first_rule(draft: Recurrence, problem: Problem, early: Sequences) -> Re
     """The draft with formulas of the first inputs for the first outputs."""
     if len(early) < FEWEST_STARTS:
         return None
-    counter = next(name for name in ("n", "position", "steps_so_far") if name not in _names(draft))
+    taken = {*draft.inputs, *(step.name for step in draft.steps)}
+    counter = next(name for name in ("n", "position", "steps_so_far") if name not in taken)
     steps: list[Step] = [Step(counter, Var(counter, 1) + 1)]
     for step in draft.steps:
         if step.name not in problem.outputs or not isinstance(step.definition, Expr):
@@ -160,11 +159,7 @@ def with_first_rule(draft: Recurrence, problem: Problem, early: Sequences) -> Re
         if first is None:
             return None
         steps.append(Step(step.name, op("where", Var(counter) > 1, step.definition, first)))
-    return Recurrence(draft.inputs, tuple(steps), draft.outputs, draft.start)
-
-
-def _names(draft: Recurrence) -> set[str]:
-    return {*draft.inputs, *(step.name for step in draft.steps)}
+    return replace(draft, steps=tuple(steps))
 
 
 def _first_formula(problem: Problem, early: Sequences, row: int) -> Expr | None:

@@ -21,18 +21,13 @@ from weights2code.data import Problem, Sequences
 from weights2code.language import Const, Expr, Recurrence, Step, Var, evaluate
 from weights2code.rules.assembly import Assembly
 from weights2code.rules.free_running import as_floats, running_free
-from weights2code.rules.from_leaves import (
-    MOST_LEAVES,
-    checked_sequences,
-    leaf_domain,
-    table,
-)
+from weights2code.rules.from_leaves import MOST_LEAVES, checked_sequences, leaf_domains, table
 from weights2code.rules.starts import likeliest_start
 from weights2code.symbolic import snap
 from weights2code.symbolic.engine import Engine
 from weights2code.symbolic.notation import tidy
 from weights2code.symbolic.snapping import refit
-from weights2code.verify.residuals import residuals
+from weights2code.verify.residuals import answers, residuals
 
 #: Longest formula that noisy data are given.
 MOST_NODES = 31
@@ -51,8 +46,7 @@ def noisy_recurrences(
     """The rule that runs free, if there is one, and the rule that predicts one step ahead."""
     steps = []
     for row, name in enumerate(problem.outputs):
-        leaves = assembly.output_leaves(row)
-        expr = regress_noisy(assembly, problem, row, leaves, time_limit / len(problem.outputs), engine)
+        expr = regress_noisy(assembly, problem, row, time_limit / len(problem.outputs), engine)
         if expr is None:
             return
         steps.append(Step(name, expr))
@@ -65,9 +59,10 @@ def noisy_recurrences(
 
 
 def regress_noisy(
-    assembly: Assembly, problem: Problem, row: int, leaves: tuple[Var, ...], time_limit: float, engine: Engine
+    assembly: Assembly, problem: Problem, row: int, time_limit: float, engine: Engine
 ) -> Expr | None:
     """The formula of one output that is worth its length, snapped."""
+    leaves = assembly.output_leaves(row)
     columns, target = table(assembly, problem.training, leaves, row)
     pick = np.random.default_rng(0).permutation(len(target))[:ROWS]
     columns, target = columns[pick], target[pick]
@@ -79,7 +74,7 @@ def regress_noisy(
         fewer,
         target,
         variables=some,
-        domains=tuple(leaf_domain(problem, v, c) for v, c in zip(some, fewer.T, strict=True)),
+        domains=leaf_domains(problem, some, fewer),
         tolerance=1e-9 * max(float(np.std(target)), 1e-300),
         time_limit=time_limit,
         max_complexity=MOST_NODES,
@@ -148,8 +143,8 @@ def with_start(draft: Recurrence, problem: Problem, assembly: Assembly) -> Recur
     noise = np.array([item.rmse for item in residuals(draft, problem.training, one_step=True)])
 
     def deviation(candidate: Recurrence) -> float:
+        error = np.abs(answers(candidate, early, one_step=True) - early.y)[early.scored]
         with np.errstate(all="ignore"):
-            error = (candidate.run(early.x, early.y, early.lengths) - early.y)[early.scored]
-            return float(np.nan_to_num(np.max(np.abs(error) / np.maximum(noise, 1e-300)), nan=np.inf))
+            return float(np.nan_to_num(np.max(error / np.maximum(noise, 1e-300)), nan=np.inf))
 
     return likeliest_start(draft, problem, assembly, deviation, enough=LIKELY, most=STARTS)

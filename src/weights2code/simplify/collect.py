@@ -7,8 +7,9 @@ last, a positive term first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 from fractions import Fraction
+from functools import reduce
 
 from weights2code.language import Const, Expr, Number, Op, Var, exact_number
 
@@ -28,9 +29,7 @@ def sort_key(expr: Expr) -> tuple:
     return (0, min(lags, default=0), expr.size(), numbers, str(expr))
 
 
-def polynomial(
-    expr: Expr, *, expand: bool, is_bit: Callable[[Expr], bool] = lambda expr: False
-) -> Polynomial:
+def polynomial(expr: Expr, *, expand: bool, bits: Collection[Expr] = ()) -> Polynomial:
     """The expression as a polynomial; products of sums are multiplied out only if `expand`."""
     if isinstance(expr, Const):
         value = exact_number(expr.value)
@@ -38,7 +37,7 @@ def polynomial(
             return {(expr,): 1}  # an infinity is no coefficient
         return {} if value == 0 else {(): value}
     if isinstance(expr, Op):
-        read = [polynomial(argument, expand=expand, is_bit=is_bit) for argument in expr.args]
+        read = [polynomial(argument, expand=expand, bits=bits) for argument in expr.args]
         if expr.name == "add":
             return add(read[0], read[1])
         if expr.name == "sub":
@@ -49,7 +48,7 @@ def polynomial(
             return scale(read[0], Fraction(1) / Fraction(read[1][()]))
         factors = _factors(expr, read)
         if factors is not None:
-            return _multiply(factors, expand=expand, is_bit=is_bit) or {(expr,): 1}
+            return _multiply(factors, expand=expand, bits=bits) or {(expr,): 1}
     return {(expr,): 1}
 
 
@@ -62,9 +61,7 @@ def _factors(expr: Op, read: list[Polynomial]) -> list[Polynomial] | None:
     return None
 
 
-def _multiply(
-    factors: list[Polynomial], *, expand: bool, is_bit: Callable[[Expr], bool]
-) -> Polynomial | None:
+def _multiply(factors: list[Polynomial], *, expand: bool, bits: Collection[Expr]) -> Polynomial | None:
     result: Polynomial = {(): 1}
     for factor in factors:
         left, right = result, factor
@@ -73,18 +70,18 @@ def _multiply(
         result = {}
         for a, u in left.items():
             for b, v in right.items():
-                key = _monomial((*a, *b), is_bit)
+                key = _monomial((*a, *b), bits)
                 result = add(result, {key: u * v})
         if len(result) > MOST_TERMS:
             return None
     return result
 
 
-def _monomial(factors: Monomial, is_bit: Callable[[Expr], bool]) -> Monomial:
+def _monomial(factors: Monomial, bits: Collection[Expr]) -> Monomial:
     """Sorted factors; a bit times itself is itself."""
     kept: list[Expr] = []
     for factor in sorted(factors, key=sort_key):
-        if not (factor in kept and is_bit(factor)):
+        if not (factor in kept and factor in bits):
             kept.append(factor)
     return tuple(kept)
 
@@ -128,27 +125,19 @@ def _term_key(key: Monomial) -> tuple:
 
 
 def _term(key: Monomial, value: Number, decimals: bool) -> Expr:
-    product: Expr | None = None
-    for factor in _powers(key):
-        product = factor if product is None else Op("mul", (product, factor))
-    if product is None:
-        return Const(constant(value, decimals))
     value = constant(value, decimals)
+    if not key:
+        return Const(value)
     if isinstance(value, Fraction):
-        top = product if value.numerator == 1 else _scaled(value.numerator, key)
-        return Op("div", (top, Const(value.denominator)))
-    return product if value == 1 else _scaled(value, key)
+        return Op("div", (_scaled(value.numerator, key), Const(value.denominator)))
+    return _scaled(value, key)
 
 
 def _scaled(value: Number, key: Monomial) -> Expr:
     """Coefficient first, multiplied from the left: 2*x*y."""
-    if value == -1:
-        product = _term(key, 1, True)
-        return Op("neg", (product,))
-    result: Expr = Const(value)
-    for factor in _powers(key):
-        result = Op("mul", (result, factor))
-    return result
+    factors = _powers(key) if value in (1, -1) else [Const(value), *_powers(key)]
+    product = reduce(lambda left, right: Op("mul", (left, right)), factors)
+    return Op("neg", (product,)) if value == -1 else product
 
 
 def _powers(key: Monomial) -> list[Expr]:
@@ -182,13 +171,13 @@ def _is_decimal(value: Fraction) -> bool:
     return value.denominator >= 10 and 10_000 % value.denominator == 0
 
 
-def collect(expr: Expr, *, expand: bool = False, is_bit: Callable[[Expr], bool] = lambda expr: False) -> Expr:
+def collect(expr: Expr, *, expand: bool = False, bits: Collection[Expr] = ()) -> Expr:
     """Collect like terms everywhere in the tree, innermost first."""
     decimals = has_decimals(expr)
 
     def tidy(node: Expr) -> Expr:
         if isinstance(node, Op) and node.name in ("add", "sub", "mul", "div", "neg", "pow"):
-            return build(polynomial(node, expand=expand, is_bit=is_bit), decimals=decimals)
+            return build(polynomial(node, expand=expand, bits=bits), decimals=decimals)
         return node
 
     return expr.transform(tidy)

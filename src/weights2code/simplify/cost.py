@@ -22,12 +22,8 @@ _NUMBER_AS_TRUTH = 2.5
 _PARENTHESES = 0.5
 
 
-def cost(expr: Expr) -> float:
-    """The cost of reading `expr`; smaller is simpler."""
-    return _cost(expr)
-
-
-def _cost(expr: Expr, *, as_number: bool = False, as_truth: bool = False) -> float:
+def cost(expr: Expr, *, as_number: bool = False, as_truth: bool = False) -> float:
+    """The cost of reading `expr`, where a number or a truth value is asked for; smaller is simpler."""
     if isinstance(expr, Const):
         text = number_text(expr.value).removeprefix("-")
         return 1 + _NUMBER_CHARACTER * (len(text) - 1)
@@ -43,7 +39,7 @@ def _cost(expr: Expr, *, as_number: bool = False, as_truth: bool = False) -> flo
         total += _PARENTHESES * sum(_is_sum(argument) for argument in expr.args)
     for index, argument in enumerate(expr.args):
         truth = index < entry.truths
-        total += _cost(argument, as_number=not truth, as_truth=truth)
+        total += cost(argument, as_number=not truth, as_truth=truth)
     return total
 
 

@@ -8,7 +8,7 @@ in `equality`; nothing is trusted because of where it came from. (Design, "Extra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -46,26 +46,22 @@ def _simplified(expr: Expr, domains: tuple[tuple[Var, Domain], ...]) -> Expr:
     """Remembered, because recurrences are simplified in several passes."""
     check = check_set(dict(domains))
     bits = {variable for variable, domain in domains if domain == BITS}
-
-    def is_bit(node: Expr) -> bool:
-        return node in bits
-
     best = _arrange(expr)
     if not check.equal(expr, best):
         best = expr
     for _ in range(MOST_ROUNDS):
-        better = _improved(best, expr, check, is_bit)
+        better = _improved(best, expr, check, bits)
         if better is None:
             break
         best = better
     return best
 
 
-def _improved(expr: Expr, original: Expr, check: CheckSet, is_bit: Callable[[Expr], bool]) -> Expr | None:
+def _improved(expr: Expr, original: Expr, check: CheckSet, bits: Collection[Expr]) -> Expr | None:
     """The cheapest strictly cheaper candidate that is equal, from the first generator that has one."""
     limit = cost(expr) - 1e-9
     for generator in (_collected, _local, _finite):
-        candidates = {_arrange(candidate) for candidate in generator(expr, check, is_bit)}
+        candidates = {_arrange(candidate) for candidate in generator(expr, check, bits)}
         ranked = sorted(((cost(c), str(c), c) for c in candidates), key=lambda item: item[:2])
         for price, _, candidate in ranked:
             if price >= limit:
@@ -80,25 +76,25 @@ def _arrange(expr: Expr) -> Expr:
     return collect(expr.transform(arranged)) if expr.size() <= MOST_NODES else expr
 
 
-def _collected(expr: Expr, check: CheckSet, is_bit: Callable[[Expr], bool]) -> Iterator[Expr]:
+def _collected(expr: Expr, check: CheckSet, bits: Collection[Expr]) -> Iterator[Expr]:
     for expand in (False, True):
-        yield collect(expr, expand=expand, is_bit=is_bit)
+        yield collect(expr, expand=expand, bits=bits)
 
 
-def _local(expr: Expr, check: CheckSet, is_bit: Callable[[Expr], bool]) -> Iterator[Expr]:
+def _local(expr: Expr, check: CheckSet, bits: Collection[Expr]) -> Iterator[Expr]:
     """Every suggestion for every node, put back in its place; constant nodes as their value."""
     for node, put in places(expr):
         for suggestion in suggestions(node):
             yield put(suggestion)
         if isinstance(node, Op):
             for expand in (False, True):
-                yield put(build(polynomial(node, expand=expand, is_bit=is_bit), decimals=has_decimals(expr)))
+                yield put(build(polynomial(node, expand=expand, bits=bits), decimals=has_decimals(expr)))
             values = check.values(node)
             if len(values) and np.all(values == values[0]):
                 yield put(Const(float(values[0])))
 
 
-def _finite(expr: Expr, check: CheckSet, is_bit: Callable[[Expr], bool]) -> Iterator[Expr]:
+def _finite(expr: Expr, check: CheckSet, bits: Collection[Expr]) -> Iterator[Expr]:
     for node, put in places(expr):
         limit = cost(node)
         for candidate in finite_candidates(node, check):

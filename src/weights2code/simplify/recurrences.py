@@ -182,23 +182,19 @@ def name_parts(recurrence: Recurrence) -> Recurrence:
     return recurrence
 
 
-def _parts(definition: Definition) -> list[Expr]:
+def _parts(definition: Definition) -> list[Op]:
+    """The operations of a formula; of a retrieval, those inside its query."""
     expr = expression_of(definition)
-    return [node for node in expr.walk() if node != expr and isinstance(node, Op)]
+    whole = isinstance(definition, Expr)
+    return [node for node in expr.walk() if isinstance(node, Op) and (whole or node != expr)]
 
 
 def _repeated_part(recurrence: Recurrence) -> Expr | None:
-    counts = Counter(
-        node for step in recurrence.steps for node in (*_parts(step.definition), *_whole(step.definition))
-    )
+    counts = Counter(node for step in recurrence.steps for node in _parts(step.definition))
     repeated = [node for node, count in counts.items() if count > 1 and cost(node) >= _REPEATED]
     # a step that is the part already has a name
     named = {step.definition for step in recurrence.steps if isinstance(step.definition, Expr)}
     return max((n for n in repeated if n not in named), key=lambda n: (cost(n), str(n)), default=None)
-
-
-def _whole(definition: Definition) -> list[Expr]:
-    return [definition] if isinstance(definition, Op) else []
 
 
 def _long_part(recurrence: Recurrence) -> Expr | None:
@@ -206,8 +202,8 @@ def _long_part(recurrence: Recurrence) -> Expr | None:
         definition = step.definition
         if isinstance(definition, Retrieval) or not _is_heavy(definition):
             continue
-        nodes = [n for n in _parts(definition) if isinstance(n, Op) and _names_well(n)]
-        fitting = [n for n in nodes if 5 <= cost(n) <= 0.75 * cost(definition)]
+        most = 0.75 * cost(definition)
+        fitting = [n for n in _parts(definition) if _names_well(n) and 5 <= cost(n) <= most]
         if fitting:
             return max(fitting, key=lambda n: (cost(n), str(n)))
     return None

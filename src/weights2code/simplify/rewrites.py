@@ -102,21 +102,15 @@ def _sums(node: Op) -> Iterator[Expr]:
             top, bottom = atom.args[0].args
             quotient = add(rest, scale(polynomial(top, expand=False), _ratio(value, bottom)))
             yield written(add(quotient, {(op("mod", top, bottom),): -_ratio(value, bottom)}))
-    if len(terms) <= 2 and () not in terms and all(len(key) == 1 for key in terms):
-        yield from _boolean_sums(terms)
+    if len(terms) == 2 and all(len(key) == 1 for key in terms):
+        for name in ("or", "ne", "max", "gt", "lt"):
+            yield op(name, *(atom for (atom,) in terms))
 
 
 def _ratio(value: Number, bottom: Expr) -> Number:
     if isinstance(bottom, Const) and bottom.value and not isinstance(bottom.value, float):
         return Fraction(value) / Fraction(bottom.value)
     return 1
-
-
-def _boolean_sums(terms: Polynomial) -> Iterator[Expr]:
-    atoms = [key[0] for key in terms]
-    if len(atoms) == 2:
-        for name in ("or", "ne", "max", "gt", "lt"):
-            yield op(name, *atoms)
 
 
 def _factored(terms: Polynomial, decimals: bool) -> Iterator[Expr]:
@@ -146,15 +140,14 @@ def _without(key: Monomial, factor: Expr) -> Monomial:
     return key[:index] + key[index + 1 :]
 
 
-def _sides(inner: Expr) -> tuple[Polynomial, Polynomial]:
+def _sides(terms: Polynomial) -> tuple[Polynomial, Polynomial]:
     """u = a - b with only positive terms in a and b."""
-    terms = polynomial(inner, expand=True)
     return {k: v for k, v in terms.items() if v > 0}, {k: -v for k, v in terms.items() if v < 0}
 
 
 def _pieces(atom: Op) -> Iterator[Polynomial]:
     """Other ways to write relu(a - b) and abs(a - b)."""
-    a, b = _sides(atom.args[0])
+    a, b = _sides(polynomial(atom.args[0], expand=True))
     left, right = build(a), build(b)
     larger: Polynomial = {(op("max", left, right),): 1}
     smaller: Polynomial = {(op("min", left, right),): 1}
@@ -196,8 +189,7 @@ def _comparisons(node: Op) -> Iterator[Expr]:
     difference = scale(difference, 1 / _content(values))
     mirror = OPERATORS[node.name].mirror or node.name
     for terms, name in ((difference, node.name), (scale(difference, -1), mirror)):
-        left = {key: value for key, value in terms.items() if value > 0}
-        right = {key: -value for key, value in terms.items() if value < 0}
+        left, right = _sides(terms)
         a, b = build(left, decimals=decimals), build(right, decimals=decimals)
         yield op(name, a, b)
         bound = right.get((), -left.get((), 0))
@@ -234,9 +226,9 @@ def _extrema(node: Op) -> Iterator[Expr]:
         yield op("abs", build(scale(inner, -1)))
         yield build(scale(inner, -1))
     if node.name == "relu":
-        a, b = _sides(node.args[0])
+        a, b = _sides(polynomial(node.args[0], expand=True))
         yield op("max", node.args[0], 0)
-        yield add_back(op("max", build(a), build(b)), b)
+        yield build(add({(op("max", build(a), build(b)),): 1}, scale(b, -1)))
     if node.name in ("max", "min"):
         first, second = (polynomial(argument, expand=True) for argument in node.args)
         common: Polynomial = {k: v for k, v in first.items() if second.get(k) == v}
@@ -256,11 +248,6 @@ def _extrema(node: Op) -> Iterator[Expr]:
         yield op("min", value, high)
         yield op("gt", value, low)
         yield op("ge", value, high)
-
-
-def add_back(expr: Expr, terms: Polynomial) -> Expr:
-    """`expr` minus a sum."""
-    return build(add({(expr,): 1}, scale(terms, -1)))
 
 
 def _nested_extremum(name: str, inner: Expr, bound: Expr) -> Iterator[Expr]:

@@ -139,7 +139,6 @@ class Certificate:
     def explain(self) -> str:
         """What the verdict rests on, in plain English."""
         domain = f" for inputs in {', '.join(dict.fromkeys(self.domain))}" if self.domain else ""
-        ran = f"{self.sequences} sequences of length {_listed(self.lengths)}"
         if self.verdict == "proved":
             text = f"Proved equal to the specification at every length{domain}: {self.method}."
         elif self.verdict == "exhaustive":
@@ -149,6 +148,7 @@ class Certificate:
         else:
             text = f"The program is wrong: {self.method}."
         if self.verdict in ("proved", "exhaustive"):
+            ran = f"{self.sequences} sequences of length {', '.join(map(str, self.lengths))}"
             text += f" It was also run on {ran}; the largest error is {self.max_abs_error:.3g}."
         return text
 
@@ -217,9 +217,3 @@ def versions() -> dict[str, str]:
 def _to_json(value: float) -> float | str:
     """JSON has no infinities; `float` reads the text back."""
     return value if math.isfinite(value) else str(value)
-
-
-def _listed(lengths: tuple[int, ...]) -> str:
-    if len(lengths) > 4:
-        return f"{min(lengths)} to {max(lengths)}"
-    return ", ".join(str(length) for length in lengths)

@@ -16,20 +16,13 @@ import numpy as np
 from weights2code.language import Domain, Recurrence, uniform
 from weights2code.verify.certificate import Certificate, Sequence, Verdict, versions
 from weights2code.verify.evaluation import is_defined
-from weights2code.verify.exhaustive import enumerate_all, longest_length
+from weights2code.verify.exhaustive import first_wrong, inputs_a_position, longest_length
 from weights2code.verify.exploration import explore, looks_finite
 from weights2code.verify.identity import same_up_to_algebra, same_up_to_names
 from weights2code.verify.induction import prove_by_induction
 from weights2code.verify.precision import decisions_are_exact, values_are_exact
 from weights2code.verify.product import Product, product
-from weights2code.verify.testing import (
-    Runner,
-    Sampler,
-    Trial,
-    compare,
-    run_tests,
-    wrong_positions,
-)
+from weights2code.verify.testing import Runner, Sampler, Trial, compare, run_tests, wrong_positions
 
 _ENUMERATION_BUDGET = 1 << 18
 _EVERY_LENGTH = "every length"
@@ -139,7 +132,7 @@ def certify(
     rng = np.random.default_rng(seed)
     x = uniform(rng, domains, count, length) if sampler is None else sampler(rng, count, length)
     with np.errstate(all="ignore"):
-        agreement = compare([(program.run(x), discrete_model(x))], whole=integer_outputs)
+        agreement = compare(program.run(x), discrete_model(x), whole=integer_outputs)
     return replace(certificate, model=agreement)
 
 
@@ -246,9 +239,10 @@ def _enumerate(
     longest = longest_length(domains, _ENUMERATION_BUDGET)
     if longest < length:
         return None
-    result = enumerate_all(program, reference, domains, whole=whole, length=longest)
-    if result.counterexample is not None:
-        return _counterexample(result.counterexample, "enumeration")
+    wrong = first_wrong(program, reference, domains, whole=whole, length=longest)
+    if wrong is not None:
+        return _counterexample(wrong, "enumeration")
     rule = "right after rounding" if whole else "equal to within rounding errors"
-    method = f"all {result.sequences} sequences of length {longest}, and so all shorter ones, are {rule}"
+    count = inputs_a_position(domains) ** longest
+    method = f"all {count} sequences of length {longest}, and so all shorter ones, are {rule}"
     return _Finding("exhaustive", method, f"lengths 1 to {longest}")

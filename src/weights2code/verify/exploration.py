@@ -18,6 +18,7 @@ import numpy as np
 from weights2code.language import Expr, Recurrence, Var
 from weights2code.verify.certificate import Sequence
 from weights2code.verify.evaluation import evaluate_defined
+from weights2code.verify.exhaustive import all_inputs, inputs_a_position
 from weights2code.verify.product import Product, expand_retrievals
 from weights2code.verify.testing import probes
 
@@ -25,6 +26,7 @@ _EXACT = 2.0**53
 _BINARY_PLACES = 2.0**10
 _ROWS = 1 << 16
 _MOST_INPUTS = 20_000
+_MOST_STATES = 2_000_000
 _SMALL_SEARCH = 2e7
 _LONG = 256
 #: Whole-number outputs must agree to the last digit: nothing that prints differently passes.
@@ -48,13 +50,7 @@ class _Refused(Exception):
     """The machine is not one that exploration can decide; the text is the reason."""
 
 
-def explore(
-    joint: Product,
-    *,
-    whole: bool,
-    time_limit: float = 2.0,
-    most_states: int = 2_000_000,
-) -> Exploration:
+def explore(joint: Product, *, whole: bool, time_limit: float = 2.0) -> Exploration:
     """Explore the joint machine completely, or say why not.
 
     Parameters
@@ -64,15 +60,17 @@ def explore(
     whole
         Outputs are whole numbers: they must agree within 1e-6, and a difference that rounding hides makes
         the exploration inconclusive instead of a failure.
-    time_limit, most_states
-        Where to give up.
+    time_limit
+        Seconds after which to give up.
     """
     if not joint.discrete:
         return Exploration("inconclusive", 0, 0, "the inputs are reals, which no enumeration covers")
     plain = expand_retrievals(joint)
     if plain is None:
         return Exploration("inconclusive", 0, 0, "a retrieval has keys that are not a small set of inputs")
-    search = _Search(plain, whole, time.monotonic() + time_limit, most_states)
+    if inputs_a_position(joint.domains) > _MOST_INPUTS:
+        return Exploration("inconclusive", 0, 0, f"more than {_MOST_INPUTS} different inputs in one position")
+    search = _Search(plain, whole, time.monotonic() + time_limit)
     try:
         with np.errstate(all="ignore"):
             return search.run()
@@ -117,18 +115,14 @@ class _Values:
 
 
 class _Search:
-    def __init__(self, joint: Product, whole: bool, deadline: float, most_states: int) -> None:
+    def __init__(self, joint: Product, whole: bool, deadline: float) -> None:
         self.machine: Recurrence = joint.machine
         self.pairs = joint.pairs
-        self.whole, self.deadline, self.most_states = whole, deadline, most_states
+        self.whole, self.deadline = whole, deadline
         self.state = self.machine.state()
         self.infinite = any(value in (np.inf, -np.inf) for value in self.machine.start.values())
         self.undefined = np.zeros(0, dtype=bool)
-        sizes = [domain.high - domain.low + 1 for domain in joint.domains]
-        self.inputs = np.zeros((0, len(sizes)))
-        if np.prod(sizes) <= _MOST_INPUTS:
-            grid = np.meshgrid(*(domain.values() for domain in joint.domains), indexing="ij")
-            self.inputs = np.stack([axis.ravel() for axis in grid], axis=1)
+        self.inputs = all_inputs(joint.domains)
         self.values = {variable.name: _Values() for variable in self.state}
         self.input_codes = {
             name: self.values[name].codes(self.inputs[:, i])
@@ -142,8 +136,6 @@ class _Search:
         self.count, self.transitions = 0, 0
 
     def run(self) -> Exploration:
-        if len(self.inputs) == 0:
-            raise _Refused(f"more than {_MOST_INPUTS} different inputs in one position")
         wrong = self._advance(None)
         while wrong is None and len(self.levels[-1][0]):
             wrong = self._advance(self.levels[-1][0])
@@ -257,8 +249,8 @@ class _Search:
         ]
         seen.update(key for key, _ in fresh)
         self.count += len(fresh)
-        if self.count > self.most_states:
-            raise _Refused(f"more than {self.most_states} states")
+        if self.count > _MOST_STATES:
+            raise _Refused(f"more than {_MOST_STATES} states")
         rows = np.array([row for _, row in fresh], dtype=np.int64)
         self.seen_rows.append(successors[rows])
         return rows

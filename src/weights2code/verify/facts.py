@@ -10,6 +10,7 @@ import random
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from itertools import combinations
 from typing import Any
 
@@ -46,6 +47,13 @@ class Runs:
     variables: tuple[Var, ...]
     rows: list[list[Any]]
 
+    def columns(self) -> Iterator[tuple[Var, np.ndarray]]:
+        """The values of each variable that is no input and never infinite."""
+        for i, variable in enumerate(self.variables):
+            values = [row[i] for row in self.rows]
+            if variable.name[0] != "x" and not any(isinstance(value, float) for value in values):
+                yield variable, np.array([float(value) for value in values])
+
 
 def observe(joint: Product, seed: int) -> Runs:
     """Run the joint machine exactly on random and extreme inputs."""
@@ -81,9 +89,8 @@ def affine_relations(runs: Runs, rows: list[list[Any]] | None = None) -> list[Re
     usable = [i for i, v in enumerate(runs.variables) if all(not isinstance(row[i], float) for row in rows)]
     if not rows or not usable or len(usable) > _MOST_VARIABLES:
         return []
-    sample = [
-        [Fraction(1)] + [Fraction(row[i]) for i in usable] for row in _spread(rows, 3 * len(usable) + 20)
-    ]
+    spread = rows[:: max(1, len(rows) // (3 * len(usable) + 20))]
+    sample = [[Fraction(1)] + [Fraction(row[i]) for i in usable] for row in spread]
     reduced, pivots = _reduced(sample)
     found = []
     for column in range(1, len(usable) + 1):
@@ -99,11 +106,6 @@ def affine_relations(runs: Runs, rows: list[list[Any]] | None = None) -> list[Re
             terms = {None if p == 0 else runs.variables[usable[p - 1]]: c for p, c in coefficients.items()}
             found.append(Relation(runs.variables[usable[column - 1]], _affine(terms)))
     return found
-
-
-def _spread(rows: list[Any], count: int) -> list[Any]:
-    step = max(1, len(rows) // count)
-    return rows[::step]
 
 
 def _reduced(matrix: list[list[Fraction]]) -> tuple[list[list[Fraction]], list[int]]:
@@ -139,11 +141,7 @@ def _affine(terms: dict[Var | None, Fraction]) -> Expr:
 def guesses(joint: Product, runs: Runs, relations: list[Relation]) -> Iterator[Expr]:
     """Other facts that hold in all runs, about the variables that no relation defines, simplest first."""
     defined = {relation.variable for relation in relations}
-    table = {
-        v: np.array([float(row[i]) for row in runs.rows])
-        for i, v in enumerate(runs.variables)
-        if v.name[0] != "x" and v not in defined and all(not isinstance(row[i], float) for row in runs.rows)
-    }
+    table = {variable: values for variable, values in runs.columns() if variable not in defined}
     for variable, values in table.items():
         yield from _bounds(variable, values)
     paired = list(table)[:_MOST_PAIRED]
@@ -166,20 +164,14 @@ def guesses(joint: Product, runs: Runs, relations: list[Relation]) -> Iterator[E
 def _bounds(variable: Var, values: np.ndarray) -> Iterator[Expr]:
     distinct = np.unique(values)
     if len(distinct) <= _SMALL_SET:
-        yield _any_of([variable.equals(exact_number(value)) for value in distinct.tolist()])
+        choices = [variable.equals(exact_number(value)) for value in distinct.tolist()]
+        yield reduce(lambda one, other: op("or", one, other), choices)
     for bound in dict.fromkeys((0.0, values.min())):
         if values.min() >= bound:
             yield variable >= exact_number(bound)
     for bound in dict.fromkeys((0.0, values.max())):
         if values.max() <= bound:
             yield variable <= exact_number(bound)
-
-
-def _any_of(choices: list[Expr]) -> Expr:
-    result = choices[0]
-    for choice in choices[1:]:
-        result = op("or", result, choice)
-    return result
 
 
 def _remainder(expr: Expr, values: np.ndarray, modulus: int) -> Iterator[Expr]:
@@ -217,10 +209,7 @@ def conditional_guesses(runs: Runs, relations: list[Relation]) -> Iterator[Expr]
 
 def _conditions(runs: Runs) -> Iterator[tuple[Expr, np.ndarray]]:
     """Conditions on one variable that are true of some states and false of others."""
-    for i, variable in enumerate(runs.variables):
-        if variable.name[0] == "x" or any(isinstance(row[i], float) for row in runs.rows):
-            continue
-        values = np.array([float(row[i]) for row in runs.rows])
+    for variable, values in runs.columns():
         distinct = np.unique(values)
         if len(distinct) <= _SMALL_SET:
             candidates: Iterable[tuple[Expr, np.ndarray]] = (

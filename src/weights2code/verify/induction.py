@@ -19,13 +19,7 @@ from typing import Any, Literal
 
 from weights2code.language import Expr, Var
 from weights2code.verify import certificate
-from weights2code.verify.facts import (
-    Relation,
-    affine_relations,
-    conditional_guesses,
-    guesses,
-    observe,
-)
+from weights2code.verify.facts import Relation, affine_relations, conditional_guesses, guesses, observe
 from weights2code.verify.product import Product, depth, expand_retrievals
 from weights2code.verify.transition import Advanced, State, Transition
 from weights2code.verify.z3_form import Unsupported
@@ -51,8 +45,16 @@ class Induction:
 _STAGES = (("relations", 1), ("bounds", 1), ("conditions", 1), ("longer", 2), ("longer", 3))
 
 
+#: A guess about every state.
+Claim = Relation | Expr
+
+
 def _first(facts: Iterable[Expr]) -> list[Expr]:
     return list(islice(dict.fromkeys(facts), _MOST_GUESSES))
+
+
+def _relations(claims: list[Claim]) -> list[Relation]:
+    return [claim for claim in claims if isinstance(claim, Relation)]
 
 
 class _GaveUp(Exception):
@@ -105,19 +107,20 @@ class _Prover:
 
     def prove(self, seed: int) -> Induction:
         runs = observe(self.joint, seed)
-        relations, facts = affine_relations(runs), list[Expr]()
+        claims: list[Claim] = list(affine_relations(runs))
         for stage, steps in _STAGES:
             wrong = self._unroll(self.base - 1 + steps)
             if wrong is not None:
                 return Induction("different", base=self.base, counterexample=wrong)
             if stage == "bounds":
-                facts = _first(guesses(self.joint, runs, relations))
+                claims += _first(guesses(self.joint, runs, _relations(claims)))
             elif stage == "conditions":
-                facts += _first(conditional_guesses(runs, relations))
-            relations, facts = self._established(relations, facts, steps)
-            kept = self._inductive(relations, facts, steps)
+                claims += _first(conditional_guesses(runs, _relations(claims)))
+            for state in self.states[self.base - 1 : self.base - 1 + steps]:
+                claims = self._cut(self.inside, claims, state)
+            kept = self._inductive(claims, steps)
             if kept is not None:
-                invariant = tuple(str(fact) for fact in (*(r.as_fact() for r in kept[0]), *kept[1]))
+                invariant = tuple(str(c.as_fact() if isinstance(c, Relation) else c) for c in kept)
                 return Induction("equal", base=self.base, steps=steps, invariant=invariant)
         return Induction("unknown", "no invariant that was tried is enough")
 
@@ -139,40 +142,27 @@ class _Prover:
                 )
         return None
 
-    def _established(
-        self, relations: list[Relation], facts: list[Expr], steps: int
-    ) -> tuple[list[Relation], list[Expr]]:
-        """The guesses that hold in the first `steps` states after the base."""
-        for state in self.states[self.base - 1 : self.base - 1 + steps]:
-            relations, facts = self._cut(self.inside, relations, facts, state)
-        return relations, facts
-
-    def _inductive(
-        self, relations: list[Relation], facts: list[Expr], steps: int
-    ) -> tuple[list[Relation], list[Expr]] | None:
+    def _inductive(self, claims: list[Claim], steps: int) -> list[Claim] | None:
         """The largest part of the guesses that is inductive, if it forces the outputs to be equal."""
         while True:
-            assumptions, last = self._window(relations, facts, steps)
-            kept = self._cut(assumptions, relations, facts, last.state)
-            if (len(kept[0]), len(kept[1])) == (len(relations), len(facts)):
+            assumptions, last = self._window(claims, steps)
+            kept = self._cut(assumptions, claims, last.state)
+            if len(kept) == len(claims):
                 break
-            relations, facts = kept
+            claims = kept
         try:
             enough = self._counterexample(assumptions, [last.correct]) is None
         except _Undecided:
             return None
-        return (relations, facts) if enough else None
+        return claims if enough else None
 
-    def _window(self, relations: list[Relation], facts: list[Expr], steps: int) -> tuple[list[Any], Advanced]:
+    def _window(self, claims: list[Claim], steps: int) -> tuple[list[Any], Advanced]:
         """`steps` positions from any state; all but the last are assumed to be right."""
         start, history = self.transition.any_state()
-        state: State = self._with_relations(start, relations)
+        state: State = self._with_relations(start, _relations(claims))
         assumptions = [history]
         for k in range(steps):
-            assumptions += [
-                self.translator.equal(state[r.variable], self._term(r.value, state)) for r in relations
-            ]
-            assumptions += [self.translator.condition(fact, state) for fact in facts]
+            assumptions += [self._goal(claim, state) for claim in claims]
             inputs, inside = self.transition.inputs(f"k{k}")
             assumptions.append(inside)
             advanced = self.transition.advance(state, inputs)
@@ -194,53 +184,44 @@ class _Prover:
     def _term(self, expr: Expr, state: State) -> Any:
         return self.translator.number(self.translator.translate(expr, state)[0])
 
-    def _cut(
-        self, assumptions: list[Any], relations: list[Relation], facts: list[Expr], state: State
-    ) -> tuple[list[Relation], list[Expr]]:
-        """Drop guesses until the rest follows from the assumptions in the given state."""
-        goals = {}
-        for guess in (*relations, *facts):
-            if isinstance(guess, Relation):
-                goal = self.translator.equal(state[guess.variable], self._term(guess.value, state))
-            else:
-                goal = self.translator.condition(guess, state)
-            goals[guess] = self.z3.simplify(goal, som=True)
-        open_goals = {guess: goal for guess, goal in goals.items() if not self.z3.is_true(goal)}
-        dropped: set[Any] = set()
-        while open_goals:
-            try:
-                model = self._counterexample(assumptions, list(open_goals.values()))
-            except _Undecided:
-                # Together they are too hard; what is not clear by itself at once is dropped.
-                return self._cut_singly(assumptions, open_goals, relations, facts, dropped)
-            if model is None:
-                break
-            false = {
-                g
-                for g, goal in open_goals.items()
-                if self.z3.is_false(model.eval(goal, model_completion=True))
-            }
-            if not false:  # a model that z3 cannot evaluate
-                return self._cut_singly(assumptions, open_goals, relations, facts, dropped)
-            dropped |= false
-            open_goals = {guess: goal for guess, goal in open_goals.items() if guess not in false}
-        return [r for r in relations if r not in dropped], [f for f in facts if f not in dropped]
+    def _goal(self, claim: Claim, state: State) -> Any:
+        """What a guess says about a state."""
+        if isinstance(claim, Relation):
+            return self.translator.equal(state[claim.variable], self._term(claim.value, state))
+        return self.translator.condition(claim, state)
 
-    def _cut_singly(
-        self,
-        assumptions: list[Any],
-        open_goals: Mapping[Any, Any],
-        relations: list[Relation],
-        facts: list[Expr],
-        dropped: set[Any],
-    ) -> tuple[list[Relation], list[Expr]]:
-        for guess, goal in open_goals.items():
+    def _cut(self, assumptions: list[Any], claims: list[Claim], state: State) -> list[Claim]:
+        """Drop guesses until the rest follows from the assumptions in the given state."""
+        goals = {claim: self.z3.simplify(self._goal(claim, state), som=True) for claim in claims}
+        left = {claim: goal for claim, goal in goals.items() if not self.z3.is_true(goal)}
+        dropped: set[Claim] = set()
+        while left:
+            try:
+                model = self._counterexample(assumptions, list(left.values()))
+                if model is None:
+                    break
+                false = {c for c, g in left.items() if self.z3.is_false(model.eval(g, model_completion=True))}
+            except _Undecided:
+                false = set()
+            if not false:
+                # Together they are too hard, or z3 cannot evaluate its model: only what is clear by itself
+                # at once is kept.
+                dropped |= self._unclear(assumptions, left)
+                break
+            dropped |= false
+            left = {claim: goal for claim, goal in left.items() if claim not in false}
+        return [claim for claim in claims if claim not in dropped]
+
+    def _unclear(self, assumptions: list[Any], goals: Mapping[Claim, Any]) -> set[Claim]:
+        """The guesses that do not follow from the assumptions, each asked for alone."""
+        found = set()
+        for claim, goal in goals.items():
             try:
                 if self._counterexample(assumptions, [goal], seconds=_SINGLE_GOAL) is not None:
-                    dropped.add(guess)
+                    found.add(claim)
             except _Undecided:
-                dropped.add(guess)
-        return [r for r in relations if r not in dropped], [f for f in facts if f not in dropped]
+                found.add(claim)
+        return found
 
     def _counterexample(self, assumptions: list[Any], goals: list[Any], seconds: float | None = None) -> Any:
         """A model in which the assumptions hold and some goal does not; None if there is none."""

@@ -14,13 +14,12 @@ import numpy as np
 
 from weights2code.data import Sequences
 from weights2code.language import Recurrence
-from weights2code.verify.residuals import FEWEST, STANDARD_ERRORS, follows
+from weights2code.verify.residuals import FEWEST, MOST_SEQUENCES, STANDARD_ERRORS, answers, follows
 
 #: A rule that is wrong more often than this explains too little.
 MOST = 0.2
-#: Positions back that make up the recent past, and sequences that are used.
+#: Positions back that make up the recent past.
 DEEPEST = 8
-MOST_SEQUENCES = 1000
 #: Rows that are looked at, at least.
 ENOUGH = 200
 
@@ -42,9 +41,7 @@ class Flips:
 def flips(program: Recurrence, sequences: Sequences, *, one_step: bool) -> Flips:
     """Where a program is wrong after rounding, and whether that is chance."""
     part = sequences.take(slice(0, MOST_SEQUENCES))
-    with np.errstate(all="ignore"):
-        answers = program.run(part.x, part.y, part.lengths if one_step else part.given)
-    right = np.all(np.abs(answers - part.y) < 0.5, axis=2)
+    right = np.all(np.abs(answers(program, part, one_step=one_step) - part.y) < 0.5, axis=2)
     wrong = ~right & part.scored
     rows = int(part.scored.sum())
     share = float(wrong.sum()) / max(rows, 1)

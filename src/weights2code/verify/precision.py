@@ -108,7 +108,11 @@ def _of_arithmetic(expr: Op, low: Precision, worst: Precision) -> Precision:
     if "digits" in OPERATORS[expr.name].keeps:
         return worst
     if expr.name in ("add", "sub"):
-        return Precision.EXACT if worst == 0 else _shifted(low, worst)
+        if worst == Precision.EXACT:
+            return worst
+        return (
+            Precision.SHIFTED if low == Precision.EXACT and worst <= Precision.SHIFTED else Precision.INEXACT
+        )
     if expr.name == "mul":
         scaled = any(_is_power_of_two(argument) for argument in expr.args)
         return worst if worst == Precision.EXACT or scaled else Precision.INEXACT
@@ -120,10 +124,6 @@ def _of_arithmetic(expr: Op, low: Precision, worst: Precision) -> Precision:
     if expr.name == "pow" and isinstance(exponent, Const) and is_natural(exponent.value):
         return Precision.EXACT if worst == Precision.EXACT else Precision.INEXACT
     return Precision.INEXACT
-
-
-def _shifted(low: Precision, worst: Precision) -> Precision:
-    return Precision.SHIFTED if low == Precision.EXACT and worst <= Precision.SHIFTED else Precision.INEXACT
 
 
 def _is_power_of_two(expr: Expr) -> bool:

@@ -49,21 +49,20 @@ class Residuals:
     exact: bool
     structure: str
 
-    @property
-    def noise(self) -> bool:
-        """Whether nothing is left to explain."""
-        return self.exact or not self.structure
+
+def answers(program: Recurrence, sequences: Sequences, *, one_step: bool) -> np.ndarray:
+    """The outputs of a program that reads the known past alone, or one step ahead, all of the past."""
+    with np.errstate(all="ignore"):
+        return program.run(sequences.x, sequences.y, sequences.lengths if one_step else sequences.given)
 
 
 def residuals(program: Recurrence, sequences: Sequences, *, one_step: bool) -> tuple[Residuals, ...]:
     """One entry an output; the program runs free, or one step ahead."""
     part = sequences.take(slice(0, MOST_SEQUENCES))
-    until = part.lengths if one_step else part.given
-    with np.errstate(all="ignore"):
-        answers = program.run(part.x, part.y, until)
+    given = answers(program, part, one_step=one_step)
     found = []
     for row in range(part.y.shape[2]):
-        errors = np.where(part.scored, part.y[..., row] - answers[..., row], 0.0)
+        errors = np.where(part.scored, part.y[..., row] - given[..., row], 0.0)
         target = part.y[..., row][part.scored]
         spread = float(np.std(target))
         if not np.isfinite(errors).all():

@@ -10,7 +10,7 @@ within `tolerance` times the largest absolute value that the target takes at tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,11 +64,6 @@ def probes(
     return np.concatenate(drawn)
 
 
-def trial_lengths(length: int) -> tuple[int, ...]:
-    """The training length, 4 times and 10 times that."""
-    return (length, 4 * length, 10 * length)
-
-
 def run_tests(
     program: Recurrence,
     reference: Recurrence,
@@ -87,7 +82,8 @@ def run_tests(
     by_length = []
     passed, exact, notes = True, True, []
     example: Sequence | None = None
-    for steps in trial_lengths(length):
+    lengths = (length, 4 * length, 10 * length)
+    for steps in lengths:
         drawn = probes(rng, domains, count, steps, sampler)
         right, answer, x = _side_by_side(reference, program, drawn, whole)
         if len(x) < len(drawn):
@@ -100,19 +96,13 @@ def run_tests(
         scale = float(np.max(np.abs(right[defined]), initial=0.0))
         wrong = wrong_positions(answer, right, whole=whole, tolerance=tolerance, scale=scale) & defined
         tally.add(answer, right, defined)
-        by_length.append(compare([(answer, right)], whole=whole))
+        by_length.append(compare(answer, right, whole=whole))
         exact &= not (differences(answer, right) > 1e-6 * (1.0 if whole else max(1.0, scale)))[defined].any()
         if wrong.any():
             passed = False
             example = example or shortest_wrong_prefix(x, wrong)
     return Trial(
-        tally.agreement(),
-        trial_lengths(length),
-        tuple(by_length),
-        passed,
-        passed and exact,
-        example,
-        tuple(notes),
+        tally.agreement(), lengths, tuple(by_length), passed, passed and exact, example, tuple(notes)
     )
 
 
@@ -174,9 +164,8 @@ class Tally:
         self.sequences, self.positions, self.right = 0, 0, 0
         self.squares, self.largest = 0.0, 0.0
 
-    def add(self, answer: np.ndarray, right: np.ndarray, defined: np.ndarray | None = None) -> None:
-        """Count sequences of shape (n, T, outputs), at the positions that `defined` marks (default: all)."""
-        mask = np.isfinite(right) if defined is None else defined
+    def add(self, answer: np.ndarray, right: np.ndarray, mask: np.ndarray) -> None:
+        """Count sequences of shape (n, T, outputs), at the positions that `mask` marks."""
         errors = differences(answer, right)[mask]
         self.sequences += len(answer)
         self.positions += errors.size
@@ -192,9 +181,9 @@ class Tally:
         return Agreement(self.sequences, self.largest, float(np.sqrt(self.squares / positions)), accuracy)
 
 
-def compare(pairs: Iterable[tuple[Any, Any]], *, whole: bool) -> Agreement:
-    """The agreement of answers with targets, given as pairs of arrays of shape (n, T, outputs)."""
+def compare(answer: Any, right: Any, *, whole: bool) -> Agreement:
+    """The agreement of answers with targets, both of shape (n, T, outputs), where targets are finite."""
+    answer, right = np.asarray(answer, dtype=float), np.asarray(right, dtype=float)
     tally = Tally(whole)
-    for answer, right in pairs:
-        tally.add(np.asarray(answer, dtype=float), np.asarray(right, dtype=float))
+    tally.add(answer, right, np.isfinite(right))
     return tally.agreement()

@@ -179,8 +179,6 @@ class Translator:
             return self._fold("add", [a, b])
         for one, other in ((a, b), (b, a)):
             if isinstance(one, float):
-                if isinstance(other, float) and other != one:
-                    raise Unsupported("infinity minus infinity")
                 return one
             if isinstance(one, Quotient):
                 if isinstance(other, Quotient):
