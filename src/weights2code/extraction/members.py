@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from weights2code.data import Problem, Regime, Sequences
+from weights2code.data import Problem, Regime
 from weights2code.errors import Reason
 from weights2code.explain.explanation import match_heads
 from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.values import Log, Member
-from weights2code.graph import DiscreteGraph, RouterNode, prune_by_effect, sources
+from weights2code.graph import DiscreteGraph, RouterNode, prune_by_effect
 
 if TYPE_CHECKING:
     from weights2code.training.search import Trained
@@ -96,14 +94,9 @@ def whole_graph(trained: Trained, index: int, problem: Problem) -> DiscreteGraph
 def prune(graph: DiscreteGraph, problem: Problem) -> DiscreteGraph:
     """Drop what the output does not need; where the loss is noise, hardly any of it may be added."""
     if problem.regime is Regime.EXACT:
-        return prune_by_effect(graph, *_arrays(graph, problem.validation.take(slice(0, PRUNED_ON))))
+        return prune_by_effect(graph, *graph.encode(problem.validation.take(slice(0, PRUNED_ON))))
     learned = problem.training.take(slice(0, PRUNED_ON_UNDER_NOISE))
-    return prune_by_effect(graph, *_arrays(graph, learned), NOISE_ADDED)
-
-
-def _arrays(graph: DiscreteGraph, sequences: Sequences) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    encoded, order = graph.layout.encode(sequences, np.float64), (2, 1, 0)
-    return encoded.channels.transpose(order), encoded.targets.transpose(order), encoded.scored.T
+    return prune_by_effect(graph, *graph.encode(learned), NOISE_ADDED)
 
 
 def structure(graph: DiscreteGraph) -> tuple[Any, ...]:
@@ -111,4 +104,4 @@ def structure(graph: DiscreteGraph) -> tuple[Any, ...]:
     live = graph.live()
     nodes = [graph.nodes[index] for index in live]
     offsets = tuple(node.offset if isinstance(node, RouterNode) else None for node in nodes)
-    return live, tuple(sources(node) for node in nodes), offsets
+    return live, tuple(node.sources() for node in nodes), offsets

@@ -1,8 +1,8 @@
 """The Discrete Transformer (paper, section 3): sampler, reads, numerical attention, sub-MLPs, linear head."""
 
 from weights2code.model.architecture import Architecture, Choice, Wiring, wiring
-from weights2code.model.sampler import Annealing, Mode, sample, sparsemax
-from weights2code.model.transformer import HARD, DiscreteTransformer, Sampling
+from weights2code.model.sampler import HARD, Annealing, Mode, Sampling, sample, sparsemax
+from weights2code.model.transformer import DiscreteTransformer
 
 __all__ = [
     "HARD",

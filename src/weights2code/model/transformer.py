@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
@@ -22,25 +21,7 @@ from weights2code.heads import AGGREGATES, FORBIDDEN
 from weights2code.model import attention
 from weights2code.model.architecture import Architecture, Wiring, wiring
 from weights2code.model.long_product import long_product
-from weights2code.model.sampler import Mode, sample
-
-
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How choices are drawn in a forward pass: the temperature, the blend, the mode, the noise.
-
-    `cooled` noise is added after the division by the temperature, see `sampler`.
-    """
-
-    tau: float | Tensor = 1.0
-    alpha: float | Tensor = 0.0
-    mode: Mode = "sampled"
-    noise: float = 1.0
-    generator: torch.Generator | None = None
-    cooled: bool = False
-
-
-HARD = Sampling(mode="hard")
+from weights2code.model.sampler import HARD, Sampling, sample
 
 
 class DiscreteTransformer(nn.Module):
@@ -290,15 +271,7 @@ class DiscreteTransformer(nn.Module):
     ) -> Float[Tensor, "*row option"]:
         if not logits.shape[1]:
             return logits
-        return sample(
-            logits,
-            sampling.tau,
-            sampling.alpha,
-            sampling.mode,
-            sampling.noise,
-            sampling.generator,
-            sampling.cooled,
-        )
+        return sample(logits, sampling)
 
     @staticmethod
     def _with_start(
