@@ -54,24 +54,12 @@ def _notes(contents: Contents) -> str:
 
 
 def _footer(contents: Contents) -> str:
-    asked = ", ".join(f"{name} {value}" for name, value in contents.config)
-    certificate = contents.certificate
-    versions = (
-        ", ".join(f"{name} {version}" for name, version in certificate.versions.items())
-        if certificate
-        else ""
-    )
-    lines = [
-        f"Settings: {asked}.",
-        *(
-            [f"Certified with {versions}; random sequences from seed {certificate.seed}."]
-            if certificate
-            else []
-        ),
-        "This page is remade from its run folder by <code>w2c report DIR</code>.",
-    ]
-    plain = [line if "<code>" in line else escape(line) for line in lines]
-    return "".join(f"<p>{line}</p>" for line in plain)
+    lines = ["Settings: " + ", ".join(f"{name} {value}" for name, value in contents.config) + "."]
+    if certificate := contents.certificate:
+        versions = ", ".join(f"{name} {version}" for name, version in certificate.versions.items())
+        lines.append(f"Certified with {versions}; random sequences from seed {certificate.seed}.")
+    remade = "<p>This page is remade from its run folder by <code>w2c report DIR</code>.</p>"
+    return "".join(f"<p>{escape(line)}</p>" for line in lines) + remade
 
 
 def _box_script(contents: Contents) -> list[str]:
