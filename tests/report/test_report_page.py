@@ -22,8 +22,8 @@ from weights2code.report.contents import gather
 from weights2code.report.javascript import expression, literal, machine
 from weights2code.report.listing import listing
 from weights2code.report.page import page
+from weights2code.results import read_run
 from weights2code.run_folder import open_existing
-from weights2code.stored_run import read_run
 
 VOID = {"meta", "input", "br", "img", "link"}
 EVIL = "\"><img src=x onerror=alert(1)></script><script>alert(2)</script>'&\u2028"

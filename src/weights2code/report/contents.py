@@ -20,10 +20,10 @@ from weights2code.explain.explanation import ExplainedGraph, match_heads
 from weights2code.explain.routing import RouterMatch
 from weights2code.extraction.attempt import Attempt
 from weights2code.program import Program
+from weights2code.results import read_run
 from weights2code.run_folder import CERTIFICATE, GRAPH, METRICS, PROGRAM_RAW, RunFolder
 from weights2code.settings import Settings
 from weights2code.source import Source, problem_of
-from weights2code.stored_run import read_run
 from weights2code.verify import Certificate
 
 #: Seconds for formulas that the run did not leave.
@@ -31,6 +31,8 @@ EXPLANATION_SECONDS = 1.5
 #: Sequences that patterns are averaged over, and fresh ones that predictions are compared on.
 SEQUENCES = 512
 FRESH = 64
+#: Inputs to start from, and how long they are at most.
+EXAMPLES, LONGEST = 5, 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,11 +63,6 @@ class Contents:
     fresh: Sequences | None = None
     examples: tuple[np.ndarray, ...] = ()
     notes: tuple[str, ...] = ()
-
-    @property
-    def one_step(self) -> bool:
-        """Whether the certificate judged the program with the true past outputs given."""
-        return self.certificate is not None and self.certificate.one_step
 
 
 def gather(
@@ -187,10 +184,10 @@ def _fresh(problem: Problem | None) -> Sequences | None:
     return kept.take(np.argsort(-kept.lengths, kind="stable")[:FRESH])
 
 
-def _examples(problem: Problem | None, count: int = 5, longest: int = 12) -> tuple[np.ndarray, ...]:
+def _examples(problem: Problem | None) -> tuple[np.ndarray, ...]:
     """A few short inputs (T, columns) for the reader to start from."""
     if problem is None:
         return ()
     kept = problem.validation
-    from_start = np.argsort(kept.given, kind="stable")[:count]
-    return tuple(kept.x[i, : min(int(kept.lengths[i]), longest)] for i in from_start)
+    from_start = np.argsort(kept.given, kind="stable")[:EXAMPLES]
+    return tuple(kept.x[i, : min(int(kept.lengths[i]), LONGEST)] for i in from_start)

@@ -53,10 +53,10 @@ def leave_report(
         logging.getLogger(__name__).warning(message, type(error).__name__, error)
 
 
-def write_plots(folder: RunFolder, form: PlotFormat = "svg", problem: Problem | None = None) -> list[Path]:
+def write_plots(folder: RunFolder, form: PlotFormat) -> list[Path]:
     """Write every drawing of the report as a file of its own into the subfolder `plots`."""
     figures, files = Figures(), []
-    made_sections(gather(folder, problem), figures)
+    made_sections(gather(folder), figures)
     for drawing in figures.drawings:
         content = drawing.document() if form == "svg" else png(drawing)
         files.append(folder.file("plots") / f"{_file_name(drawing.name)}.{form}")

@@ -6,12 +6,18 @@ error that the work raised, or as lost, when the process or machine that had it 
 
 from __future__ import annotations
 
+import time
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from weights2code.experiments.jobs import Job, Row
+from weights2code.experiments.jobs import Job, Row, perform
+from weights2code.run_folder import write_atomically
+
+#: What a job leaves in its folder if its work raised.
+TRACEBACK = "traceback.txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,19 @@ class Finished:
     lost: bool = False
     seconds: float = 0.0
     files: Mapping[str, bytes] = field(default_factory=dict)
+
+
+def attempt(job: Job, folder: Path) -> Finished:
+    """Do a job in this process; what the work raises becomes the error of its row, the rest a file."""
+    trace = folder / TRACEBACK
+    trace.unlink(missing_ok=True)
+    began = time.perf_counter()
+    try:
+        row, error = perform(job, folder), None
+    except Exception as problem:  # one failed run does not end a sweep
+        row, error = None, f"{type(problem).__name__}: {problem}"
+        write_atomically(trace, traceback.format_exc())
+    return Finished(job.key, row, error, seconds=round(time.perf_counter() - began, 3))
 
 
 class Engine(Protocol):

@@ -23,8 +23,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from weights2code.experiments.engines.attempt import attempt
-from weights2code.experiments.engines.engine import Finished
+from weights2code.experiments.engines.engine import Finished, attempt
 from weights2code.experiments.jobs import Job
 
 LOG = "log.txt"

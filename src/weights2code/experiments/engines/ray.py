@@ -20,8 +20,7 @@ from typing import Any, TextIO
 
 from weights2code import __version__
 from weights2code.errors import InputError
-from weights2code.experiments.engines.attempt import attempt
-from weights2code.experiments.engines.engine import Finished
+from weights2code.experiments.engines.engine import Finished, attempt
 from weights2code.experiments.engines.local import cores
 from weights2code.experiments.jobs import Job
 
