@@ -22,7 +22,6 @@ from weights2code.extraction.attempt import Attempt
 from weights2code.program import Program
 from weights2code.results import read_run
 from weights2code.run_folder import CERTIFICATE, GRAPH, METRICS, PROGRAM_RAW, RunFolder
-from weights2code.settings import Settings
 from weights2code.source import Source, problem_of
 from weights2code.verify import Certificate
 
@@ -154,11 +153,11 @@ def _is_epoch(line: dict[str, Any]) -> bool:
 
 
 def _config(folder: RunFolder) -> tuple[tuple[str, str], ...]:
-    asked, plain = folder.settings.to_dict(), Settings().to_dict()
     pairs = [("seed", str(folder.settings.seed)), ("recipe", folder.settings.recipe)]
     if isinstance(folder.source, FileSource):
         pairs.insert(0, ("file", Path(folder.source.path).name))
-    return (*pairs, *((k, str(v)) for k, v in asked.items() if v != plain[k] and k not in ("seed", "recipe")))
+    other = folder.settings.changed()
+    return (*pairs, *((k, str(v)) for k, v in other.items() if k not in ("seed", "recipe")))
 
 
 def _listing(folder: RunFolder) -> str:
