@@ -37,12 +37,9 @@ class Job:
 
     Attributes
     ----------
-    key
-        Names its folder; safe as a file name and unique in the sweep.
-    work
-        `"package.module:function"`; the function takes the arguments and a folder, and returns a row.
-    arguments
-        What the function is told; JSON.
+    key : names its folder; safe as a file name and unique in the sweep.
+    work : `"package.module:function"`; the function takes the arguments and a folder, and returns a row.
+    arguments : what the function is told; JSON.
     """
 
     key: str

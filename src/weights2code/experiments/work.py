@@ -27,10 +27,8 @@ def run_task(arguments: dict[str, Any], folder: Path) -> Row:
 
     Parameters
     ----------
-    arguments
-        `task`, a name, and `settings`, fields of `Settings` that differ from the defaults.
-    folder
-        Of the job; the run folder is `folder/run`.
+    arguments : `task`, a name, and `settings`, fields of `Settings` that differ from the defaults.
+    folder : of the job; the run folder is `folder/run`.
 
     Returns
     -------

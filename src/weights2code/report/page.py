@@ -28,6 +28,7 @@ def page(contents: Contents) -> str:
         for anchor, heading, body in sections
     )
     scripts = [asset("page.js"), *_box_script(contents)]
+    notes = "".join(f'<p class="fair">{escape(note)}</p>' for note in contents.notes)
     title = escape(contents.source)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -42,15 +43,11 @@ def page(contents: Contents) -> str:
         '<button type="button" id="theme" hidden></button></div>'
         f"<h1>{title}</h1>{head(contents)}"
         f'<nav aria-label="Sections"><ul>{links}</ul></nav></header>\n'
-        f'<main id="content" tabindex="-1">{_notes(contents)}{main}</main>\n'
+        f'<main id="content" tabindex="-1">{notes}{main}</main>\n'
         f"<footer><div>{_footer(contents)}</div></footer>\n"
         + "".join(f"<script>{script}</script>\n" for script in scripts)
         + "</body>\n</html>\n"
     )
-
-
-def _notes(contents: Contents) -> str:
-    return "".join(f'<p class="fair">{escape(note)}</p>' for note in contents.notes)
 
 
 def _footer(contents: Contents) -> str:

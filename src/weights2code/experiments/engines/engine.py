@@ -26,18 +26,12 @@ class Finished:
 
     Attributes
     ----------
-    key
-        The job's.
-    row
-        What the work returned; None if it did not return.
-    error
-        Why not, in one line.
-    lost
-        Whether the job is not to blame as far as anyone knows: its worker vanished.
-    seconds
-        That the work took, on its worker.
-    files
-        What the work left, where it cannot write into the job's folder itself: path from there, content.
+    key : the job's.
+    row : what the work returned; None if it did not return.
+    error : why not, in one line.
+    lost : whether the job is not to blame as far as anyone knows: its worker vanished.
+    seconds : that the work took, on its worker.
+    files : what the work left, where it cannot write into the job's folder itself: path from there, content.
     """
 
     key: str

@@ -46,10 +46,8 @@ class Local:
 
     Parameters
     ----------
-    jobs
-        Processes at once; by default as many as there are cores for this process.
-    preload
-        A module that the server imports before it is forked.
+    jobs : processes at once; by default as many as there are cores for this process.
+    preload : a module that the server imports before it is forked.
     """
 
     def __init__(self, jobs: int | None = None, preload: str = HEAVY) -> None:
