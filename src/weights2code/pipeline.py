@@ -148,4 +148,4 @@ def leave(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:
     from weights2code.report import leave_report
 
     leave_files(outcome, problem, folder)
-    leave_report(folder, problem, "" if outcome.extraction else outcome.message, outcome.attempts)
+    leave_report(folder, problem, outcome)

@@ -138,10 +138,7 @@ class RunFolder:
 def begin(path: Path | str, source: str | FileSource, settings: Settings) -> RunFolder:
     """Create a run folder, or continue the one that is there.
 
-    Raises
-    ------
-    InputError
-        If the place holds anything but a run of the same source and settings; it is left untouched.
+    A place that holds anything but a run of the same source and settings is refused and left untouched.
     """
     path = Path(path)
     try:

@@ -140,7 +140,7 @@ def test_a_run_without_a_program(run_folder):
         None, None, (Attempt("pairs", 0, 0.1, detail="the live head V2 matches nothing"),), 1.0
     )
     with open_existing(run_folder) as folder:
-        html = write_report(folder, failure=outcome.message, attempts=outcome.attempts).read_text()
+        html = write_report(folder, outcome=outcome).read_text()
     found = outline(html)
     assert "V2 matches nothing" in " ".join(found.words)
     assert {"training", "attempts"} <= set(found.ids)

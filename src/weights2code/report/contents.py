@@ -20,7 +20,7 @@ from weights2code.explain.explanation import ExplainedGraph, match_heads
 from weights2code.explain.routing import RouterMatch
 from weights2code.extraction.attempt import Attempt
 from weights2code.program import Program
-from weights2code.results import read_run
+from weights2code.results import Outcome, read_run
 from weights2code.run_folder import CERTIFICATE, GRAPH, METRICS, PROGRAM_RAW, RunFolder
 from weights2code.source import Source, problem_of
 from weights2code.verify import Certificate
@@ -64,12 +64,10 @@ class Contents:
     notes: tuple[str, ...] = ()
 
 
-def gather(
-    folder: RunFolder, problem: Problem | None = None, failure: str = "", attempts: tuple[Attempt, ...] = ()
-) -> Contents:
+def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome | None = None) -> Contents:
     """Read a run folder; a problem that is at hand saves drawing it again.
 
-    `failure` and `attempts` are of a run that just ended without a program.
+    An outcome without a program counts more than what an earlier run left in the folder.
     """
     notes: list[str] = []
     if problem is None:
@@ -84,9 +82,11 @@ def gather(
         "epochs": read_metrics(folder),
         "examples": _examples(problem),
     }
-    if failure or not (folder.has(CERTIFICATE) and folder.has(GRAPH)):
-        message = failure or "This run folder holds no program."
-        return Contents(message=message, attempts=attempts, notes=tuple(notes), **common)
+    if outcome is not None and outcome.extraction is None:
+        return Contents(message=outcome.message, attempts=outcome.attempts, notes=tuple(notes), **common)
+    if not (folder.has(CERTIFICATE) and folder.has(GRAPH)):
+        message = "This run folder holds no program."
+        return Contents(message=message, attempts=(), notes=tuple(notes), **common)
     stored = read_run(folder)
     graph, operators = stored.graph, stored.formulas or {}
     values = valid = None
