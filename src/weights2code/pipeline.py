@@ -24,13 +24,13 @@ from weights2code.results import (
     Outcome,
     certificate_dict,
     leave_files,
+    read_run,
     stored,
     text_problems,
 )
 from weights2code.run_folder import CERTIFICATE, MODEL, PROGRAM, RunFolder
 from weights2code.settings import Settings
 from weights2code.source import Source, problem_of
-from weights2code.stored_run import read_run
 
 if TYPE_CHECKING:
     from weights2code.training.ruled_out import Skipped
@@ -142,4 +142,4 @@ def leave(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:
     from weights2code.report import leave_report
 
     leave_files(outcome, problem, folder)
-    leave_report(folder, problem, "" if outcome.extraction else outcome.message, outcome.attempts)
+    leave_report(folder, problem, outcome)

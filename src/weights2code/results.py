@@ -14,17 +14,23 @@ import numpy as np
 
 from weights2code.data import Problem
 from weights2code.errors import InputError
+from weights2code.explain.operators import OperatorFit
 from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.values import Extraction
+from weights2code.graph import DiscreteGraph
+from weights2code.graph import from_dict as graph_from_dict
 from weights2code.graph import to_dict as graph_to_dict
 from weights2code.program import Program, run_program
 from weights2code.program.raw_program import raw_program_source
 from weights2code.run_folder import CERTIFICATE, GRAPH, LATEX, PROGRAM, PROGRAM_RAW, RunFolder
-from weights2code.stored_run import read_run
 from weights2code.verify import Certificate
 
 if TYPE_CHECKING:
     from weights2code.training.search import Trained
+
+
+#: Sequences that the text of a program is run on, of validation and fresh.
+COMPARED = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,6 +99,42 @@ def certificate_dict(extraction: Extraction, attempts: tuple[Attempt, ...] = ())
     }
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredRun:
+    """The graph, the program, and how it was judged.
+
+    `formulas` are those of the graph's operators; None if the graph was not explained.
+    """
+
+    graph: DiscreteGraph
+    formulas: dict[int, OperatorFit] | None
+    program: Program
+    certificate: Certificate
+    attempts: tuple[Attempt, ...]
+
+
+def read_run(folder: RunFolder) -> StoredRun:
+    """Rebuild graph, program and certificate from a run folder."""
+    for name in (GRAPH, CERTIFICATE, PROGRAM):
+        if not folder.has(name):
+            raise InputError(f"{folder.path} has no {name}; make it with `w2c extract {folder.path}`.")
+    try:
+        graph, data = folder.read_json(GRAPH), folder.read_json(CERTIFICATE)
+        return StoredRun(
+            graph_from_dict(graph),
+            {int(index): OperatorFit.from_dict(item) for index, item in graph["formulas"].items()}
+            if "formulas" in graph
+            else None,
+            Program.from_dict(data["program"]),
+            Certificate.from_dict(data),
+            tuple(Attempt.from_dict(item) for item in data["attempts"]),
+        )
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise InputError(
+            f"the files in {folder.path} are damaged ({error}); they were left untouched."
+        ) from None
+
+
 def stored(folder: RunFolder) -> Outcome:
     """The outcome of a run that is complete already."""
     found = read_run(folder)
@@ -105,12 +147,12 @@ def stored(folder: RunFolder) -> Outcome:
     return Outcome(extraction, None, found.attempts, 0.0)
 
 
-def text_problems(path: Path, program: Program, problem: Problem, count: int = 20) -> str:
+def text_problems(path: Path, program: Program, problem: Problem) -> str:
     """Why a text is not the program: it does not pass the check, or computes something else."""
     rng = np.random.default_rng(0)
-    batches = [problem.validation.x[:count]]
+    batches = [problem.validation.x[:COMPARED]]
     if problem.sampler is not None:
-        batches.append(problem.sampler(rng, count, 4 * problem.length))
+        batches.append(problem.sampler(rng, COMPARED, 4 * problem.length))
     columns = len(problem.inputs)
     for x in batches:
         sequences = [item[:, 0] if columns == 1 else item for item in x]

@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ from typing import Any
 from weights2code import __version__
 from weights2code.data.own import FileSource
 from weights2code.errors import InputError
-from weights2code.settings import Settings
+from weights2code.settings import Settings, names
 
 CONFIG = "config.json"
 METRICS = "metrics.jsonl"
@@ -137,10 +138,7 @@ class RunFolder:
 def begin(path: Path | str, source: str | FileSource, settings: Settings) -> RunFolder:
     """Create a run folder, or continue the one that is there.
 
-    Raises
-    ------
-    InputError
-        If the place holds anything but a run of the same source and settings; it is left untouched.
+    A place that holds anything but a run of the same source and settings is refused and left untouched.
     """
     path = Path(path)
     try:
@@ -229,38 +227,28 @@ def _sweep(path: Path) -> None:
 
 
 def _check_same(path: Path, source: str | FileSource, settings: Settings) -> None:
+    """A file may have moved, but its content and the meaning of its columns must be the same."""
     old_source, old = read_config(path)
     if isinstance(source, FileSource) and isinstance(old_source, FileSource):
-        _check_same_file(path, source, old_source)
+        if (source.size, source.sha256) != (old_source.size, old_source.sha256):
+            raise InputError(
+                f"{path} holds a run on other content than {source.path} has now; choose another --out."
+            )
+        _compare(path, "columns", old_source, source, ("inputs", "targets", "sequence", "order"))
     elif old_source != source:
         raise InputError(f"{path} holds a run of {old_source}, not of {source}; choose another --out.")
-    before, after = old.to_dict(), settings.to_dict()
+    _compare(path, "settings", old, settings, [name for name in names() if name not in FREE_SETTINGS])
+
+
+def _compare(path: Path, what: str, old: Any, asked: Any, names: Iterable[str]) -> None:
+    """Refuse a run that differs from the one that the folder holds; the message says in what."""
+    before, after = old.to_dict(), asked.to_dict()
     differing = [
-        f"{name} ({before[name]} there, {after[name]} asked)"
-        for name in after
-        if name not in FREE_SETTINGS and before[name] != after[name]
+        f"{name} ({before[name]} there, {after[name]} asked)" for name in names if before[name] != after[name]
     ]
     if differing:
         raise InputError(
-            f"{path} holds a run with other settings: {', '.join(differing)}; choose another --out."
-        )
-
-
-def _check_same_file(path: Path, source: FileSource, old: FileSource) -> None:
-    """A file may have moved, but its content and the meaning of its columns must be the same."""
-    if (source.size, source.sha256) != (old.size, old.sha256):
-        raise InputError(
-            f"{path} holds a run on other content than {source.path} has now; choose another --out."
-        )
-    before, after = old.to_dict(), source.to_dict()
-    differing = [
-        f"{name} ({before[name]} there, {after[name]} asked)"
-        for name in ("inputs", "targets", "sequence", "order")
-        if before[name] != after[name]
-    ]
-    if differing:
-        raise InputError(
-            f"{path} holds a run with other columns: {', '.join(differing)}; choose another --out."
+            f"{path} holds a run with other {what}: {', '.join(differing)}; choose another --out."
         )
 
 

@@ -121,6 +121,11 @@ class Settings:
         """True if any size is given: then there is one rung, as asked."""
         return any(getattr(self, name) is not None for name in names() if Option.of(name).group == SIZES)
 
+    def changed(self) -> dict[str, Any]:
+        """The settings that differ from the defaults."""
+        plain = Settings().to_dict()
+        return {name: value for name, value in self.to_dict().items() if value != plain[name]}
+
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "hide": list(self.hide)}
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import deque
 from pathlib import Path
 
-from weights2code.experiments.engines import Finished
-from weights2code.experiments.engines.attempt import attempt
+from weights2code.experiments.engines.engine import Finished, attempt
 from weights2code.experiments.jobs import Job
 
 

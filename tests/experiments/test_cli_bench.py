@@ -17,9 +17,9 @@ import pytest
 from in_process import InProcess
 
 from weights2code.cli import bench as command
-from weights2code.cli import main, sweep_progress
+from weights2code.cli import main, progress
 from weights2code.cli.engine_options import engine_from
-from weights2code.cli.sweep_progress import Clock, described, duration, sweep_reporter
+from weights2code.cli.progress import Clock, described, duration, sweep_reporter
 from weights2code.errors import InputError, Reason
 from weights2code.experiments import bench
 from weights2code.experiments.limits import failure
@@ -165,7 +165,7 @@ def test_engines_by_name() -> None:
 
 def test_the_time_left_comes_from_what_this_sweep_did(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr(sweep_progress.time, "monotonic", lambda: now)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
     clock = Clock(10, 4)
     assert clock.left() == "time left unknown"
     now = 120.0
@@ -184,7 +184,7 @@ def test_durations(seconds: float, words: str) -> None:
 
 
 def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(sweep_progress.sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True)
     with sweep_reporter(3, 1, silent=False) as on_row:
         assert on_row is not None
         on_row({"key": "good", "status": "done", "error": None, "seconds": 1.0})

@@ -11,9 +11,8 @@ import pytest
 from weights2code.experiments.experiment import Options
 from weights2code.experiments.jobs import perform
 from weights2code.experiments.learned import learned_jobs
-from weights2code.experiments.members import members_job
 from weights2code.experiments.registry import get
-from weights2code.experiments.study import study_job
+from weights2code.experiments.study import study_job, study_jobs
 
 SMALL = {"layers": 1, "heads": 2, "submlps": 1}
 
@@ -47,7 +46,8 @@ def test_a_model_that_cannot_fit_is_measured_too(tmp_path: Path) -> None:
 def test_the_paper_s_recipe_extracts_every_member(tmp_path: Path) -> None:
     numbers = {"epochs": 2, "samples": 2048}
     options = Options(recipe="paper", seeds=(0, 1), numbers=numbers)
-    row = perform(members_job("two", "bitwise_not", options), tmp_path)
+    (job,) = study_jobs("two", "bitwise_not", options)
+    row = perform(job, tmp_path)
     assert (row["layers"], row["heads"], row["submlps"]) == (1, 2, 2)
     assert [member["member"] for member in row["members"]] == [0, 1]
     for index, member in enumerate(row["members"]):
@@ -56,7 +56,7 @@ def test_the_paper_s_recipe_extracts_every_member(tmp_path: Path) -> None:
         assert member["trained_mse"] >= 0
         assert member["attempts"]
     assert row["soft_mse"] > 0
-    again = perform(members_job("two", "bitwise_not", options), tmp_path)
+    again = perform(job, tmp_path)
     assert again["training_seconds"] == row["training_seconds"]  # the stored model was taken
     (line,) = get("table1").table([{**row, "key": "two", "status": "done", "error": None}]).lines
     assert line.cells["programs"].endswith("/2")

@@ -16,7 +16,6 @@ from weights2code.graph import (
     RouterNode,
     prune_by_effect,
     prune_by_threshold,
-    sources,
 )
 from weights2code.graph.pruning import FACTOR, HARMLESS, NOTICEABLE, _limit, _solve
 
@@ -82,9 +81,9 @@ def test_live_nodes_of_several_outputs_are_all_of_theirs():
 
 def test_the_null_slot_reads_nothing_and_seekers_read_three_values():
     seeker = RouterNode("V3_Attn_L0H0", "equality", {"query": 2, "key": 0, "value": 1})
-    assert sources(location(1, 0, None)) == ()
-    assert set(sources(seeker)) == {0, 1, 2}
-    assert sources(ChannelNode("V0_input", "x")) == ()
+    assert location(1, 0, None).sources() == ()
+    assert set(seeker.sources()) == {0, 1, 2}
+    assert ChannelNode("V0_input", "x").sources() == ()
     assert graph_of([ChannelNode("V0_input", "x"), location(1, 0, None)], {1: 1.0}).live() == (1,)
 
 

@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from weights2code.errors import InputError
 from weights2code.model.sampler import (
     Annealing,
+    Sampling,
     _threshold_of_pairs,
     _threshold_of_sorted,
     gumbel,
@@ -100,7 +101,7 @@ def test_sparsemax_gradients_equal_finite_differences(z, seed):
 def test_forbidden_entries_get_no_gradient():
     z = torch.tensor([[0.3, -torch.inf, 0.1, -torch.inf]], dtype=torch.float64, requires_grad=True)
     weights = torch.tensor([1.0, 2.0, -3.0, 5.0], dtype=torch.float64)
-    (sample(z, 0.7, 0.5, "soft") * weights).sum().backward()
+    (sample(z, Sampling(0.7, 0.5, "soft")) * weights).sum().backward()
     assert z.grad is not None
     assert torch.isfinite(z.grad).all()
     assert z.grad[0, [1, 3]].tolist() == [0.0, 0.0]
@@ -142,15 +143,15 @@ def test_annealing_must_fall_and_stay_positive(first, last):
 @given(z=LOGITS, tau=st.floats(0.1, 10))
 def test_the_ends_of_the_blend_are_softmax_and_sparsemax(z, tau):
     logits = torch.from_numpy(z)
-    assert torch.equal(sample(logits, tau, 0.0, "soft"), (logits / tau).softmax(-1))
-    assert torch.equal(sample(logits, tau, 1.0, "soft"), sparsemax(logits / tau))
+    assert torch.equal(sample(logits, Sampling(tau, 0.0, "soft")), (logits / tau).softmax(-1))
+    assert torch.equal(sample(logits, Sampling(tau, 1.0, "soft")), sparsemax(logits / tau))
 
 
 @SOME
 @given(z=masked_logits(), tau=st.floats(0.05, 10), alpha=st.floats(0, 1), noise=st.floats(0, 2))
 def test_samples_lie_on_the_simplex_and_never_on_forbidden_entries(z, tau, alpha, noise):
     generator = torch.Generator().manual_seed(0)
-    p = sample(torch.from_numpy(z), tau, alpha, "sampled", noise, generator).numpy()
+    p = sample(torch.from_numpy(z), Sampling(tau, alpha, "sampled", noise, generator)).numpy()
     assert (p >= 0).all()
     np.testing.assert_allclose(p.sum(-1), 1, atol=1e-6)
     assert (p[np.isneginf(z)] == 0).all()
@@ -161,13 +162,13 @@ def test_samples_lie_on_the_simplex_and_never_on_forbidden_entries(z, tau, alpha
 def test_low_temperatures_choose_one(order, alpha):
     """As tau goes to 0 the soft sample becomes the hard one."""
     logits = 0.01 * torch.tensor([order, order[::-1]], dtype=torch.float64)
-    torch.testing.assert_close(sample(logits, 1e-5, alpha, "soft"), one_hot_argmax(logits))
+    torch.testing.assert_close(sample(logits, Sampling(1e-5, alpha, "soft")), one_hot_argmax(logits))
 
 
 @SOME
 @given(z=masked_logits())
 def test_hard_samples_are_one_hot_at_the_first_largest_entry(z):
-    p = sample(torch.from_numpy(z), 1.0, 0.5, "hard").numpy()
+    p = sample(torch.from_numpy(z), Sampling(1.0, 0.5, "hard")).numpy()
     assert set(np.unique(p)) <= {0.0, 1.0}
     assert (p.sum(-1) == 1).all()
     assert (p.argmax(-1) == z.argmax(-1)).all()
@@ -180,13 +181,15 @@ def test_blend_gradients_equal_finite_differences(z, tau, alpha):
     threshold = np.where(p > 0, z / tau - p, np.inf).min(-1, keepdims=True)
     assume((abs(z / tau - threshold) > 1e-3).all())
     logits = torch.from_numpy(z).requires_grad_()
-    assert torch.autograd.gradcheck(lambda x: sample(x, tau, alpha, "soft"), logits, atol=1e-4)
+    assert torch.autograd.gradcheck(lambda x: sample(x, Sampling(tau, alpha, "soft")), logits, atol=1e-4)
 
 
 def test_tau_and_alpha_may_be_tensors():
     logits = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(3, 4)
     tau, alpha = torch.tensor(0.6, dtype=torch.float64), torch.tensor(0.3, dtype=torch.float64)
-    torch.testing.assert_close(sample(logits, tau, alpha, "soft"), sample(logits, 0.6, 0.3, "soft"))
+    torch.testing.assert_close(
+        sample(logits, Sampling(tau, alpha, "soft")), sample(logits, Sampling(0.6, 0.3, "soft"))
+    )
 
 
 # -- noise --------------------------------------------------------------------------------------------------
@@ -203,15 +206,19 @@ def test_gumbel_noise_has_the_right_moments_and_repeats():
 def test_sampling_with_noise_draws_from_the_softmax():
     """The Gumbel-max property: at low temperature, options are drawn with the softmax's frequencies."""
     logits = torch.tensor([0.0, 1.0, 2.0], dtype=torch.float64)
-    draws = sample(logits.repeat(50_000, 1), 1e-4, 1.0, generator=torch.Generator().manual_seed(2))
+    draws = sample(logits.repeat(50_000, 1), Sampling(1e-4, 1.0, generator=torch.Generator().manual_seed(2)))
     torch.testing.assert_close(draws.mean(0), logits.softmax(-1), atol=0.01, rtol=0)
     assert (draws.amax(-1) > 0.99).double().mean() > 0.99
 
 
 def test_soft_mode_and_zero_noise_are_deterministic():
     logits = torch.linspace(-1, 1, 12).reshape(3, 4)
-    assert torch.equal(sample(logits, 1.0, 0.5, "soft"), sample(logits, 1.0, 0.5, "sampled", noise=0.0))
-    assert not torch.equal(sample(logits, 1.0, 0.5, "soft"), sample(logits, 1.0, 0.5, "sampled"))
+    assert torch.equal(
+        sample(logits, Sampling(1.0, 0.5, "soft")), sample(logits, Sampling(1.0, 0.5, "sampled", noise=0.0))
+    )
+    assert not torch.equal(
+        sample(logits, Sampling(1.0, 0.5, "soft")), sample(logits, Sampling(1.0, 0.5, "sampled"))
+    )
 
 
 @SOME
@@ -225,7 +232,7 @@ def flips(tau, *, cooled):
     """How often sampling takes the second best of two options that are a gap of 3 apart."""
     logits = torch.tensor([[3.0, 0.0]]).expand(4000, 2)
     generator = torch.Generator().manual_seed(0)
-    p = sample(logits, tau, 1.0, generator=generator, cooled=cooled)
+    p = sample(logits, Sampling(tau, 1.0, generator=generator, cooled=cooled))
     return (p.argmax(-1) == 1).double().mean().item()
 
 

@@ -15,11 +15,10 @@ from weights2code.errors import InputError, Reason
 from weights2code.extraction import extract as extraction
 from weights2code.graph import from_dict
 from weights2code.program import run_program
-from weights2code.results import Outcome, text_problems
+from weights2code.results import Outcome, read_run, text_problems
 from weights2code.run_folder import begin, open_existing
 from weights2code.settings import Settings
 from weights2code.source import problem_of
-from weights2code.stored_run import read_run
 from weights2code.verify import compare
 
 FILES = {

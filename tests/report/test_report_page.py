@@ -22,8 +22,8 @@ from weights2code.report.contents import gather
 from weights2code.report.javascript import expression, literal, machine
 from weights2code.report.listing import listing
 from weights2code.report.page import page
+from weights2code.results import read_run
 from weights2code.run_folder import open_existing
-from weights2code.stored_run import read_run
 
 VOID = {"meta", "input", "br", "img", "link"}
 EVIL = "\"><img src=x onerror=alert(1)></script><script>alert(2)</script>'&\u2028"
@@ -140,7 +140,7 @@ def test_a_run_without_a_program(run_folder):
         None, None, (Attempt("pairs", 0, 0.1, detail="the live head V2 matches nothing"),), 1.0
     )
     with open_existing(run_folder) as folder:
-        html = write_report(folder, failure=outcome.message, attempts=outcome.attempts).read_text()
+        html = write_report(folder, outcome=outcome).read_text()
     found = outline(html)
     assert "V2 matches nothing" in " ".join(found.words)
     assert {"training", "attempts"} <= set(found.ids)

@@ -6,15 +6,18 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from weights2code.cli.engine_options import engine_from, seeds_of
-from weights2code.cli.sweep_progress import sweep_reporter
+from weights2code.cli.parser import settings_from
+from weights2code.cli.progress import sweep_reporter
 from weights2code.errors import InputError, Stopped
 from weights2code.experiments.bench import bench_jobs, completed, failures, headline, numbers, write_bench
 from weights2code.experiments.jobs import Row
 from weights2code.experiments.limits import LIMITS, failure, formula
 from weights2code.experiments.sweep import run_sweep, spent, stored_rows
+from weights2code.experiments.tables import grouped
 
 #: Failures that the table on the terminal names; the files have all.
 MOST_SHOWN = 40
@@ -23,7 +26,7 @@ MOST_SHOWN = 40
 def bench(options: argparse.Namespace) -> int:
     """Run the benchmark; 0 if every run is solved."""
     names, seeds = names_of(options), seeds_of(options.seeds)
-    jobs = bench_jobs(names, seeds, settings_of(options))
+    jobs = bench_jobs(names, seeds, settings_from(options).changed())  # the seed comes with each job
     out = Path(options.out or Path("w2c-runs") / f"bench-{'tasks' if options.tasks else suite_of(options)}")
     engine = engine_from(options)
     silent = options.quiet or options.json
@@ -56,16 +59,6 @@ def names_of(options: argparse.Namespace) -> list[str]:
     if strange:
         raise InputError(f"the suite {options.suite} has no task {strange[0]}; leave --suite out.")
     return named
-
-
-def settings_of(options: argparse.Namespace) -> dict[str, Any]:
-    """The settings that differ from the defaults; the seed comes with each job."""
-    from weights2code.cli.parser import settings_from
-    from weights2code.settings import Settings
-
-    plain = Settings().to_dict()
-    asked = settings_from(options).to_dict()
-    return {name: value for name, value in asked.items() if name != "seed" and value != plain[name]}
 
 
 def summary_of(
@@ -108,11 +101,11 @@ def show(options: argparse.Namespace, summary: dict[str, Any], rows: list[Row], 
         print(json.dumps({"summary": summary, "rows": rows, "files": [str(file) for file in files]}))
     elif options.quiet:
         print(headline(summary))
-    elif sys.stdout.isatty():
-        _show_table(summary, rows)
-        print(f"files: {', '.join(str(file) for file in files)}")
     else:
-        print("\n".join(plain_lines(summary, rows)))
+        if sys.stdout.isatty():
+            _show_table(summary, rows)
+        else:
+            print("\n".join(plain_lines(summary, rows)))
         print(f"files: {', '.join(str(file) for file in files)}")
 
 
@@ -132,13 +125,8 @@ def plain_lines(summary: dict[str, Any], rows: list[Row]) -> list[str]:
 
 def by_task(rows: list[Row]) -> list[tuple[str, str, str, str, str]]:
     """Task, seeds solved, seeds proved, median seconds, and a program."""
-    from statistics import median
-
-    runs: dict[str, list[Row]] = {}
-    for row in rows:
-        runs.setdefault(row["task"], []).append(row)
     lines = []
-    for name, found in runs.items():
+    for (name,), found in grouped(rows, "task").items():
         solved = [run for run in found if run["solved"]]
         proved = [run for run in solved if run["verdict"] == "proved"]
         shown = (proved or solved or [{}])[0]

@@ -41,18 +41,6 @@ def completion(options: argparse.Namespace) -> int:
     return 0
 
 
-def bench(options: argparse.Namespace) -> int:
-    from weights2code.cli.bench import bench as run_bench
-
-    return run_bench(options)
-
-
-def experiment(options: argparse.Namespace) -> int:
-    from weights2code.cli.experiment import experiment as run_experiment
-
-    return run_experiment(options)
-
-
 def train(options: argparse.Namespace) -> int:
     from weights2code.source import canonical, problem_of
 
@@ -150,11 +138,8 @@ def report(options: argparse.Namespace) -> int:
 
 def default_folder(source: str | FileSource, settings: Settings) -> Path:
     """`w2c-runs/TASK-seedN`; settings that are not the defaults, and files, add a short digest of theirs."""
-    plain = Settings(seed=settings.seed).to_dict()
-    asked = settings.to_dict()
-    other: dict[str, Any] = {
-        name: asked[name] for name in asked if name not in FREE_SETTINGS and asked[name] != plain[name]
-    }
+    named = (*FREE_SETTINGS, "seed")
+    other = {name: value for name, value in settings.changed().items() if name not in named}
     if isinstance(source, FileSource):
         other |= {"source": {**source.to_dict(), "file": source.name}}
     digest = hashlib.sha256(json.dumps(other, sort_keys=True).encode()).hexdigest()[:8]

@@ -30,13 +30,7 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
 
 
 def engine_from(options: argparse.Namespace) -> Engine:
-    """The engine that the options ask for.
-
-    Raises
-    ------
-    InputError
-        If they contradict each other, or if Ray is asked for and not installed.
-    """
+    """The engine that the options ask for; if they contradict each other, or Ray is missing, InputError."""
     if options.jobs is not None and options.jobs < 1:
         raise InputError(f"--jobs must be at least 1, got {options.jobs}.")
     if options.engine == "ray":

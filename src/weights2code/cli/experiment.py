@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
-import sys
 from pathlib import Path
 
 from weights2code.cli.parser import add_setting
@@ -80,7 +78,7 @@ def experiment(options: argparse.Namespace) -> int:
     if options.name is None:
         raise InputError("name an experiment; `w2c experiment --list` lists them.")
     from weights2code.cli.engine_options import engine_from
-    from weights2code.cli.sweep_progress import sweep_reporter
+    from weights2code.cli.progress import sweep_reporter
     from weights2code.experiments import registry, reproduce
     from weights2code.experiments.sweep import stored_rows
 
@@ -89,10 +87,9 @@ def experiment(options: argparse.Namespace) -> int:
     engine = engine_from(options)
     out = Path(options.out or Path("w2c-runs") / f"experiment-{found.name}-{asked.recipe}")
     jobs = found.jobs(asked)
-    command = shlex.join(["w2c", *sys.argv[1:]])
     silent = options.quiet or options.json
     with sweep_reporter(len(jobs), len(stored_rows(jobs, out)), silent) as on_row:
-        record = reproduce.reproduce(found, asked, out, engine, command, on_row)
+        record = reproduce.reproduce(found, asked, out, engine, options.command_line, on_row)
     if options.json:
         print(json.dumps({key: value for key, value in record.items() if key != "rows"}, indent=2))
     else:

@@ -11,9 +11,13 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 from weights2code.cli.parser import build_parser
 from weights2code.errors import Weights2CodeError
+
+#: Commands that have a module of their own.
+OWN_MODULE = ("bench", "experiment")
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -34,10 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.command_line = shlex.join(["w2c", *given])
     for variable in THREADS:
         os.environ.setdefault(variable, "1")
-    from weights2code.cli import commands
-
+    module = options.command if options.command in OWN_MODULE else "commands"
+    command = getattr(import_module(f"weights2code.cli.{module}"), options.command)
     try:
-        code = getattr(commands, options.command)(options)
+        code = command(options)
         sys.stdout.flush()
         return code
     except Weights2CodeError as error:

@@ -213,11 +213,7 @@ def _run(commands: Any) -> None:
         "TASK [--out DIR] [--seed N] [options]",
     )
     parser.add_argument("task", metavar="TASK", help="a built-in task; `w2c tasks` lists them")
-    parser.add_argument(
-        "--out", metavar="DIR", help="run folder; default w2c-runs/TASK-seedN in the current directory"
-    )
-    _add_settings(parser)
-    _add_output(parser)
+    _add_run(parser, "run folder; default w2c-runs/TASK-seedN in the current directory")
 
 
 def _fit(commands: Any) -> None:
@@ -230,19 +226,7 @@ def _fit(commands: Any) -> None:
     )
     parser.add_argument("file", metavar="FILE", help="CSV, Parquet or NPZ")
     _add_columns(parser)
-    parser.add_argument(
-        "--out", metavar="DIR", help="run folder; default w2c-runs/FILE-seedN in the current directory"
-    )
-    _add_settings(parser)
-    _add_output(parser)
-
-
-def _add_columns(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("columns of the file")
-    group.add_argument("--inputs", metavar="A,B", help="columns that the program reads")
-    group.add_argument("--targets", metavar="Y", help="columns that it computes")
-    group.add_argument("--sequence", metavar="NAME", help="column that tells sequences apart")
-    group.add_argument("--order", metavar="NAME", help="column that rows are sorted by within a sequence")
+    _add_run(parser, "run folder; default w2c-runs/FILE-seedN in the current directory")
 
 
 def _train(commands: Any) -> None:
@@ -257,7 +241,20 @@ def _train(commands: Any) -> None:
         "task", metavar="TASK|FILE", help="a built-in task, or with --inputs and --targets a file"
     )
     _add_columns(parser)
-    parser.add_argument("--out", metavar="DIR", required=True, help="run folder, new or of the same command")
+    _add_run(parser, "run folder, new or of the same command", required=True)
+
+
+def _add_columns(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("columns of the file")
+    group.add_argument("--inputs", metavar="A,B", help="columns that the program reads")
+    group.add_argument("--targets", metavar="Y", help="columns that it computes")
+    group.add_argument("--sequence", metavar="NAME", help="column that tells sequences apart")
+    group.add_argument("--order", metavar="NAME", help="column that rows are sorted by within a sequence")
+
+
+def _add_run(parser: argparse.ArgumentParser, out: str, *, required: bool = False) -> None:
+    """The options of a command that trains."""
+    parser.add_argument("--out", metavar="DIR", required=required, help=out)
     _add_settings(parser)
     _add_output(parser)
 

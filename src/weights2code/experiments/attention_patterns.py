@@ -35,9 +35,9 @@ def patterned(arguments: dict[str, Any], folder: Path) -> Row:
     from weights2code.explain.explanation import match_heads
     from weights2code.graph import RouterNode
     from weights2code.report.attention import pattern
+    from weights2code.results import read_run
     from weights2code.run_folder import CERTIFICATE, open_existing
     from weights2code.source import problem_of
-    from weights2code.stored_run import read_run
 
     row = study(arguments, folder)
     patterns: list[Row] = []

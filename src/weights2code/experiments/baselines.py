@@ -76,7 +76,7 @@ def regress_task(arguments: dict[str, Any], folder: Path) -> Row:
         **arguments["label"],
         "seed": seed,
         "seconds": round(seconds, 3),
-        "solved": is_right(run, task, seed, 0.0 if task.integer_outputs else NEAR),
+        "solved": is_right(run, task.name, seed, 0.0 if task.integer_outputs else NEAR),
         "operations": sum(formula.size for formula in formulas),
         "formula": "\n".join(f.text for f in formulas),
     }

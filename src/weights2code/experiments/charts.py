@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from weights2code.report.svg import Drawing, Frame, heat, spread, text, well
+from weights2code.report.svg import Drawing, Frame, heat, positions, spread, text
 
 #: The series of a chart differ in dash and weight, not only in colour.
 KINDS = ("line", "line second", "line dashed", "line second dashed", "line wide", "line faint")
@@ -55,17 +55,12 @@ def heat_maps(name: str, title: str, maps: Sequence[tuple[str, str, np.ndarray]]
     parts = []
     for index, (heading, words, matrix) in enumerate(maps):
         x, y = left + (index % columns) * (side + gap), top + (index // columns) * (side + gap)
-        size = len(matrix) * cell
         parts += [
             text(x, y - 40, heading, "panel-title"),
             text(x, y - 24, words, "tick"),
-            well(x, y, size, size),
             heat(matrix, x, y, (cell, cell), 0.0, max(float(matrix.max()), 1e-9)),
+            positions(x, y, len(matrix), 3, cell),
         ]
-        for t in range(0, len(matrix), 3):
-            middle = (t + 0.5) * cell
-            parts.append(text(x + middle, y - 6, str(t), "tick middle"))
-            parts.append(text(x - 6, y + middle + 3.5, str(t), "tick end"))
     rows, across = -(-len(maps) // columns), min(columns, max(len(maps), 1))
     spoken = "; ".join(f"{heading}: {words}" for heading, words, _ in maps)
     width, height = left + across * (side + gap) - gap + 60, top + rows * (side + gap) - gap + 24

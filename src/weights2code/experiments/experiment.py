@@ -86,13 +86,7 @@ class Experiment:
         return self.tasks or tuple(task.name for task in tasks.all_tasks(suite))
 
     def jobs(self, options: Options) -> list[Job]:
-        """The runs that the options ask for, task by task.
-
-        Raises
-        ------
-        InputError
-            If a task is asked for that the experiment is not about.
-        """
+        """The runs that the options ask for, task by task; a task that is none of its own is refused."""
         own = self.tasks_of(options.suite)
         unknown = [name for name in options.tasks if name not in own]
         if unknown:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from weights2code.experiments.comparison import reason, share
+from weights2code.experiments.comparison import reason
 from weights2code.experiments.experiment import Experiment, Options
 from weights2code.experiments.jobs import Job, Row
 from weights2code.experiments.study import study_jobs
-from weights2code.experiments.tables import Line, Table, grouped, members_of
+from weights2code.experiments.tables import TASK, Column, part, tabulate
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,36 +72,30 @@ def read_values(formula: str) -> frozenset[str]:
     return frozenset(re.findall(r"\w+\[t(?:-\d+)?\]", right))
 
 
-def table(rows: Sequence[Row]) -> Table:
-    lines = []
-    for (task,), found in grouped(members_of(rows), "task").items():
-        marked = [{**row, "expected": as_expected(row)} for row in found]
-        best = next((row for row in marked if row["expected"]), marked[0])
-        heads = [text for text in (best.get("heads_found") or {}).values() if text]
-        count = sum(row["expected"] for row in marked)
-        cells = {
-            "task": task,
-            "forbidden": FORBIDDEN[task].words,
-            "paper": FORBIDDEN[task].expected,
-            "as_expected": share(marked, "expected"),
-            "solved": share(found, "solved"),
-            "verdict": best.get("verdict"),
-            "formula": best.get("formula"),
-            "heads": ", ".join(heads),
-        }
-        standing = "equal" if count == len(marked) else "worse"
-        lines.append(Line(cells, standing, reason(found)))
-    columns = {
-        "task": "task",
-        "forbidden": "forbidden",
-        "paper": "paper finds",
-        "as_expected": "found by seeds",
-        "solved": "solved",
-        "verdict": "verdict",
-        "formula": "program",
-        "heads": "live heads",
-    }
-    return Table(columns, lines)
+def _shown(rows: Sequence[Row]) -> Row:
+    """The first run that found what the paper found, else the first."""
+    return next((row for row in rows if as_expected(row)), rows[0])
+
+
+def _live_heads(rows: Sequence[Row]) -> str:
+    return ", ".join(text for text in (_shown(rows).get("heads_found") or {}).values() if text)
+
+
+table = partial(
+    tabulate,
+    columns=(
+        TASK,
+        Column("forbidden", "forbidden", lambda rows: FORBIDDEN[rows[0]["task"]].words),
+        Column("paper", "paper finds", lambda rows: FORBIDDEN[rows[0]["task"]].expected),
+        Column("as_expected", "found by seeds", part(as_expected)),
+        Column("solved", "solved", part("solved")),
+        Column("verdict", "verdict", lambda rows: _shown(rows).get("verdict")),
+        Column("formula", "program", lambda rows: _shown(rows).get("formula")),
+        Column("heads", "live heads", _live_heads),
+    ),
+    standing=lambda cells, rows: "equal" if all(map(as_expected, rows)) else "worse",
+    why=reason,
+)
 
 
 INTERVENTIONS = Experiment(

@@ -37,12 +37,9 @@ class Job:
 
     Attributes
     ----------
-    key
-        Names its folder; safe as a file name and unique in the sweep.
-    work
-        `"package.module:function"`; the function takes the arguments and a folder, and returns a row.
-    arguments
-        What the function is told; JSON.
+    key : names its folder; safe as a file name and unique in the sweep.
+    work : `"package.module:function"`; the function takes the arguments and a folder, and returns a row.
+    arguments : what the function is told; JSON.
     """
 
     key: str
@@ -91,10 +88,7 @@ def perform(job: Job, folder: Path) -> Row:
 def stored_row(job: Job, out: Path) -> Row | None:
     """The row of a job that is done; None if it is still to do, or failed and may be tried again.
 
-    Raises
-    ------
-    InputError
-        If the folder belongs to another job; it is left untouched.
+    A folder that belongs to another job is refused and left untouched.
     """
     folder = job.folder(out)
     if not (folder / JOB).exists():

@@ -11,8 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from weights2code.experiments.experiment import Options
-from weights2code.experiments.jobs import Job, Row
+from weights2code.experiments.jobs import Row
 from weights2code.experiments.work import RUN, facts
 
 if TYPE_CHECKING:
@@ -21,15 +20,6 @@ if TYPE_CHECKING:
     from weights2code.training.search import Trained
 
 MEMBERS = f"{__name__}:train_and_extract"
-
-
-def members_job(
-    key: str, task: str, options: Options, sizes: dict[str, Any] | None = None, **label: Any
-) -> Job:
-    """One job for all seeds of a task, with the paper's sizes of the task or with others."""
-    settings = options.settings(seed=options.seeds[0], members=len(options.seeds), **(sizes or {}))
-    settings["recipe"] = "paper"
-    return Job(key, MEMBERS, {"task": task, "settings": settings, "label": {"task": task, **label}})
 
 
 def train_and_extract(arguments: dict[str, Any], folder: Path) -> Row:
@@ -90,7 +80,7 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
     from weights2code import pipeline
     from weights2code.data import Regime
     from weights2code.experiments.measures import model_score, program_row, uncertified
-    from weights2code.experiments.work import equals_reference
+    from weights2code.experiments.work import is_right
     from weights2code.extraction.extract import extract, with_explanation
     from weights2code.extraction.members import PROMISING, only, whole_graph
     from weights2code.extraction.values import Log
@@ -122,7 +112,7 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
     outcome = Outcome(extraction, None, tuple(attempts), time.perf_counter() - began)
     with begin(folder / f"member{member}", problem.name, settings) as own:
         pipeline.leave(outcome, problem, own)
-    right = outcome.exit_code == 0 and equals_reference(extraction.program, problem.name, settings.seed)
+    right = outcome.exit_code == 0 and is_right(extraction.program.run, problem.name, settings.seed)
     row |= facts(extraction) | {"solved": right, "exit": outcome.exit_code}
     row |= program_row(extraction.program, extraction.explained, problem, settings.seed)
     return row | {"extraction_seconds": round(time.perf_counter() - began, 3)}

@@ -29,13 +29,7 @@ ABLATIONS = ("arity", "pruning", "l1", "annealing")
 
 
 def get(name: str) -> Experiment:
-    """The experiment called `name`.
-
-    Raises
-    ------
-    InputError
-        If there is none; the message suggests the nearest.
-    """
+    """The experiment called `name`; if there is none, InputError suggests the nearest."""
     if name not in NAMES:
         near = get_close_matches(name, NAMES, n=1, cutoff=0.4)
         hint = f"did you mean {near[0]}?" if near else "`w2c experiment --list` lists them all."

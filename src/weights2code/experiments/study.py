@@ -8,7 +8,7 @@ from typing import Any
 
 from weights2code.experiments.experiment import Options
 from weights2code.experiments.jobs import Job, Row
-from weights2code.experiments.members import members_job, sizes_of
+from weights2code.experiments.members import MEMBERS, sizes_of
 from weights2code.experiments.work import RUN, run_task
 
 #: The words of a job that names one of the functions below.
@@ -48,7 +48,9 @@ def study_jobs(
     """
     given = dict(settings or {})
     if options.recipe == "paper":
-        return [members_job(key, task, options, given if paper is None else dict(paper), **label)]
+        own = given if paper is None else dict(paper)
+        settings = options.settings(seed=options.seeds[0], members=len(options.seeds), **own)
+        return [study_job(key, task, settings, MEMBERS, **label)]
     return [
         study_job(f"{key}-seed{seed}", task, options.settings(seed=seed, **given), **label)
         for seed in options.seeds
@@ -60,9 +62,9 @@ def measured(folder: Path) -> Row:
     from weights2code.experiments.measures import model_score, program_row, uncertified
     from weights2code.explain.explanation import ExplainedGraph, match_heads
     from weights2code.graph.from_model import graph_of
+    from weights2code.results import read_run
     from weights2code.run_folder import CERTIFICATE, MODEL, open_existing
     from weights2code.source import problem_of
-    from weights2code.stored_run import read_run
     from weights2code.training.search import Trained
 
     with open_existing(folder) as run:

@@ -49,14 +49,10 @@ def run_sweep(
 
     Parameters
     ----------
-    jobs
-        What to do; keys are unique.
-    out
-        Folder of the sweep; that of a job is `out/runs/<key>`.
-    engine
-        Where the jobs run; it is entered only if there is something to do.
-    on_row
-        Called with each row as it is made; rows that were there before are not among them.
+    jobs : what to do; keys are unique.
+    out : folder of the sweep; that of a job is `out/runs/<key>`.
+    engine : where the jobs run; it is entered only if there is something to do.
+    on_row : called with each row as it is made; rows that were there before are not among them.
 
     Returns
     -------
@@ -112,13 +108,7 @@ def _made(waiting: dict[str, Job], out: Path, engine: Engine) -> Iterator[Row]:
 
 @contextmanager
 def locked(out: Path) -> Iterator[None]:
-    """Hold the folder of a sweep; no other sweep can work there meanwhile.
-
-    Raises
-    ------
-    InputError
-        If it is in use, or holds something that is not a sweep.
-    """
+    """Hold the folder of a sweep; one that is in use, or holds something else, raises InputError."""
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file, not a folder; choose another --out.")
     if out.exists() and any(out.iterdir()) and not (out / RUNS).is_dir():

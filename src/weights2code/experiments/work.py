@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from weights2code.extraction.values import Extraction
-    from weights2code.tasks import Task
 
 RUN = "run"
 #: A program is judged on this many fresh sequences, at the task's own length and at this one.
@@ -28,10 +27,8 @@ def run_task(arguments: dict[str, Any], folder: Path) -> Row:
 
     Parameters
     ----------
-    arguments
-        `task`, a name, and `settings`, fields of `Settings` that differ from the defaults.
-    folder
-        Of the job; the run folder is `folder/run`.
+    arguments : `task`, a name, and `settings`, fields of `Settings` that differ from the defaults.
+    folder : of the job; the run folder is `folder/run`.
 
     Returns
     -------
@@ -80,7 +77,7 @@ def run_task(arguments: dict[str, Any], folder: Path) -> Row:
         "rmse": certificate.rmse,
         "accuracy": certificate.accuracy,
         "max_abs_error": certificate.max_abs_error,
-        "solved": outcome.exit_code == 0 and equals_reference(program, name, settings.seed),
+        "solved": outcome.exit_code == 0 and is_right(program.run, name, settings.seed),
     }
 
 
@@ -102,17 +99,16 @@ def facts(extraction: Extraction) -> Row:
     }
 
 
-def equals_reference(program: Any, name: str, seed: int) -> bool:
-    """Whether a program, run free, equals the task's reference machine on sequences that nobody saw."""
-    from weights2code import tasks
+def is_right(run: Callable[[np.ndarray], np.ndarray], name: str, seed: int, near: float = 0.0) -> bool:
+    """Whether what runs free equals a task's reference machine on sequences that nobody saw.
 
-    return is_right(program.run, tasks.get(name), seed)
-
-
-def is_right(run: Callable[[np.ndarray], np.ndarray], task: Task, seed: int, near: float = 0.0) -> bool:
-    """The same of anything that runs; `near` is the share of their spread that outputs may be off by."""
+    `near` is the share of their spread that outputs may be off by.
+    """
     import numpy as np
 
+    from weights2code import tasks
+
+    task = tasks.get(name)
     for length in (task.length, LONG):
         x, y = task.sample(FRESH, length=length, seed=seed + 9999)
         tolerance = near * max(float(np.std(y)), 1e-9) if near else TOLERANCE

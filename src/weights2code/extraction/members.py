@@ -11,7 +11,7 @@ from weights2code.errors import Reason
 from weights2code.explain.explanation import match_heads
 from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.values import Log, Member
-from weights2code.graph import DiscreteGraph, RouterNode, prune_by_effect, sources
+from weights2code.graph import DiscreteGraph, RouterNode, prune_by_effect
 
 if TYPE_CHECKING:
     from weights2code.training.search import Trained
@@ -104,4 +104,4 @@ def structure(graph: DiscreteGraph) -> tuple[Any, ...]:
     live = graph.live()
     nodes = [graph.nodes[index] for index in live]
     offsets = tuple(node.offset if isinstance(node, RouterNode) else None for node in nodes)
-    return live, tuple(sources(node) for node in nodes), offsets
+    return live, tuple(node.sources() for node in nodes), offsets

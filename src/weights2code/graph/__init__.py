@@ -8,7 +8,6 @@ from weights2code.graph.graph import (
     RouterNode,
     from_dict,
     shifted,
-    sources,
     to_dict,
 )
 from weights2code.graph.pruning import prune_by_effect, prune_by_threshold
@@ -23,6 +22,5 @@ __all__ = [
     "prune_by_effect",
     "prune_by_threshold",
     "shifted",
-    "sources",
     "to_dict",
 ]

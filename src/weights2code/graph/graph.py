@@ -218,11 +218,6 @@ class DiscreteGraph:
         return tuple(sorted(reached))
 
 
-def sources(node: Node) -> tuple[int, ...]:
-    """What a node reads; a location head at the null slot reads nothing."""
-    return node.sources()
-
-
 def channel_scales(layout: Layout) -> tuple[float, ...]:
     """The scale of each channel."""
     if layout.name == "concat":

@@ -48,8 +48,8 @@ def prune_by_effect(
     wanted = targets[scored]
     head = np.zeros_like(graph.head)
     for output in range(len(head)):
-        kept = np.flatnonzero(graph.head[output, :-1])
-        head[output] = _smallest_head(stream, wanted[:, output], [int(i) for i in kept], factor)
+        kept = np.flatnonzero(graph.head[output, :-1]).tolist()
+        head[output] = _smallest_head(stream, wanted[:, output], kept, factor)
     return replace(graph, head=head)
 
 
@@ -67,10 +67,10 @@ def _drop_operands(
             if not weight[:, slot].any():
                 continue
             weight[:, slot] = 0.0
-            candidate = _with_node(graph, index, replace(node, hidden_weight=weight))
-            loss = _loss(candidate.stream(channels)[scored], wanted, candidate)
-            if loss <= limit:
-                graph, node = candidate, replace(node, hidden_weight=weight)
+            without = replace(node, hidden_weight=weight)
+            candidate = replace(graph, nodes=(*graph.nodes[:index], without, *graph.nodes[index + 1 :]))
+            if _loss(candidate.stream(channels)[scored], wanted, candidate) <= limit:
+                graph, node = candidate, without
     return graph
 
 
@@ -78,16 +78,11 @@ def _limit(loss: float, factor: float) -> float:
     return max(min(factor * loss, loss + NOTICEABLE), HARMLESS)
 
 
-def _with_node(graph: DiscreteGraph, index: int, node: OperatorNode) -> DiscreteGraph:
-    return replace(graph, nodes=(*graph.nodes[:index], node, *graph.nodes[index + 1 :]))
-
-
 def _loss(stream: np.ndarray, wanted: np.ndarray, graph: DiscreteGraph) -> float:
     """Relative squared error with the best head over the variables that the head uses now."""
     total = 0.0
-    for output in range(wanted.shape[1]):
-        kept = [int(i) for i in np.flatnonzero(graph.head[output, :-1])]
-        total += _solve(stream, wanted[:, output], kept)[1]
+    for row, column in zip(graph.head, wanted.T, strict=True):
+        total += _solve(stream, column, np.flatnonzero(row[:-1]).tolist())[1]
     return total / wanted.shape[1]
 
 
@@ -105,8 +100,7 @@ def _smallest_head(stream: np.ndarray, wanted: np.ndarray, kept: list[int], fact
     limit = _limit(_solve(stream, wanted, kept)[1], factor)
     for index in sorted(kept, reverse=True):
         fewer = [i for i in kept if i != index]
-        _, loss = _solve(stream, wanted, fewer)
-        if loss <= limit:
+        if _solve(stream, wanted, fewer)[1] <= limit:
             kept = fewer
     solution, _ = _solve(stream, wanted, kept)
     row = np.zeros(stream.shape[1] + 1)

@@ -24,9 +24,8 @@ class RawNode:
 
     Parameters
     ----------
-    name
-        As in the paper: `V0_input`, `V1_Attn_L0H0`, `V3_MLP_L0M0`.
-    kind
+    name : as in the paper: `V0_input`, `V1_Attn_L0H0`, `V3_MLP_L0M0`.
+    kind :
         `input`: column `column` of the sequence, or, if `output` is given, that output one step back
         (`start` at the first position).
         `offset`: what `reads[0]` was `offset` steps ago, else `start`.
@@ -36,8 +35,7 @@ class RawNode:
         steps ago, whose key equals the query now, else `start`.
         `mean`, `sum`: of all values of `reads[0]` so far.
         `formula`: an expression whose variables are the names of nodes.
-    comment
-        Further words for the listing.
+    comment : further words for the listing.
     """
 
     name: str

@@ -42,6 +42,24 @@ class Annealing:
         return (self.first - tau) / (self.first - self.last)
 
 
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How choices are drawn in a forward pass: the temperature, the blend, the mode, the noise.
+
+    `cooled` noise is added after the division by the temperature.
+    """
+
+    tau: float | Tensor = 1.0
+    alpha: float | Tensor = 0.0
+    mode: Mode = "sampled"
+    noise: float = 1.0
+    generator: torch.Generator | None = None
+    cooled: bool = False
+
+
+HARD = Sampling(mode="hard")
+
+
 class _Sparsemax(torch.autograd.Function):
     """Euclidean projection onto the simplex (Martins and Astudillo, 2016).
 
@@ -97,22 +115,16 @@ def one_hot_argmax(logits: Float[Tensor, "*row option"]) -> Float[Tensor, "*row 
     return torch.zeros_like(logits).scatter_(-1, logits.argmax(-1, keepdim=True), 1.0)
 
 
-def sample(
-    logits: Float[Tensor, "*row option"],
-    tau: float | Tensor,
-    alpha: float | Tensor,
-    mode: Mode = "sampled",
-    noise: float = 1.0,
-    generator: torch.Generator | None = None,
-    cooled: bool = False,
-) -> Float[Tensor, "*row option"]:
+def sample(logits: Float[Tensor, "*row option"], sampling: Sampling) -> Float[Tensor, "*row option"]:
     """S(logits, tau): a point of the simplex in every row; one-hot in `hard` mode."""
-    if mode == "hard":
+    if sampling.mode == "hard":
         return one_hot_argmax(logits)
-    noisy = mode == "sampled" and bool(noise)
-    if noisy and not cooled:
-        logits = torch.add(logits, gumbel(logits, generator), alpha=noise)
-    scaled = logits / tau
-    if noisy and cooled:
-        scaled = torch.add(scaled, gumbel(logits, generator), alpha=noise)
-    return torch.lerp(scaled.softmax(-1), sparsemax(scaled), alpha)
+    noise = None
+    if sampling.mode == "sampled" and sampling.noise:
+        noise = gumbel(logits, sampling.generator)
+    if noise is not None and not sampling.cooled:
+        logits = torch.add(logits, noise, alpha=sampling.noise)
+    scaled = logits / sampling.tau
+    if noise is not None and sampling.cooled:
+        scaled = torch.add(scaled, noise, alpha=sampling.noise)
+    return torch.lerp(scaled.softmax(-1), sparsemax(scaled), sampling.alpha)

@@ -10,8 +10,7 @@ variables, a location head one over the positions, and concatenation appends who
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 import torch
 from jaxtyping import Float, Int
@@ -20,27 +19,9 @@ from torch import Tensor, nn
 from weights2code.errors import InputError
 from weights2code.heads import AGGREGATES, FORBIDDEN
 from weights2code.model import attention
-from weights2code.model.architecture import Architecture, Wiring, wiring
+from weights2code.model.architecture import Architecture, Choice, Wiring, wiring
 from weights2code.model.long_product import long_product
-from weights2code.model.sampler import Mode, sample
-
-
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How choices are drawn in a forward pass: the temperature, the blend, the mode, the noise.
-
-    `cooled` noise is added after the division by the temperature, see `sampler`.
-    """
-
-    tau: float | Tensor = 1.0
-    alpha: float | Tensor = 0.0
-    mode: Mode = "sampled"
-    noise: float = 1.0
-    generator: torch.Generator | None = None
-    cooled: bool = False
-
-
-HARD = Sampling(mode="hard")
+from weights2code.model.sampler import HARD, Sampling, sample
 
 
 class DiscreteTransformer(nn.Module):
@@ -132,27 +113,25 @@ class DiscreteTransformer(nn.Module):
     def forbid(self, member: int | slice, variables: Sequence[int]) -> None:
         """Hide stream variables: no read selects them and the head has no weight on them."""
         self.variable_mask[member, list(variables)] = False
-        for row, choice in enumerate(self.wiring.choices):
-            if choice.decides != "offset":
-                visible = [v for v in variables if v < choice.options]
-                self.choice_mask[member, row, visible] = False
-        self._check_masks()
+        self._rule_out(member, variables, lambda choice: choice.decides != "offset")
 
     def forbid_offsets(self, member: int | slice, offsets: Sequence[int]) -> None:
         """No head may look `offsets` back (for location heads, the offset `window` is the null slot)."""
         reachable = [offset for offset in offsets if offset < self.architecture.window]
         self.offset_mask[member, reachable] = False
-        for row, choice in enumerate(self.wiring.choices):
-            if choice.decides == "offset":
-                self.choice_mask[member, row, list(offsets)] = False
-        self._check_masks()
+        self._rule_out(member, offsets, lambda choice: choice.decides == "offset")
 
     def forbid_present(self, member: int | slice, channels: Sequence[int]) -> None:
         """Channels may be looked up by attention, but not used at the present position."""
         self.variable_mask[member, list(channels)] = False
+        self._rule_out(member, channels, lambda choice: choice.kind == "submlp")
+
+    def _rule_out(
+        self, member: int | slice, options: Sequence[int], concerned: Callable[[Choice], bool]
+    ) -> None:
         for row, choice in enumerate(self.wiring.choices):
-            if choice.kind == "submlp":
-                self.choice_mask[member, row, list(channels)] = False
+            if concerned(choice):
+                self.choice_mask[member, row, [o for o in options if o < choice.options]] = False
         self._check_masks()
 
     def reserve_heads(
@@ -290,15 +269,7 @@ class DiscreteTransformer(nn.Module):
     ) -> Float[Tensor, "*row option"]:
         if not logits.shape[1]:
             return logits
-        return sample(
-            logits,
-            sampling.tau,
-            sampling.alpha,
-            sampling.mode,
-            sampling.noise,
-            sampling.generator,
-            sampling.cooled,
-        )
+        return sample(logits, sampling)
 
     @staticmethod
     def _with_start(

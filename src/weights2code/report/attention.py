@@ -6,7 +6,7 @@ import numpy as np
 
 from weights2code.explain.routing import hypotheses
 from weights2code.graph import RouterNode
-from weights2code.report.svg import Drawing, heat, n, number, text, well
+from weights2code.report.svg import Drawing, beside, heat, number, positions, text
 
 #: Positions shown; a pattern that repeats needs no more.
 SHOWN = 24
@@ -46,20 +46,13 @@ def attention_drawing(node: RouterNode, matrix: np.ndarray, hypothesis: str) -> 
     left, top = 40.0, 30.0
     width, gap = shown * cell, 6.0
     parts = [
-        well(left, top, width, width),
         heat(matrix[:shown, :shown], left, top, (cell, cell), 0.0, 1.0),
-        well(left + width + gap, top, cell, width),
         heat(matrix[:shown, -1:], left + width + gap, top, (cell, cell), 0.0, 1.0),
     ]
-    step = 1 if shown <= 10 else 4
-    for t in range(0, shown, step):
-        middle = (t + 0.5) * cell
-        parts.append(text(left + middle, top - 6, str(t), "tick middle"))
-        parts.append(text(left - 6, top + middle + 3.5, str(t), "tick end"))
+    parts.append(positions(left, top, shown, 1 if shown <= 10 else 4, cell))
     parts.append(text(left + width + gap + cell / 2, top - 6, "null", "tick middle"))
     parts.append(text(left + width / 2, 10, "read from position s", "tick middle"))
-    turned = f' transform="rotate(-90 10 {n(top + width / 2)})"'
-    parts.append(text(10, top + width / 2, "at position t", "tick middle", turned))
+    parts.append(beside(10, top + width / 2, "at position t"))
     strongest = matrix[-1].argmax() if len(matrix) else 0
     where = "the null slot" if strongest == matrix.shape[1] - 1 else f"position {strongest}"
     return Drawing(

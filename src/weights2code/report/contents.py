@@ -20,10 +20,9 @@ from weights2code.explain.explanation import ExplainedGraph, match_heads
 from weights2code.explain.routing import RouterMatch
 from weights2code.extraction.attempt import Attempt
 from weights2code.program import Program
+from weights2code.results import Outcome, read_run
 from weights2code.run_folder import CERTIFICATE, GRAPH, METRICS, PROGRAM_RAW, RunFolder
-from weights2code.settings import Settings
 from weights2code.source import Source, problem_of
-from weights2code.stored_run import read_run
 from weights2code.verify import Certificate
 
 #: Seconds for formulas that the run did not leave.
@@ -31,6 +30,8 @@ EXPLANATION_SECONDS = 1.5
 #: Sequences that patterns are averaged over, and fresh ones that predictions are compared on.
 SEQUENCES = 512
 FRESH = 64
+#: Inputs to start from, and how long they are at most.
+EXAMPLES, LONGEST = 5, 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,18 +63,11 @@ class Contents:
     examples: tuple[np.ndarray, ...] = ()
     notes: tuple[str, ...] = ()
 
-    @property
-    def one_step(self) -> bool:
-        """Whether the certificate judged the program with the true past outputs given."""
-        return self.certificate is not None and self.certificate.one_step
 
-
-def gather(
-    folder: RunFolder, problem: Problem | None = None, failure: str = "", attempts: tuple[Attempt, ...] = ()
-) -> Contents:
+def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome | None = None) -> Contents:
     """Read a run folder; a problem that is at hand saves drawing it again.
 
-    `failure` and `attempts` are of a run that just ended without a program.
+    An outcome without a program counts more than what an earlier run left in the folder.
     """
     notes: list[str] = []
     if problem is None:
@@ -88,9 +82,11 @@ def gather(
         "epochs": read_metrics(folder),
         "examples": _examples(problem),
     }
-    if failure or not (folder.has(CERTIFICATE) and folder.has(GRAPH)):
-        message = failure or "This run folder holds no program."
-        return Contents(message=message, attempts=attempts, notes=tuple(notes), **common)
+    if outcome is not None and outcome.extraction is None:
+        return Contents(message=outcome.message, attempts=outcome.attempts, notes=tuple(notes), **common)
+    if not (folder.has(CERTIFICATE) and folder.has(GRAPH)):
+        message = "This run folder holds no program."
+        return Contents(message=message, attempts=(), notes=tuple(notes), **common)
     stored = read_run(folder)
     graph, operators = stored.graph, stored.formulas or {}
     values = valid = None
@@ -157,11 +153,11 @@ def _is_epoch(line: dict[str, Any]) -> bool:
 
 
 def _config(folder: RunFolder) -> tuple[tuple[str, str], ...]:
-    asked, plain = folder.settings.to_dict(), Settings().to_dict()
     pairs = [("seed", str(folder.settings.seed)), ("recipe", folder.settings.recipe)]
     if isinstance(folder.source, FileSource):
         pairs.insert(0, ("file", Path(folder.source.path).name))
-    return (*pairs, *((k, str(v)) for k, v in asked.items() if v != plain[k] and k not in ("seed", "recipe")))
+    other = folder.settings.changed()
+    return (*pairs, *((k, str(v)) for k, v in other.items() if k not in ("seed", "recipe")))
 
 
 def _listing(folder: RunFolder) -> str:
@@ -187,10 +183,10 @@ def _fresh(problem: Problem | None) -> Sequences | None:
     return kept.take(np.argsort(-kept.lengths, kind="stable")[:FRESH])
 
 
-def _examples(problem: Problem | None, count: int = 5, longest: int = 12) -> tuple[np.ndarray, ...]:
+def _examples(problem: Problem | None) -> tuple[np.ndarray, ...]:
     """A few short inputs (T, columns) for the reader to start from."""
     if problem is None:
         return ()
     kept = problem.validation
-    from_start = np.argsort(kept.given, kind="stable")[:count]
-    return tuple(kept.x[i, : min(int(kept.lengths[i]), longest)] for i in from_start)
+    from_start = np.argsort(kept.given, kind="stable")[:EXAMPLES]
+    return tuple(kept.x[i, : min(int(kept.lengths[i]), LONGEST)] for i in from_start)

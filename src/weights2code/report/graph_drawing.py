@@ -178,7 +178,7 @@ def _box(layout: Layout, key: str, card: Card) -> str:
     at = layout.boxes[key]
     kind = "node out" if key.startswith("out") else "node" if card.live else "node dead"
     parts = [
-        f"<g><title>{_title(card)}</title>"
+        f"<g><title>{escape(f'{card.heading}: {card.full}')}</title>"
         f'<rect class="{kind}" x="{n(at.left)}" y="{n(at.top)}" width="{n(at.width)}" '
         f'height="{n(at.height)}" rx="3"/>'
     ]
@@ -189,7 +189,3 @@ def _box(layout: Layout, key: str, card: Card) -> str:
         for line, words in enumerate(card.lines)
     ]
     return "".join(parts) + "</g>"
-
-
-def _title(card: Card) -> str:
-    return escape(f"{card.heading}: {card.full}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-COLUMN_GAP, ROW_GAP, LANE = 46.0, 14.0, 4.0
+COLUMN_GAP, ROW_GAP, LANE, MARGIN = 46.0, 14.0, 4.0, 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,10 @@ class Placed:
     height: float
 
     @property
+    def right(self) -> float:
+        return self.left + self.width
+
+    @property
     def middle(self) -> float:
         return self.top + self.height / 2
 
@@ -48,38 +52,29 @@ class Layout:
     width: float
     height: float
 
-    def way(self, source: str, first: int, last: int) -> str:
-        """The path of an edge: from the source, along its lanes, to just before column `last`."""
-        at = self.boxes[source]
-        x, y = at.left + at.width, at.middle
-        path = f"M{x:.1f} {y:.1f}"
-        for column in range(first + 1, last):
-            lane = self.lanes.get((source, column))
-            if lane is None:
-                continue
-            path += _curve(x, y, lane.left, lane.middle) + f"H{lane.left + lane.width:.1f}"
-            x, y = lane.left + lane.width, lane.middle
-        return path
-
     def height_at(self, source: str, first: int, column: int) -> float:
         """How high the value of a source passes a column."""
         lane = self.lanes.get((source, column)) if column > first else None
         return (lane or self.boxes[source]).middle
 
     def edge(self, source: str, first: int, target: str, last: int, arrival: float) -> str:
-        """The whole path to the left side of the target at height `arrival`."""
-        path, end = self.way(source, first, last), self.boxes[target]
-        lane = self.lanes.get((source, last - 1)) if last - 1 > first else None
-        start = lane or self.boxes[source]
-        return path + _curve(start.left + start.width, start.middle, end.left, arrival)
+        """A path from the source, along its lanes, to the left side of the target at height `arrival`."""
+        at = self.boxes[source]
+        path = f"M{at.right:.1f} {at.middle:.1f}"
+        for column in range(first + 1, last):
+            lane = self.lanes.get((source, column))
+            if lane is not None:
+                path += _curve(at, lane.left, lane.middle) + f"H{lane.right:.1f}"
+                at = lane
+        return path + _curve(at, self.boxes[target].left, arrival)
 
 
-def _curve(x: float, y: float, to_x: float, to_y: float) -> str:
-    bend = (x + to_x) / 2
-    return f"C{bend:.1f} {y:.1f} {bend:.1f} {to_y:.1f} {to_x:.1f} {to_y:.1f}"
+def _curve(start: Placed, to_x: float, to_y: float) -> str:
+    bend = (start.right + to_x) / 2
+    return f"C{bend:.1f} {start.middle:.1f} {bend:.1f} {to_y:.1f} {to_x:.1f} {to_y:.1f}"
 
 
-def place(boxes: Sequence[Box], top: float, margin: float = 8.0) -> Layout:
+def place(boxes: Sequence[Box], top: float) -> Layout:
     """Order each column by where its sources stand, then stack it around the middle."""
     by_key = {box.key: box for box in boxes}
     count = max(box.column for box in boxes) + 1
@@ -114,7 +109,7 @@ def place(boxes: Sequence[Box], top: float, margin: float = 8.0) -> Layout:
     tallest = max(heights)
     placed: dict[str, Placed] = {}
     lanes: dict[tuple[str, int], Placed] = {}
-    spans, left = [], margin
+    spans, left = [], MARGIN
     for index, column in enumerate(columns):
         own = [by_key[key].width for key, lane in column if not lane]
         width = max(own, default=20.0)
@@ -128,4 +123,4 @@ def place(boxes: Sequence[Box], top: float, margin: float = 8.0) -> Layout:
             y += height + ROW_GAP
         spans.append((left, width))
         left += width + COLUMN_GAP
-    return Layout(placed, lanes, tuple(spans), left - COLUMN_GAP + margin, top + tallest + margin)
+    return Layout(placed, lanes, tuple(spans), left - COLUMN_GAP + MARGIN, top + tallest + MARGIN)

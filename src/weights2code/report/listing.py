@@ -7,6 +7,7 @@ import keyword
 import token
 import tokenize
 from html import escape
+from itertools import accumulate
 
 
 def listing(source: str) -> str:
@@ -15,10 +16,7 @@ def listing(source: str) -> str:
         tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
     except (tokenize.TokenError, SyntaxError):
         return escape(source)
-    lines = source.splitlines(keepends=True)
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line))
+    starts = list(accumulate(map(len, source.splitlines(keepends=True)), initial=0))
     parts, at = [], 0
     for item in tokens:
         kind = _kind(item)

@@ -15,7 +15,7 @@ from weights2code.explain.operators import node_variable
 from weights2code.graph import OperatorNode
 from weights2code.language import evaluate
 from weights2code.report.node_names import short_name
-from weights2code.report.svg import Drawing, Frame, heat, legend, n, number, spread, text, well
+from weights2code.report.svg import Drawing, Frame, beside, heat, legend, number, spread, text
 
 #: A column with at most this many different values is drawn value by value.
 FEW = 8
@@ -107,7 +107,6 @@ def _map(
     parts, lefts, top = [], (56.0, 56.0 + SIDE + 34), 30.0
     for left, heading, shown in zip(lefts, ("Sub-MLP", "Formula"), (model, fitted), strict=True):
         parts.append(text(left, 14, heading, "panel-title"))
-        parts.append(well(left, top, SIDE, SIDE))
         parts.append(heat(shown, left, top, cell, low, high))
         if shown.size <= 36:
             parts += _cell_numbers(shown, left, top, cell, low, high)
@@ -120,8 +119,7 @@ def _map(
         text(lefts[0] - 6, top + SIDE - (row + 0.5) * cell[1] + 3.5, number(value, 3), "tick end")
         for row, value in _marks(down)
     ]
-    turned = f' transform="rotate(-90 12 {n(top + SIDE / 2)})"'
-    parts.append(text(12, top + SIDE / 2, name(second), "tick middle", turned))
+    parts.append(beside(12, top + SIDE / 2, name(second)))
     parts.append(_shade_key(lefts[1] + SIDE + 18, top, low, high))
     gap = float(np.nanmax(np.abs(model - fitted)))
     words = (
@@ -133,8 +131,7 @@ def _map(
 def _shade_key(left: float, top: float, low: float, high: float) -> str:
     ramp = np.linspace(1, 0, 24)[:, None]
     return (
-        well(left, top, 10, SIDE)
-        + heat(ramp, left, top, (10, SIDE / 24), 0.0, 1.0)
+        heat(ramp, left, top, (10, SIDE / 24), 0.0, 1.0)
         + text(left + 16, top + 8, number(high, 3), "tick")
         + text(left + 16, top + SIDE, number(low, 3), "tick")
     )

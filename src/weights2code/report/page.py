@@ -28,6 +28,7 @@ def page(contents: Contents) -> str:
         for anchor, heading, body in sections
     )
     scripts = [asset("page.js"), *_box_script(contents)]
+    notes = "".join(f'<p class="fair">{escape(note)}</p>' for note in contents.notes)
     title = escape(contents.source)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -42,36 +43,20 @@ def page(contents: Contents) -> str:
         '<button type="button" id="theme" hidden></button></div>'
         f"<h1>{title}</h1>{head(contents)}"
         f'<nav aria-label="Sections"><ul>{links}</ul></nav></header>\n'
-        f'<main id="content" tabindex="-1">{_notes(contents)}{main}</main>\n'
+        f'<main id="content" tabindex="-1">{notes}{main}</main>\n'
         f"<footer><div>{_footer(contents)}</div></footer>\n"
         + "".join(f"<script>{script}</script>\n" for script in scripts)
         + "</body>\n</html>\n"
     )
 
 
-def _notes(contents: Contents) -> str:
-    return "".join(f'<p class="fair">{escape(note)}</p>' for note in contents.notes)
-
-
 def _footer(contents: Contents) -> str:
-    asked = ", ".join(f"{name} {value}" for name, value in contents.config)
-    certificate = contents.certificate
-    versions = (
-        ", ".join(f"{name} {version}" for name, version in certificate.versions.items())
-        if certificate
-        else ""
-    )
-    lines = [
-        f"Settings: {asked}.",
-        *(
-            [f"Certified with {versions}; random sequences from seed {certificate.seed}."]
-            if certificate
-            else []
-        ),
-        "This page is remade from its run folder by <code>w2c report DIR</code>.",
-    ]
-    plain = [line if "<code>" in line else escape(line) for line in lines]
-    return "".join(f"<p>{line}</p>" for line in plain)
+    lines = ["Settings: " + ", ".join(f"{name} {value}" for name, value in contents.config) + "."]
+    if certificate := contents.certificate:
+        versions = ", ".join(f"{name} {version}" for name, version in certificate.versions.items())
+        lines.append(f"Certified with {versions}; random sequences from seed {certificate.seed}.")
+    remade = "<p>This page is remade from its run folder by <code>w2c report DIR</code>.</p>"
+    return "".join(f"<p>{escape(line)}</p>" for line in lines) + remade
 
 
 def _box_script(contents: Contents) -> list[str]:

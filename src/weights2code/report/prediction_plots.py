@@ -44,9 +44,7 @@ def _drawing(
     ticks = [tick for tick in trace.x.ticks(5) if tick == round(tick) and tick >= 0]
     body = legend(56, 14, [("line second", "target"), ("dot", "program")])
     body += trace.axes("", "position t of one sequence", ticks)
-    body += (
-        trace.stairs(steps, target.tolist()) if whole else trace.line(steps, target.tolist(), "line second")
-    )
+    body += (trace.stairs if whole else trace.line)(steps, target.tolist(), "line second")
     body += trace.dots(steps, answer.tolist(), 2.2 if shown > 45 else 2.8)
     pairs = np.stack([targets[fresh.scored], answers[fresh.scored]], 1)
     pairs = pairs[np.isfinite(pairs).all(1)]

@@ -11,7 +11,6 @@ from typing import Literal
 from weights2code.data import Problem
 from weights2code.errors import InputError
 from weights2code.explain.explanation import ExplainedGraph
-from weights2code.extraction.attempt import Attempt
 from weights2code.program import Program
 from weights2code.report.contents import gather
 from weights2code.report.graph_drawing import graph_drawing
@@ -20,6 +19,7 @@ from weights2code.report.mathml import rule
 from weights2code.report.page import page
 from weights2code.report.sections import Figures, made_sections
 from weights2code.report.svg import Drawing, light_colours
+from weights2code.results import Outcome
 from weights2code.run_folder import REPORT, RunFolder, write_atomically
 from weights2code.verify import Certificate
 
@@ -29,34 +29,30 @@ PlotFormat = Literal["svg", "png"]
 ZOOM = 3
 
 
-def write_report(
-    folder: RunFolder, problem: Problem | None = None, failure: str = "", attempts: tuple[Attempt, ...] = ()
-) -> Path:
+def write_report(folder: RunFolder, problem: Problem | None = None, outcome: Outcome | None = None) -> Path:
     """Write `report.html` into a run folder, from what the folder holds.
 
     Parameters
     ----------
     problem : the run's problem, if it is at hand; else it is made again from the source.
-    failure, attempts : why the run that just ended has no program, and what it tried.
+    outcome : of the run that just ended: without a program, the page says why, and what was tried.
     """
-    return folder.write(REPORT, page(gather(folder, problem, failure, attempts)))
+    return folder.write(REPORT, page(gather(folder, problem, outcome)))
 
 
-def leave_report(
-    folder: RunFolder, problem: Problem | None = None, failure: str = "", attempts: tuple[Attempt, ...] = ()
-) -> None:
+def leave_report(folder: RunFolder, problem: Problem | None = None, outcome: Outcome | None = None) -> None:
     """Write `report.html`; whatever goes wrong with it, the run is complete without it."""
     try:
-        write_report(folder, problem, failure, attempts)
+        write_report(folder, problem, outcome)
     except Exception as error:
         message = "report.html could not be made (%s: %s); the other files are complete"
         logging.getLogger(__name__).warning(message, type(error).__name__, error)
 
 
-def write_plots(folder: RunFolder, form: PlotFormat = "svg", problem: Problem | None = None) -> list[Path]:
+def write_plots(folder: RunFolder, form: PlotFormat) -> list[Path]:
     """Write every drawing of the report as a file of its own into the subfolder `plots`."""
     figures, files = Figures(), []
-    made_sections(gather(folder, problem), figures)
+    made_sections(gather(folder), figures)
     for drawing in figures.drawings:
         content = drawing.document() if form == "svg" else png(drawing)
         files.append(folder.file("plots") / f"{_file_name(drawing.name)}.{form}")

@@ -117,12 +117,7 @@ def verdict_section(contents: Contents, _: Figures) -> str:
         f"<td>{number(a.rmse, 3)}</td>{'' if a.accuracy is None else f'<td>{percent(a.accuracy)}</td>'}</tr>"
         for what, a in rows
     )
-    names = [
-        "sequences",
-        "largest error",
-        "RMSE",
-        *(["accuracy"] if certificate.accuracy is not None else []),
-    ]
+    names = ("sequences", "largest error", "RMSE", "accuracy")[: 3 + (certificate.accuracy is not None)]
     heads = "".join(f'<th scope="col">{name}</th>' for name in names)
     text = (
         f"<p>The program was compared with {against}. There are four verdicts, strongest first: proved, "
@@ -284,9 +279,10 @@ def training_section(contents: Contents, figure: Figures) -> str:
 
 
 def prediction_section(contents: Contents, figure: Figures) -> str:
-    if contents.program is None or contents.fresh is None:
+    if contents.program is None or contents.certificate is None or contents.fresh is None:
         return ""
-    drawings = prediction_drawings(contents.program, contents.fresh, one_step=contents.one_step)
+    one_step = contents.certificate.one_step
+    drawings = prediction_drawings(contents.program, contents.fresh, one_step=one_step)
     left = len(contents.program.recurrence.outputs) - OUTPUTS
     more = f"<p>{plural(left, 'further output')} not shown.</p>" if left > 0 else ""
     return "".join(figure(d, f"{escape(d.title)}. {escape(d.description)}") for d in drawings) + more

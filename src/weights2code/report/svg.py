@@ -198,7 +198,7 @@ class Frame:
                 marks.append(f'<path class="{kind}" d="M{"L".join(f"{n(x)} {n(y)}" for x, y in piece)}"/>')
         return "".join(marks)
 
-    def stairs(self, xs: Sequence[float], ys: Sequence[float], kind: str = "line second") -> str:
+    def stairs(self, xs: Sequence[float], ys: Sequence[float], kind: str) -> str:
         """A line that jumps half-way between points, for values with nothing between them."""
         doubled = [x + side for x in xs for side in (-0.5, 0.5)]
         return self.line(doubled, [y for y in ys for _ in range(2)], kind)
@@ -225,16 +225,12 @@ class Frame:
         )
 
 
-def well(left: float, top: float, width: float, height: float) -> str:
-    """The frame of a heat map."""
-    return f'<rect class="well" x="{n(left)}" y="{n(top)}" width="{n(width)}" height="{n(height)}"/>'
-
-
 def heat(
     values: np.ndarray, left: float, top: float, cell: tuple[float, float], low: float, high: float
 ) -> str:
-    """Cells shaded by value, row 0 at the top; what is not a number stays blank."""
+    """A frame with cells shaded by value, row 0 at the top; what is not a number stays blank."""
     width, height = cell
+    rows, columns = values.shape
     span = high - low if high > low else 1.0
     paths: dict[int, list[str]] = {}
     for (row, column), value in np.ndenumerate(values):
@@ -242,11 +238,27 @@ def heat(
             shade = round(min(max((value - low) / span, 0.0), 1.0) * SHADES)
             corner = f"M{n(left + column * width)} {n(top + row * height)}"
             paths.setdefault(shade, []).append(f"{corner}h{n(width)}v{n(height)}h{n(-width)}z")
-    return "".join(
+    frame = f'x="{n(left)}" y="{n(top)}" width="{n(columns * width)}" height="{n(rows * height)}"'
+    return f'<rect class="well" {frame}/>' + "".join(
         f'<path class="heat" fill-opacity="{shade / SHADES:.3g}" d="{"".join(paths[shade])}"/>'
         for shade in sorted(paths)
         if shade
     )
+
+
+def positions(left: float, top: float, count: int, step: int, cell: float) -> str:
+    """The numbers of positions above and beside a heat map of square cells."""
+    parts = []
+    for t in range(0, count, step):
+        middle = (t + 0.5) * cell
+        parts.append(text(left + middle, top - 6, str(t), "tick middle"))
+        parts.append(text(left - 6, top + middle + 3.5, str(t), "tick end"))
+    return "".join(parts)
+
+
+def beside(x: float, y: float, words: str) -> str:
+    """The title of a vertical axis, written upwards."""
+    return text(x, y, words, "tick middle", f' transform="rotate(-90 {n(x)} {n(y)})"')
 
 
 def legend(x: float, y: float, entries: Sequence[tuple[str, str]]) -> str:

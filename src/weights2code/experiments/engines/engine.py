@@ -6,12 +6,18 @@ error that the work raised, or as lost, when the process or machine that had it 
 
 from __future__ import annotations
 
+import time
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from weights2code.experiments.jobs import Job, Row
+from weights2code.experiments.jobs import Job, Row, perform
+from weights2code.run_folder import write_atomically
+
+#: What a job leaves in its folder if its work raised.
+TRACEBACK = "traceback.txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,18 +26,12 @@ class Finished:
 
     Attributes
     ----------
-    key
-        The job's.
-    row
-        What the work returned; None if it did not return.
-    error
-        Why not, in one line.
-    lost
-        Whether the job is not to blame as far as anyone knows: its worker vanished.
-    seconds
-        That the work took, on its worker.
-    files
-        What the work left, where it cannot write into the job's folder itself: path from there, content.
+    key : the job's.
+    row : what the work returned; None if it did not return.
+    error : why not, in one line.
+    lost : whether the job is not to blame as far as anyone knows: its worker vanished.
+    seconds : that the work took, on its worker.
+    files : what the work left, where it cannot write into the job's folder itself: path from there, content.
     """
 
     key: str
@@ -40,6 +40,19 @@ class Finished:
     lost: bool = False
     seconds: float = 0.0
     files: Mapping[str, bytes] = field(default_factory=dict)
+
+
+def attempt(job: Job, folder: Path) -> Finished:
+    """Do a job in this process; what the work raises becomes the error of its row, the rest a file."""
+    trace = folder / TRACEBACK
+    trace.unlink(missing_ok=True)
+    began = time.perf_counter()
+    try:
+        row, error = perform(job, folder), None
+    except Exception as problem:  # one failed run does not end a sweep
+        row, error = None, f"{type(problem).__name__}: {problem}"
+        write_atomically(trace, traceback.format_exc())
+    return Finished(job.key, row, error, seconds=round(time.perf_counter() - began, 3))
 
 
 class Engine(Protocol):

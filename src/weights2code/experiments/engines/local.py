@@ -23,8 +23,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from weights2code.experiments.engines.attempt import attempt
-from weights2code.experiments.engines.engine import Finished
+from weights2code.experiments.engines.engine import Finished, attempt
 from weights2code.experiments.jobs import Job
 
 LOG = "log.txt"
@@ -47,10 +46,8 @@ class Local:
 
     Parameters
     ----------
-    jobs
-        Processes at once; by default as many as there are cores for this process.
-    preload
-        A module that the server imports before it is forked.
+    jobs : processes at once; by default as many as there are cores for this process.
+    preload : a module that the server imports before it is forked.
     """
 
     def __init__(self, jobs: int | None = None, preload: str = HEAVY) -> None:

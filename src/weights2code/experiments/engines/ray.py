@@ -20,8 +20,7 @@ from typing import Any, TextIO
 
 from weights2code import __version__
 from weights2code.errors import InputError
-from weights2code.experiments.engines.attempt import attempt
-from weights2code.experiments.engines.engine import Finished
+from weights2code.experiments.engines.engine import Finished, attempt
 from weights2code.experiments.engines.local import cores
 from weights2code.experiments.jobs import Job
 
@@ -44,10 +43,8 @@ class Ray:
 
     Parameters
     ----------
-    address
-        Of a cluster that is there, `"auto"` for the one on this machine; None starts one here.
-    jobs
-        Jobs at once; by default as many as the cluster, or this machine, has cores for.
+    address : of a cluster that is there, `"auto"` for the one on this machine; None starts one here.
+    jobs : jobs at once; by default as many as the cluster, or this machine, has cores for.
     """
 
     def __init__(self, address: str | None = None, jobs: int | None = None) -> None:
@@ -156,13 +153,7 @@ class OwnThread(io.TextIOBase):
 
 
 def imported() -> Any:
-    """Ray itself.
-
-    Raises
-    ------
-    InputError
-        If it is not installed.
-    """
+    """Ray itself; raises InputError if it is not installed."""
     try:
         import ray
     except ImportError:
