@@ -16,7 +16,7 @@ import numpy as np
 
 from weights2code.language import Const, Expr, Var
 from weights2code.symbolic.notation import branch, simplest_test, weighted_sum
-from weights2code.symbolic.search.collector import Collector, uses_only
+from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.snapping import simplest, snap_linear
 
@@ -46,9 +46,7 @@ def piece_stage(problem: Problem, collector: Collector) -> None:
     for direction, values in directions(problem.variables, X):
         if problem.expired():
             return
-        for expr in along(problem, X, y, direction, values):
-            if problem.operators is None or uses_only(expr, problem.operators):
-                collector.offer(expr)
+        collector.offer_all(along(problem, X, y, direction, values))
 
 
 def directions(variables: tuple[Var, ...], X: np.ndarray) -> Iterator[tuple[Expr, np.ndarray]]:

@@ -30,8 +30,7 @@ def plane_stage(problem: Problem, collector: Collector) -> None:
             return
         planes = _find(problem, pieces)
         if planes:
-            for expr in joined(problem, planes):
-                collector.offer(expr)
+            collector.offer_all(joined(problem, planes))
             return
 
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from weights2code.language import Const, Expr, Number, op
-from weights2code.symbolic.search.collector import uses_only
 from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.weighted_sums import Inner, comparison, inner_sums, sum_expr
 
@@ -48,8 +47,7 @@ def make_pool(
     problem: Problem, atoms: list[tuple[Expr, np.ndarray]], limit: int = MAX_ATOMS, *, affine: bool = True
 ) -> Pool:
     """Cheapest first, without invalid, constant and repeated atoms (repeated up to an affine map)."""
-    if problem.operators is not None:
-        atoms = [atom for atom in atoms if uses_only(atom[0], problem.operators)]
+    atoms = [atom for atom in atoms if problem.permits(atom[0])]
     count = problem.Xs.shape[0]
     if not atoms:
         return Pool([], np.zeros((0, count)), np.zeros(0, dtype=int))

@@ -85,3 +85,9 @@ def comparison(problem: Problem, name: str, weights: tuple[int, ...], level: Num
     if level >= 0:
         return op(name, sum_expr(problem, left), sum_expr(problem, right, level))
     return op(name, sum_expr(problem, left, -level), sum_expr(problem, right))
+
+
+def simplest_level(below: int, above: int) -> int:
+    """The simplest threshold t with below < t <= above, so that u >= t separates."""
+    options = [t for t in (0, 1, 2, 5, 10) if below < t <= above]
+    return options[0] if options else above
