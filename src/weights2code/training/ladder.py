@@ -238,21 +238,11 @@ def window_of(problem: Problem) -> int:
 
 
 def _fixed_rung(settings: Settings) -> Rung:
-    def size(value: int | None, default: int) -> int:
-        return default if value is None else value
-
-    sizes = {
-        "layers": size(settings.layers, 1),
-        "location": size(settings.heads, 0 if _other_heads(settings) else 2),
-        "pointer": size(settings.pointer, 0),
-        "equality": size(settings.equality, 0),
-        "mean": size(settings.mean, 0),
-        "sum": size(settings.sum, 0),
-        "submlps": size(settings.submlps, 2),
-        "arity": size(settings.arity, 2),
-        "hidden": size(settings.hidden, 16),
-        "learned_start": True,
-    }
+    others = {kind: getattr(settings, kind) or 0 for kind in ("pointer", "equality", "mean", "sum")}
+    usual = {"layers": 1, "heads": 0 if any(others.values()) else 2, "submlps": 2, "arity": 2, "hidden": 16}
+    given = {name: getattr(settings, name) for name in usual}
+    sizes: dict[str, Any] = {name: usual[name] if size is None else size for name, size in given.items()}
+    sizes |= {"location": sizes.pop("heads"), **others, "learned_start": True}
     big = sizes["layers"] * sizes["submlps"] * sizes["arity"] > 6
     variants = (
         Variant(12, past=False),
@@ -261,10 +251,6 @@ def _fixed_rung(settings: Settings) -> Rung:
         Variant(4, start=True),
     )
     return Rung("fixed", sizes, _recipe(1500 if big else 900), variants)
-
-
-def _other_heads(settings: Settings) -> bool:
-    return any(getattr(settings, kind) for kind in ("pointer", "equality", "mean", "sum"))
 
 
 def _paper_rungs(problem: Problem, settings: Settings) -> tuple[Rung, ...]:

@@ -76,8 +76,12 @@ def _affine(problem: Problem, plane: Plane) -> Expr:
     return weighted_sum(list(zip(plane[:-1], problem.variables, strict=True)), plane[-1])
 
 
-def _minus(a: Plane, b: Plane) -> Plane:
-    return tuple(_short(float(p) - float(q)) for p, q in zip(a, b, strict=True))
+def _minus(a: Plane, b: Plane, share: float = 1.0) -> Plane:
+    return tuple(_short((float(p) - float(q)) * share) for p, q in zip(a, b, strict=True))
+
+
+def _turned(plane: Plane) -> Plane:
+    return tuple(-v for v in plane)
 
 
 def _short(value: float) -> Number:
@@ -94,12 +98,9 @@ def joined(problem: Problem, planes: list[Plane]) -> Iterator[Expr]:
         for base, other in ((f, g), (g, f)):
             d = _minus(other, base)
             yield op("add", _affine(problem, base), op("relu", _affine(problem, d)))
-            turned = tuple(-v for v in d)
-            yield op("sub", _affine(problem, base), op("relu", _affine(problem, turned)))
-        middle = tuple(_short((float(a) + float(b)) / 2) for a, b in zip(f, g, strict=True))
-        half = tuple(_short((float(a) - float(b)) / 2) for a, b in zip(f, g, strict=True))
-        spread = op("abs", _affine(problem, half))
-        centre = _affine(problem, middle)
+            yield op("sub", _affine(problem, base), op("relu", _affine(problem, _turned(d))))
+        spread = op("abs", _affine(problem, _minus(f, g, 0.5)))
+        centre = _affine(problem, _minus(f, _turned(g), 0.5))
         if centre == Const(0):
             yield spread
             yield op("neg", spread)

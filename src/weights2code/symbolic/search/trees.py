@@ -300,7 +300,7 @@ def _distinct_trees(trees: Enumeration) -> tuple[list[tuple[int, int]], np.ndarr
     layers = [(size, trees.layers[size].values) for size in sorted(trees.layers)]
     places = [(size, i) for size, layer in layers for i in range(len(layer))]
     values = np.concatenate([layer for _, layer in layers])
-    keys, valid = fingerprints(values, affine=True)
+    keys, valid = fingerprints(values)
     _, first = np.unique(keys, return_index=True)
     keep = np.sort(first[valid[first]])
     return [places[i] for i in keep], values[keep]
