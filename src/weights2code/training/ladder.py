@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, Literal
 
 from weights2code.data import Problem
@@ -266,18 +267,10 @@ def _paper_rungs(problem: Problem, settings: Settings) -> tuple[Rung, ...]:
     elif paper:
         grid = [{"layers": paper.layers, "pointer": paper.heads, "submlps": paper.submlps}]
     else:
-        grid = [
-            {"layers": layers, "pointer": heads, "submlps": submlps}
-            for layers in (1, 2)
-            for heads in (2, 3)
-            for submlps in (2, 3)
-        ]
-    return tuple(
-        Rung(
-            "paper L{layers} H{pointer} M{submlps}".format(**sizes), sizes, recipe, (Variant(recipe.members),)
-        )
-        for sizes in grid
-    )
+        every = product((1, 2), (2, 3), (2, 3))
+        grid = [{"layers": layers, "pointer": heads, "submlps": submlps} for layers, heads, submlps in every]
+    name, variants = "paper L{layers} H{pointer} M{submlps}", (Variant(recipe.members),)
+    return tuple(Rung(name.format(**sizes), sizes, recipe, variants) for sizes in grid)
 
 
 def _with_overrides(rung: Rung, settings: Settings) -> Rung:

@@ -54,24 +54,15 @@ def branch_stage(problem: Problem, collector: Collector, pool: Pool, more_tests:
 
 def _joined_pools(a: Pool, b: Pool) -> Pool:
     known = {row.tobytes() for row in a.values.astype(bool)}
-    fresh = np.array(
-        [i for i, row in enumerate(b.values.astype(bool)) if row.tobytes() not in known], dtype=int
-    )
-    return Pool(
-        [*a.exprs, *(b.exprs[i] for i in fresh)],
-        np.concatenate([a.values, b.values[fresh]]),
-        np.concatenate([a.cost, b.cost[fresh]]),
-    )
+    fresh = [i for i, row in enumerate(b.values.astype(bool)) if row.tobytes() not in known]
+    return a + b.take(np.array(fresh, dtype=int))
 
 
 def _with_variables(problem: Problem, pool: Pool) -> Pool:
     known = set(pool.exprs)
     extra = [j for j, v in enumerate(problem.variables) if v not in known]
-    if not extra:
-        return pool
-    exprs = [problem.variables[j] for j in extra] + pool.exprs
-    values = np.concatenate([problem.Xs[:, extra].T, pool.values])
-    return Pool(exprs, values, np.concatenate([np.ones(len(extra), dtype=int), pool.cost]))
+    variables: list[Expr] = [problem.variables[j] for j in extra]
+    return Pool(variables, problem.Xs[:, extra].T, np.ones(len(extra), dtype=int)) + pool
 
 
 class _Branches:

@@ -44,6 +44,10 @@ class Pool:
     def take(self, indices: np.ndarray) -> Pool:
         return Pool([self.exprs[i] for i in indices], self.values[indices], self.cost[indices])
 
+    def __add__(self, other: Pool) -> Pool:
+        values, cost = ((self.values, other.values), (self.cost, other.cost))
+        return Pool([*self.exprs, *other.exprs], np.concatenate(values), np.concatenate(cost))
+
 
 def make_pool(problem: Problem, atoms: list[tuple[Expr, np.ndarray]]) -> Pool:
     """Cheapest first, without invalid, constant and repeated atoms (repeated up to an affine map)."""

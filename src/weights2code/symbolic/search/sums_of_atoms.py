@@ -144,15 +144,8 @@ class Basis:
 def _both_ways(pool: Pool) -> Pool:
     """The pool with the opposite of every short test: in a product they are different factors."""
     turned = [(i, opposite(pool.exprs[i])) for i in np.flatnonzero(pool.cost <= 5)]
-    extra = [(i, expr) for i, expr in turned if expr is not None]
-    if not extra:
-        return pool
-    indices = [i for i, _ in extra]
-    return Pool(
-        [*pool.exprs, *(expr for _, expr in extra)],
-        np.concatenate([pool.values, 1.0 - pool.values[indices]]),
-        np.concatenate([pool.cost, pool.cost[indices]]),
-    )
+    tests = {int(i): expr for i, expr in turned if expr is not None}
+    return pool + Pool([*tests.values()], 1.0 - pool.values[[*tests]], pool.cost[[*tests]])
 
 
 def product(a: Expr, b: Expr) -> Expr:

@@ -11,8 +11,7 @@ from collections import Counter
 
 import numpy as np
 
-from weights2code.language import Const, Expr, Number, Var, op
-from weights2code.symbolic.notation import branch
+from weights2code.language import Const, Expr, Number, Op, Var, is_boolean, op
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.snapping import simplest
@@ -53,7 +52,19 @@ def _choose(variables: tuple[Var, ...], X: np.ndarray, values: list[Number]) -> 
     yes = _choose(variables, X[holds], [v for v, h in zip(values, holds, strict=True) if h])
     no = _choose(variables, X[~holds], [v for v, h in zip(values, holds, strict=True) if not h])
     test = op(name, variables[j], Const(level).value)
-    return branch(test, yes, no)
+    if yes == Const(1) and no == Const(0):
+        return test
+    if no == Const(0) and yes != Const(0):
+        return op("mul", test, yes)
+    if yes == Const(1) and _is_bit(no):
+        return op("or", test, no)
+    return op("where", test, yes, no)
+
+
+def _is_bit(expr: Expr) -> bool:
+    if isinstance(expr, Op) and expr.name == "mul":
+        return all(_is_bit(argument) for argument in expr.args)
+    return is_boolean(expr)
 
 
 def _disorder(values: list[Number], holds: np.ndarray) -> float:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weights2code.language import Const, Expr, Number, op
+from weights2code.language import OPERATORS, Const, Expr, Number, op
 from weights2code.symbolic.search.atoms import Pool, fingerprints, make_pool
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.outermost_operators import Outer
@@ -205,42 +205,39 @@ _UNARY_FORMS: dict[str, Callable[[Expr], Expr]] = {
 }
 
 
+#: What operators of the search's own need to be allowed.
+_NEEDS = {"floorsqrt": "sqrt", "floordiv": "floor"}
+
+
 def operators_for(
     problem: Problem,
 ) -> tuple[dict[str, Callable[..., np.ndarray]], dict[str, tuple[Callable[..., np.ndarray], bool]]]:
     """Unary and binary operators that suit the domains; True marks the commutative ones."""
-    unary: dict[str, Callable[..., np.ndarray]] = {"abs": np.abs, "square": np.square}
-    binary: dict[str, tuple[Callable[..., np.ndarray], bool]] = {
-        "add": (np.add, True),
-        "sub": (np.subtract, False),
-        "mul": (np.multiply, True),
-        "max": (np.maximum, True),
-        "min": (np.minimum, True),
-    }
+    unary, binary = ["abs", "square"], ["add", "sub", "mul", "max", "min"]
     if problem.discrete:
         if all(domain.kind == "bits" for domain in problem.domains):
-            del unary["square"]
+            unary.remove("square")
         else:
-            unary["floorsqrt"] = lambda a: np.floor(np.sqrt(a))
-        binary["mod"] = (np.mod, False)
-        binary["floordiv"] = (lambda a, b: np.floor(a / b), False)
-        binary["eq"] = (lambda a, b: (a == b) * 1.0, True)
-        binary["ne"] = (lambda a, b: (a != b) * 1.0, True)
-        binary["ge"] = (lambda a, b: (a >= b) * 1.0, False)
-        binary["gt"] = (lambda a, b: (a > b) * 1.0, False)
+            unary.append("floorsqrt")
+        binary += ["mod", "floordiv", "eq", "ne", "ge", "gt"]
     else:
-        unary |= {"sqrt": np.sqrt, "exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos}
-        binary["div"] = (_guarded_divide, False)
+        unary += ["sqrt", "exp", "log", "sin", "cos"]
+        binary.append("div")
         if problem.whole or any(domain.discrete for domain in problem.domains):
-            binary["gt"] = (lambda a, b: (a > b) * 1.0, False)
-    needs = {"square": "mul", "floorsqrt": "sqrt", "floordiv": "floor"}
+            binary.append("gt")
 
     def allowed(name: str) -> bool:
-        return name in ("add", "sub", "mul", "square") or problem.allows(needs.get(name, name))
+        return name in ("add", "sub", "mul", "square") or problem.allows(_NEEDS.get(name, name))
+
+    def function(name: str) -> Callable[..., np.ndarray]:
+        return _FUNCTIONS[name] if name in _FUNCTIONS else OPERATORS[name].numpy
+
+    def commutes(name: str) -> bool:
+        return name in OPERATORS and OPERATORS[name].commutative
 
     return (
-        {name: f for name, f in unary.items() if allowed(name)},
-        {name: f for name, f in binary.items() if allowed(name)},
+        {name: function(name) for name in unary if allowed(name)},
+        {name: (function(name), commutes(name)) for name in binary if allowed(name)},
     )
 
 
@@ -249,6 +246,15 @@ def _guarded_divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     low, high = np.min(b, axis=-1, keepdims=True), np.max(b, axis=-1, keepdims=True)
     clear = (low > 0.01 * (high - low)) | (high < -0.01 * (high - low))
     return np.where(clear, a / b, np.nan)
+
+
+#: What the table of operators does not have, or not with this care.
+_FUNCTIONS: dict[str, Callable[..., np.ndarray]] = {
+    "square": np.square,
+    "floorsqrt": lambda a: np.floor(np.sqrt(a)),
+    "floordiv": lambda a, b: np.floor(a / b),
+    "div": _guarded_divide,
+}
 
 
 def inner_constants(problem: Problem) -> list[Number]:
