@@ -13,7 +13,7 @@ from typing import Unpack
 import numpy as np
 
 from weights2code.errors import InputError
-from weights2code.language import Const, Domain, Var
+from weights2code.language import OPERATORS, Const, Domain, Var
 from weights2code.symbolic.engine import TIME_LIMIT, Candidate, Options
 from weights2code.symbolic.engines.infix import parse_infix
 from weights2code.symbolic.search.collector import Collector
@@ -28,7 +28,6 @@ _SYMBOLS = {
     "sqrt": "sqrtabs",
     "log": "logabs",
 }
-_SMOOTH = {"sqrt", "exp", "log", "sin", "cos"}
 
 
 class OperonEngine:
@@ -99,7 +98,7 @@ def symbols_for(domains: tuple[Domain, ...], operators: frozenset[str] | None) -
     discrete = all(domain.discrete for domain in domains)
     chosen = ["add", "sub", "mul", "constant", "variable"]
     for name, symbol in _SYMBOLS.items():
-        suits = name not in _SMOOTH if discrete else name != "floor"
+        suits = not OPERATORS[name].irrational if discrete else name != "floor"
         if suits if operators is None else name in operators:
             chosen.append(symbol)
     return chosen

@@ -15,7 +15,7 @@ from typing import Unpack
 import numpy as np
 
 from weights2code.errors import InputError
-from weights2code.language import Domain, Var
+from weights2code.language import OPERATORS, Domain, Var
 from weights2code.symbolic.engine import TIME_LIMIT, Candidate, Options
 from weights2code.symbolic.engines.infix import parse_infix
 from weights2code.symbolic.search.collector import Collector
@@ -37,7 +37,6 @@ _BINARY = {
     "and": "logical_and",
 }
 _UNARY = ("abs", "relu", "floor", "sqrt", "exp", "log", "sin", "cos")
-_SMOOTH = {"sqrt", "exp", "log", "sin", "cos"}
 
 _WORKER = r"""
 import json, sys
@@ -139,7 +138,7 @@ def operators_for(
         if operators is not None:
             return name in operators
         if discrete:
-            return name not in _SMOOTH and name not in ("div", "pow")
+            return not OPERATORS[name].irrational and name not in ("div", "pow")
         return name not in ("mod", "floor", "and", "pow")
 
     binary = ["+", "-", "*"] + [theirs for ours, theirs in _BINARY.items() if suits(ours)]

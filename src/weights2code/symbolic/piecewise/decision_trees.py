@@ -17,12 +17,12 @@ import numpy as np
 
 from weights2code.language import Const, Expr, op
 from weights2code.symbolic.engine import preference
-from weights2code.symbolic.notation import branch, simplest_test, weighted_sum
+from weights2code.symbolic.notation import branch, simplest_test
 from weights2code.symbolic.piecewise.affine_rules import Rule, affine_rules
 from weights2code.symbolic.piecewise.joined_planes import joined
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import Problem
-from weights2code.symbolic.search.weighted_sums import comparison, inner_sums, simplest_level
+from weights2code.symbolic.search.weighted_sums import comparison, inner_sums, simplest_level, sum_expr
 
 MOST_VARIABLES = 7
 #: Rows that a tree is grown on, and how often rows are added on which it turned out wrong.
@@ -114,8 +114,8 @@ def directions(problem: Problem, X: np.ndarray, rules: list[Rule]) -> Iterator[D
     for one, other in itertools.combinations([rule for rule in rules if rule.weights], 2):
         weights = [float(p) - float(q) for p, q in zip(one.weights[:-1], other.weights[:-1], strict=True)]
         if sum(w != 0 for w in weights) >= 2:
-            terms = [(Const(round(w, 9)).value, v) for w, v in zip(weights, problem.variables, strict=True)]
-            yield Direction(weighted_sum(terms), None, X @ np.array(weights), False)
+            expr = sum_expr(problem, [Const(round(w, 9)).value for w in weights])
+            yield Direction(expr, None, X @ np.array(weights), False)
 
 
 class _Trees:

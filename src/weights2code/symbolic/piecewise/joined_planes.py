@@ -13,10 +13,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from weights2code.language import Const, Expr, Number, op
-from weights2code.symbolic.notation import weighted_sum
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import Problem
-from weights2code.symbolic.search.weighted_sums import inner_sums
+from weights2code.symbolic.search.weighted_sums import inner_sums, sum_expr
 from weights2code.symbolic.snapping import snap_linear
 
 Plane = tuple[Number, ...]
@@ -73,7 +72,7 @@ def _fit(X: np.ndarray, y: np.ndarray, rows: np.ndarray, least: int) -> np.ndarr
 
 
 def _affine(problem: Problem, plane: Plane) -> Expr:
-    return weighted_sum(list(zip(plane[:-1], problem.variables, strict=True)), plane[-1])
+    return sum_expr(problem, plane[:-1], plane[-1])
 
 
 def _minus(a: Plane, b: Plane, share: float = 1.0) -> Plane:

@@ -212,8 +212,7 @@ def _with_carry(problem: Problem, weights: tuple[int, ...], test: Expr, levels: 
             low, step, test = int(levels[1]) % m, m - step, turned
     if m and low > m // 2:
         low -= m
-    terms: list[tuple[Number, Expr]] = [(w, v) for w, v in zip(weights, problem.variables, strict=True) if w]
-    inner = weighted_sum([*terms, (step, test)], low)
+    inner = weighted_sum([*zip(weights, problem.variables, strict=True), (step, test)], low)
     return op("mod", inner, m) if m else inner
 
 
