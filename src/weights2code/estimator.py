@@ -16,6 +16,7 @@ from weights2code.data import from_lists
 from weights2code.data.shapes import Given, read_inputs, read_pair
 from weights2code.errors import InputError
 from weights2code.language import Recurrence
+from weights2code.plain_estimator import BadInput
 from weights2code.settings import Settings, names
 
 if TYPE_CHECKING:
@@ -27,10 +28,6 @@ else:
         from sklearn.exceptions import NotFittedError
     except ImportError:  # everything but scikit-learn's own tools works without it
         from weights2code.plain_estimator import BaseEstimator, NotFittedError, RegressorMixin
-
-
-class BadInput(InputError, ValueError):
-    """What was given cannot be used; a ValueError too, as scikit-learn expects."""
 
 
 DEFAULTS = Settings()

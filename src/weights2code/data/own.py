@@ -61,15 +61,8 @@ class FileSource:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> FileSource:
-        return FileSource(
-            str(data["file"]),
-            int(data["size"]),
-            str(data["sha256"]),
-            tuple(str(name) for name in data["inputs"]),
-            tuple(str(name) for name in data["targets"]),
-            None if data["sequence"] is None else str(data["sequence"]),
-            None if data["order"] is None else str(data["order"]),
-        )
+        known: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in data.items()}
+        return FileSource(known.pop("file"), **known)
 
 
 def file_source(

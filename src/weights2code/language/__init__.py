@@ -4,7 +4,7 @@ from weights2code.language.domain import BITS, Domain, infer, integers, reals, u
 from weights2code.language.evaluation import compile_numpy, evaluate, evaluate_exact, exact_number
 from weights2code.language.expression import Const, Expr, Number, Op, Var, as_expr
 from weights2code.language.json_form import from_dict, to_dict
-from weights2code.language.operators import OPERATORS, Operator, maximum, minimum, op, where
+from weights2code.language.operators import OPERATORS, Operator, is_boolean, maximum, minimum, op, where
 from weights2code.language.recurrence import (
     Definition,
     Recurrence,
@@ -44,6 +44,7 @@ __all__ = [
     "from_dict",
     "infer",
     "integers",
+    "is_boolean",
     "maximum",
     "minimum",
     "number_text",

@@ -25,6 +25,7 @@ from weights2code.language import (
     Var,
     evaluate,
     expression_of,
+    is_boolean,
 )
 
 MOST_VALUES = 256
@@ -146,7 +147,7 @@ def _step_values(definition: Expr | Retrieval, few: Mapping[str, set[float]]) ->
     if isinstance(definition, Retrieval):
         found = few.get(definition.value)
         return None if found is None else found | {float(definition.default)}
-    if isinstance(definition, Op) and OPERATORS[definition.name].boolean:
+    if is_boolean(definition):
         return {0.0, 1.0}
     variables = definition.variables()
     if any(variable.name not in few for variable in variables):

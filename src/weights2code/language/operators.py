@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
 from math import isinf
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -29,8 +29,6 @@ _MOST_POWER = 64
 # How tightly a text binds. Remainders bind looser than products here, although Python ranks them alike:
 # nobody should have to know how `x % 3*2` is read.
 Binding = IntEnum("Binding", "WHERE OR AND NOT COMPARE SUM REMAINDER PRODUCT UNARY POWER ATOM")
-
-
 _LEVELS = {level.name.lower(): level for level in Binding}
 
 
@@ -288,8 +286,7 @@ def is_rational(value: Any) -> bool:
 
 #: The value is one of the arguments; is one of them or its opposite.
 _SELECTS, _SIGNED = frozenset({"bits", "whole", "digits"}), frozenset({"whole", "digits"})
-_WHOLE = frozenset({"whole"})
-_B = Binding
+_WHOLE, _B = frozenset({"whole"}), Binding
 
 # fmt: off
 OPERATORS: dict[str, Operator] = {entry.name: entry for entry in (
@@ -378,6 +375,11 @@ def op(name: str, *args: Expr | Number) -> Expr:
     if len(args) != OPERATORS[name].arity:
         raise ValueError(f"{name} takes {OPERATORS[name].arity} arguments, got {len(args)}")
     return Op(name, tuple(as_expr(a) for a in args))
+
+
+def is_boolean(expr: Expr) -> TypeGuard[Op]:
+    """Whether the expression is an operator whose value is always 0 or 1."""
+    return isinstance(expr, Op) and OPERATORS[expr.name].boolean
 
 
 def maximum(a: Expr | Number, b: Expr | Number) -> Expr:

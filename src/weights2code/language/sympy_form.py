@@ -13,7 +13,7 @@ from typing import Any
 
 from weights2code.language.evaluation import exact_number
 from weights2code.language.expression import Const, Expr, Op, Var
-from weights2code.language.operators import OPERATORS
+from weights2code.language.operators import OPERATORS, is_boolean
 
 
 def symbol_name(variable: Var) -> str:
@@ -46,7 +46,7 @@ def to_sympy(expr: Expr, symbols: Mapping[Var, Any] | None = None) -> Any:
         if isinstance(node, Var):
             return symbols[node] if symbols and node in symbols else symbol(node)
         assert isinstance(node, Op)
-        if OPERATORS[node.name].boolean:
+        if is_boolean(node):
             return sympy.Piecewise((1, applied(node)), (0, True))
         return applied(node)
 
@@ -59,7 +59,7 @@ def to_sympy(expr: Expr, symbols: Mapping[Var, Any] | None = None) -> Any:
         return entry.sympy(sympy, *conditions, *values)
 
     def truth(node: Expr) -> Any:
-        if isinstance(node, Op) and OPERATORS[node.name].boolean:
+        if is_boolean(node):
             return applied(node)
         return sympy.Ne(number(node), 0)
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import TypeGuard
 
 from weights2code.language.expression import Const, Expr, Number, Op, Var
-from weights2code.language.operators import OPERATORS, Binding, Written
+from weights2code.language.operators import OPERATORS, Binding, Written, is_boolean
 
 
 def number_text(value: Number) -> str:
@@ -76,9 +76,9 @@ class _Writer:
             return self.number(expr.value)
         if isinstance(expr, Var):
             return Written(self.variable(expr))
-        assert isinstance(expr, Op)
-        if OPERATORS[expr.name].boolean:
+        if is_boolean(expr):
             return self.truth(expr)
+        assert isinstance(expr, Op)
         match expr.name:
             case "add" | "sub":
                 return self.sum(expr)
@@ -143,11 +143,11 @@ class _Writer:
         """Whether the Python value of the condition's text is already True, False, 0 or 1."""
         if isinstance(expr, Op) and expr.name in ("and", "or"):  # these give one of their sides
             return all(self.is_truth(argument) for argument in expr.args)
-        return (isinstance(expr, Op) and OPERATORS[expr.name].boolean) or self.is_bit(expr)
+        return is_boolean(expr) or self.is_bit(expr)
 
     def condition(self, expr: Expr) -> Written:
         """The text where only being zero or not counts: no brackets, no casts."""
-        if isinstance(expr, Op) and OPERATORS[expr.name].boolean:
+        if is_boolean(expr):
             return self.operator(expr)
         return self.value(expr)
 

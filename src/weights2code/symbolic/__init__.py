@@ -10,22 +10,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from weights2code.symbolic.engine import Candidate, Engine, pick, preference
+    from weights2code.symbolic.engine import Candidate, Engine, Options, pick
     from weights2code.symbolic.engines.native import NativeEngine
     from weights2code.symbolic.regressor import SymbolicRegressor
-    from weights2code.symbolic.relu_readoff import piecewise_readoff
-    from weights2code.symbolic.snapping import refit, simplest, snap
+    from weights2code.symbolic.snapping import snap
 
 _HOME = {
-    "piecewise_readoff": "relu_readoff",
     "Candidate": "engine",
     "Engine": "engine",
     "NativeEngine": "engines.native",
+    "Options": "engine",
     "SymbolicRegressor": "regressor",
     "pick": "engine",
-    "preference": "engine",
-    "refit": "snapping",
-    "simplest": "snapping",
     "snap": "snapping",
 }
 
@@ -33,12 +29,9 @@ __all__ = [
     "Candidate",
     "Engine",
     "NativeEngine",
+    "Options",
     "SymbolicRegressor",
     "pick",
-    "piecewise_readoff",
-    "preference",
-    "refit",
-    "simplest",
     "snap",
 ]
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypedDict, Unpack
 
 import numpy as np
 
@@ -56,6 +56,38 @@ class Candidate:
         return f"{self.expr}  (complexity {self.complexity}, max error {self.max_error:.3g})"
 
 
+class Options(TypedDict, total=False):
+    """What a search may be told beside its rows.
+
+    Parameters
+    ----------
+    tolerance
+        The largest deviation that counts as exact. None: estimated from the data.
+    weights
+        Weight of each row, all one by default.
+    time_limit
+        Seconds after which the search stops with what it has, 5 by default.
+    operators
+        Names of the operators of the language that may be used; None is all that suit the domain.
+        Sums, differences and products with constants are always available.
+    max_complexity
+        Formulas with more nodes are not reported.
+    random_state
+        Seed of engines that draw random numbers; the native engine draws none.
+    """
+
+    tolerance: float | None
+    weights: np.ndarray | None
+    time_limit: float
+    operators: frozenset[str] | None
+    max_complexity: int | None
+    random_state: int
+
+
+#: Seconds that a search takes at most where nothing was said.
+TIME_LIMIT = 5.0
+
+
 class Engine(Protocol):
     """Anything that can search: the native engine, Operon, PySR."""
 
@@ -68,12 +100,7 @@ class Engine(Protocol):
         *,
         variables: tuple[Var, ...],
         domains: tuple[Domain, ...],
-        tolerance: float | None = None,
-        weights: np.ndarray | None = None,
-        time_limit: float = 5.0,
-        operators: frozenset[str] | None = None,
-        max_complexity: int | None = None,
-        random_state: int = 0,
+        **options: Unpack[Options],
     ) -> tuple[Candidate, ...]:
         """The Pareto front, ordered by complexity.
 
@@ -83,19 +110,6 @@ class Engine(Protocol):
             Rows (n, k) and targets (n,).
         variables, domains
             The name and the domain of each column; the domain decides which operators make sense.
-        tolerance
-            The largest deviation that counts as exact. None: estimated from the data.
-        weights
-            Weight of each row, all one by default.
-        time_limit
-            Seconds after which the search stops with what it has.
-        operators
-            Names of the operators of the language that may be used; None is all that suit the domain.
-            Sums, differences and products with constants are always available.
-        max_complexity
-            Formulas with more nodes are not reported.
-        random_state
-            Seed of engines that draw random numbers; the native engine draws none.
         """
         ...
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from weights2code.language import OPERATORS, Const, Expr, Number, Op, Var, op
+from weights2code.language import OPERATORS, Const, Expr, Number, Op, Var, is_boolean, op
 from weights2code.symbolic.engine import number_cost, preference
 
 
@@ -188,17 +188,13 @@ def branch(test: Expr, yes: Expr, no: Expr) -> Expr:
         if (holds, other) == (Const(1), Const(0)):
             return condition
         if other == Const(0):
-            forms.append(op("and" if _boolean(holds) else "mul", condition, holds))
-        if holds == Const(1) and _boolean(other):
+            forms.append(op("and" if is_boolean(holds) else "mul", condition, holds))
+        if holds == Const(1) and is_boolean(other):
             forms.append(op("or", condition, other))
         stepped = _step(condition, holds, other)
         if stepped is not None:
             forms.append(stepped)
     return min(map(tidy, forms), key=preference)
-
-
-def _boolean(expr: Expr) -> bool:
-    return isinstance(expr, Op) and OPERATORS[expr.name].boolean
 
 
 def _step(test: Expr, yes: Expr, no: Expr) -> Expr | None:

@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from weights2code.errors import InputError
 from weights2code.language import Domain, Var, compile_numpy, formula, infer
+from weights2code.plain_estimator import BaseEstimator
 from weights2code.symbolic.engine import Candidate, Engine, pick
 from weights2code.symbolic.operator_names import operator_set
+
+_ENGINES = {"native": "NativeEngine", "operon": "OperonEngine", "pysr": "PySREngine"}
 
 
 def make_engine(name: str | Engine) -> Engine:
     """The engine of that name: "native", "operon" or "pysr"; an engine object stays itself."""
     if not isinstance(name, str):
         return name
-    if name == "native":
-        from weights2code.symbolic.engines.native import NativeEngine
-
-        return NativeEngine()
-    if name == "operon":
-        from weights2code.symbolic.engines.operon import OperonEngine
-
-        return OperonEngine()
-    if name == "pysr":
-        from weights2code.symbolic.engines.pysr import PySREngine
-
-        return PySREngine()
-    raise InputError(f"there is no engine {name!r}; known are 'native', 'operon' and 'pysr'.")
+    if name not in _ENGINES:
+        raise InputError(f"there is no engine {name!r}; known are 'native', 'operon' and 'pysr'.")
+    return getattr(import_module(f"weights2code.symbolic.engines.{name}"), _ENGINES[name])()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +33,12 @@ class Equations(Sequence[Candidate]):
 
     candidates: tuple[Candidate, ...]
     chosen: int
-    names: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.candidates)
 
     def __getitem__(self, index: Any) -> Any:
         return self.candidates[index]
-
-    def __iter__(self) -> Iterator[Candidate]:
-        return iter(self.candidates)
 
     def text(self, candidate: Candidate) -> str:
         """The formula with the names of the columns."""
@@ -85,7 +74,7 @@ class Equations(Sequence[Candidate]):
         return str(self)
 
 
-class SymbolicRegressor:
+class SymbolicRegressor(BaseEstimator):
     """Find the shortest formula that fits the data.
 
     Parameters
@@ -183,7 +172,7 @@ class SymbolicRegressor:
         )
         if not front:
             raise InputError(f"the engine {engine.name} found no formula; give it more time or operators.")
-        self.equations_ = Equations(front, front.index(pick(front)), tuple(names))
+        self.equations_ = Equations(front, front.index(pick(front)))
         self.expr_ = self.equations_[self.equations_.chosen].expr
         return self
 
@@ -232,28 +221,9 @@ class SymbolicRegressor:
 
         return latex(self.candidate(index).expr, lambda v: v.name.replace("_", r"\_"))
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters given at construction (scikit-learn's manners)."""
-        names = [p for p in inspect.signature(type(self).__init__).parameters if p != "self"]
-        return {name: getattr(self, name) for name in names}
-
-    def set_params(self, **params: Any) -> SymbolicRegressor:
-        """Change parameters; unknown names are refused."""
-        known = self.get_params()
-        for name, value in params.items():
-            if name not in known:
-                raise InputError(f"SymbolicRegressor has no parameter {name!r}; it has {', '.join(known)}.")
-            setattr(self, name, value)
-        return self
-
     def _check_fitted(self) -> None:
         if not hasattr(self, "equations_"):
             raise InputError("this SymbolicRegressor is not fitted yet; call fit(X, y) first.")
-
-    def __repr__(self) -> str:
-        default = inspect.signature(type(self).__init__).parameters
-        changed = {k: v for k, v in self.get_params().items() if v != default[k].default}
-        return f"SymbolicRegressor({', '.join(f'{k}={v!r}' for k, v in changed.items())})"
 
 
 def _matrix(X: Any) -> np.ndarray:

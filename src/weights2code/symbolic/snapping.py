@@ -124,29 +124,19 @@ def snap(
     noise
         Known standard error of a target, if any.
     """
-    free = free_constants(expr)
-    if not free:
+    start, predict = _as_function(expr, values, y)
+    if not len(start):
         return expr
-    with np.errstate(all="ignore"):
-
-        def predict(c: np.ndarray) -> np.ndarray:
-            filled = with_constants(expr, tuple(float(v) for v in c))
-            return np.broadcast_to(np.asarray(evaluate(filled, values), dtype=float), y.shape)
-
-        start = np.array([float(v) for v in free])
-
-        def solve(fixed: Mapping[int, Number]) -> np.ndarray:
-            c = start.copy()
-            for j, v in fixed.items():
-                c[j] = float(v)
-            return _levenberg(predict, c, y, [j for j in range(len(c)) if j not in fixed])
-
-        snapped = _snap_constants(solve, predict, lambda c: _jacobian(predict, c), y, tolerance, noise)
-    return with_constants(expr, snapped)
+    return with_constants(expr, snap_function(predict, start, y, tolerance, noise=noise))
 
 
 def snap_function(
-    predict: Callable[[np.ndarray], np.ndarray], start: np.ndarray, y: np.ndarray, *, noise: float = 0.0
+    predict: Callable[[np.ndarray], np.ndarray],
+    start: np.ndarray,
+    y: np.ndarray,
+    tolerance: float = 0.0,
+    *,
+    noise: float = 0.0,
 ) -> tuple[Number, ...]:
     """Constants of any function of them, refitted to `y` from `start` and snapped as far as `y` allows."""
 
@@ -157,22 +147,27 @@ def snap_function(
         return _levenberg(predict, c, y, [j for j in range(len(c)) if j not in fixed])
 
     with np.errstate(all="ignore"):
-        return _snap_constants(solve, predict, lambda c: _jacobian(predict, c), y, 0.0, noise)
+        return _snap_constants(solve, predict, lambda c: _jacobian(predict, c), y, tolerance, noise)
 
 
 def refit(expr: Expr, values: Mapping[Var, np.ndarray], y: np.ndarray) -> Expr:
     """The same formula with its float constants fitted jointly by nonlinear least squares."""
-    free = free_constants(expr)
-    if not free:
-        return expr
+    start, predict = _as_function(expr, values, y)
+    with np.errstate(all="ignore"):
+        c = _levenberg(predict, start, y, list(range(len(start))))
+    return with_constants(expr, tuple(float(v) for v in c))
+
+
+def _as_function(
+    expr: Expr, values: Mapping[Var, np.ndarray], y: np.ndarray
+) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+    """The float constants of a formula, and its values as a function of them."""
 
     def predict(c: np.ndarray) -> np.ndarray:
         filled = with_constants(expr, tuple(float(v) for v in c))
         return np.broadcast_to(np.asarray(evaluate(filled, values), dtype=float), y.shape)
 
-    with np.errstate(all="ignore"):
-        c = _levenberg(predict, np.array([float(v) for v in free]), y, list(range(len(free))))
-    return with_constants(expr, tuple(float(v) for v in c))
+    return np.array(free_constants(expr), dtype=float), predict
 
 
 def free_constants(expr: Expr) -> tuple[float, ...]:

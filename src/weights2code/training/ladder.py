@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, Literal
 
 from weights2code.data import Problem
@@ -238,21 +239,11 @@ def window_of(problem: Problem) -> int:
 
 
 def _fixed_rung(settings: Settings) -> Rung:
-    def size(value: int | None, default: int) -> int:
-        return default if value is None else value
-
-    sizes = {
-        "layers": size(settings.layers, 1),
-        "location": size(settings.heads, 0 if _other_heads(settings) else 2),
-        "pointer": size(settings.pointer, 0),
-        "equality": size(settings.equality, 0),
-        "mean": size(settings.mean, 0),
-        "sum": size(settings.sum, 0),
-        "submlps": size(settings.submlps, 2),
-        "arity": size(settings.arity, 2),
-        "hidden": size(settings.hidden, 16),
-        "learned_start": True,
-    }
+    others = {kind: getattr(settings, kind) or 0 for kind in ("pointer", "equality", "mean", "sum")}
+    usual = {"layers": 1, "heads": 0 if any(others.values()) else 2, "submlps": 2, "arity": 2, "hidden": 16}
+    given = {name: getattr(settings, name) for name in usual}
+    sizes: dict[str, Any] = {name: usual[name] if size is None else size for name, size in given.items()}
+    sizes |= {"location": sizes.pop("heads"), **others, "learned_start": True}
     big = sizes["layers"] * sizes["submlps"] * sizes["arity"] > 6
     variants = (
         Variant(12, past=False),
@@ -261,10 +252,6 @@ def _fixed_rung(settings: Settings) -> Rung:
         Variant(4, start=True),
     )
     return Rung("fixed", sizes, _recipe(1500 if big else 900), variants)
-
-
-def _other_heads(settings: Settings) -> bool:
-    return any(getattr(settings, kind) for kind in ("pointer", "equality", "mean", "sum"))
 
 
 def _paper_rungs(problem: Problem, settings: Settings) -> tuple[Rung, ...]:
@@ -280,18 +267,10 @@ def _paper_rungs(problem: Problem, settings: Settings) -> tuple[Rung, ...]:
     elif paper:
         grid = [{"layers": paper.layers, "pointer": paper.heads, "submlps": paper.submlps}]
     else:
-        grid = [
-            {"layers": layers, "pointer": heads, "submlps": submlps}
-            for layers in (1, 2)
-            for heads in (2, 3)
-            for submlps in (2, 3)
-        ]
-    return tuple(
-        Rung(
-            "paper L{layers} H{pointer} M{submlps}".format(**sizes), sizes, recipe, (Variant(recipe.members),)
-        )
-        for sizes in grid
-    )
+        every = product((1, 2), (2, 3), (2, 3))
+        grid = [{"layers": layers, "pointer": heads, "submlps": submlps} for layers, heads, submlps in every]
+    name, variants = "paper L{layers} H{pointer} M{submlps}", (Variant(recipe.members),)
+    return tuple(Rung(name.format(**sizes), sizes, recipe, variants) for sizes in grid)
 
 
 def _with_overrides(rung: Rung, settings: Settings) -> Rung:

@@ -91,14 +91,15 @@ class LoopState:
     best_weights: dict[str, Tensor] = field(default_factory=dict)
 
 
-def to_batch(encoded: Encoded, device: torch.device, first: int = 0, last: int | None = None) -> Batch:
-    """A slice of encoded sequences as tensors."""
-    part = slice(first, last)
-    return (
-        torch.from_numpy(encoded.channels[:, :, part]).to(device),
-        torch.from_numpy(encoded.targets[:, :, part]).to(device),
-        torch.from_numpy(encoded.scored[:, part]).to(device),
-    )
+def to_batch(encoded: Encoded, device: torch.device) -> Batch:
+    """Encoded sequences as tensors."""
+    arrays = encoded.channels, encoded.targets, encoded.scored
+    return tuple(torch.from_numpy(array).to(device) for array in arrays)  # type: ignore[return-value]
+
+
+def sequences_of(data: Validation, chosen: slice | Tensor) -> Batch:
+    """Some of the sequences of a batch."""
+    return tuple(tensor[..., chosen] for tensor in data)  # type: ignore[return-value]
 
 
 def start(model: DiscreteTransformer, recipe: Recipe) -> LoopState:
@@ -207,17 +208,14 @@ def _train_epoch(
     step: Callable[[Batch, float], Tensor],
 ) -> Float[Tensor, " member"]:
     """One epoch of steps; returns each member's mean training loss."""
-    model, (channels, targets, scored) = state.model, training
-    count = channels.shape[2]
-    order = torch.randperm(count, generator=generator, device=channels.device)
-    shuffled = channels[:, :, order], targets[:, :, order], scored[:, order]
-    total = torch.zeros(model.members, device=channels.device)
+    device, count = training[0].device, training[0].shape[2]
+    shuffled = sequences_of(training, torch.randperm(count, generator=generator, device=device))
+    total = torch.zeros(state.model.members, device=device)
     batch = min(recipe.batch, count)
     for index in range(recipe.steps_per_epoch):
         progress = (state.epoch * recipe.steps_per_epoch + index) / max(recipe.steps, 1)
         first = (index * batch) % max(count - batch + 1, 1)
-        part = tuple(tensor[..., first : first + batch] for tensor in shuffled)
-        total += step(part, progress)  # type: ignore[arg-type]
+        total += step(sequences_of(shuffled, slice(first, first + batch)), progress)
     return total / recipe.steps_per_epoch
 
 
@@ -281,6 +279,6 @@ def tune(
         size = min(TUNING_BATCH, count)
         for step in range(steps):
             first = int(torch.randint(0, count - size + 1, (1,), generator=generator))
-            part = tuple(tensor[..., first : first + size] for tensor in training)
-            training_step(model, optimizer, part, recipe, variance, HARD, step / steps)  # type: ignore[arg-type]
+            part = sequences_of(training, slice(first, first + size))
+            training_step(model, optimizer, part, recipe, variance, HARD, step / steps)
     evaluate_hard(model, validation, variance, head)

@@ -71,11 +71,11 @@ class Recipe:
         return self.epochs * self.steps_per_epoch
 
 
-def paper_recipe(epochs: int = 50, learning_rate: float = 0.05, l1: float = 0.0, members: int = 3) -> Recipe:
+def paper_recipe(epochs: int = 50, learning_rate: float = 0.05, l1: float = 0.0) -> Recipe:
     """The paper's recipe; its three seeds are three members of one batched program."""
     samples, batch = 1_000_000, 512
     return Recipe(
-        members=members,
+        members=3,
         samples=samples,
         epochs=epochs,
         steps_per_epoch=samples // batch,

@@ -21,7 +21,16 @@ from weights2code.settings import Settings
 from weights2code.training import storage
 from weights2code.training.build import build, hide
 from weights2code.training.ladder import Rung, RungKind, ladder_of
-from weights2code.training.loop import Epoch, LoopState, evaluate_hard, run_loop, start, to_batch, tune
+from weights2code.training.loop import (
+    Epoch,
+    LoopState,
+    evaluate_hard,
+    run_loop,
+    sequences_of,
+    start,
+    to_batch,
+    tune,
+)
 from weights2code.training.polish import clear_location_heads, polish_member
 from weights2code.training.ruled_out import Skipped, ruled_out
 from weights2code.training.step import Batch, Validation, target_variance
@@ -224,8 +233,8 @@ def finish(
         clear_location_heads(model)
     chosen = losses.argsort()[:FINALISTS].tolist() if rung.recipe.epochs else range(model.members)
     if rung.recipe.polish:
-        sample = tuple(tensor[..., :POLISH_SEQUENCES] for tensor in training)
-        polished = [polish_member(model.take([member]), sample, variance) for member in chosen]  # type: ignore[arg-type]
+        sample = sequences_of(training, slice(POLISH_SEQUENCES))
+        polished = [polish_member(model.take([member]), sample, variance) for member in chosen]
         model = stack(polished).float()
     else:
         model = model.take(list(chosen))

@@ -6,28 +6,12 @@ import ast
 from collections.abc import Mapping
 
 from weights2code.language import OPERATORS, Const, Expr, Var, op
+from weights2code.symbolic.operator_names import ALIASES
 
 _BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow", ast.Mod: "mod"}
 _COMPARE = {ast.Eq: "eq", ast.NotEq: "ne", ast.GtE: "ge", ast.Gt: "gt", ast.LtE: "le", ast.Lt: "lt"}
-_CALLS = {
-    "Abs": "abs",
-    "fabs": "abs",
-    "Max": "max",
-    "Min": "min",
-    "fmax": "max",
-    "fmin": "min",
-    "maximum": "max",
-    "minimum": "min",
-    "Mod": "mod",
-    "greater": "gt",
-    "less": "lt",
-    "greater_equal": "ge",
-    "less_equal": "le",
-    "logical_and": "and",
-    "logical_or": "or",
-    "clamp": "clip",
-    "cond": "cond",
-}
+#: Names beside those that users may choose operators by.
+_CALLS = {"Abs": "abs", "fabs": "abs", "Max": "max", "Min": "min", "fmax": "max", "fmin": "min", "Mod": "mod"}
 
 
 def parse_infix(text: str, names: Mapping[str, Var]) -> Expr:
@@ -65,18 +49,18 @@ def _read(node: ast.AST, names: Mapping[str, Var]) -> Expr:
 
 
 def _call(name: str, arguments: list[Expr]) -> Expr:
-    ours = _CALLS.get(name, name)
-    if ours in ("square", "cube") and len(arguments) == 1:
+    if name in ("square", "cube") and len(arguments) == 1:
         squared = op("mul", arguments[0], arguments[0])
-        return squared if ours == "square" else op("mul", squared, arguments[0])
-    if ours == "inv" and len(arguments) == 1:
+        return squared if name == "square" else op("mul", squared, arguments[0])
+    if name == "inv" and len(arguments) == 1:
         return op("div", 1, arguments[0])
-    if ours == "aq" and len(arguments) == 2:
+    if name == "aq" and len(arguments) == 2:
         # Operon's analytic quotient
         return op("div", arguments[0], op("sqrt", op("add", 1, op("mul", arguments[1], arguments[1]))))
-    if ours == "cond" and len(arguments) == 2:
+    if name == "cond" and len(arguments) == 2:
         # PySR's cond(x, y) is y where x > 0, else 0
         return op("mul", op("gt", arguments[0], 0), arguments[1])
+    ours = _CALLS.get(name) or ALIASES.get(name, (name,))[0]
     if ours not in OPERATORS:
         raise ValueError(f"the expression language has no word for {name}")
     if OPERATORS[ours].associative and len(arguments) > 2:

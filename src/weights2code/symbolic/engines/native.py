@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Unpack
 
 import numpy as np
 
 from weights2code.language import Domain, Var
-from weights2code.symbolic.engine import Candidate
+from weights2code.symbolic.engine import Candidate, Options
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import Problem, prepare
 from weights2code.symbolic.search.stages import stages_for
@@ -43,25 +44,10 @@ class NativeEngine:
         *,
         variables: tuple[Var, ...],
         domains: tuple[Domain, ...],
-        tolerance: float | None = None,
-        weights: np.ndarray | None = None,
-        time_limit: float = 5.0,
-        operators: frozenset[str] | None = None,
-        max_complexity: int | None = None,
-        random_state: int = 0,
+        **options: Unpack[Options],
     ) -> tuple[Candidate, ...]:
         """See `Engine.search`."""
-        problem = prepare(
-            X,
-            y,
-            variables=variables,
-            domains=domains,
-            tolerance=tolerance,
-            weights=weights,
-            time_limit=time_limit,
-            operators=operators,
-            max_complexity=max_complexity,
-        )
+        problem = prepare(X, y, variables=variables, domains=domains, **options)
         collector = Collector(problem)
         floor = Search(problem, collector, self.stages).run()
         for _ in range(_REPEATS):

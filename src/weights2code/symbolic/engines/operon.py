@@ -8,31 +8,26 @@ numbers it finds other forms than the native engine; on smooth functions it is a
 from __future__ import annotations
 
 import math
+from typing import Unpack
 
 import numpy as np
 
 from weights2code.errors import InputError
-from weights2code.language import Const, Domain, Var
-from weights2code.symbolic.engine import Candidate
+from weights2code.language import OPERATORS, Const, Domain, Var
+from weights2code.symbolic.engine import TIME_LIMIT, Candidate, Options
 from weights2code.symbolic.engines.infix import parse_infix
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import prepare
 from weights2code.symbolic.snapping import simplest, snap
 
-#: Operon's symbols for each operator of the language.
+#: Operon's symbol for each operator of the language.
 _SYMBOLS = {
-    "div": ("div",),
-    "abs": ("abs",),
-    "max": ("fmax",),
-    "min": ("fmin",),
-    "floor": ("floor",),
-    "sqrt": ("sqrtabs",),
-    "exp": ("exp",),
-    "log": ("logabs",),
-    "sin": ("sin",),
-    "cos": ("cos",),
+    **{name: name for name in ("div", "abs", "floor", "exp", "sin", "cos")},
+    "max": "fmax",
+    "min": "fmin",
+    "sqrt": "sqrtabs",
+    "log": "logabs",
 }
-_SMOOTH = {"sqrt", "exp", "log", "sin", "cos"}
 
 
 class OperonEngine:
@@ -51,12 +46,7 @@ class OperonEngine:
         *,
         variables: tuple[Var, ...],
         domains: tuple[Domain, ...],
-        tolerance: float | None = None,
-        weights: np.ndarray | None = None,
-        time_limit: float = 5.0,
-        operators: frozenset[str] | None = None,
-        max_complexity: int | None = None,
-        random_state: int = 0,
+        **options: Unpack[Options],
     ) -> tuple[Candidate, ...]:
         """See `Engine.search`; Operon counts its time in whole seconds, at least one."""
         try:
@@ -66,27 +56,20 @@ class OperonEngine:
                 f"the engine 'operon' needs pyoperon ({problem}): pip install 'weights2code[operon]'."
             ) from problem
         problem = prepare(
-            X,
-            y,
-            variables=variables,
-            domains=domains,
-            tolerance=tolerance,
-            weights=weights,
-            time_limit=1e9,
-            max_complexity=max_complexity,
+            X, y, variables=variables, domains=domains, **{**options, "time_limit": 1e9, "operators": None}
         )
         model = SymbolicRegressor(
-            allowed_symbols=",".join(symbols_for(domains, operators)),
+            allowed_symbols=",".join(symbols_for(domains, options.get("operators"))),
             objectives=["mse", "length"],
             epsilon=1e-6,
-            max_length=min(self.max_length, max_complexity or self.max_length),
+            max_length=min(self.max_length, options.get("max_complexity") or self.max_length),
             population_size=self.population_size,
             optimizer_iterations=5,
             generations=1_000_000,
             max_evaluations=1_000_000_000,
             n_threads=1,
-            max_time=max(1, math.ceil(time_limit)),
-            random_state=random_state,
+            max_time=max(1, math.ceil(options.get("time_limit", TIME_LIMIT))),
+            random_state=options.get("random_state", 0),
         )
         model.fit(problem.Xs, problem.ys)
         names = [f"v{j}" for j in range(len(variables))]
@@ -114,11 +97,8 @@ def symbols_for(domains: tuple[Domain, ...], operators: frozenset[str] | None) -
     """Operon's symbols for what the domains and the user allow."""
     discrete = all(domain.discrete for domain in domains)
     chosen = ["add", "sub", "mul", "constant", "variable"]
-    for name, symbols in _SYMBOLS.items():
-        if operators is not None:
-            suits = name in operators
-        else:
-            suits = name not in _SMOOTH if discrete else name != "floor"
-        if suits:
-            chosen.extend(symbols)
+    for name, symbol in _SYMBOLS.items():
+        suits = not OPERATORS[name].irrational if discrete else name != "floor"
+        if suits if operators is None else name in operators:
+            chosen.append(symbol)
     return chosen

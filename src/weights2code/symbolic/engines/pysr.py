@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import Unpack
 
 import numpy as np
 
 from weights2code.errors import InputError
-from weights2code.language import Domain, Var
-from weights2code.symbolic.engine import Candidate
+from weights2code.language import OPERATORS, Domain, Var
+from weights2code.symbolic.engine import TIME_LIMIT, Candidate, Options
 from weights2code.symbolic.engines.infix import parse_infix
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import prepare
@@ -36,7 +37,6 @@ _BINARY = {
     "and": "logical_and",
 }
 _UNARY = ("abs", "relu", "floor", "sqrt", "exp", "log", "sin", "cos")
-_SMOOTH = {"sqrt", "exp", "log", "sin", "cos"}
 
 _WORKER = r"""
 import json, sys
@@ -67,25 +67,14 @@ class PySREngine:
         *,
         variables: tuple[Var, ...],
         domains: tuple[Domain, ...],
-        tolerance: float | None = None,
-        weights: np.ndarray | None = None,
-        time_limit: float = 5.0,
-        operators: frozenset[str] | None = None,
-        max_complexity: int | None = None,
-        random_state: int = 0,
+        **options: Unpack[Options],
     ) -> tuple[Candidate, ...]:
         """See `Engine.search`; the time limit is PySR's own and does not count Julia's start."""
         problem = prepare(
-            X,
-            y,
-            variables=variables,
-            domains=domains,
-            tolerance=tolerance,
-            weights=weights,
-            time_limit=1e9,
-            max_complexity=max_complexity,
+            X, y, variables=variables, domains=domains, **{**options, "time_limit": 1e9, "operators": None}
         )
-        binary, unary = operators_for(domains, operators)
+        time_limit = options.get("time_limit", TIME_LIMIT)
+        binary, unary = operators_for(domains, options.get("operators"))
         names = [f"v{j}" for j in range(len(variables))]
         task = {
             "X": problem.Xs.tolist(),
@@ -96,8 +85,8 @@ class PySREngine:
                 "unary_operators": unary,
                 "niterations": self.niterations,
                 "timeout_in_seconds": time_limit,
-                "maxsize": max_complexity or 30,
-                "random_state": random_state,
+                "maxsize": options.get("max_complexity") or 30,
+                "random_state": options.get("random_state", 0),
                 "deterministic": True,
                 "parallelism": "serial",
                 "progress": False,
@@ -149,7 +138,7 @@ def operators_for(
         if operators is not None:
             return name in operators
         if discrete:
-            return name not in _SMOOTH and name not in ("div", "pow")
+            return not OPERATORS[name].irrational and name not in ("div", "pow")
         return name not in ("mod", "floor", "and", "pow")
 
     binary = ["+", "-", "*"] + [theirs for ours, theirs in _BINARY.items() if suits(ours)]

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from weights2code.language import Const, Expr, Number
-from weights2code.symbolic.notation import weighted_sum
 from weights2code.symbolic.search.rows import Problem
+from weights2code.symbolic.search.weighted_sums import sum_expr
 from weights2code.symbolic.snapping import simplest, snap_linear
 
 #: Neighbourhoods tried, and the most rules that are kept.
@@ -125,5 +125,4 @@ def _written(
     holds = np.abs(values - y) <= allowed
     if holds.sum() < rows.sum():
         return None
-    terms = list(zip(weights, problem.variables, strict=True))
-    return Rule((*weights, constant), weighted_sum(terms, constant), holds)
+    return Rule((*weights, constant), sum_expr(problem, weights, constant), holds)

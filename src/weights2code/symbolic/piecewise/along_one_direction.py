@@ -15,9 +15,10 @@ from itertools import combinations
 import numpy as np
 
 from weights2code.language import Const, Expr, Var
-from weights2code.symbolic.notation import branch, simplest_test, weighted_sum
-from weights2code.symbolic.search.collector import Collector, uses_only
+from weights2code.symbolic.notation import branch, simplest_test
+from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import Problem
+from weights2code.symbolic.search.weighted_sums import sum_expr
 from weights2code.symbolic.snapping import simplest, snap_linear
 
 MOST_VARIABLES = 6
@@ -46,9 +47,7 @@ def piece_stage(problem: Problem, collector: Collector) -> None:
     for direction, values in directions(problem.variables, X):
         if problem.expired():
             return
-        for expr in along(problem, X, y, direction, values):
-            if problem.operators is None or uses_only(expr, problem.operators):
-                collector.offer(expr)
+        collector.offer_all(along(problem, X, y, direction, values))
 
 
 def directions(variables: tuple[Var, ...], X: np.ndarray) -> Iterator[tuple[Expr, np.ndarray]]:
@@ -118,9 +117,8 @@ def _grow(problem: Problem, X: np.ndarray, y: np.ndarray, rows: np.ndarray) -> P
     if found is None:
         return None
     design = np.column_stack([X[found], np.ones(len(found))])
-    numbers = snap_linear(design, y[found], problem.accuracy)
-    terms = list(zip(numbers[:-1], problem.variables, strict=True))
-    return Piece(weighted_sum(terms, numbers[-1]), int(found.min()), int(found.max()) + 1)
+    *weights, constant = snap_linear(design, y[found], problem.accuracy)
+    return Piece(sum_expr(problem, weights, constant), int(found.min()), int(found.max()) + 1)
 
 
 def _constant(problem: Problem, y: np.ndarray, rows: np.ndarray) -> Piece | None:

@@ -8,7 +8,6 @@ a smaller problem of the same kind, which gives decision lists.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations, islice
 
@@ -17,7 +16,7 @@ import numpy as np
 from weights2code.language import Const, Expr, Number, op
 from weights2code.symbolic.notation import opposite
 from weights2code.symbolic.search.atoms import Pool
-from weights2code.symbolic.search.collector import Collector, uses_only
+from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.sums_of_atoms import assemble
 from weights2code.symbolic.snapping import simplest, snap_linear
@@ -31,14 +30,6 @@ _LEAVES = 260
 _DEPTH = 3
 #: The most different values that a label has, and so the most entries of a list that tells them apart.
 _LABELS = 32
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """A formula that meets the target on some rows."""
-
-    expr: Expr
-    cost: int
 
 
 def branch_stage(problem: Problem, collector: Collector, pool: Pool, more_tests: Pool) -> None:
@@ -58,30 +49,20 @@ def branch_stage(problem: Problem, collector: Collector, pool: Pool, more_tests:
     labels = len(np.unique(problem.ys))
     if not found and _DEPTH + 1 < labels <= _LABELS:
         found = search.solve(everywhere, labels - 1)
-    for side in found:
-        collector.offer(side.expr)
+    collector.offer_all(found)
 
 
 def _joined_pools(a: Pool, b: Pool) -> Pool:
     known = {row.tobytes() for row in a.values.astype(bool)}
-    fresh = np.array(
-        [i for i, row in enumerate(b.values.astype(bool)) if row.tobytes() not in known], dtype=int
-    )
-    return Pool(
-        [*a.exprs, *(b.exprs[i] for i in fresh)],
-        np.concatenate([a.values, b.values[fresh]]),
-        np.concatenate([a.cost, b.cost[fresh]]),
-    )
+    fresh = [i for i, row in enumerate(b.values.astype(bool)) if row.tobytes() not in known]
+    return a + b.take(np.array(fresh, dtype=int))
 
 
 def _with_variables(problem: Problem, pool: Pool) -> Pool:
     known = set(pool.exprs)
     extra = [j for j, v in enumerate(problem.variables) if v not in known]
-    if not extra:
-        return pool
-    exprs = [problem.variables[j] for j in extra] + pool.exprs
-    values = np.concatenate([problem.Xs[:, extra].T, pool.values])
-    return Pool(exprs, values, np.concatenate([np.ones(len(extra), dtype=int), pool.cost]))
+    variables: list[Expr] = [problem.variables[j] for j in extra]
+    return Pool(variables, problem.Xs[:, extra].T, np.ones(len(extra), dtype=int)) + pool
 
 
 class _Branches:
@@ -96,7 +77,7 @@ class _Branches:
         self.z = (self.y - self.y.mean()) / spread
         self.goal = (problem.accuracy / spread) ** 2 + 1e-11
 
-    def solve(self, rows: np.ndarray, depth: int) -> list[Side]:
+    def solve(self, rows: np.ndarray, depth: int) -> list[Expr]:
         """Formulas that meet the target on `rows`, cheapest first; at most a few."""
         whole = self.leaf(rows)
         if whole is not None:
@@ -109,13 +90,13 @@ class _Branches:
         long = depth > _DEPTH
         yes, no = self._reach(C, rows, long), self._reach(1.0 - C, rows, long)
         both = [t for t in mixed if yes[t] and no[t]]
-        results: list[Side] = []
+        results: list[Expr] = []
         for t in sorted(both, key=lambda t: int(self.tests.cost[t]))[:12]:
             side = self._join(t, rows)
             if side is not None:
                 results.append(side)
         if results or depth == 1:
-            return sorted(results, key=lambda s: s.cost)
+            return sorted(results, key=Expr.size)
         # One side only: prefer the tests that settle the most rows for the least writing.
         share = np.where(yes, sizes, 0) + np.where(no, rows.sum() - sizes, 0)
         least = max(4, 0.5 * rows.sum() / (depth + 1)) if long else 0.1 * rows.sum()
@@ -126,14 +107,14 @@ class _Branches:
             settled = (self.C[t] > 0) == bool(yes[t])
             leaf = self.leaf(rows & settled)
             rest = self.solve(rows & ~settled, depth - 1) if leaf is not None else []
-            for side in rest[:1]:
-                pair = (leaf, side) if yes[t] else (side, leaf)
-                results.append(_where(self.tests.exprs[t], pair[0], pair[1]))  # type: ignore[arg-type]
+            if leaf is not None and rest:
+                pair = (leaf, rest[0]) if yes[t] else (rest[0], leaf)
+                results.append(_where(self.tests.exprs[t], *pair))
             if self.problem.expired():
                 break
-        return sorted(results, key=lambda s: s.cost)
+        return sorted(results, key=Expr.size)
 
-    def _join(self, t: int | np.intp, rows: np.ndarray) -> Side | None:
+    def _join(self, t: int | np.intp, rows: np.ndarray) -> Expr | None:
         holds = self.C[t] > 0
         a, b = self.leaf(rows & holds), self.leaf(rows & ~holds)
         return _where(self.tests.exprs[t], a, b) if a is not None and b is not None else None
@@ -155,15 +136,14 @@ class _Branches:
         met = np.any((left <= self.goal) & (vA > 1e-9), axis=1) & (count >= 4)
         return flat | met
 
-    def leaf(self, rows: np.ndarray) -> Side | None:
+    def leaf(self, rows: np.ndarray) -> Expr | None:
         """The cheapest constant or single atom that meets the target on `rows`."""
         y = self.y[rows]
         tolerance = self.problem.accuracy
         if len(y) == 0:
-            return Side(Const(0), 1)
+            return Const(0)
         if np.ptp(y) <= 2 * tolerance:
-            value = simplest(0.5 * float(y.min() + y.max()), tolerance)
-            return Side(Const(value), 1)
+            return Const(simplest(0.5 * float(y.min() + y.max()), tolerance))
         if len(y) < 4:
             return None
         z, A = self.z[rows], self.A[:, rows]
@@ -173,31 +153,26 @@ class _Branches:
         with np.errstate(all="ignore"):
             left = z @ z - (A @ z) ** 2 / vA
         fits = np.flatnonzero((left <= self.goal * len(y)) & (vA > 1e-9))
-        best: Side | None = None
+        found: list[Expr] = []
         for i in fits[np.argsort(self.leaves.cost[fits], kind="stable")][:4]:
             values = self.leaves.values[i][rows]
             columns = np.stack([values, np.ones(len(y))], axis=1)
             slope, offset = snap_linear(columns, y, tolerance, noise=self.problem.noise)
             if np.max(np.abs(float(slope) * values + float(offset) - y)) <= tolerance * 1.000001 + 1e-12:
-                expr = assemble([(slope, self.leaves.exprs[i])], offset)
-                if best is None or expr.size() < best.cost:
-                    best = Side(expr, expr.size())
-        return best
+                found.append(assemble([(slope, self.leaves.exprs[i])], offset))
+        return min(found, key=Expr.size, default=None)
 
 
-def _where(test: Expr, yes: Side, no: Side) -> Side:
+def _where(test: Expr, yes: Expr, no: Expr) -> Expr:
     """`where`, or a product with the test where one side is zero, or a sum where both are constants."""
     turned = opposite(test)
-    expr = op("where", test, yes.expr, no.expr)
-    if isinstance(yes.expr, Const) and isinstance(no.expr, Const):
-        a, b = yes.expr.value, no.expr.value
-        step: Number = _exact(a, b)
-        expr = assemble([(step, test)], b)
-    elif no.expr == Const(0):
-        expr = op("mul", test, yes.expr)
-    elif yes.expr == Const(0) and turned is not None:
-        expr = op("mul", turned, no.expr)
-    return Side(expr, expr.size())
+    if isinstance(yes, Const) and isinstance(no, Const):
+        return assemble([(_exact(yes.value, no.value), test)], no.value)
+    if no == Const(0):
+        return op("mul", test, yes)
+    if yes == Const(0) and turned is not None:
+        return op("mul", turned, no)
+    return op("where", test, yes, no)
 
 
 def _exact(a: Number, b: Number) -> Number:
@@ -219,8 +194,7 @@ def extreme_tests(problem: Problem) -> Pool:
             extreme = reduce(lambda a, b, name=name: op(name, a, b), members)
             for test, holds in (("gt", problem.Xs[:, v] > bound), ("ge", problem.Xs[:, v] >= bound)):
                 atoms.append((op(test, problem.variables[v], extreme), holds.astype(float)))
-    if problem.operators is not None:
-        atoms = [atom for atom in atoms if uses_only(atom[0], problem.operators)]
+    atoms = [atom for atom in atoms if problem.permits(atom[0])]
     table = np.array([holds for _, holds in atoms]) if atoms else np.zeros((0, len(problem.ys)))
     return Pool([expr for expr, _ in atoms], table, np.array([expr.size() for expr, _ in atoms], dtype=int))
 

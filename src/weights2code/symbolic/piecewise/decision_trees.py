@@ -17,12 +17,12 @@ import numpy as np
 
 from weights2code.language import Const, Expr, op
 from weights2code.symbolic.engine import preference
-from weights2code.symbolic.notation import branch, simplest_test, weighted_sum
+from weights2code.symbolic.notation import branch, simplest_test
 from weights2code.symbolic.piecewise.affine_rules import Rule, affine_rules
 from weights2code.symbolic.piecewise.joined_planes import joined
-from weights2code.symbolic.search.collector import Collector, uses_only
+from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import Problem
-from weights2code.symbolic.search.weighted_sums import comparison, inner_sums
+from weights2code.symbolic.search.weighted_sums import comparison, inner_sums, simplest_level, sum_expr
 
 MOST_VARIABLES = 7
 #: Rows that a tree is grown on, and how often rows are added on which it turned out wrong.
@@ -34,9 +34,7 @@ DEPTH = 3
 MOST_LEVELS = 10
 
 
-def region_stage(
-    problem: Problem, collector: Collector, depth: int = DEPTH, more: tuple[Expr, ...] = ()
-) -> None:
+def region_stage(problem: Problem, collector: Collector, more: tuple[Expr, ...] = ()) -> None:
     """Offer trees, and extrema of the rules where they are what the rules are joined by.
 
     With `more`, these formulas are the rules instead of affine ones.
@@ -54,9 +52,8 @@ def region_stage(
         if not rules:
             return
         if not more and 2 <= len(rules) <= 3:
-            for expr in joined(problem, [rule.weights for rule in rules]):
-                collector.offer(expr)
-        tree = _Trees(problem, X, y, rules).solve(np.ones(len(y), dtype=bool), depth)
+            collector.offer_all(joined(problem, [rule.weights for rule in rules]))
+        tree = _Trees(problem, X, y, rules).solve(np.ones(len(y), dtype=bool), DEPTH)
         if tree is None:
             return
         collector.offer(tree)
@@ -117,8 +114,8 @@ def directions(problem: Problem, X: np.ndarray, rules: list[Rule]) -> Iterator[D
     for one, other in itertools.combinations([rule for rule in rules if rule.weights], 2):
         weights = [float(p) - float(q) for p, q in zip(one.weights[:-1], other.weights[:-1], strict=True)]
         if sum(w != 0 for w in weights) >= 2:
-            terms = [(Const(round(w, 9)).value, v) for w, v in zip(weights, problem.variables, strict=True)]
-            yield Direction(weighted_sum(terms), None, X @ np.array(weights), False)
+            expr = sum_expr(problem, [Const(round(w, 9)).value for w in weights])
+            yield Direction(expr, None, X @ np.array(weights), False)
 
 
 class _Trees:
@@ -130,12 +127,8 @@ class _Trees:
         self.bits = np.zeros(len(y), dtype=np.int16)
         for i, rule in enumerate(rules):
             self.bits |= np.where(rule.holds, 1 << i, 0).astype(np.int16)
-        usable = [
-            d
-            for d in directions(problem, X, rules)
-            if np.ptp(d.values) > 0 and (problem.operators is None or uses_only(d.expr, problem.operators))
-        ]
-        self.directions = usable
+        every = directions(problem, X, rules)
+        self.directions = usable = [d for d in every if np.ptp(d.values) > 0 and problem.permits(d.expr)]
         self.table = np.stack([d.values for d in usable]) if usable else np.zeros((0, len(y)))
         self.order = np.argsort(self.table, axis=1, kind="stable")
         self.sorted = np.take_along_axis(self.table, self.order, axis=1)
@@ -242,7 +235,6 @@ class _Trees:
         if direction.test:
             return direction.expr
         if direction.whole and direction.weights is not None:
-            options = [t for t in (0, 1, 2, 5, 10) if below < t <= above]
-            level = options[0] if options else int(above)
+            level = simplest_level(int(below), int(above))
             return comparison(self.problem, "ge", direction.weights, level, True)
         return simplest_test(direction.expr, below, above, whole=direction.whole)

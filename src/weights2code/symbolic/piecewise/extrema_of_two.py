@@ -7,15 +7,17 @@ from dataclasses import replace
 import numpy as np
 
 from weights2code.language import Const, Expr, op
-from weights2code.symbolic.engine import Kind
 from weights2code.symbolic.search.atoms import Pool
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.sums_of_atoms import Basis, assemble
 from weights2code.symbolic.snapping import simplest, snap_linear
 
+#: First atoms that are tried, and what is tried beside each: single atoms, else pairs.
+_TRIES, _IMAGES, _PAIRS = 12, 4, 2
 
-def extremum_stage(problem: Problem, collector: Collector, pool: Pool, tries: int = 12) -> None:
+
+def extremum_stage(problem: Problem, collector: Collector, pool: Pool) -> None:
     """`max(A, B)` and `min(A, B)`: A met on some rows and never passed; B is what meets the others."""
     y, tolerance = problem.ys, max(problem.accuracy, 1e-9 * problem.scale)
     difference = pool.values - y
@@ -28,7 +30,7 @@ def extremum_stage(problem: Problem, collector: Collector, pool: Pool, tries: in
     for name, side in sides.items():
         useful = np.flatnonzero(side & (count >= max(4, 0.1 * len(y))) & (count < len(y)))
         useful = useful[np.argsort(-count[useful] + 0.02 * len(y) * pool.cost[useful], kind="stable")]
-        for i in useful[:tries]:
+        for i in useful[:_TRIES]:
             if problem.expired():
                 return
             first = pool.exprs[i]
@@ -36,7 +38,7 @@ def extremum_stage(problem: Problem, collector: Collector, pool: Pool, tries: in
                 collector.offer(op(name, expr, first) if isinstance(first, Const) else op(name, first, expr))
 
 
-def _meeting(problem: Problem, pool: Pool, rows: np.ndarray, keep: int = 4) -> list[Expr]:
+def _meeting(problem: Problem, pool: Pool, rows: np.ndarray) -> list[Expr]:
     """Affine images of single atoms that meet the target on some rows."""
     y = problem.ys[rows]
     if np.ptp(y) <= 2 * problem.accuracy:
@@ -52,7 +54,7 @@ def _meeting(problem: Problem, pool: Pool, rows: np.ndarray, keep: int = 4) -> l
     goal = len(y) * problem.accuracy**2 + 1e-13 * float(z @ z)
     fits = np.flatnonzero((left <= goal) & (norm > 1e-12 * (1 + np.sum(A**2, axis=1))))
     found = []
-    for i in fits[np.argsort(pool.cost[fits], kind="stable")][:keep]:
+    for i in fits[np.argsort(pool.cost[fits], kind="stable")][:_IMAGES]:
         columns = np.stack([A[i], np.ones(len(y))], axis=1)
         slope, offset = snap_linear(columns, y, problem.accuracy, noise=problem.noise)
         found.append(assemble([(slope, pool.exprs[i])], offset))
@@ -60,17 +62,5 @@ def _meeting(problem: Problem, pool: Pool, rows: np.ndarray, keep: int = 4) -> l
         subset = np.flatnonzero(norm > 1e-12)[:300]
         part = replace(problem, rows=problem.rows[rows])
         some = Pool([pool.exprs[i] for i in subset], A[subset], pool.cost[subset])
-        pairs = _Gathered()
-        Basis(part, some, linear=False).pairs(pairs, 2)
-        found.extend(pairs.exprs)
+        found.extend(Basis(part, some, linear=False).pairs(_PAIRS))
     return found
-
-
-class _Gathered:
-    """Takes what a search offers, without judging it."""
-
-    def __init__(self) -> None:
-        self.exprs: list[Expr] = []
-
-    def offer(self, expr: Expr, kind: Kind = "formula") -> None:
-        self.exprs.append(expr)

@@ -13,10 +13,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from weights2code.language import Const, Expr, Number, op
-from weights2code.symbolic.notation import weighted_sum
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import Problem
-from weights2code.symbolic.search.weighted_sums import inner_sums
+from weights2code.symbolic.search.weighted_sums import inner_sums, sum_expr
 from weights2code.symbolic.snapping import snap_linear
 
 Plane = tuple[Number, ...]
@@ -30,8 +29,7 @@ def plane_stage(problem: Problem, collector: Collector) -> None:
             return
         planes = _find(problem, pieces)
         if planes:
-            for expr in joined(problem, planes):
-                collector.offer(expr)
+            collector.offer_all(joined(problem, planes))
             return
 
 
@@ -74,11 +72,15 @@ def _fit(X: np.ndarray, y: np.ndarray, rows: np.ndarray, least: int) -> np.ndarr
 
 
 def _affine(problem: Problem, plane: Plane) -> Expr:
-    return weighted_sum(list(zip(plane[:-1], problem.variables, strict=True)), plane[-1])
+    return sum_expr(problem, plane[:-1], plane[-1])
 
 
-def _minus(a: Plane, b: Plane) -> Plane:
-    return tuple(_short(float(p) - float(q)) for p, q in zip(a, b, strict=True))
+def _minus(a: Plane, b: Plane, share: float = 1.0) -> Plane:
+    return tuple(_short((float(p) - float(q)) * share) for p, q in zip(a, b, strict=True))
+
+
+def _turned(plane: Plane) -> Plane:
+    return tuple(-v for v in plane)
 
 
 def _short(value: float) -> Number:
@@ -95,12 +97,9 @@ def joined(problem: Problem, planes: list[Plane]) -> Iterator[Expr]:
         for base, other in ((f, g), (g, f)):
             d = _minus(other, base)
             yield op("add", _affine(problem, base), op("relu", _affine(problem, d)))
-            turned = tuple(-v for v in d)
-            yield op("sub", _affine(problem, base), op("relu", _affine(problem, turned)))
-        middle = tuple(_short((float(a) + float(b)) / 2) for a, b in zip(f, g, strict=True))
-        half = tuple(_short((float(a) - float(b)) / 2) for a, b in zip(f, g, strict=True))
-        spread = op("abs", _affine(problem, half))
-        centre = _affine(problem, middle)
+            yield op("sub", _affine(problem, base), op("relu", _affine(problem, _turned(d))))
+        spread = op("abs", _affine(problem, _minus(f, g, 0.5)))
+        centre = _affine(problem, _minus(f, _turned(g), 0.5))
         if centre == Const(0):
             yield spread
             yield op("neg", spread)

@@ -57,8 +57,7 @@ def special_stage(
     if found.exact is None:
         return
     constants = [Const(simplest(v, problem.accuracy)) for v in sorted(special)]
-    for expr in (found.exact.expr, *_clipped(found.exact.expr, constants)):
-        collector.offer(expr)
+    collector.offer_all((found.exact.expr, *_clipped(found.exact.expr, constants)))
     if collector.exact is None:
         region_stage(problem, collector, more=(found.exact.expr, *constants))
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from weights2code.language import Const, Expr, Number, op
-from weights2code.symbolic.search.collector import uses_only
 from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.weighted_sums import Inner, comparison, inner_sums, sum_expr
 
@@ -22,6 +21,8 @@ MAX_ATOMS = 1500
 _LEVELS, _EXTREMA, _REMAINDERS, _QUOTIENTS, _TESTED = 21, 12, 16, 9, 5
 #: Remainders of each product, at least, and of all together, at most.
 _OF_PRODUCTS, _OF_ALL_PRODUCTS = 7, 600
+#: Round numbers that a real sum is compared with.
+_ROUND_LEVELS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,43 +44,38 @@ class Pool:
     def take(self, indices: np.ndarray) -> Pool:
         return Pool([self.exprs[i] for i in indices], self.values[indices], self.cost[indices])
 
+    def __add__(self, other: Pool) -> Pool:
+        values, cost = ((self.values, other.values), (self.cost, other.cost))
+        return Pool([*self.exprs, *other.exprs], np.concatenate(values), np.concatenate(cost))
 
-def make_pool(
-    problem: Problem, atoms: list[tuple[Expr, np.ndarray]], limit: int = MAX_ATOMS, *, affine: bool = True
-) -> Pool:
+
+def make_pool(problem: Problem, atoms: list[tuple[Expr, np.ndarray]]) -> Pool:
     """Cheapest first, without invalid, constant and repeated atoms (repeated up to an affine map)."""
-    if problem.operators is not None:
-        atoms = [atom for atom in atoms if uses_only(atom[0], problem.operators)]
+    atoms = [atom for atom in atoms if problem.permits(atom[0])]
     count = problem.Xs.shape[0]
     if not atoms:
         return Pool([], np.zeros((0, count)), np.zeros(0, dtype=int))
     cost = np.array([expr.size() for expr, _ in atoms])
     order = np.argsort(cost, kind="stable")
     values = np.stack([atoms[i][1] for i in order]).astype(float)
-    keys, valid = fingerprints(values, affine=affine)
+    keys, valid = fingerprints(values)
     _, first = np.unique(keys, return_index=True)
-    keep = np.array([i for i in np.sort(first) if valid[i]][:limit], dtype=int)
+    keep = np.array([i for i in np.sort(first) if valid[i]][:MAX_ATOMS], dtype=int)
     return Pool([atoms[order[i]][0] for i in keep], values[keep], cost[order][keep])
 
 
-def fingerprints(values: np.ndarray, *, affine: bool) -> tuple[np.ndarray, np.ndarray]:
-    """One number a vector that tells vectors apart (up to an affine map, if wished), and validity."""
+def fingerprints(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """One number a vector that tells vectors apart up to an affine map, and validity."""
     with np.errstate(all="ignore"):
         valid = np.all(np.isfinite(values), axis=1) & (np.max(np.abs(values), axis=1) < 1e9)
         safe = np.where(valid[:, None], values, 0.0)
-        if affine:
-            safe = safe - safe.mean(axis=1, keepdims=True)
-            norm = np.linalg.norm(safe, axis=1)
-            valid = valid & (norm > 1e-9 * (1 + np.abs(values[:, 0])))
-            safe = safe / np.where(norm > 0, norm, 1.0)[:, None]
+        safe = safe - safe.mean(axis=1, keepdims=True)
+        norm = np.linalg.norm(safe, axis=1)
+        valid = valid & (norm > 1e-9 * (1 + np.abs(values[:, 0])))
+        safe = safe / np.where(norm > 0, norm, 1.0)[:, None]
         random = np.random.default_rng(7).normal(size=(values.shape[1], 2))
         keys = safe @ random
-        if affine:
-            keys = keys * np.where(keys[:, :1] < 0, -1.0, 1.0)
-            digits = 7
-        else:
-            digits = 6
-        whole = np.round(keys * 10.0**digits)
+        whole = np.round(keys * np.where(keys[:, :1] < 0, -1.0, 1.0) * 10.0**7)
         # one whole number a vector; the multiplier is odd and large, so that the two halves do not mix
         joined = whole[:, 0].astype(np.int64) * np.int64(1_000_003_000_017) + whole[:, 1].astype(np.int64)
     return joined, valid
@@ -102,7 +98,7 @@ def dictionary(problem: Problem) -> Pool:
     return make_pool(problem, atoms)
 
 
-def levels_of(values: np.ndarray, most: int = _LEVELS) -> list[int]:
+def levels_of(values: np.ndarray, most: int) -> list[int]:
     """The distinct values of a whole-number column, thinned where there are many."""
     levels = [int(v) for v in np.unique(values)]
     if len(levels) > most:
@@ -180,7 +176,7 @@ def _real_atoms(problem: Problem, inner: Inner) -> list[tuple[Expr, np.ndarray]]
     return atoms
 
 
-def simple_levels(low: float, high: float, count: int = 9) -> list[Number]:
+def simple_levels(low: float, high: float) -> list[Number]:
     """A few round numbers strictly inside the interval, zero among them where it is inside."""
     if not high > low:
         return []
@@ -188,7 +184,7 @@ def simple_levels(low: float, high: float, count: int = 9) -> list[Number]:
     for factor in (0.5, 1, 2, 5, 10):
         first = int(np.ceil(low / (step * factor) + 1e-9))
         last = int(np.floor(high / (step * factor) - 1e-9))
-        if last - first + 1 <= count:
+        if last - first + 1 <= _ROUND_LEVELS:
             exact = [round(i * step * factor, 12) for i in range(first, last + 1)]
             return [Const(v).value for v in exact if low < v < high]
     return []

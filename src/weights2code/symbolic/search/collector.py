@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from weights2code.language import Expr, Op
+from weights2code.language import Expr
 from weights2code.symbolic.engine import Candidate, Kind, front_of, preference
 from weights2code.symbolic.notation import clipped, tidy
 from weights2code.symbolic.search.rows import Problem
@@ -31,7 +32,7 @@ class Collector:
         complexity = expr.size()
         if problem.max_complexity is not None and complexity > problem.max_complexity:
             return None
-        if problem.operators is not None and not uses_only(expr, problem.operators):
+        if not problem.permits(expr):
             return None
         values = problem.values(expr)
         if not np.all(np.isfinite(values)):
@@ -59,6 +60,10 @@ class Collector:
             self.best[complexity] = candidate
         return candidate
 
+    def offer_all(self, exprs: Iterable[Expr]) -> None:
+        for expr in exprs:
+            self.offer(expr)
+
     def limit(self) -> int:
         """Complexity of the best exact formula so far; only smaller ones are still of interest."""
         return self.exact.complexity if self.exact is not None else 10**9
@@ -80,9 +85,3 @@ def _before(new: Candidate, old: Candidate) -> bool:
     if (new.kind == "formula") != (old.kind == "formula"):
         return new.kind == "formula"
     return (preference(new.expr), new.rmse) < (preference(old.expr), old.rmse)
-
-
-def uses_only(expr: Expr, operators: frozenset[str]) -> bool:
-    """Whether every operator is allowed; sums and products are the glue and always are."""
-    glue = {"add", "sub", "mul", "neg"}
-    return all(node.name in operators or node.name in glue for node in expr.walk() if isinstance(node, Op))

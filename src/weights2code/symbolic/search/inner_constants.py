@@ -13,14 +13,16 @@ import numpy as np
 from weights2code.language import Const, Expr, op
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import Problem
-from weights2code.symbolic.search.sums_of_atoms import fit_sum
+from weights2code.symbolic.search.sums_of_atoms import fit_sum, orthonormal
 from weights2code.symbolic.search.weighted_sums import Inner, inner_sums, sum_expr
 from weights2code.symbolic.snapping import snap
 
 _GRID = 48
+#: Members that are refined.
+_REFINED = 6
 
 
-def family_stage(problem: Problem, collector: Collector, refine: int = 6) -> None:
+def family_stage(problem: Problem, collector: Collector) -> None:
     """Offer the refined best members of all families, alone and beside a linear function."""
     y = problem.ys
     spread = float(np.sum((y - y.mean()) ** 2))
@@ -33,20 +35,16 @@ def family_stage(problem: Problem, collector: Collector, refine: int = 6) -> Non
         for build, constants, columns in _families(problem):
             if problem.expired():
                 return
-            for index in _best(base, columns, y, 2):
-                left = index[0] / spread
-                ranked.append((left, bool(place), build(float(constants[index[1]]))))
+            for left, index in _best(base, columns, y):
+                ranked.append((left / spread, bool(place), build(float(constants[index]))))
     ranked.sort(key=lambda item: item[0])
     values = dict(zip(problem.variables, problem.Xs.T, strict=True))
-    for left, linear, exprs in ranked[:refine]:
+    for left, linear, exprs in ranked[:_REFINED]:
         if left > 0.05 or problem.expired():
             break
         columns = np.stack([problem.values(expr, problem.Xs) for expr in exprs])
-        fitted = fit_sum(problem, exprs, columns, linear=linear)
-        if fitted is not None:
-            loose = _loosen(fitted)
-            with np.errstate(all="ignore"):
-                collector.offer(snap(loose, values, y, problem.accuracy, noise=problem.noise))
+        for fitted in fit_sum(problem, exprs, columns, linear=linear):
+            collector.offer(snap(_loosen(fitted), values, y, problem.accuracy, noise=problem.noise))
 
 
 def _loosen(expr: Expr) -> Expr:
@@ -61,11 +59,9 @@ def _loosen(expr: Expr) -> Expr:
     return expr.transform(rule)
 
 
-def _best(base: np.ndarray, columns: np.ndarray, y: np.ndarray, keep: int) -> Iterator[tuple[float, int]]:
-    """Residuals of `base` plus each group of columns (members, group, n), the smallest first."""
-    scale = np.linalg.norm(base, axis=0)
-    Q, R = np.linalg.qr(base / np.where(scale > 0, scale, 1.0))
-    Q = Q[:, np.abs(np.diag(R)) > 1e-9]
+def _best(base: np.ndarray, columns: np.ndarray, y: np.ndarray) -> Iterator[tuple[float, int]]:
+    """The two least residuals of `base` plus each group of columns (members, group, n), and whose."""
+    Q = orthonormal(base)
     rest = y - Q @ (Q.T @ y)
     with np.errstate(all="ignore"):
         valid = np.all(np.isfinite(columns), axis=(1, 2))
@@ -81,7 +77,7 @@ def _best(base: np.ndarray, columns: np.ndarray, y: np.ndarray, keep: int) -> It
             gain = (gain + top[:, 1] ** 2 - 2 * top[:, 0] * top[:, 1] * overlap) / (1 - overlap**2)
             valid &= np.abs(overlap) < 1 - 1e-9
         left = np.where(valid, float(rest @ rest) - gain, np.inf)
-    for i in np.argsort(left, kind="stable")[:keep]:
+    for i in np.argsort(left, kind="stable")[:2]:
         if np.isfinite(left[i]):
             yield float(left[i]), int(i)
 

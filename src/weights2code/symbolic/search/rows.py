@@ -1,4 +1,4 @@
-"""The data of one search, made small and clean, and the collector of what was found.
+"""The data of one search, made small and clean.
 
 Equal rows are merged (their outputs averaged), at most a few hundred rows are searched on, and every
 formula is judged on all of them. Whole-number targets are rounded first: the caller's tolerance then only
@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 
-from weights2code.language import Domain, Expr, Var, compile_numpy
+from weights2code.language import Domain, Expr, Op, Var, compile_numpy
+from weights2code.symbolic.engine import TIME_LIMIT, Options
 
 SEARCH_ROWS = 400
 #: A finite domain with at most this many points keeps all its distinct rows.
 FINITE_ROWS = 1100
+_GLUE = {"add", "sub", "mul", "neg"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,15 @@ class Problem:
     def allows(self, *names: str) -> bool:
         return self.operators is None or all(name in self.operators for name in names)
 
+    def permits(self, expr: Expr) -> bool:
+        """Whether every operator may be used; sums and products are the glue and always may."""
+        used = (
+            {node.name for node in expr.walk() if isinstance(node, Op)}
+            if self.operators is not None
+            else set()
+        )
+        return self.allows(*used - _GLUE)
+
     def expired(self) -> bool:
         return time.thread_time() > self.deadline  # CPU seconds: what is found must not depend on the load
 
@@ -87,14 +99,11 @@ def prepare(
     *,
     variables: tuple[Var, ...],
     domains: tuple[Domain, ...],
-    tolerance: float | None,
-    weights: np.ndarray | None = None,
-    time_limit: float = 5.0,
-    operators: frozenset[str] | None = None,
-    max_complexity: int | None = None,
+    **options: Unpack[Options],
 ) -> Problem:
     """Check, merge equal rows, round whole-number targets, choose the rows to search on."""
-    deadline = time.thread_time() + time_limit
+    deadline = time.thread_time() + options.get("time_limit", TIME_LIMIT)
+    tolerance, weights = options.get("tolerance"), options.get("weights")
     X = np.asarray(X, dtype=float)
     y = np.asarray(y, dtype=float)
     if X.ndim != 2 or y.shape != (len(X),) or len(X) == 0:
@@ -139,8 +148,8 @@ def prepare(
         noise=noise,
         deadline=deadline,
         contradictory=_contradictory(y, y - mean[place], None if estimated else float(tolerance)),
-        operators=operators,
-        max_complexity=max_complexity,
+        operators=options.get("operators"),
+        max_complexity=options.get("max_complexity"),
     )
 
 

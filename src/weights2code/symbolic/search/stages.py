@@ -84,16 +84,12 @@ def linear(search: Search) -> None:
     variables, X = list(problem.variables), problem.Xs
     for j, variable in enumerate(variables):
         collector.offer(variable)
-        expr = fit_sum(problem, [variable], X[:, [j]].T)
-        if expr is not None:
-            collector.offer(expr)
+        collector.offer_all(fit_sum(problem, [variable], X[:, [j]].T))
     chosen = list(range(len(variables)))
     while len(chosen) > 1:
-        expr = fit_sum(problem, [variables[j] for j in chosen], X[:, chosen].T)
-        if expr is None:
-            return
-        candidate = collector.offer(expr)
-        if candidate is None or not candidate.exact:
+        fitted = fit_sum(problem, [variables[j] for j in chosen], X[:, chosen].T)
+        candidates = [collector.offer(expr) for expr in fitted]
+        if not any(candidate is not None and candidate.exact for candidate in candidates):
             return
         # Drop the variable whose share of the prediction is smallest, as long as the fit stays exact.
         matrix = np.hstack([X[:, chosen], np.ones((len(X), 1))])
@@ -109,13 +105,13 @@ _RUN: dict[str, Callable[[Search], None]] = {
     "extrema of many": lambda s: envelope_stage(s.problem, s.collector),
     "windows": lambda s: window_stage(s.problem, s.collector, s.glance),
     "small trees": lambda s: s.trees.grow_to(4),
-    "single atoms": lambda s: s.flat.singles(s.collector),
+    "single atoms": lambda s: s.collector.offer_all(s.flat.singles()),
     "tests and remainders of sums": lambda s: whole_number_stage(s.problem, s.collector, s.scan),
     "trees of 5 nodes": lambda s: s.trees.grow(5),
-    "single atoms beside linear": lambda s: s.sloped.singles(s.collector),
+    "single atoms beside linear": lambda s: s.collector.offer_all(s.sloped.singles()),
     "carries": lambda s: carry_stage(s.problem, s.collector, s.scan),
-    "products": lambda s: s.flat.products(s.collector),
-    "pairs": lambda s: s.flat.pairs(s.collector),
+    "products": lambda s: s.collector.offer_all(s.flat.products()),
+    "pairs": lambda s: s.collector.offer_all(s.flat.pairs()),
     "pieces": lambda s: piece_stage(s.problem, s.collector),
     "extrema of two": lambda s: extremum_stage(s.problem, s.collector, s.pool),
     "regions": lambda s: region_stage(s.problem, s.collector),
@@ -124,8 +120,8 @@ _RUN: dict[str, Callable[[Search], None]] = {
     "remainders": lambda s: remainder_stage(s.problem, s.collector),
     "planes": lambda s: plane_stage(s.problem, s.collector),
     "special values": lambda s: special_stage(s.problem, s.collector, s.short),
-    "products beside linear": lambda s: s.sloped.products(s.collector),
-    "pairs beside linear": lambda s: s.sloped.pairs(s.collector),
+    "products beside linear": lambda s: s.collector.offer_all(s.sloped.products()),
+    "pairs beside linear": lambda s: s.collector.offer_all(s.sloped.pairs()),
     "fewer variables": fewer_variables,
     "families": lambda s: family_stage(s.problem, s.collector),
     "sums of trees": lambda s: combination_stage(s.problem, s.collector, s.trees),

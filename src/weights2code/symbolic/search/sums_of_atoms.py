@@ -8,29 +8,29 @@ a few matrix multiplications. What fits is then fitted again, snapped and judged
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from weights2code.language import Const, Expr, Number, Op, op
-from weights2code.symbolic.engine import Kind
 from weights2code.symbolic.notation import opposite, weighted_sum
 from weights2code.symbolic.search.atoms import Pool
 from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.snapping import snap_linear
 
-
-class Taker(Protocol):
-    """Whatever takes formulas: a collector that judges them, or a list of guesses."""
-
-    def offer(self, expr: Expr, kind: Kind = "formula") -> object: ...
+#: Atoms that fit, and pairs of atoms, of which a formula is made.
+_SINGLES, _PAIRS = 6, 8
+#: Atoms, the smallest, whose products are tried.
+_FACTORS = 700
 
 
 def fit_sum(
     problem: Problem, atoms: Sequence[Expr], values: np.ndarray, *, linear: bool = False
-) -> Expr | None:
-    """`c0 + c1*atom1 + ...` (and the variables, if `linear`), fitted on the searched rows and snapped."""
+) -> Iterator[Expr]:
+    """`c0 + c1*atom1 + ...` (and the variables, if `linear`), fitted on the searched rows and snapped.
+
+    Nothing where an atom has no value on some row.
+    """
     exprs = list(atoms)
     columns = [*values]
     if linear:
@@ -40,10 +40,16 @@ def fit_sum(
                 exprs.append(variable)
                 columns.append(problem.Xs[:, j])
     matrix = np.stack([*columns, np.ones(len(problem.ys))], axis=1)
-    if not np.all(np.isfinite(matrix)):
-        return None
-    coefficients = snap_linear(matrix, problem.ys, problem.accuracy, noise=problem.noise)
-    return assemble(list(zip(coefficients[:-1], exprs, strict=True)), coefficients[-1])
+    if np.all(np.isfinite(matrix)):
+        *weights, constant = snap_linear(matrix, problem.ys, problem.accuracy, noise=problem.noise)
+        yield assemble(list(zip(weights, exprs, strict=True)), constant)
+
+
+def orthonormal(columns: np.ndarray) -> np.ndarray:
+    """An orthonormal basis of what the columns span."""
+    scale = np.linalg.norm(columns, axis=0)
+    Q, R = np.linalg.qr(columns / np.where(scale > 0, scale, 1.0))
+    return Q[:, np.abs(np.diag(R)) > 1e-9]
 
 
 def assemble(terms: list[tuple[Number, Expr]], constant: Number) -> Expr:
@@ -64,10 +70,7 @@ class Basis:
     def __init__(self, problem: Problem, pool: Pool, *, linear: bool) -> None:
         self.problem, self.pool, self.linear = problem, pool, linear
         ones = np.ones((len(problem.ys), 1))
-        always = np.hstack([ones, problem.Xs]) if linear else ones
-        scale = np.linalg.norm(always, axis=0)
-        Q, R = np.linalg.qr(always / np.where(scale > 0, scale, 1.0))
-        self.Q = Q[:, np.abs(np.diag(R)) > 1e-9]
+        self.Q = orthonormal(np.hstack([ones, problem.Xs]) if linear else ones)
         y = problem.ys - self.Q @ (self.Q.T @ problem.ys)
         self.y = y - self.Q @ (self.Q.T @ y)
         self.total = float(self.y @ self.y)
@@ -81,29 +84,21 @@ class Basis:
         self.alive = alive
         self.c = self.A @ self.y
 
-    def offer(self, collector: Taker, indices: Sequence[int]) -> None:
+    def _fitted(self, *indices: int) -> Iterator[Expr]:
         pool = self.pool
-        expr = fit_sum(
-            self.problem,
-            [pool.exprs[i] for i in indices],
-            pool.values[list(indices)],
-            linear=self.linear,
-        )
-        if expr is not None:
-            collector.offer(expr)
+        exprs = [pool.exprs[i] for i in indices]
+        return fit_sum(self.problem, exprs, pool.values[list(indices)], linear=self.linear)
 
-    def singles(self, collector: Taker, keep: int = 6) -> None:
+    def singles(self) -> Iterator[Expr]:
         """Every atom alone; those that fit in order of size, and the best few in any case."""
         left = self.total - self.c**2
         left[~self.alive] = np.inf
         fits = np.flatnonzero(left <= self.goal)
-        for i in fits[np.argsort(self.pool.cost[fits], kind="stable")][:keep]:
-            self.offer(collector, [int(i)])
-        if not len(fits):
-            for i in np.argsort(left, kind="stable")[:2]:
-                self.offer(collector, [int(i)])
+        chosen = fits[np.argsort(self.pool.cost[fits], kind="stable")][:_SINGLES]
+        for i in chosen if len(fits) else np.argsort(left, kind="stable")[:2]:
+            yield from self._fitted(int(i))
 
-    def pairs(self, collector: Taker, keep: int = 8) -> None:
+    def pairs(self, keep: int = _PAIRS) -> Iterator[Expr]:
         """Every pair, through the Gram matrix."""
         G = self.A @ self.A.T
         c = self.c
@@ -112,11 +107,12 @@ class Basis:
         left = self.total - gain
         left[(np.abs(G) > 1 - 1e-9) | ~(self.alive[:, None] & self.alive[None, :])] = np.inf
         left[np.tril_indices(len(c))] = np.inf
-        self._offer_best(collector, left, self.pool.cost, keep, lambda i, j: self.offer(collector, [i, j]))
+        for i, j in self._best(left, self.pool.cost, keep):
+            yield from self._fitted(i, j)
 
-    def products(self, collector: Taker, keep: int = 8, limit: int = 700) -> None:
+    def products(self) -> Iterator[Expr]:
         """Every product of two atoms on top of what is always present."""
-        pool, problem = _both_ways(self.pool.take(np.arange(min(limit, len(self.pool))))), self.problem
+        pool = _both_ways(self.pool.take(np.arange(min(_FACTORS, len(self.pool)))))
         values = pool.values
         scale = np.max(np.abs(values), axis=1)
         V = values / np.where(scale > 0, scale, 1.0)[:, None]
@@ -128,48 +124,28 @@ class Basis:
             left = self.total - gain_top**2 / square
         left[square <= 1e-9 * len(self.y)] = np.inf
         left[np.tril_indices(len(V), -1)] = np.inf
-
-        def offer(i: int, j: int) -> None:
+        for i, j in self._best(left, pool.cost, _PAIRS):
             expr = product(pool.exprs[i], pool.exprs[j])
-            fitted = fit_sum(problem, [expr], (pool.values[i] * pool.values[j])[None], linear=self.linear)
-            if fitted is not None:
-                collector.offer(fitted)
+            yield from fit_sum(self.problem, [expr], (values[i] * values[j])[None], linear=self.linear)
 
-        self._offer_best(collector, left, pool.cost, keep, offer)
-
-    def _offer_best(
-        self,
-        collector: Taker,
-        left: np.ndarray,
-        cost: np.ndarray,
-        keep: int,
-        offer: Callable[[int, int], None],
-    ) -> None:
-        """Offer the pairs that fit, cheapest first; where none fits, the two with the least residual."""
+    def _best(self, left: np.ndarray, cost: np.ndarray, keep: int) -> Iterator[tuple[int, int]]:
+        """The pairs that fit, cheapest first; where none fits, the two with the least residual."""
         rows, columns = np.nonzero(left <= self.goal)
         if len(rows):
             order = np.argsort(cost[rows] + cost[columns], kind="stable")[:keep]
-            for i, j in zip(rows[order], columns[order], strict=True):
-                offer(int(i), int(j))
+            yield from zip(rows[order].tolist(), columns[order].tolist(), strict=True)
             return
         for flat in np.argpartition(left, 1, axis=None)[:2]:
             i, j = np.unravel_index(flat, left.shape)
             if np.isfinite(left[i, j]):
-                offer(int(i), int(j))
+                yield int(i), int(j)
 
 
 def _both_ways(pool: Pool) -> Pool:
     """The pool with the opposite of every short test: in a product they are different factors."""
     turned = [(i, opposite(pool.exprs[i])) for i in np.flatnonzero(pool.cost <= 5)]
-    extra = [(i, expr) for i, expr in turned if expr is not None]
-    if not extra:
-        return pool
-    indices = [i for i, _ in extra]
-    return Pool(
-        [*pool.exprs, *(expr for _, expr in extra)],
-        np.concatenate([pool.values, 1.0 - pool.values[indices]]),
-        np.concatenate([pool.cost, pool.cost[indices]]),
-    )
+    tests = {int(i): expr for i, expr in turned if expr is not None}
+    return pool + Pool([*tests.values()], 1.0 - pool.values[[*tests]], pool.cost[[*tests]])
 
 
 def product(a: Expr, b: Expr) -> Expr:

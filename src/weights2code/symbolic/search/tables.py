@@ -1,19 +1,23 @@
-"""Always faithful, never pretty: a lookup table on a small finite domain, and the exact ReLU read-off.
+"""Always faithful, never pretty: a lookup table on a small finite domain, labelled as what it is.
 
-Both are labelled as what they are. The table is merged into a decision list: rows that share a value are
+It is merged into a decision list: rows that share a value are
 described by one test where one suffices, and the commonest value is the default.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
+
 import numpy as np
 
-from weights2code.language import OPERATORS, Const, Expr, Number, Op, Var, op
+from weights2code.language import Const, Expr, Number, Op, Var, is_boolean, op
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.snapping import simplest
 
 MOST_ROWS = 64
+_QUESTIONS = {"eq": np.equal, "ge": np.greater_equal}
 
 
 def table_stage(problem: Problem, collector: Collector) -> None:
@@ -26,8 +30,7 @@ def table_stage(problem: Problem, collector: Collector) -> None:
 
 def table(variables: tuple[Var, ...], X: np.ndarray, y: np.ndarray, tolerance: float) -> Expr:
     """A formula that repeats the rows: nested choices on one variable after another."""
-    values = [simplest(float(v), tolerance) for v in y]
-    return _choose(variables, X, values)
+    return _choose(variables, X, [simplest(float(v), tolerance) for v in y])
 
 
 def _choose(variables: tuple[Var, ...], X: np.ndarray, values: list[Number]) -> Expr:
@@ -36,20 +39,16 @@ def _choose(variables: tuple[Var, ...], X: np.ndarray, values: list[Number]) -> 
         return Const(values[0])
     best: tuple[float, int, float, str] | None = None
     for j in range(X.shape[1]):
-        levels = np.unique(X[:, j])
-        for level in levels:
-            for name in ("eq", "ge"):
-                holds = X[:, j] == level if name == "eq" else X[:, j] >= level
-                if holds.all() or not holds.any():
-                    continue
-                score = _disorder(values, holds)
-                key = (score, j, float(level), name)
-                if best is None or key < best:
-                    best = key
+        for level, name in itertools.product(np.unique(X[:, j]), _QUESTIONS):
+            holds = _QUESTIONS[name](X[:, j], level)
+            if holds.all() or not holds.any():
+                continue
+            key = (_disorder(values, holds), j, float(level), name)
+            best = key if best is None else min(best, key)
     if best is None:  # rows that no question tells apart: the collector will see the error that is left
         return Const(values[0])
     _, j, level, name = best
-    holds = X[:, j] == level if name == "eq" else X[:, j] >= level
+    holds = _QUESTIONS[name](X[:, j], level)
     yes = _choose(variables, X[holds], [v for v, h in zip(values, holds, strict=True) if h])
     no = _choose(variables, X[~holds], [v for v, h in zip(values, holds, strict=True) if not h])
     test = op(name, variables[j], Const(level).value)
@@ -65,16 +64,13 @@ def _choose(variables: tuple[Var, ...], X: np.ndarray, values: list[Number]) -> 
 def _is_bit(expr: Expr) -> bool:
     if isinstance(expr, Op) and expr.name == "mul":
         return all(_is_bit(argument) for argument in expr.args)
-    return isinstance(expr, Op) and OPERATORS[expr.name].boolean
+    return is_boolean(expr)
 
 
 def _disorder(values: list[Number], holds: np.ndarray) -> float:
     """How many more distinct answers than one the two sides still hold, weighted by their runs."""
     total = 0.0
     for side in (True, False):
-        inside = [v for v, h in zip(values, holds, strict=True) if h == side]
-        counts: dict[Number, int] = {}
-        for v in inside:
-            counts[v] = counts.get(v, 0) + 1
-        total += sum(-c * np.log(c / len(inside)) for c in counts.values())
+        counts = Counter(v for v, h in zip(values, holds, strict=True) if h == side)
+        total += sum(-c * np.log(c / counts.total()) for c in counts.values())
     return round(float(total), 9)

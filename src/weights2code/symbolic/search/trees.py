@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weights2code.language import Const, Expr, Number, op
+from weights2code.language import OPERATORS, Const, Expr, Number, op
 from weights2code.symbolic.search.atoms import Pool, fingerprints, make_pool
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.outermost_operators import Outer
 from weights2code.symbolic.search.rows import Problem
-from weights2code.symbolic.search.sums_of_atoms import fit_sum, product
+from weights2code.symbolic.search.sums_of_atoms import fit_sum, orthonormal, product
 
 _ROWS = 120
 _BLOCK = 3_000_000
@@ -25,6 +25,10 @@ _KEPT_SIZE = 5
 _MOST_KEPT = 12_000
 #: Trees that are combined with every other one: the smallest.
 _SMALL = 320
+#: As many of them at a time.
+_PAIRED = 64
+#: Tests among the trees that are handed on.
+_MOST_TESTS = 500
 
 Recipe = tuple[str, tuple[int, int], tuple[int, int] | None]
 
@@ -49,7 +53,7 @@ class Enumeration:
         columns = [*X.T, *(ones * float(c) for c in inner_constants(problem))]
         self.layers = {1: Layer(np.stack(columns), leaves)}
         self.seen = _keys(self.layers[1].values)[0]
-        self.bases = [_projector(ones[:, None]), _projector(np.hstack([ones[:, None], X]))]
+        self.bases = [orthonormal(ones[:, None]), orthonormal(np.hstack([ones[:, None], X]))]
         self.unary, self.binary = operators_for(problem)
         self.tried: set[Expr] = set()
         self.noisy = problem.estimated and not problem.whole and problem.noise == 0
@@ -158,13 +162,9 @@ class Enumeration:
             for i in fits:
                 self._offer(recipes(int(i)), bool(linear))
         for i in self.outer.remainders(safe):
-            self._offer_all(self.outer.written_remainders(self.build(recipes(i))))
+            self.collector.offer_all(self.outer.written_remainders(self.build(recipes(i))))
         for i in self.outer.tests(safe):
-            self._offer_all(self.outer.written_tests(self.build(recipes(i))))
-
-    def _offer_all(self, exprs: list[Expr]) -> None:
-        for expr in exprs:
-            self.collector.offer(expr)
+            self.collector.offer_all(self.outer.written_tests(self.build(recipes(i))))
 
     def _offer(self, recipe: Recipe, linear: bool) -> None:
         expr = self.build(recipe)
@@ -172,10 +172,7 @@ class Enumeration:
             return
         self.tried.add(expr)
         values = self.problem.values(expr, self.problem.Xs)
-        if np.all(np.isfinite(values)):
-            fitted = fit_sum(self.problem, [expr], values[None], linear=linear)
-            if fitted is not None:
-                self.collector.offer(fitted)
+        self.collector.offer_all(fit_sum(self.problem, [expr], values[None], linear=linear))
 
     def build(self, recipe: Recipe | Expr) -> Expr:
         if isinstance(recipe, Expr):
@@ -187,7 +184,7 @@ class Enumeration:
         b = self.build(self.layers[right[0]].recipes[right[1]])
         return a // b if name == "floordiv" else op(name, a, b)
 
-    def tests(self, limit: int = 500) -> Pool:
+    def tests(self) -> Pool:
         """The kept trees that are 0 or 1 everywhere: the smallest, those without constants first."""
         found: list[tuple[int, Expr]] = []
         for size in sorted(self.layers):
@@ -197,8 +194,8 @@ class Enumeration:
                 constants = sum(isinstance(node, Const) for node in expr.walk())
                 found.append((size + constants, expr))
         found.sort(key=lambda item: item[0])
-        chosen = [expr for _, expr in found[:limit]]
-        return make_pool(self.problem, [(e, self.problem.values(e, self.problem.Xs)) for e in chosen], limit)
+        chosen = [expr for _, expr in found[:_MOST_TESTS]]
+        return make_pool(self.problem, [(e, self.problem.values(e, self.problem.Xs)) for e in chosen])
 
 
 _UNARY_FORMS: dict[str, Callable[[Expr], Expr]] = {
@@ -208,42 +205,39 @@ _UNARY_FORMS: dict[str, Callable[[Expr], Expr]] = {
 }
 
 
+#: What operators of the search's own need to be allowed.
+_NEEDS = {"floorsqrt": "sqrt", "floordiv": "floor"}
+
+
 def operators_for(
     problem: Problem,
 ) -> tuple[dict[str, Callable[..., np.ndarray]], dict[str, tuple[Callable[..., np.ndarray], bool]]]:
     """Unary and binary operators that suit the domains; True marks the commutative ones."""
-    unary: dict[str, Callable[..., np.ndarray]] = {"abs": np.abs, "square": np.square}
-    binary: dict[str, tuple[Callable[..., np.ndarray], bool]] = {
-        "add": (np.add, True),
-        "sub": (np.subtract, False),
-        "mul": (np.multiply, True),
-        "max": (np.maximum, True),
-        "min": (np.minimum, True),
-    }
+    unary, binary = ["abs", "square"], ["add", "sub", "mul", "max", "min"]
     if problem.discrete:
         if all(domain.kind == "bits" for domain in problem.domains):
-            del unary["square"]
+            unary.remove("square")
         else:
-            unary["floorsqrt"] = lambda a: np.floor(np.sqrt(a))
-        binary["mod"] = (np.mod, False)
-        binary["floordiv"] = (lambda a, b: np.floor(a / b), False)
-        binary["eq"] = (lambda a, b: (a == b) * 1.0, True)
-        binary["ne"] = (lambda a, b: (a != b) * 1.0, True)
-        binary["ge"] = (lambda a, b: (a >= b) * 1.0, False)
-        binary["gt"] = (lambda a, b: (a > b) * 1.0, False)
+            unary.append("floorsqrt")
+        binary += ["mod", "floordiv", "eq", "ne", "ge", "gt"]
     else:
-        unary |= {"sqrt": np.sqrt, "exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos}
-        binary["div"] = (_guarded_divide, False)
+        unary += ["sqrt", "exp", "log", "sin", "cos"]
+        binary.append("div")
         if problem.whole or any(domain.discrete for domain in problem.domains):
-            binary["gt"] = (lambda a, b: (a > b) * 1.0, False)
-    needs = {"square": "mul", "floorsqrt": "sqrt", "floordiv": "floor"}
+            binary.append("gt")
 
     def allowed(name: str) -> bool:
-        return name in ("add", "sub", "mul", "square") or problem.allows(needs.get(name, name))
+        return name in ("add", "sub", "mul", "square") or problem.allows(_NEEDS.get(name, name))
+
+    def function(name: str) -> Callable[..., np.ndarray]:
+        return _FUNCTIONS[name] if name in _FUNCTIONS else OPERATORS[name].numpy
+
+    def commutes(name: str) -> bool:
+        return name in OPERATORS and OPERATORS[name].commutative
 
     return (
-        {name: f for name, f in unary.items() if allowed(name)},
-        {name: f for name, f in binary.items() if allowed(name)},
+        {name: function(name) for name in unary if allowed(name)},
+        {name: (function(name), commutes(name)) for name in binary if allowed(name)},
     )
 
 
@@ -252,6 +246,15 @@ def _guarded_divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     low, high = np.min(b, axis=-1, keepdims=True), np.max(b, axis=-1, keepdims=True)
     clear = (low > 0.01 * (high - low)) | (high < -0.01 * (high - low))
     return np.where(clear, a / b, np.nan)
+
+
+#: What the table of operators does not have, or not with this care.
+_FUNCTIONS: dict[str, Callable[..., np.ndarray]] = {
+    "square": np.square,
+    "floorsqrt": lambda a: np.floor(np.sqrt(a)),
+    "floordiv": lambda a, b: np.floor(a / b),
+    "div": _guarded_divide,
+}
 
 
 def inner_constants(problem: Problem) -> list[Number]:
@@ -275,12 +278,6 @@ def _spread_rows(problem: Problem) -> np.ndarray:
     return np.sort(np.random.default_rng(5).permutation(count)[:_ROWS])
 
 
-def _projector(columns: np.ndarray) -> np.ndarray:
-    scale = np.linalg.norm(columns, axis=0)
-    Q, R = np.linalg.qr(columns / np.where(scale > 0, scale, 1.0))
-    return Q[:, np.abs(np.diag(R)) > 1e-9]
-
-
 def _keys(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """One whole number a vector, equal for equal vectors, and whether the vector is usable."""
     with np.errstate(all="ignore"):
@@ -293,65 +290,64 @@ def _keys(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def combination_stage(problem: Problem, collector: Collector, trees: Enumeration) -> None:
     """Sums and products of a small and a larger tree, with a constant or a linear function beside them."""
-    for Q in trees.bases:
-        for join in (_sums, _products):
+    places, values = _distinct_trees(trees)
+    for linear, Q in enumerate(trees.bases):
+        for sums, residuals in ((True, _of_sums), (False, _of_products)):
             if problem.expired() or collector.exact is not None:
                 return
-            join(trees, Q, linear=Q is trees.bases[1])
+            for start, left in enumerate(residuals(values, Q, trees.y)):
+                if problem.expired():
+                    break
+                _offer_pairs(trees, places, left, _PAIRED * start, bool(linear), sums=sums)
 
 
-def _small_and_large(trees: Enumeration) -> tuple[list[tuple[int, int]], np.ndarray, np.ndarray]:
-    """Addresses of all kept trees (up to affine maps), their values, and which of them are small."""
-    places: list[tuple[int, int]] = []
-    parts: list[np.ndarray] = []
-    for size in sorted(trees.layers):
-        layer = trees.layers[size].values
-        if len(layer):
-            places += [(size, i) for i in range(len(layer))]
-            parts.append(layer)
-    values = np.concatenate(parts)
-    keys, valid = fingerprints(values, affine=True)
+def _distinct_trees(trees: Enumeration) -> tuple[list[tuple[int, int]], np.ndarray]:
+    """Addresses of all kept trees (up to affine maps), the smallest first, and their values."""
+    layers = [(size, trees.layers[size].values) for size in sorted(trees.layers)]
+    places = [(size, i) for size, layer in layers for i in range(len(layer))]
+    values = np.concatenate([layer for _, layer in layers])
+    keys, valid = fingerprints(values)
     _, first = np.unique(keys, return_index=True)
     keep = np.sort(first[valid[first]])
-    small = np.arange(min(_SMALL, len(keep)))
-    return [places[i] for i in keep], values[keep], small
+    return [places[i] for i in keep], values[keep]
 
 
-def _sums(trees: Enumeration, Q: np.ndarray, *, linear: bool) -> None:
-    places, V, small = _small_and_large(trees)
+def _of_sums(V: np.ndarray, Q: np.ndarray, target: np.ndarray) -> Iterator[np.ndarray]:
+    """What the sums of each small tree with every tree leave over, a block of small ones at a time."""
     V = V - (V @ Q) @ Q.T
     norm = np.linalg.norm(V, axis=1)
     alive = norm > 1e-7
     V = V / np.where(alive, norm, 1.0)[:, None]
-    y = trees.y - Q @ (Q.T @ trees.y)
+    y = target - Q @ (Q.T @ target)
     c = V @ y
-    for start in range(0, len(small), 64):
-        if trees.problem.expired():
-            return
-        G = V[start : start + 64] @ V.T
-        a = c[start : start + 64, None]
+    for part in _small_blocks(V):
+        G = V[part] @ V.T
+        a = c[part, None]
         with np.errstate(all="ignore"):
             left = float(y @ y) - (a**2 + c[None] ** 2 - 2 * a * c[None] * G) / (1 - G**2)
-        left[(np.abs(G) > 1 - 1e-9) | ~alive[None] | ~alive[start : start + 64, None]] = np.inf
-        _offer_pairs(trees, places, left, start, linear, sums=True)
+        left[(np.abs(G) > 1 - 1e-9) | ~alive[None] | ~alive[part, None]] = np.inf
+        yield left
 
 
-def _products(trees: Enumeration, Q: np.ndarray, *, linear: bool) -> None:
-    places, V, small = _small_and_large(trees)
+def _of_products(V: np.ndarray, Q: np.ndarray, target: np.ndarray) -> Iterator[np.ndarray]:
+    """The same for products."""
     V = V / np.max(np.abs(V), axis=1, keepdims=True)
-    y = trees.y - Q @ (Q.T @ trees.y)
+    y = target - Q @ (Q.T @ target)
     square = V**2
-    for start in range(0, len(small), 64):
-        if trees.problem.expired():
-            return
-        S = V[start : start + 64]
+    for part in _small_blocks(V):
+        S = V[part]
         norm = (S**2) @ square.T
         for q in Q.T:
             norm = norm - ((S * q) @ V.T) ** 2
         with np.errstate(all="ignore"):
             left = float(y @ y) - ((S * y) @ V.T) ** 2 / norm
         left[norm <= 1e-9 * len(y)] = np.inf
-        _offer_pairs(trees, places, left, start, linear, sums=False)
+        yield left
+
+
+def _small_blocks(V: np.ndarray) -> Iterator[slice]:
+    small = min(_SMALL, len(V))
+    return (slice(start, start + _PAIRED) for start in range(0, small, _PAIRED))
 
 
 def _offer_pairs(
@@ -377,10 +373,6 @@ def _offer_pairs(
     for i, j in zip(rows[order] + start, columns[order], strict=True):
         pair = [trees.build(trees.layers[s].recipes[k]) for s, k in (places[i], places[j])]
         values = np.stack([problem.values(expr, problem.Xs) for expr in pair])
-        if not np.all(np.isfinite(values)):
-            continue
         if not sums:
             pair, values = [product(*pair)], np.prod(values, axis=0)[None]
-        fitted = fit_sum(problem, pair, values, linear=linear)
-        if fitted is not None:
-            trees.collector.offer(fitted)
+        trees.collector.offer_all(fit_sum(problem, pair, values, linear=linear))

@@ -7,7 +7,7 @@ what is negative to the other side, `[a1 + b1 > y1]` rather than `[a1 + b1 - y1 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,9 +62,9 @@ def weight_vectors(count: int, sizes: tuple[int, ...]) -> Iterator[tuple[int, ..
             yield tuple(vector)
 
 
-def sum_expr(problem: Problem, weights: tuple[int, ...], constant: Number = 0) -> Expr:
-    terms: list[tuple[Number, Expr]] = [(w, v) for w, v in zip(weights, problem.variables, strict=True) if w]
-    return weighted_sum(terms, constant)
+def sum_expr(problem: Problem, weights: Sequence[Number], constant: Number = 0) -> Expr:
+    """The affine function of the problem's variables."""
+    return weighted_sum(list(zip(weights, problem.variables, strict=True)), constant)
 
 
 _STRICT = {"ge": ("gt", -1), "gt": ("ge", 1), "le": ("lt", 1), "lt": ("le", -1)}
@@ -85,3 +85,9 @@ def comparison(problem: Problem, name: str, weights: tuple[int, ...], level: Num
     if level >= 0:
         return op(name, sum_expr(problem, left), sum_expr(problem, right, level))
     return op(name, sum_expr(problem, left, -level), sum_expr(problem, right))
+
+
+def simplest_level(below: int, above: int) -> int:
+    """The simplest threshold t with below < t <= above, so that u >= t separates."""
+    options = [t for t in (0, 1, 2, 5, 10) if below < t <= above]
+    return options[0] if options else above

@@ -18,7 +18,7 @@ from weights2code.language import Expr, Number, Var, infer, op
 from weights2code.symbolic.notation import opposite, weighted_sum
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import Problem
-from weights2code.symbolic.search.weighted_sums import comparison, sum_expr, weight_vectors
+from weights2code.symbolic.search.weighted_sums import comparison, simplest_level, sum_expr, weight_vectors
 
 
 class SumScan:
@@ -58,20 +58,20 @@ class SumScan:
         low_no, high_no = no.min(axis=1), no.max(axis=1)
         found: list[Expr] = []
         for i in np.flatnonzero(low_yes > high_no)[:keep]:
-            level = _between(int(high_no[i]), int(low_yes[i]))
+            level = simplest_level(int(high_no[i]), int(low_yes[i]))
             found.append(comparison(self.problem, "ge", self.row(i), level, True))
         for i in np.flatnonzero(high_yes < low_no)[:keep]:
-            level = _between(int(high_yes[i]), int(low_no[i]))
+            level = simplest_level(int(high_yes[i]), int(low_no[i]))
             found.append(comparison(self.problem, "lt", self.row(i), level, True))
-        found.extend(self._equal(bits, low_yes, high_yes, no, "eq", keep))
-        found.extend(self._equal(~bits, low_no, high_no, yes, "ne", keep))
+        found.extend(self._equal(low_yes, high_yes, no, "eq", keep))
+        found.extend(self._equal(low_no, high_no, yes, "ne", keep))
         if not found:
             found.extend(self._bands(low_yes, high_yes, no, inside=True))
             found.extend(self._bands(low_no, high_no, yes, inside=False))
         return sorted(found, key=lambda e: e.size())[:keep]
 
     def _equal(
-        self, bits: np.ndarray, low: np.ndarray, high: np.ndarray, others: np.ndarray, name: str, keep: int
+        self, low: np.ndarray, high: np.ndarray, others: np.ndarray, name: str, keep: int
     ) -> Iterator[Expr]:
         single = np.flatnonzero(low == high)
         single = single[np.all(others[single] != low[single, None], axis=1)]
@@ -146,12 +146,6 @@ class SumScan:
         return found
 
 
-def _between(below: int, above: int) -> int:
-    """The simplest threshold t with below < t <= above, so that u >= t separates."""
-    options = [t for t in (0, 1, 2, 5, 10) if below < t <= above]
-    return options[0] if options else above
-
-
 def _stairs(u: np.ndarray, y: np.ndarray) -> tuple[int, int]:
     """Width m and shift c of `floor((u + c)/m)` whose steps are those of y, or (0, 0)."""
     levels = np.unique(y)
@@ -176,8 +170,7 @@ def whole_number_stage(problem: Problem, collector: Collector, scan: SumScan) ->
     if len(values) == 2:
         for expr in scan.test(y == values[1]):
             collector.offer(two_valued(expr, values))
-    for expr in scan.remainders(y) + scan.quotients(y):
-        collector.offer(expr)
+    collector.offer_all(scan.remainders(y) + scan.quotients(y))
 
 
 def two_valued(test: Expr, values: np.ndarray) -> Expr:
@@ -219,8 +212,7 @@ def _with_carry(problem: Problem, weights: tuple[int, ...], test: Expr, levels: 
             low, step, test = int(levels[1]) % m, m - step, turned
     if m and low > m // 2:
         low -= m
-    terms: list[tuple[Number, Expr]] = [(w, v) for w, v in zip(weights, problem.variables, strict=True) if w]
-    inner = weighted_sum([*terms, (step, test)], low)
+    inner = weighted_sum([*zip(weights, problem.variables, strict=True), (step, test)], low)
     return op("mod", inner, m) if m else inner
 
 
