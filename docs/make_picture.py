@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from weights2code import tasks
-from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode, from_dict, sources
+from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode, from_dict
 
 PICTURES = Path(__file__).parent / "pictures"
 PALETTES = {
@@ -124,7 +124,7 @@ def network(drawing: Drawing, left: float, graph: DiscreteGraph) -> None:
             places[index] = left + 16 + 128 * column, TOP + row
     out = left + 16 + 128 * 3, TOP + 62
     used = {int(index) for row in graph.head[:, :-1] for index in row.nonzero()[0]}
-    edges = [(source, index) for index, node in enumerate(graph.nodes) for source in sources(node)]
+    edges = [(source, index) for index, node in enumerate(graph.nodes) for source in node.sources()]
     for source, index in sorted(set(edges), key=lambda edge: edge[1] in live):
         drawing.curve(_right(places[source]), _left(places[index]), index in live)
     for index in sorted(used):

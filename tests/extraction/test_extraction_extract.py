@@ -17,11 +17,11 @@ from weights2code.extraction import members as members_module
 from weights2code.extraction.extract import extract
 from weights2code.extraction.members import members, only
 from weights2code.extraction.values import Log, Member
+from weights2code.results import read_run
 from weights2code.rules.remembered import RememberingEngine
 from weights2code.run_folder import begin, open_existing
 from weights2code.settings import Settings
 from weights2code.source import problem_of
-from weights2code.stored_run import read_run
 from weights2code.training.train import rungs_of, train
 
 ROWS = 240

@@ -33,8 +33,8 @@ def members(trained: Trained, problem: Problem, log: Log, *, resort: bool = Fals
 
     A member that fits is explained as it is. One that is right at most positions may have found the right
     values without fitting yet: its leaves are tried. As a last resort the leaves of the best members are
-    tried however badly they fit. Members with a head that matches no hypothesis wait until the others were tried.
-    Where the targets are not exact there is no telling members apart by a small loss: the best one is taken.
+    tried however badly they fit. Members with a head that matches no hypothesis wait until the others were
+    tried. Where the targets are not exact a small loss tells nothing: the best member is taken.
     """
     if problem.regime is not Regime.EXACT:
         yield member(trained, 0, problem)
