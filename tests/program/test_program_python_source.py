@@ -184,6 +184,7 @@ def test_retrieval_by_a_computed_key_at_any_gap(gap):
         {"x": "first", "z": 2.0},
         {"x": 1.0, "z": -3.5},
         {"y": 4.0},
+        {"y": 1e-05, "z": -1e16},
         {"y": -inf},
         {"z": "first"},
     ],

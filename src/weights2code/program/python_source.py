@@ -271,7 +271,7 @@ class _Body:
             length = f"T + {depth}" if depth else "T"
             shape = length if len(names) == 1 else f"({len(names)}, {length})"
             value = _start_text(start, python=True)
-            value = value if "." in value else f"{value}.0"
+            value = f"{value}.0" if value.lstrip("-").isdigit() else value  # 1e-05 is a float as it stands
             made = f"np.zeros({shape})" if start == 0 else f"np.full({shape}, {value})"
             comment = f"  # {'; '.join(self._before(name) for name in read)}" if read else ""
             lines.append(f"{', '.join(self.names[name] for name in names)} = {made}{comment}")
