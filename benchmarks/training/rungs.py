@@ -118,7 +118,7 @@ def search(job: Job) -> dict[str, Any]:
     outcome, error = None, None
     try:
         outcome = pipeline.search(problem, settings)
-    except Exception:
+    except (Exception, OutOfTime):
         error = traceback.format_exc()
     finally:
         signal.alarm(0)
@@ -143,8 +143,12 @@ def search(job: Job) -> dict[str, Any]:
     }
 
 
+class OutOfTime(BaseException):
+    """No `Exception`: extraction takes those for defects of one attempt, and goes on."""
+
+
 def _out_of_time(*_: Any) -> None:
-    raise TimeoutError("far beyond the time limit")
+    raise OutOfTime("far beyond the time limit")
 
 
 def prepared(job: Job) -> tuple[Problem, Settings, Callable[[Outcome], bool]]:

@@ -14,9 +14,11 @@ from weights2code import pipeline
 from weights2code.data import Regime, file_source, from_lists
 from weights2code.errors import NotExtracted, Reason
 from weights2code.extraction import members as members_module
+from weights2code.extraction.climb import Climb
 from weights2code.extraction.extract import extract
 from weights2code.extraction.members import members, only
 from weights2code.extraction.values import Log, Member
+from weights2code.language import Recurrence, Step, Var
 from weights2code.results import read_run
 from weights2code.rules.remembered import RememberingEngine
 from weights2code.run_folder import begin, open_existing
@@ -156,6 +158,16 @@ def test_an_attempt_that_fails_says_why(summed, monkeypatch):
     log = Log()
     assert extract(trained, problem, Regime.EXACT, log) is None
     assert {attempt.reason for attempt in log.attempts} == {Reason.TOO_MANY}
+
+
+def test_the_last_resort_says_that_the_time_is_up(summed):
+    problem, trained = summed
+    climb = Climb(replace(problem, reference=Recurrence(("x",), (Step("y", Var("x")),), ("y",))), Log())
+    climb.climbed.append(trained)
+    climb.settle(until=-1.0)
+    assert climb.best is None
+    assert [attempt.reason for attempt in climb.log.attempts] == [Reason.NO_TIME]
+    assert str(climb.log.attempts[0]) == "linear: the time is up"
 
 
 def test_a_defect_costs_the_attempt_and_is_named(summed, monkeypatch):

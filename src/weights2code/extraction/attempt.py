@@ -15,7 +15,7 @@ from weights2code.errors import Reason
 class Attempt:
     """One try: which member under which regime, and what came of it.
 
-    A rung that the data rule out is not trained: it has no `member` and no loss. `verdict` and `origin` are
+    A rung that was not trained, or not come to, has no `member` and no loss. `verdict` and `origin` are
     those of the program; without one both are empty. `reason` says why there is none or why it is not
     enough, `detail` the same in words.
     """

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weights2code.data import Problem, Regime, Sequences
+from weights2code.errors import Reason
+from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.extract import extract
 from weights2code.extraction.judge import judged
 from weights2code.extraction.members import whole_graph
@@ -101,6 +103,8 @@ class Climb:
         order = self.climbed if exact else sorted(self.climbed, key=lambda t: honest_loss(t, self.problem))
         for trained in order:
             if exact and time.monotonic() > until:
+                late = Attempt(trained.rung, reason=Reason.NO_TIME, detail="the time is up")
+                self.log.attempts.append(late)
                 return
             regime = Regime.EXACT if exact else Regime.NOISY
             found = extract(trained, self.problem, regime, self.log, resort=True)
