@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 GIBIBYTE = 1 << 30
@@ -21,7 +22,7 @@ GIBIBYTE = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """`kind` is what was tried, `outcome` what the system said, `failure` what is wrong with that, if anything."""
+    """What was tried (`kind`), what the system said (`outcome`), and what is wrong with that (`failure`)."""
 
     kind: str
     outcome: str = ""
@@ -64,7 +65,7 @@ def isolated(attack: Attack, number: int, seed: int, *, seconds: float, memory: 
 def _child(send: Connection, attack: Attack, number: int, seed: int, memory: int) -> None:
     os.setpgid(0, 0)
     if memory:
-        size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (size + memory, size + memory))
     try:
         result = attack(number, seed)

@@ -6,8 +6,8 @@
 
 An attack is a module of this folder with `attack(number, seed)`, which makes one case and says what happened;
 `WHOLE` is how many cases it has, `SECONDS` and `MEMORY` what one may take. Rows go to `--out`, one a line, as
-they come; a sweep that was stopped goes on where it was. The summary, with the commit that was attacked, goes to
-`results/NAME.json`, from which `docs/results/reliability.md` is made.
+they come; a sweep that was stopped goes on where it was. The summary, with the commit that was attacked, goes
+to `results/NAME.json`, from which `docs/results/reliability.md` is made.
 """
 
 from __future__ import annotations
@@ -24,14 +24,12 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
-
 from case import GIBIBYTE, isolated
 
 from weights2code.experiments.provenance import provenance
 from weights2code.run_folder import write_atomically
 
+HERE = Path(__file__).parent
 #: In the order of the page.
 ATTACKS = ("mutants", "machines", "unsolvable", "folders", "files", "kills", "interrupts", "repeats")
 RESULTS = HERE / "results"
