@@ -25,11 +25,19 @@ from weights2code.language.exact import exact_trace, run_exact
 from weights2code.verify import product, prove_by_induction
 from weights2code.verify.facts import affine_relations, observe
 from weights2code.verify.identity import same_up_to_algebra, same_up_to_names
-from weights2code.verify.precision import decisions_are_exact, values_are_exact
+from weights2code.verify.rounding import arithmetic
 
 x, x1, y1 = Var("x"), Var("x", 1), Var("y", 1)
 n, s = Var("n"), Var("s")
 DIGITS, UNIT = integers(0, 9), reals(0, 1)
+
+
+def decisions_are_exact(program):
+    return arithmetic(program, (DIGITS,)).decided
+
+
+def values_are_exact(program):
+    return arithmetic(program, (DIGITS,)).exact
 
 
 def machine(definition, inputs=("x",), start=None, **locals_):

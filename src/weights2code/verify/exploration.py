@@ -4,46 +4,54 @@ Breadth first from the start, vectorised over frontier x inputs. When no new sta
 equal for every length and the whole domain; a difference comes with a shortest sequence that shows it.
 The values are the float64 values that the program itself computes, kept as they are and never rounded, so
 the proof is about its arithmetic too; states that are not exact (not whole numbers or short binary
-fractions, or 2**53 and beyond) make the exploration refuse, as do reals among the inputs.
+fractions) make the exploration refuse, as do reals among the inputs and values so large that float64 could
+not add some of them exactly. Outputs are equal if they are the same number; outputs that are only near each
+other are another result, with the largest difference.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from weights2code.language import Expr, Recurrence, Var
 from weights2code.verify.certificate import Sequence
-from weights2code.verify.evaluation import evaluate_defined
+from weights2code.verify.evaluation import Largest, evaluate_defined, stopping_steps
 from weights2code.verify.exhaustive import all_inputs, inputs_a_position
 from weights2code.verify.product import Product, expand_retrievals
+from weights2code.verify.rounding import arithmetic
 from weights2code.verify.testing import probes
 
-_EXACT = 2.0**53
 _BINARY_PLACES = 2.0**10
+#: Values beyond this are refused: float64 could not hold all their binary places, and sums of some of them.
+_LARGE = 2.0**40
 _ROWS = 1 << 16
 _MOST_INPUTS = 20_000
 _MOST_STATES = 2_000_000
 _SMALL_SEARCH = 2e7
 _LONG = 256
-#: Whole-number outputs must agree to the last digit: nothing that prints differently passes.
-WHOLE_TOLERANCE = 1e-6
-#: Other outputs, relative to the larger of 1 and the right value.
-REAL_TOLERANCE = 1e-9
+#: Whole-number outputs are near each other if they differ by less than this;
+WHOLE_NEAR = 1e-6
+#: others relative to the larger of 1 and the right value.
+REAL_NEAR = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """`equal` is a proof, `different` comes with a shortest counterexample, `inconclusive` with a reason."""
+    """`equal` is a proof, and `near` one that no two outputs differ by more than `error`.
 
-    outcome: Literal["equal", "different", "inconclusive"]
+    `different` comes with a shortest counterexample, `inconclusive` with a reason.
+    """
+
+    outcome: Literal["equal", "near", "different", "inconclusive"]
     states: int
     transitions: int
     reason: str = ""
     counterexample: Sequence | None = None
+    error: float = 0.0
 
 
 class _Refused(Exception):
@@ -58,8 +66,8 @@ def explore(joint: Product, *, whole: bool, time_limit: float = 2.0) -> Explorat
     joint
         Reference and program side by side.
     whole
-        Outputs are whole numbers: they must agree within 1e-6, and a difference that rounding hides makes
-        the exploration inconclusive instead of a failure.
+        Outputs are whole numbers: a difference of 1e-6 or more that rounding hides makes the exploration
+        inconclusive instead of a failure.
     time_limit
         Seconds after which to give up.
     """
@@ -122,6 +130,11 @@ class _Search:
         self.state = self.machine.state()
         self.infinite = any(value in (np.inf, -np.inf) for value in self.machine.start.values())
         self.undefined = np.zeros(0, dtype=bool)
+        self.needed = stopping_steps(self.machine) | {name for pair in joint.pairs for name in pair}
+        found = arithmetic(self.machine, joint.domains)
+        #: Values on the way are watched unless it is known that float64 holds them.
+        self.watched = None if found.exact and found.bounded else Largest()
+        self.error = 0.0
         self.inputs = all_inputs(joint.domains)
         self.values = {variable.name: _Values() for variable in self.state}
         self.input_codes = {
@@ -142,7 +155,8 @@ class _Search:
         if wrong is not None:
             example = self._sequence(*wrong)
             return Exploration("different", self.count, self.transitions, counterexample=example)
-        return Exploration("equal", self.count, self.transitions)
+        outcome = "near" if self.error else "equal"
+        return Exploration(outcome, self.count, self.transitions, error=self.error)
 
     def _advance(self, frontier: np.ndarray | None) -> tuple[int, int] | None:
         """One more position: (parent, input) of a wrong output, or None after adding a level of new states.
@@ -192,19 +206,25 @@ class _Search:
         for i, name in enumerate(self.machine.inputs):
             values[Var(name)] = self.inputs[picked, i]
         self.undefined = np.zeros(len(picked), dtype=bool)
+        known: dict[Var, Any] = {}
         for step in self.machine.steps:
             assert isinstance(step.definition, Expr)
-            result, defined = evaluate_defined(step.definition, values)
+            result, defined = evaluate_defined(step.definition, values, known, self.watched)
             result = np.broadcast_to(np.asarray(result, dtype=float), len(picked))
+            settled = result
             if defined is not True:
-                if step.name.startswith("r."):
-                    raise _Refused("the reference is undefined for some inputs")
-                self.undefined |= ~defined
-            size = np.abs(result)
-            too_large = (size >= _EXACT) & ~(np.isinf(result) & self.infinite)
-            if (too_large & ~self.undefined).any():
-                raise _Refused("values reach 2**53, where float64 stops being exact")
+                known[Var(step.name)] = defined
+                settled = result[np.broadcast_to(defined, len(picked))]
+                carried = step.name in self.values
+                if step.name[0] == "p" and step.name in self.needed:
+                    self.undefined |= ~np.asarray(defined)
+                elif len(settled) < len(picked) and (carried or step.name in self.needed):
+                    raise _Refused(f"{step.name} is undefined for some inputs")
+            if not self.infinite and np.isinf(settled).any():
+                raise _Refused("a value is infinite")
             values[Var(step.name)] = result
+        if self.watched is not None and self.watched.value >= _LARGE:
+            raise _Refused("values near 2**53, where float64 stops being exact")
         return values
 
     def _wrong_row(self, values: dict[Var, np.ndarray]) -> int | None:
@@ -213,14 +233,16 @@ class _Search:
             right, answer = values[Var(right_name)], values[Var(name)]
             if not np.isfinite(right[~self.undefined]).all():
                 raise _Refused("the reference has no finite output for some inputs")
+            error = np.abs(answer - right)
             if self.whole:
-                differs = ~(np.abs(answer - right) < WHOLE_TOLERANCE)
+                differs = ~(error < WHOLE_NEAR)
                 bad |= ~(np.round(answer) == np.round(right))
             else:
-                differs = ~(np.abs(answer - right) <= REAL_TOLERANCE * np.maximum(1, np.abs(right)))
+                differs = ~(error <= REAL_NEAR * np.maximum(1, np.abs(right)))
                 bad |= differs
             if differs.any() and not bad.any():
                 raise _Refused("outputs are right only after rounding")
+            self.error = max(self.error, float(np.max(error, where=~bad, initial=0.0)))
         return int(np.argmax(bad)) if bad.any() else None
 
     def _successors(self, codes: np.ndarray, picked: np.ndarray, values: dict[Var, np.ndarray]) -> np.ndarray:
