@@ -41,6 +41,16 @@ def head_of(record: Mapping[str, Any]) -> Head:
     return record.get("summary", record)
 
 
+def records(root: Path = ROOT) -> list[Path]:
+    """Every record that is there."""
+    places = (
+        "benchmarks/experiments/*/experiment.json",
+        "benchmarks/*/results/*.json",
+        "docs/pictures/*.json",
+    )
+    return [file for place in places for file in sorted(root.glob(place))]
+
+
 def without_state(text: str) -> str:
     """A page without what it says about `src/`, for comparison."""
     return _STATE.sub(SINCE, text)

@@ -22,7 +22,7 @@ import benchmark_pages as other
 import experiment_pages as experiments
 import reliability_page as attacks
 import result_pages as pages
-from figures import head_of, state, taken_list, where, without_state
+from figures import head_of, records, state, taken_list, where, without_state
 from suite_results import Suite
 from weights2code.experiments.registry import NAMES
 
@@ -147,12 +147,11 @@ def write(root: Path = ROOT) -> list[str]:
 
 def status(root: Path = ROOT) -> list[str]:
     """A line a record: when it was taken, and whether `src/` is still the same."""
-    lines = []
-    for file in sorted((root / "benchmarks").glob("*/**/*.json")):
-        if {"runs", "results"} & set(file.parts[-3:-1]) == {"results"} or file.name == "experiment.json":
-            head = head_of(json.loads(file.read_text(encoding="utf-8")))
-            lines.append(f"{file.relative_to(root).as_posix()}: {where(head)}; src/ {state(head, root).text}")
-    return lines
+    heads = {file: head_of(json.loads(file.read_text(encoding="utf-8"))) for file in records(root)}
+    return [
+        f"{file.relative_to(root).as_posix()}: {where(head)}; src/ {state(head, root).text}"
+        for file, head in heads.items()
+    ]
 
 
 def main() -> int:

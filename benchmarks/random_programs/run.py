@@ -200,8 +200,8 @@ def report(rows: list[dict[str, Any]], summary: dict[str, Any]) -> str:
     parts = [
         "# Random programs",
         f"`{summary['command']}`",
-        f"{len(rows)} runs of {summary['run_seconds']:.0f} s in all ({machine}). Recovered exactly: exit code 0, "
-        f"and equal to the specification on fresh sequences of {LONGER} times the training length, "
+        f"{len(rows)} runs of {summary['run_seconds']:.0f} s in all ({machine}). Recovered exactly: exit "
+        f"code 0, and equal to the specification on fresh sequences of {LONGER} times the training length, "
         "free-running. Memory: `window` reads inputs only, `output` also its own last outputs, `prefix` a "
         "sum, mean or extremum of everything so far, or the last place of a key, `hidden` a state that "
         "no output shows.",

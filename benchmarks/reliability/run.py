@@ -89,6 +89,7 @@ def summary(name: str, rows: list[dict[str, Any]], seed: int) -> dict[str, Any]:
         "seed": seed,
         "cases": len(rows),
         "failures": len(failures),
+        "run_seconds": round(sum(row["seconds"] for row in rows), 1),
         "slowest": max((row["seconds"] for row in rows), default=0.0),
         "kinds": [
             {

@@ -281,7 +281,9 @@ def write_table(out: Path) -> None:
         for group in groups
     }
     seconds = sum(s["seconds"] for s in _searches(rows))
-    write_record(out / "ablation.json", COMMAND, run_seconds=round(seconds, 1), groups=summary, stages=entries)
+    write_record(
+        out / "ablation.json", COMMAND, run_seconds=round(seconds, 1), groups=summary, stages=entries
+    )
     lines = ["# Stages of the native engine, each left out in turn", "", f"Command: `{COMMAND}`", ""]
     lines += ["| calls | number | solved | CPU seconds |", "|---|---|---|---|"]
     lines += [f"| {g} | {s['calls']} | {s['solved']} | {s['seconds']} |" for g, s in summary.items()]
