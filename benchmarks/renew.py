@@ -8,8 +8,8 @@
 Records are taken one after another, and a record is replaced when its figures are complete. The same command
 goes on where it was stopped: what is done names the `src/` that it was taken from and is passed over, and
 what is under way goes on from the rows that are there, unless `src/` has changed since: then it begins anew,
-so that no record mixes two versions. What this machine cannot do (no GPU, no Operon) is named and left. The pages are
-made at the end.
+so that no record mixes two versions. What this machine cannot do (no GPU, no Operon) is named and left. The
+pages are made at the end.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Figure:
     steps: tuple[str, ...]
     #: What a run that was stopped leaves; removed when the record is begun anew.
     work: tuple[str, ...] = ()
-    #: Where the steps leave the record, if not in its place.
-    left_at: str = ""
+    #: What the steps leave elsewhere, as far as they leave it, and its place: the record and its tables.
+    copied: tuple[tuple[str, str], ...] = ()
     needs: Literal["", "CUDA", "Operon"] = ""
     #: Why a record without steps is never taken again.
     kept: str = ""
@@ -71,27 +71,35 @@ WAYS = {
     "paper": ("table1", "architectures", "pruning", "dynamics", "unmatched_heads"),
     "concat": ("robustness",),
 }
+EXPERIMENT_FILES = ("experiment.json", "table.csv", "table.md", "figure.svg", "figure.png")
 OPEN_TASKS = "div_3 magnetic bit_addition balanced_parenthesis"
 
 
 def experiment(name: str, way: str = "fast") -> Figure:
     folder = f"benchmarks/{experiment_pages.folder(name, way)}"
-    command = experiment_pages.command(name, way) + OPTIONS.get((name, way), "")
+    out = runs_of(Path(folder).name)
+    command = f"w2c experiment {name}{experiment_pages.WAYS[way]}{OPTIONS.get((name, way), '')}"
     jobs = "1" if way == "paper" else "{processes}"  # the members of a task fill one GPU
     needs = "CUDA" if way == "paper" else "Operon" if name == "baselines" else ""
     return Figure(
         Path(folder).name,
         f"{folder}/experiment.json",
-        (f"{command} --jobs {jobs}",),
-        (f"{folder}/runs",),
-        needs=needs,
+        (f"{command} --jobs {jobs} --out {out}",),
+        (out,),
+        tuple((f"{out}/{file}", f"{folder}/{file}") for file in EXPERIMENT_FILES),
+        needs,
     )
 
 
+def runs_of(name: str) -> str:
+    """Where a sweep keeps its runs: it wants a folder of its own, and goes on in it."""
+    return (UNDER_WAY / name).as_posix()
+
+
 def bench(name: str, what: str) -> Figure:
-    out = f"w2c-runs/renew/{name}-runs"
+    out, record = runs_of(name), f"benchmarks/suites/results/{name}.json"
     command = f"w2c bench {what} --jobs {{processes}} --out {out}"
-    return Figure(name, f"benchmarks/suites/results/{name}.json", (command,), (out,), f"{out}/bench.json")
+    return Figure(name, record, (command,), (out,), ((f"{out}/bench.json", record),))
 
 
 def attack(name: str) -> Figure:
@@ -174,10 +182,10 @@ def figures() -> list[Figure]:
             "picture",
             "docs/pictures/pipeline.json",
             (
-                "w2c run parity_last2 --out w2c-runs/renew/picture-run",
-                "python docs/make_picture.py w2c-runs/renew/picture-run",
+                f"w2c run parity_last2 --out {runs_of('picture')}",
+                f"python docs/make_picture.py {runs_of('picture')}",
             ),
-            ("w2c-runs/renew/picture-run",),
+            (runs_of("picture"),),
         ),
     ]
 
@@ -292,15 +300,16 @@ def take(plan: Plan, root: Path, tree: str, processes: int) -> bool:
     """
     figure = plan.figure
     if plan.action == "take":
-        for path in (*figure.work, figure.left_at):
-            remove(root / path) if path else None
+        for path in figure.work:
+            remove(root / path)
         mark(figure, root).parent.mkdir(parents=True, exist_ok=True)
         mark(figure, root).write_text(tree, encoding="utf-8")
     for step in figure.steps:
         run(step.format(processes=processes), root)
-    if figure.left_at and (root / figure.left_at).exists():
-        (root / figure.record).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(root / figure.left_at, root / figure.record)
+    for made, place in figure.copied:
+        if (root / made).exists():
+            (root / place).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(root / made, root / place)
     record = read(root / figure.record)
     done = record is not None and head_of(record).get("src") == tree
     if done:
