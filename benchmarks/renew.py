@@ -30,7 +30,7 @@ from typing import Any, Literal
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "docs"))
 import experiment_pages
 from figures import ROOT, current, head_of, state, where
-from reliability_page import CHECKED
+from reliability_page import CHECKED, is_whole
 from weights2code.experiments.provenance import CHANGES
 from weights2code.experiments.registry import NAMES
 
@@ -233,7 +233,9 @@ def _plan(
         taken, minutes = where(head), expected_minutes(figure, record, processes)
         found = state(head, root)
         since = found.text
-        if found.kind == "same" and not again and not is_under_way(figure, root, tree):
+        if "whole" in record and not is_whole(record):
+            since = "was attacked with a share of the cases"
+        elif found.kind == "same" and not again and not is_under_way(figure, root, tree):
             return Plan(figure, "leave", "as of now", taken, minutes)
     if figure.kept:
         return Plan(figure, "leave", f"kept: {figure.kept}", taken)

@@ -46,7 +46,13 @@ def _line(name: str, summary: Summary | None) -> tuple[Any, ...]:
     link = f"[{name}](#{name})"
     if summary is None:
         return link, "not measured yet", CHECKED[name], "-", "-"
-    return link, summary["cases"], CHECKED[name], summary["failures"], f"{summary['slowest']:.1f} s"
+    cases = f"{summary['cases']}" if is_whole(summary) else f"{summary['cases']} of {summary['whole']}"
+    return link, cases, CHECKED[name], summary["failures"], f"{summary['slowest']:.1f} s"
+
+
+def is_whole(summary: Summary) -> bool:
+    """Whether all cases of the attack were tried, not a share of them."""
+    return summary["cases"] >= summary.get("whole", 0)
 
 
 def _details(name: str, summary: Summary | None) -> list[str]:

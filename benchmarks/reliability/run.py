@@ -131,7 +131,7 @@ def main() -> int:
         rows = sweep(
             name, count, options.seed, options.processes, options.out / f"{name}_{options.seed}.jsonl"
         )
-        found = summary(name, rows, options.seed)
+        found = summary(name, rows, options.seed) | {"whole": limits(name)[0]}
         failed += found["failures"]
         write_atomically(RESULTS / f"{name}.json", json.dumps(found, indent=2) + "\n")
         print(

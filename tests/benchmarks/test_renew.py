@@ -100,6 +100,14 @@ def test_what_was_stopped_goes_on_and_begins_anew_if_the_source_changed(
     assert (taken["rows"], taken["src"]) == ("row ", tree)
 
 
+def test_a_share_of_an_attack_is_not_the_attack(root: Path) -> None:
+    assert renew.renew([plan(FIGURE, root)], root, 1) == 0
+    record = json.loads((root / "record.json").read_text())
+    for whole, action in ((10, "leave"), (11, "take")):
+        (root / "record.json").write_text(json.dumps({**record, "cases": 10, "whole": whole}))
+        assert plan(FIGURE, root).action == action
+
+
 def test_an_interrupt_ends_it_and_the_next_run_goes_on(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(step: str, root: Path) -> int:
         raise KeyboardInterrupt

@@ -59,6 +59,9 @@ def test_what_held_is_counted_by_kind() -> None:
     assert "| operator | 20 | as it should: 20 | 0 |" in text
     assert "(seed 3) at commit abc, 2030-01-02 03:04 UTC, on p with 2 cores" in text
     assert "````" not in text
+    assert "| [mutants](#mutants) | 120 of 10000 | " in reliability_page.reliability(
+        {"mutants": {**summary(), "whole": 10000}}
+    )
 
 
 def test_failures_are_spelled_out() -> None:
