@@ -121,7 +121,7 @@ def where(head: Head) -> str:
     if head.get("commit"):
         return f"at commit {head['commit']}, {head['date']}"
     if head.get("committed_in"):
-        return f"at or before commit {head['committed_in']}, with which they came, {head['date']}"
+        return f"no later than commit {head['committed_in']}, {head['date']}"
     return f"at an unknown commit, {head['date']}"
 
 

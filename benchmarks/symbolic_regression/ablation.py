@@ -43,7 +43,7 @@ from weights2code.symbolic.engines.native import NativeEngine, Search, Stage, st
 from weights2code.symbolic.search.rows import Problem
 
 HERE = Path(__file__).parent
-COMMAND = "python benchmarks/symbolic_regression/ablation.py record, then ablate (16 processes)"
+COMMAND = "python benchmarks/symbolic_regression/ablation.py record, then ablate"
 #: First seed of the random trees (held out from development), as in run.py.
 FIRST_TREE = 1000
 #: From this heading on, the page is written by hand and kept.

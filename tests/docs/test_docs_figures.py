@@ -73,7 +73,7 @@ def test_a_record_without_its_commit_is_as_old_as_the_commit_that_brought_it(roo
     head = change(root, "first")
     old = {**HEAD, "commit": None, "committed_in": head["commit"], "src": None}
     assert figures.state(old, root).kind == "unknown"
-    assert "at or before commit" in figures.where(old)
+    assert figures.where(old).startswith("no later than commit ")
     change(root, "second")
     assert figures.state(old, root).text.startswith("changed by 1 commit, ")
 
