@@ -45,7 +45,7 @@ class Figure:
     name: str
     record: str
     steps: tuple[str, ...]
-    #: What a run that was stopped leaves; removed when the record is begun anew.
+    #: What a run that was stopped leaves, as patterns of paths; removed when the record is begun anew.
     work: tuple[str, ...] = ()
     #: What the steps leave elsewhere, as far as they leave it, and its place: the record and its tables.
     copied: tuple[tuple[str, str], ...] = ()
@@ -108,7 +108,7 @@ def attack(name: str) -> Figure:
         name,
         f"{folder}/results/{name}.json",
         (f"python {folder}/run.py {name} --processes {{processes}}",),
-        (f"{folder}/runs/{name}_0.jsonl",),
+        (f"{folder}/runs/{name}_0_*.jsonl",),
     )
 
 
@@ -302,8 +302,8 @@ def take(plan: Plan, root: Path, tree: str, processes: int) -> bool:
     """
     figure = plan.figure
     if plan.action == "take":
-        for path in figure.work:
-            remove(root / path)
+        for path in [path for pattern in figure.work for path in root.glob(pattern)]:
+            remove(path)
         mark(figure, root).parent.mkdir(parents=True, exist_ok=True)
         mark(figure, root).write_text(tree, encoding="utf-8")
     for step in figure.steps:
