@@ -6,8 +6,8 @@
 
 An attack is a module of this folder with `attack(number, seed)`, which makes one case and says what happened;
 `WHOLE` is how many cases it has, `SECONDS` and `MEMORY` what one may take. Rows go to `--out`, one a line, as
-they come; a sweep that was stopped goes on where it was, unless `src/` has changed since. The summary, with the
-commit that was attacked, goes to `results/NAME.json`, from which `docs/results/reliability.md` is made.
+they come; a sweep that was stopped goes on where it was. The summary, with the commit that was attacked, goes
+to `results/NAME.json`, from which `docs/results/reliability.md` is made.
 """
 
 from __future__ import annotations
