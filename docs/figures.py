@@ -138,11 +138,15 @@ def taken(head: Head, remark: str = "", what: str = "Taken") -> str:
     """The line that every page has: command, commit, date, machine, and what became of `src/`."""
     spent = ""
     if seconds := head.get("wall_seconds", head.get("seconds")):
-        spent = f", in {seconds / 60:.1f} minutes"
+        spent = f", in {duration(seconds)}"
     elif seconds := head.get("run_seconds"):
-        spent = f", {seconds / 60:.1f} minutes of runs in all"
+        spent = f", {duration(seconds)} of runs in all"
     remark = f" ({remark})" if remark else ""
     return f"{what} by `{head['command']}`{remark} {where(head)}, on {machine(head)}{spent}. {since(head)}"
+
+
+def duration(seconds: float) -> str:
+    return f"{seconds:.0f} seconds" if seconds < 60 else f"{seconds / 60:.1f} minutes"
 
 
 def taken_list(heads: Iterable[tuple[str, Head | None]]) -> str:

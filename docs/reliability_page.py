@@ -67,7 +67,7 @@ def _details(name: str, summary: Summary | None) -> list[str]:
         title,
         table(("kind", "cases", "outcomes", "failures"), rows),
         _failures(summary) if summary["failures"] else "",
-        taken(summary, f"seed {summary['seed']}"),
+        taken(summary),
     ]
 
 

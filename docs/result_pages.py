@@ -13,6 +13,7 @@ from experiment_pages import Experiments, file_name
 from experiment_pages import counts as counts_of
 from figures import Head, head_of, taken, taken_list
 from page_text import RENEW, code, page, table, unmeasured, yes
+from reliability_page import CHECKED
 from suite_results import Suite, TaskResult
 from weights2code import tasks
 from weights2code.experiments import paper_numbers
@@ -269,7 +270,10 @@ def summary_table(found: Measured, repeated: Experiments, folder: str) -> str:
         cases = sum(attack["cases"] for attack in found.reliability.values())
         failed = sum(attack["failures"] for attack in found.reliability.values())
         link = f"[attacks on what it claims]({folder}reliability.md)"
-        rows.append((link, f"{failed} failures in {cases} cases of {len(found.reliability)} attacks", ""))
+        text = f"{failed} failures in {cases} cases"
+        if len(found.reliability) < len(CHECKED):
+            text += f"; {len(found.reliability)} of {len(CHECKED)} attacks measured"
+        rows.append((link, text, ""))
     return f"{table(('measured', 'result', 'beside it'), rows)}\n\n{summary_sources(found, folder)}"
 
 

@@ -57,7 +57,7 @@ def test_what_held_is_counted_by_kind() -> None:
     assert " | 0 | 12.3 s |" in text
     assert "| constant | 100 | failed: 90, proved: 10 | 0 |" in text
     assert "| operator | 20 | as it should: 20 | 0 |" in text
-    assert "(seed 3) at commit abc, 2030-01-02 03:04 UTC, on p with 2 cores" in text
+    assert "--seed 3` at commit abc, 2030-01-02 03:04 UTC, on p with 2 cores" in text
     assert "````" not in text
     assert "| [mutants](#mutants) | 120 of 10000 | " in reliability_page.reliability(
         {"mutants": {**summary(), "whole": 10000}}
