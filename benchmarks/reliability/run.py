@@ -26,7 +26,7 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 from case import GIBIBYTE, isolated
 
-from weights2code.experiments.provenance import provenance
+from weights2code.experiments.provenance import CHANGES, provenance, source
 from weights2code.run_folder import write_atomically
 
 HERE = Path(__file__).parent
@@ -69,6 +69,15 @@ def sweep(name: str, count: int, seed: int, processes: int, record: Path) -> lis
     return [row for row in rows if row["number"] < count]
 
 
+def rows_file(out: Path, name: str, seed: int) -> Path:
+    """Where the rows of this source go: a summary names one commit, so it must not count cases of another."""
+    tree = source() or "unknown"
+    file = out / f"{name}_{seed}_{tree[:10]}.jsonl"
+    if tree.endswith(CHANGES):  # there is no telling whether rows that are there come from these changes
+        file.unlink(missing_ok=True)
+    return file
+
+
 def read(record: Path) -> list[dict[str, Any]]:
     """The rows of a record; a last line that was cut short does not count."""
     rows = []
@@ -89,6 +98,7 @@ def summary(name: str, rows: list[dict[str, Any]], seed: int) -> dict[str, Any]:
         "seed": seed,
         "cases": len(rows),
         "failures": len(failures),
+        "run_seconds": round(sum(row["seconds"] for row in rows), 1),
         "slowest": max((row["seconds"] for row in rows), default=0.0),
         "kinds": [
             {
@@ -127,10 +137,8 @@ def main() -> int:
                 print(json.dumps(one(name, number, options.seed), indent=2).replace("\\n", "\n"))
             continue
         count = options.count or limits(name)[0]
-        rows = sweep(
-            name, count, options.seed, options.processes, options.out / f"{name}_{options.seed}.jsonl"
-        )
-        found = summary(name, rows, options.seed)
+        rows = sweep(name, count, options.seed, options.processes, rows_file(options.out, name, options.seed))
+        found = summary(name, rows, options.seed) | {"whole": limits(name)[0]}
         failed += found["failures"]
         write_atomically(RESULTS / f"{name}.json", json.dumps(found, indent=2) + "\n")
         print(
