@@ -92,7 +92,7 @@ def extract(folder: RunFolder) -> Outcome:
         raise InputError(f"{folder.path} holds no trained model; train it with `w2c train {folder.source}`.")
     problem = problem_of(folder.source, folder.settings)
     climb = Climb(problem, Log(folder.settings.seed))
-    trained = Trained.load(folder.file(MODEL))
+    trained = Trained.load(folder.file(MODEL), problem)
     climb.rung(trained)
     if not climb.verified:
         extract_uncut(climb, trained)  # it may have been trained on uncut sequences

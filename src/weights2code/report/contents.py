@@ -19,9 +19,10 @@ from weights2code.errors import InputError
 from weights2code.explain.explanation import ExplainedGraph, match_heads
 from weights2code.explain.routing import RouterMatch
 from weights2code.extraction.attempt import Attempt
+from weights2code.json_values import items, number, text
 from weights2code.program import Program
 from weights2code.results import Outcome, read_run
-from weights2code.run_folder import CERTIFICATE, GRAPH, METRICS, PROGRAM_RAW, RunFolder
+from weights2code.run_folder import CERTIFICATE, GRAPH, LARGEST_FILE, METRICS, PROGRAM_RAW, RunFolder
 from weights2code.source import Source, problem_of
 from weights2code.verify import Certificate
 
@@ -131,9 +132,10 @@ def read_metrics(folder: RunFolder) -> tuple[dict[str, Any], ...]:
         return ()
     file = folder.file(METRICS)
     try:
-        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+        content = folder.read_text(METRICS, LARGEST_FILE)
+        lines = [json.loads(line) for line in content.splitlines() if line.strip()]
         whole = all(_is_epoch(line) for line in lines)
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         whole = False
     if not whole:
         raise InputError(f"{file} is corrupt (a line is not a record of an epoch); it was left untouched.")
@@ -142,14 +144,12 @@ def read_metrics(folder: RunFolder) -> tuple[dict[str, Any], ...]:
 
 def _is_epoch(line: dict[str, Any]) -> bool:
     """Whether a line has what the curves are drawn from; null is a loss that is not a number."""
-    per_member = [
-        np.array(line[name], float) for name in ("soft_loss", "hard_loss", "discrepancy", "agreement")
-    ]
-    return (
-        isinstance(line["stage"], str)
-        and float(line["temperature"]) >= 0
-        and all(values.ndim == 1 for values in per_member)
-    )
+    text(line["stage"], "a stage")
+    for name in ("soft_loss", "hard_loss", "discrepancy", "agreement"):
+        for value in items(line[name], name):
+            if value is not None:
+                number(value, name)
+    return number(line["temperature"], "a temperature") >= 0
 
 
 def _config(folder: RunFolder) -> tuple[tuple[str, str], ...]:
@@ -163,13 +163,7 @@ def _config(folder: RunFolder) -> tuple[tuple[str, str], ...]:
 def _listing(folder: RunFolder) -> str:
     if not folder.has(PROGRAM_RAW):
         return ""
-    try:
-        return folder.file(PROGRAM_RAW).read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise InputError(
-            f"{folder.file(PROGRAM_RAW)} is corrupt (it is not text); make it again with "
-            f"`w2c extract {folder.path}`."
-        ) from None
+    return folder.read_text(PROGRAM_RAW)
 
 
 def _fresh(problem: Problem | None) -> Sequences | None:
