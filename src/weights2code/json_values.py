@@ -1,8 +1,8 @@
 """Values out of a JSON file as what they must be, within limits; anything else is a ValueError in words.
 
 A run folder may come from somebody else, or from a disk that lost half of it. Whatever turns JSON into
-objects (`from_dict`) reads it through these functions, so that the limits hold wherever a folder is read. They
-lie far above what programs, graphs and settings have, and low enough that nothing within them hangs.
+objects (`from_dict`) reads it through these functions, so that the limits hold wherever a folder is read.
+They lie far above what programs, graphs and settings have, and low enough that nothing within them hangs.
 """
 
 from __future__ import annotations

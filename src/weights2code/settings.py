@@ -135,7 +135,7 @@ class Settings:
         """Inverse of `to_dict`; what is missing has its default."""
         unknown = sorted(set(json_values.mapping(data, "settings")) - set(names()))
         if unknown:
-            raise InputError(f"unknown settings: {json_values.shown(', '.join(unknown))}.")
+            raise InputError(f"unknown settings: {', '.join(unknown)[:200]}.")
         return Settings(**{name: _stored(name, value) for name, value in data.items()})
 
 

@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from weights2code import json_values
 from weights2code.errors import InputError
 from weights2code.run_folder import read_json, write_atomically
 
@@ -101,7 +102,21 @@ def stored_row(job: Job, out: Path) -> Row | None:
     if not (folder / RESULT).exists():
         return None
     row = read_json(folder / RESULT)
+    if not _is_row(row):
+        raise InputError(
+            f"{folder / RESULT} is damaged (it is no result of a run); delete it, and the run is made again."
+        )
     return row if row["status"] == DONE else None
+
+
+def _is_row(row: Any) -> bool:
+    """Whether a result has what every row has."""
+    try:
+        json_values.number(row["seconds"], "seconds")
+        json_values.whole(row["tries"], "tries")
+        return row["status"] in (DONE, FAILED) and isinstance(row["key"], str)
+    except (KeyError, TypeError, ValueError):
+        return False
 
 
 def write_job(job: Job, out: Path) -> Path:

@@ -1,5 +1,6 @@
 """What a report says, gathered from a run folder alone: nothing here trains, and nothing needs torch.
 
+The verdict is checked again, unless the run has just ended.
 Data are not stored in a run folder. They are drawn or read again from the source; where that is impossible
 (a file that has moved), the report is made without the parts that need them, and says so.
 """
@@ -21,6 +22,7 @@ from weights2code.explain.routing import RouterMatch
 from weights2code.extraction.attempt import Attempt
 from weights2code.json_values import items, number, text
 from weights2code.program import Program
+from weights2code.recheck import certified_again
 from weights2code.results import Outcome, read_run
 from weights2code.run_folder import CERTIFICATE, GRAPH, LARGEST_FILE, METRICS, PROGRAM_RAW, RunFolder
 from weights2code.source import Source, problem_of
@@ -75,7 +77,9 @@ def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome |
         try:
             problem = problem_of(folder.source, folder.settings)
         except InputError as error:
-            notes.append(f"Figures that need the data are left out: {error}")
+            notes.append(
+                f"Figures that need the data are left out, and the verdict is not checked again: {error}"
+            )
     common = {
         "source": str(folder.source),
         "about": about(folder.source),
@@ -89,6 +93,10 @@ def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome |
         message = "This run folder holds no program."
         return Contents(message=message, attempts=(), notes=tuple(notes), **common)
     stored = read_run(folder)
+    program, certificate = stored.program, stored.certificate
+    if problem is not None and outcome is None:  # of a run that just ended, the verdict is fresh
+        again = certified_again(stored, problem, folder)
+        program, certificate = again.program, again.certificate
     graph, operators = stored.graph, stored.formulas or {}
     values = valid = None
     routers: dict[int, RouterMatch] = {}
@@ -99,11 +107,11 @@ def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome |
         valid = np.ones(values.shape[:2], bool) if concat else matched.sequences.valid
         operators = operators or matched.explain(problem, EXPLANATION_SECONDS).operators
     return Contents(
-        message=stored.certificate.explain(),
+        message=certificate.explain(),
         attempts=stored.attempts,
         notes=tuple(notes),
-        program=stored.program,
-        certificate=stored.certificate,
+        program=program,
+        certificate=certificate,
         listing=_listing(folder),
         explained=ExplainedGraph(graph, routers, operators),
         values=values,
