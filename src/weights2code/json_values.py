@@ -20,8 +20,8 @@ MOST_COUNT = 10**9
 #: How deep an expression may be nested; nodes and steps of a recurrence, and how far a step looks back.
 MOST_DEPTH = 200
 MOST_NODES = 20_000
-MOST_STEPS = 1_000
-MOST_LAG = 10_000
+MOST_STEPS = 500
+MOST_LAG = 1_000
 #: Digits of constants: what float64 can hold.
 MOST_BITS = 1_000
 
@@ -43,7 +43,7 @@ def items(data: Any, what: str, most: int = MOST_ITEMS) -> Sequence[Any]:
     if not isinstance(data, (list, tuple)):
         raise ValueError(f"{what} must be a list, not {shown(data)}")
     if len(data) > most:
-        raise ValueError(f"{what} has {len(data)} entries, more than {most}")
+        raise ValueError(f"{what}: {len(data)} entries are more than {most}")
     return data
 
 
@@ -52,7 +52,7 @@ def text(data: Any, what: str) -> str:
     if not isinstance(data, str):
         raise ValueError(f"{what} must be a text, not {shown(data)}")
     if len(data) > MOST_TEXT:
-        raise ValueError(f"{what} has {len(data)} characters, more than {MOST_TEXT}")
+        raise ValueError(f"{what}: {len(data)} characters are more than {MOST_TEXT}")
     try:
         data.encode()
     except UnicodeEncodeError:

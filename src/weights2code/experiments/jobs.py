@@ -103,10 +103,13 @@ def stored_row(job: Job, out: Path) -> Row | None:
         return None
     row = read_json(folder / RESULT)
     if not _is_row(row):
-        raise InputError(
-            f"{folder / RESULT} is damaged (it is no result of a run); delete it, and the run is made again."
-        )
+        raise damaged(folder / RESULT)
     return row if row["status"] == DONE else None
+
+
+def damaged(file: Path) -> InputError:
+    """A result that nobody wrote so."""
+    return InputError(f"{file} is damaged (it is no result of a run); delete it to make the run again.")
 
 
 def _is_row(row: Any) -> bool:
@@ -150,4 +153,4 @@ def _difference(before: Any, asked: Any, place: str = "") -> str:
         for name in [*asked, *(name for name in before if name not in asked)]:
             if before.get(name) != asked.get(name):
                 return _difference(before.get(name), asked.get(name), name)
-    return f"{place}: {json.dumps(before)} there, {json.dumps(asked)} asked"
+    return f"{place}: {json.dumps(before)[:200]} there, {json.dumps(asked)[:200]} asked"

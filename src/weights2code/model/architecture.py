@@ -87,7 +87,7 @@ class Architecture:
     @staticmethod
     def from_dict(data: Any) -> Architecture:
         """Inverse of `to_dict`; sizes that nobody could train are refused."""
-        given = {
+        given: dict[str, Any] = {
             name: truth(size, name) if name == "learned_start" else whole(size, name, most=MOST_SIZE)
             for name, size in mapping(data, "an architecture").items()
         }

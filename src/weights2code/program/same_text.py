@@ -40,8 +40,9 @@ def first_difference(text: str, other: str) -> int | None:
 
 def _part(node: ast.AST, name: str) -> Any:
     """A field of a node; a body without its docstring."""
-    value = getattr(node, name, None)
-    documented = isinstance(node, (ast.Module, ast.FunctionDef)) and name == "body" and value
-    if documented and isinstance(value[0], ast.Expr) and isinstance(value[0].value, ast.Constant):
-        return value[1:] if isinstance(value[0].value.value, str) else value
-    return value
+    value: Any = getattr(node, name, None)
+    if name != "body" or not isinstance(node, (ast.Module, ast.FunctionDef)) or not value:
+        return value
+    first = value[0].value if isinstance(value[0], ast.Expr) else None
+    documented = isinstance(first, ast.Constant) and isinstance(first.value, str)
+    return value[1:] if documented else value

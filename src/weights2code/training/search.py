@@ -6,6 +6,7 @@ fits, `w2c run` at the first whose program is verified).
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -101,6 +102,9 @@ class Trained:
                 for which in ("losses", "accuracies")
             )
             kind = header.get("kind", "annealed")  # older files do not say
+            finite = storage.finite_members(model)
+            if any(loss < math.inf and not fine for loss, fine in zip(losses, finite, strict=False)):
+                raise ValueError("its weights are not numbers")
             if kind not in get_args(RungKind) or not len(losses) == len(accuracies) == model.members:
                 raise ValueError("kind, losses or accuracies are not those of its members")
             return Trained(

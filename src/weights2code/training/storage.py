@@ -86,6 +86,12 @@ def restore(model: DiscreteTransformer, tensors: dict[str, Tensor]) -> None:
             mask.copy_(_of_shape(tensors, f"mask.{name}", mask).bool())
 
 
+def finite_members(model: DiscreteTransformer) -> list[bool]:
+    """Whether all weights of each member are numbers."""
+    weights = [parameter.flatten(1) for parameter in model.parameters()]
+    return torch.cat(weights, 1).isfinite().all(1).tolist()
+
+
 def _of_shape(tensors: dict[str, Tensor], name: str, like: Tensor) -> Tensor:
     """The tensor of that name, which must not be stretched to fit."""
     if tensors[name].shape != like.shape:
