@@ -5,7 +5,8 @@
     python benchmarks/reliability/run.py mutants --only 17 23        single cases, with all that they say
 
 An attack is a module of this folder with `attack(number, seed)`, which makes one case and says what happened;
-`WHOLE` is how many cases it has, `SECONDS` and `MEMORY` what one may take. Rows go to `--out`, one a line, as
+`WHOLE` is how many cases it has, `SECONDS` and `MEMORY` what one may take, and `prepare`, if it has one, makes
+once what all cases need. Rows go to `--out`, one a line, as
 they come; a sweep that was stopped goes on where it was. The summary, with the commit that was attacked, goes
 to `results/NAME.json`, from which `docs/results/reliability.md` is made.
 """
@@ -132,6 +133,7 @@ def main() -> int:
         parser.error(f"there is no attack {', '.join(sorted(unknown))}; use some of {', '.join(ATTACKS)}")
     failed = 0
     for name in options.attacks or ATTACKS:
+        getattr(import_module(name), "prepare", lambda: None)()
         if options.only:
             for number in options.only:
                 print(json.dumps(one(name, number, options.seed), indent=2).replace("\\n", "\n"))

@@ -18,17 +18,10 @@ from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.beginnings import climb_uncut, extract_uncut
 from weights2code.extraction.climb import Climb
 from weights2code.extraction.extract import with_explanation
-from weights2code.extraction.judge import certificate_of
-from weights2code.extraction.values import Extraction, Log
-from weights2code.results import (
-    Outcome,
-    certificate_dict,
-    leave_files,
-    read_run,
-    stored,
-    text_problems,
-)
-from weights2code.run_folder import CERTIFICATE, MODEL, PROGRAM, RunFolder
+from weights2code.extraction.values import Log
+from weights2code.recheck import certified_again, check_written, judged_otherwise, text_problems
+from weights2code.results import Outcome, certificate_dict, leave_files, read_run
+from weights2code.run_folder import CERTIFICATE, LATEX, MODEL, PROGRAM, RunFolder
 from weights2code.settings import Settings
 from weights2code.source import Source, problem_of
 
@@ -55,7 +48,7 @@ def search(
 
     if folder and folder.trained:
         if folder.has(CERTIFICATE):
-            return stored(folder)
+            return finished(folder, problem)
         outcome = extract(folder)  # the folder holds a trained model: it may be all that is needed
         if outcome.exit_code == 0:
             return outcome
@@ -92,7 +85,7 @@ def extract(folder: RunFolder) -> Outcome:
         raise InputError(f"{folder.path} holds no trained model; train it with `w2c train {folder.source}`.")
     problem = problem_of(folder.source, folder.settings)
     climb = Climb(problem, Log(folder.settings.seed))
-    trained = Trained.load(folder.file(MODEL))
+    trained = Trained.load(folder.file(MODEL), problem)
     climb.rung(trained)
     if not climb.verified:
         extract_uncut(climb, trained)  # it may have been trained on uncut sequences
@@ -114,27 +107,39 @@ def outcome_of(climb: Climb, began: float, *, training: bool = True) -> Outcome:
 
 
 def verify(folder: RunFolder) -> Outcome:
-    """Certify again the program of a run folder: the text itself is run, against its own formula too."""
+    """Certify again the program of a run folder, and leave what came of it there.
+
+    The text must be the program: the same syntax tree as the text that the stored recurrence gives, which in
+    turn is run against the recurrence. A text that is another is judged and left as it is.
+    """
     from weights2code.report import leave_report
 
     began = time.monotonic()
     problem = problem_of(folder.source, folder.settings)
     found = read_run(folder)
-    program = found.program
-    problem = problem.under(program.regime)
-    certificate = certificate_of(program.recurrence, found.graph, problem, folder.settings.seed)
-    problems = text_problems(folder.file(PROGRAM), program, problem)
-    if problems:
-        certificate = replace(
-            certificate, verdict="failed", method=f"{PROGRAM} is not the program: {problems}"
-        )
-    program = program.with_verdict(certificate.explain())
-    extraction = Extraction(found.graph, None, program, certificate)
+    extraction = certified_again(found, problem, folder)
+    foreign = text_problems(folder.read_text(PROGRAM), extraction.program)
+    if foreign:
+        method = f"{PROGRAM} is not the program: {foreign}"
+        extraction = judged_otherwise(extraction, method)
     folder.write_json(CERTIFICATE, certificate_dict(extraction, found.attempts))
-    if not problems:
-        folder.write(PROGRAM, program.source())
-    leave_report(folder)  # it must not say what is no longer known
-    return Outcome(extraction, None, (), time.monotonic() - began)
+    if not foreign:
+        folder.write(PROGRAM, extraction.program.source())
+        folder.write(LATEX, extraction.program.latex())
+    outcome = Outcome(extraction, None, (), time.monotonic() - began)
+    leave_report(folder, problem, outcome)  # it must not say what is no longer known
+    return outcome
+
+
+def finished(folder: RunFolder, problem: Problem) -> Outcome:
+    """The outcome of a run that is complete already; what its folder claims is checked, and put right."""
+    began = time.monotonic()
+    found = read_run(folder)
+    check_written(folder, found.program)
+    extraction = certified_again(found, problem, folder)
+    if extraction.certificate.explain() != found.certificate.explain():
+        return replace(verify(folder), attempts=found.attempts)
+    return Outcome(extraction, None, found.attempts, time.monotonic() - began)
 
 
 def leave(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:

@@ -7,30 +7,24 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from weights2code.data import Problem
 from weights2code.errors import InputError
 from weights2code.explain.operators import OperatorFit
 from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.values import Extraction
-from weights2code.graph import DiscreteGraph
+from weights2code.graph import DiscreteGraph, OperatorNode
 from weights2code.graph import from_dict as graph_from_dict
 from weights2code.graph import to_dict as graph_to_dict
-from weights2code.program import Program, run_program
+from weights2code.json_values import items, mapping
+from weights2code.program import Program
 from weights2code.program.raw_program import raw_program_source
 from weights2code.run_folder import CERTIFICATE, GRAPH, LATEX, PROGRAM, PROGRAM_RAW, RunFolder
 from weights2code.verify import Certificate
 
 if TYPE_CHECKING:
     from weights2code.training.search import Trained
-
-
-#: Sequences that the text of a program is run on, of validation and fresh.
-COMPARED = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,48 +114,26 @@ def read_run(folder: RunFolder) -> StoredRun:
             raise InputError(f"{folder.path} has no {name}; make it with `w2c extract {folder.path}`.")
     try:
         graph, data = folder.read_json(GRAPH), folder.read_json(CERTIFICATE)
+        found = graph_from_dict(graph)
         return StoredRun(
-            graph_from_dict(graph),
-            {int(index): OperatorFit.from_dict(item) for index, item in graph["formulas"].items()}
-            if "formulas" in graph
-            else None,
-            Program.from_dict(data["program"]),
+            found,
+            _formulas(graph["formulas"], found) if "formulas" in graph else None,
+            Program.from_dict(mapping(data, "a certificate")["program"]),
             Certificate.from_dict(data),
-            tuple(Attempt.from_dict(item) for item in data["attempts"]),
+            tuple(Attempt.from_dict(item) for item in items(data["attempts"], "the attempts")),
         )
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise InputError(
             f"the files in {folder.path} are damaged ({error}); they were left untouched."
         ) from None
 
 
-def stored(folder: RunFolder) -> Outcome:
-    """The outcome of a run that is complete already."""
-    found = read_run(folder)
-    if folder.file(PROGRAM).read_bytes() != found.program.source().encode():
-        raise InputError(
-            f"{folder.file(PROGRAM)} is not what the run wrote there; make it again with "
-            f"`w2c extract {folder.path}`, or check it with `w2c verify {folder.path}`."
-        )
-    extraction = Extraction(found.graph, None, found.program, found.certificate)
-    return Outcome(extraction, None, found.attempts, 0.0)
-
-
-def text_problems(path: Path, program: Program, problem: Problem) -> str:
-    """Why a text is not the program: it does not pass the check, or computes something else."""
-    rng = np.random.default_rng(0)
-    batches = [problem.validation.x[:COMPARED]]
-    if problem.sampler is not None:
-        batches.append(problem.sampler(rng, COMPARED, 4 * problem.length))
-    columns = len(problem.inputs)
-    for x in batches:
-        sequences = [item[:, 0] if columns == 1 else item for item in x]
-        try:
-            answers = run_program(path, sequences)
-        except Exception as error:  # whatever a foreign text does, it is a verdict and not a crash
-            return str(error)
-        expected = [program.run(item) for item in x]
-        for answer, right in zip(answers, expected, strict=True):
-            if not np.allclose(np.asarray(answer), right, rtol=1e-9, atol=1e-9, equal_nan=True):
-                return "its outputs differ from the formula's"
-    return ""
+def _formulas(data: Any, graph: DiscreteGraph) -> dict[int, OperatorFit]:
+    """The formula of each operator, of nodes that come before it."""
+    found = {int(index[:9]): OperatorFit.from_dict(item) for index, item in mapping(data, "formulas").items()}
+    for index, fit in found.items():
+        if not 0 <= index < len(graph.nodes) or not isinstance(graph.nodes[index], OperatorNode):
+            raise ValueError(f"a formula is given for {index}, which is no operator")
+        if not all(operand < index for operand in fit.operands):
+            raise ValueError(f"the formula of {index} reads what is not computed before it")
+    return found

@@ -11,20 +11,25 @@ checkpoint/          only while training may go on: finished rungs and the one u
 Files appear whole or not at all. A folder is bound to its configuration: the same command continues it,
 another one is refused and changes nothing. Two settings are free to differ, because they say how long and
 where to compute and not what: `time_limit` and `device`. Reading a folder executes nothing.
+
+A folder may come from somebody else. Everything in it is read through `read_file`, which takes plain files of
+sensible size and nothing else: no links, pipes or devices.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
+import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from weights2code import __version__
+from weights2code import __version__, json_values
 from weights2code.data.own import FileSource
 from weights2code.errors import InputError
 from weights2code.settings import Settings, names
@@ -39,6 +44,15 @@ LATEX = "program.tex"
 CERTIFICATE = "certificate.json"
 REPORT = "report.html"
 CHECKPOINT = "checkpoint"
+PLOTS = "plots"
+
+#: In the order in which the stages write them.
+FILES = (CONFIG, METRICS, MODEL, GRAPH, PROGRAM_RAW, PROGRAM, LATEX, CERTIFICATE, REPORT)
+
+#: Bytes of the largest file that is read: tensors, JSON and tables, program texts.
+LARGEST_TENSORS = 512 << 20
+LARGEST_FILE = 32 << 20
+LARGEST_TEXT = 1 << 20
 
 #: Settings that may differ between the command that began a run and the one that continues it.
 FREE_SETTINGS = ("device", "time_limit")
@@ -50,13 +64,48 @@ def write_atomically(path: Path, content: bytes | str) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     data = content.encode() if isinstance(content, str) else content
     try:
-        with open(temporary, "wb") as file:
+        temporary.unlink(missing_ok=True)
+        with open(temporary, "xb") as file:  # never through a link that lies there
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def read_file(path: Path, most: int = LARGEST_FILE) -> bytes:
+    """The content of a plain file; a link, a pipe, a device or what is too large is refused unread."""
+    # without these a link would lead elsewhere, and a pipe would wait for somebody to write
+    careful = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        handle = os.open(path, os.O_RDONLY | careful)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO):
+            raise _not_plain(path) from None
+        raise InputError(f"cannot read {path}: {_reason(error)}.") from None
+    with open(handle, "rb") as file:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise _not_plain(path)
+        content = b"" if found.st_size > most else file.read(most + 1)
+        if max(found.st_size, len(content)) > most:
+            raise InputError(f"{path} is larger than {most >> 20} MiB, so no run wrote it; it was not read.")
+    return content
+
+
+def _not_plain(path: Path) -> InputError:
+    return InputError(f"{path} is a link, a folder, a pipe or a device, not a plain file; it was not read.")
+
+
+def check_plain(path: Path) -> None:
+    """Refuse a run folder in which a link, a pipe or a device takes the place of a file or a subfolder."""
+    for name in FILES:
+        if os.path.lexists(path / name) and not stat.S_ISREG(os.lstat(path / name).st_mode):
+            raise _not_plain(path / name)
+    for name in (CHECKPOINT, PLOTS):
+        if os.path.lexists(path / name) and not stat.S_ISDIR(os.lstat(path / name).st_mode):
+            raise InputError(f"{path / name} is not a plain folder; it was left untouched.")
 
 
 @dataclass(slots=True, eq=False)
@@ -122,10 +171,17 @@ class RunFolder:
         """The content of a JSON file of the folder."""
         return read_json(self.file(name))
 
+    def read_text(self, name: str, most: int = LARGEST_TEXT) -> str:
+        """The content of a text file of the folder."""
+        try:
+            return read_file(self.file(name), most).decode("utf-8")
+        except UnicodeDecodeError:
+            again = f"make it again with `w2c extract {self.path}`"
+            raise InputError(f"{self.file(name)} is corrupt (it is not text); {again}.") from None
+
     def files(self) -> list[str]:
         """Names of the files that are there, in the order in which the stages write them."""
-        order = (CONFIG, METRICS, MODEL, GRAPH, PROGRAM_RAW, PROGRAM, LATEX, CERTIFICATE, REPORT)
-        return [name for name in order if self.has(name)]
+        return [name for name in FILES if self.has(name)]
 
     def drop_checkpoint(self) -> None:
         """Training is over. The subfolder is renamed first, so that it never is half there."""
@@ -144,6 +200,7 @@ def begin(path: Path | str, source: str | FileSource, settings: Settings) -> Run
     try:
         entries = _entries(path)
         if CONFIG in entries:
+            check_plain(path)
             _check_same(path, source, settings)
         elif entries:
             raise InputError(
@@ -171,6 +228,7 @@ def open_existing(path: Path | str) -> RunFolder:
             raise InputError(f"there is no run folder {path}; make one with `w2c train TASK --out {path}`.")
         if CONFIG not in _entries(path):
             raise InputError(f"{path} is not a run folder: it has no {CONFIG}.")
+        check_plain(path)
         source, settings = read_config(path)
         return RunFolder(path, source, settings, take_lock(path))
     except OSError as error:
@@ -182,11 +240,11 @@ def read_config(path: Path) -> tuple[str | FileSource, Settings]:
     file = path / CONFIG
     data = read_json(file)
     try:
-        source = data["source"]
+        source = json_values.mapping(data, "a configuration")["source"]
         if isinstance(source, dict):
             source = FileSource.from_dict(source)
-        elif not isinstance(source, str):
-            raise TypeError("its source is neither a name nor a file")
+        else:
+            source = json_values.name(source, "its source")
         return source, Settings.from_dict(data["settings"])
     except (KeyError, TypeError, ValueError, AttributeError, InputError) as error:
         raise InputError(
@@ -198,9 +256,13 @@ def read_config(path: Path) -> tuple[str | FileSource, Settings]:
 def read_json(file: Path) -> Any:
     """The content of a JSON file; one that is not whole is refused and left as it is."""
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
+        return json.loads(read_file(file).decode("utf-8"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise InputError(f"{file} is corrupt (it is not JSON); it was left untouched.") from None
+
+
+def _refuse_constant(text: str) -> None:
+    raise ValueError(f"{text} is not JSON")
 
 
 def _entries(path: Path) -> set[str]:
@@ -220,7 +282,7 @@ def _sweep(path: Path) -> None:
     """Remove what a killed process left half-written; only the holder of the lock may."""
     for name in filter(_is_leftover, os.listdir(path)):
         leftover = path / name
-        if leftover.is_dir():
+        if leftover.is_dir() and not leftover.is_symlink():
             shutil.rmtree(leftover)
         else:
             leftover.unlink(missing_ok=True)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, get_args
 
+from weights2code import json_values
 from weights2code.errors import InputError
 
 Recipe = Literal["fast", "paper"]
@@ -131,10 +132,25 @@ class Settings:
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Settings:
-        unknown = sorted(set(data) - set(names()))
+        """Inverse of `to_dict`; what is missing has its default."""
+        unknown = sorted(set(json_values.mapping(data, "settings")) - set(names()))
         if unknown:
-            raise InputError(f"unknown settings: {', '.join(unknown)}.")
-        return Settings(**{**data, "hide": tuple(data.get("hide", ()))})
+            raise InputError(f"unknown settings: {', '.join(unknown)[:200]}.")
+        return Settings(**{name: _stored(name, value) for name, value in data.items()})
+
+
+def _stored(name: str, value: Any) -> Any:
+    """The value of a setting that was read from a file."""
+    option, default = Option.of(name), Settings.__dataclass_fields__[name].default
+    if value is None and default is None:
+        return None
+    if option.repeat:
+        return tuple(json_values.name(item, name) for item in json_values.items(value, name))
+    if option.kind is int:
+        return json_values.whole(value, name, most=2**32)
+    if option.kind is float:
+        return float(json_values.number(value, name))
+    return json_values.text(value, name)
 
 
 def names() -> list[str]:

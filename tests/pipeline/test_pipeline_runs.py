@@ -15,7 +15,8 @@ from weights2code.errors import InputError, Reason
 from weights2code.extraction import extract as extraction
 from weights2code.graph import from_dict
 from weights2code.program import run_program
-from weights2code.results import Outcome, read_run, text_problems
+from weights2code.recheck import run_problems, text_problems
+from weights2code.results import Outcome, read_run
 from weights2code.run_folder import begin, open_existing
 from weights2code.settings import Settings
 from weights2code.source import problem_of
@@ -61,7 +62,8 @@ def check(name: str, settings: Settings, path: Path) -> None:
     with open_existing(path) as folder:
         stored = read_run(folder)
     assert stored.program.recurrence == outcome.program.recurrence
-    assert text_problems(path / "program.py", stored.program, problem) == ""
+    assert text_problems((path / "program.py").read_text(), stored.program) == ""
+    assert run_problems(stored.program, problem) == ""
 
     own, _ = task.sample(16, task.length, seed=78)
     answers = stored.program.recurrence.run(own)

@@ -19,6 +19,7 @@ from jaxtyping import Bool, Float
 
 from weights2code.data.sequences import Sequences
 from weights2code.errors import InputError
+from weights2code.json_values import items, mapping, number, text, whole
 
 LAYOUTS = ("tagging", "autoregressive", "concat")
 
@@ -96,9 +97,16 @@ class Layout:
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Layout:
-        return Layout(
-            data["name"], tuple(data["input_scales"]), tuple(data["output_scales"]), int(data["first_scored"])
+        """Inverse of `to_dict`; scales are positive."""
+        data = dict(mapping(data, "a layout"))
+        columns, outputs = (
+            tuple(float(number(scale, "a scale")) for scale in items(data[which], which))
+            for which in ("input_scales", "output_scales")
         )
+        if not columns or not outputs or min(columns + outputs) <= 0:
+            raise ValueError("a scale must be a positive number")
+        first = whole(data["first_scored"], "first_scored")
+        return Layout(text(data["name"], "a layout"), columns, outputs, first)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

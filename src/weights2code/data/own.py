@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from weights2code import json_values
 from weights2code.data.parts import LONGEST, divide
 from weights2code.data.problem import Problem
 from weights2code.data.tables import check_readable, read_columns
@@ -61,8 +62,21 @@ class FileSource:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> FileSource:
-        known: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in data.items()}
-        return FileSource(known.pop("file"), **known)
+        """Inverse of `to_dict`."""
+        known = json_values.mapping(data, "a source")
+        sequence, order = (known.get(role) for role in ("sequence", "order"))
+        unknown = set(known) - {"file", "size", "sha256", "inputs", "targets", "sequence", "order"}
+        if unknown:
+            raise ValueError(f"a file has no {min(unknown)}")
+        return FileSource(
+            json_values.name(known["file"], "a file"),
+            json_values.whole(known["size"], "a size", most=2**62),
+            json_values.text(known["sha256"], "a digest"),
+            json_values.names(known["inputs"], "the inputs"),
+            json_values.names(known["targets"], "the targets"),
+            None if sequence is None else json_values.name(sequence, "a column"),
+            None if order is None else json_values.name(order, "a column"),
+        )
 
 
 def file_source(

@@ -57,6 +57,8 @@ def check_readable(path: Path) -> None:
         raise InputError(f"{path} is a folder; name the CSV, Parquet or NPZ file in it.")
     if not path.exists():
         raise InputError(f"there is no file {path}; check the name.")
+    if not path.is_file():
+        raise InputError(f"{path} is a pipe or a device; save its content as a file.")
     try:
         with open(path, "rb") as file:
             first = file.read(4)

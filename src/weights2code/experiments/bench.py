@@ -14,10 +14,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from weights2code.experiments.jobs import Job, Row
+from weights2code.experiments.jobs import RESULT, RUNS, Job, Row, damaged
 from weights2code.experiments.limits import LIMITS, Failure, failure, formula
 from weights2code.experiments.provenance import place
 from weights2code.experiments.tables import markdown
+from weights2code.json_values import text, truth
 from weights2code.run_folder import write_atomically
 
 WORK = "weights2code.experiments.work:run_task"
@@ -44,10 +45,25 @@ def completed(rows: Sequence[Row], jobs: Sequence[Job]) -> list[Row]:
     """The rows, sorted by task and seed; those of runs that ended in an error say at least whose they are."""
     order = {name: place for place, name in enumerate(dict.fromkeys(job.arguments["task"] for job in jobs))}
     told = [
-        {"task": job.arguments["task"], "seed": job.arguments["settings"]["seed"], "solved": False} | row
+        {"solved": False} | row | {"task": job.arguments["task"], "seed": job.arguments["settings"]["seed"]}
         for job, row in zip(jobs, rows, strict=True)
     ]
+    for row in told:
+        check_row(row)
     return sorted(told, key=lambda row: (order[row["task"]], row["seed"]))
+
+
+def check_row(row: Row) -> None:
+    """Refuse a row, read from a file, that the tables could not show."""
+    try:
+        truth(row["solved"], "solved")
+        for name in ("verdict", "method", "formula", "error"):
+            if row.get(name) is not None:
+                text(row[name], name)
+        failure(row)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        where = Path(RUNS) / str(row["key"]) / RESULT
+        raise damaged(where) from None
 
 
 def failures(rows: Sequence[Row]) -> list[tuple[Row, Failure]]:
@@ -92,18 +108,18 @@ def write_bench(out: Path, summary: dict[str, Any], rows: Sequence[Row]) -> list
         CSV: as_csv(rows),
         MARKDOWN: as_markdown(summary, rows),
     }
-    for name, text in texts.items():
-        write_atomically(out / name, text)
+    for name, content in texts.items():
+        write_atomically(out / name, content)
     return [out / name for name in texts]
 
 
 def as_csv(rows: Iterable[Row]) -> str:
     """A line a run."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, extrasaction="ignore", restval="", lineterminator="\n")
+    table = io.StringIO()
+    writer = csv.DictWriter(table, COLUMNS, extrasaction="ignore", restval="", lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    return text.getvalue()
+    return table.getvalue()
 
 
 def as_markdown(summary: dict[str, Any], rows: Sequence[Row]) -> str:

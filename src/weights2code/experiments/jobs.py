@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from weights2code import json_values
 from weights2code.errors import InputError
 from weights2code.run_folder import read_json, write_atomically
 
@@ -101,7 +102,24 @@ def stored_row(job: Job, out: Path) -> Row | None:
     if not (folder / RESULT).exists():
         return None
     row = read_json(folder / RESULT)
+    if not _is_row(row):
+        raise damaged(folder / RESULT)
     return row if row["status"] == DONE else None
+
+
+def damaged(file: Path) -> InputError:
+    """A result that nobody wrote so."""
+    return InputError(f"{file} is damaged (it is no result of a run); delete it to make the run again.")
+
+
+def _is_row(row: Any) -> bool:
+    """Whether a result has what every row has."""
+    try:
+        json_values.number(row["seconds"], "seconds")
+        json_values.whole(row["tries"], "tries")
+        return row["status"] in (DONE, FAILED) and isinstance(row["key"], str)
+    except (KeyError, TypeError, ValueError):
+        return False
 
 
 def write_job(job: Job, out: Path) -> Path:
@@ -135,4 +153,4 @@ def _difference(before: Any, asked: Any, place: str = "") -> str:
         for name in [*asked, *(name for name in before if name not in asked)]:
             if before.get(name) != asked.get(name):
                 return _difference(before.get(name), asked.get(name), name)
-    return f"{place}: {json.dumps(before)} there, {json.dumps(asked)} asked"
+    return f"{place}: {json.dumps(before)[:200]} there, {json.dumps(asked)[:200]} asked"

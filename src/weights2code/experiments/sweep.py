@@ -27,6 +27,7 @@ from weights2code.experiments.jobs import (
     write_job,
     write_result,
 )
+from weights2code.json_values import number
 from weights2code.run_folder import read_json, take_lock, write_atomically
 
 #: How long the sweeps of a folder took so far, whatever ended them.
@@ -83,7 +84,12 @@ def run_sweep(
 
 def spent(out: Path) -> float:
     """Seconds that sweeps in this folder have taken, all together, up to their last rows."""
-    return float(read_json(out / SWEEP)["seconds"]) if (out / SWEEP).exists() else 0.0
+    if not (out / SWEEP).exists():
+        return 0.0
+    try:
+        return float(number(read_json(out / SWEEP)["seconds"], "seconds"))
+    except (KeyError, TypeError, ValueError):
+        raise InputError(f"{out / SWEEP} is damaged; delete it to count the time anew.") from None
 
 
 def _made(waiting: dict[str, Job], out: Path, engine: Engine) -> Iterator[Row]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from weights2code.data import Problem
 from weights2code.graph import DiscreteGraph, OperatorNode
+from weights2code.json_values import MOST_NODES, items, mapping, number, text, whole
 from weights2code.language import Const, Expr, Var, from_dict, infer, to_dict
 from weights2code.symbolic import NativeEngine
 from weights2code.symbolic.engine import pick
@@ -46,12 +47,20 @@ class OperatorFit:
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> OperatorFit:
+        """Inverse of `to_dict`."""
+        data = dict(mapping(data, "a formula"))
+        operands = tuple(whole(item, "an operand") for item in items(data["operands"], "operands"))
+        expr = from_dict(data["formula"])
+        if not set(expr.variables()) <= {node_variable(operand) for operand in operands}:
+            raise ValueError("a formula reads what is no operand of it")
+        if expr.size() > MOST_NODES:
+            raise ValueError(f"a formula has more than {MOST_NODES} parts")
         return OperatorFit(
-            tuple(int(operand) for operand in data["operands"]),
-            from_dict(data["formula"]),
-            str(data["kind"]),
-            float(data["max_error"]),
-            float(data["tolerance"]),
+            operands,
+            expr,
+            text(data["kind"], "a kind"),
+            float(number(data["max_error"], "an error")),
+            float(number(data["tolerance"], "a tolerance")),
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from weights2code.data import Regime
 from weights2code.errors import Reason
+from weights2code.json_values import mapping, number, text, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +61,17 @@ class Attempt:
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Attempt:
         """Inverse of `to_dict`."""
+        data = mapping(data, "an attempt")
         loss, reason = data["loss"], data["reason"]
         return Attempt(
-            str(data["rung"]),
-            None if data["member"] is None else int(data["member"]),
-            math.inf if loss is None else float(loss),
-            Regime(data["regime"]),
-            str(data["verdict"]),
-            str(data["origin"]),
-            None if reason is None else Reason(reason),
-            str(data["detail"]),
+            text(data["rung"], "a rung"),
+            None if data["member"] is None else whole(data["member"], "a member"),
+            math.inf if loss is None else float(number(loss, "a loss")),
+            Regime(text(data["regime"], "a regime")),
+            text(data["verdict"], "a verdict"),
+            text(data["origin"], "an origin"),
+            None if reason is None else Reason(text(reason, "a reason")),
+            text(data["detail"], "a detail"),
         )
 
 

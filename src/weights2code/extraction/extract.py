@@ -18,7 +18,7 @@ import numpy as np
 
 from weights2code.data import Problem, Regime, Sequences
 from weights2code.errors import NotExtracted, Reason
-from weights2code.extraction.judge import judged, with_note
+from weights2code.extraction.judge import judged, with_caveat, with_note
 from weights2code.extraction.members import members
 from weights2code.extraction.values import Extraction, Log, Member
 from weights2code.program import Origin
@@ -81,7 +81,7 @@ def attempt(member: Member, problem: Problem, log: Log) -> Extraction | None:
         logging.getLogger(__name__).debug("extraction of a member failed", exc_info=True)
     if best is not None:
         if not member.fits and problem.regime is Regime.EXACT:
-            best = with_caveat(best)
+            best = replace(best, certificate=with_caveat(best.certificate))
         log.found(member, problem.regime, best)
     return best
 
@@ -170,18 +170,6 @@ def with_counterexample(problem: Problem, certificate: Certificate) -> Problem:
         np.concatenate([training.lengths, [len(found)], np.full(len(x) - 1, length)]),
     )
     return replace(problem, training=grown)
-
-
-def with_caveat(extraction: Extraction) -> Extraction:
-    """Say it where the discrete model itself is not right: the program stands on its own check."""
-    model = extraction.certificate.model
-    share = model.accuracy if model else None
-    if share == 1.0:  # every output rounds to the right number: that is a fit, if a loose one
-        return extraction
-    found = "" if share is None else f" (it agrees with the program at {share:.1%} of the positions)"
-    note = f"the discrete model does not fit{found}; the rule was regressed from the values that it reads"
-    extraction = with_note(extraction, note)
-    return replace(extraction, certificate=replace(extraction.certificate, model_fits=False))
 
 
 # -- rules that most of the data follow ----------------------------------------------------------------------

@@ -7,6 +7,7 @@ hard model. Values inside are scaled (see `data.layouts`); `units` says by how m
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from jaxtyping import Float
 
 from weights2code.data import Layout, Sequences
 from weights2code.heads import EQUALITY_SHARPNESS, HEADS, RECENCY, HeadFacts, HeadKind
+from weights2code.json_values import MOST_LAG, MOST_NODES, items, mapping, name, names, number, shown, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,11 @@ class RouterNode:
             raise ValueError(f"{self.name} is no head of the kind {self.kind}")
         if any(getattr(self, name) is None for name in facts.weights):
             raise ValueError(f"{self.name} has no {' and '.join(facts.weights)}")
+        tables = [table for table in (self.query_table, self.key_table) if table is not None]
+        if any(len(table) < 2 or table.shape != tables[0].shape or not table.size for table in tables):
+            raise ValueError(f"the tables of {self.name} do not fit together")
+        if self.relative_bias is not None and not len(self.relative_bias):
+            raise ValueError(f"{self.name} has no relative_bias")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -268,34 +275,70 @@ def to_dict(graph: DiscreteGraph) -> dict[str, Any]:
 
 def from_dict(data: dict[str, Any]) -> DiscreteGraph:
     """Inverse of `to_dict`; what is no graph raises KeyError, TypeError or ValueError."""
-    arrays = {"query_table", "key_table", "relative_bias", "hidden_weight", "hidden_bias", "output_weight"}
-    nodes = []
-    for item in data["nodes"]:
-        fields: dict[str, Any] = {
-            name: np.array(value, float) if name in arrays and value is not None else value
-            for name, value in dict(item).items()
-            if name != "type"
-        }
-        for name in ("operands", "value_range"):
-            if name in fields:
-                fields[name] = tuple(fields[name])
-        nodes.append(_TYPES[item["type"]](**fields))
+    data = dict(mapping(data, "a graph"))
     graph = DiscreteGraph(
-        tuple(nodes),
-        np.array(data["head"], float),
+        tuple(_node(item) for item in items(data["nodes"], "the nodes", MOST_NODES)),
+        _array(data["head"], 2, "the head"),
         Layout.from_dict(data["layout"]),
-        tuple(data["inputs"]),
-        tuple(data["outputs"]),
-        int(data["length"]),
+        names(data["inputs"], "the inputs"),
+        names(data["outputs"], "the outputs"),
+        whole(data["length"], "the length", least=1),
     )
     _refuse_nonsense(graph)
     return graph
+
+
+def _node(data: Any) -> Node:
+    kind = str(mapping(data, "a node")["type"])
+    fields = {field: _FIELDS[field](value, field) for field, value in data.items() if field != "type"}
+    return _TYPES[kind](**fields)
+
+
+def _array(data: Any, axes: int, what: str) -> np.ndarray:
+    """Finite numbers in a list, or in a list of lists as long as each other."""
+    if axes == 2:
+        rows = [_array(row, 1, what) for row in items(data, what)]
+        return np.stack(rows) if rows else np.zeros((0, 0))
+    return np.array([number(value, what) for value in items(data, what)], float)
+
+
+def _reads(data: Any, what: str) -> dict[str, int]:
+    return {role: whole(index, what) for role, index in mapping(data, what).items()}
+
+
+def _range(data: Any, what: str) -> tuple[float, float]:
+    low, high = _array(data, 1, what)
+    if not low < high:
+        raise ValueError(f"{what} is empty: {shown(data)}")
+    return float(low), float(high)
+
+
+def _optional(read: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+    return lambda data, what: None if data is None else read(data, what)
+
+
+#: How each field of a node is read.
+_FIELDS: dict[str, Callable[[Any, str], Any]] = {
+    **dict.fromkeys(("name", "label", "kind"), name),
+    **dict.fromkeys(("start", "null_score", "output_bias"), lambda data, what: float(number(data, what))),
+    **dict.fromkeys(("query_table", "key_table"), _optional(lambda data, what: _array(data, 2, what))),
+    "relative_bias": _optional(lambda data, what: _array(data, 1, what)),
+    "hidden_weight": lambda data, what: _array(data, 2, what),
+    **dict.fromkeys(("hidden_bias", "output_weight"), lambda data, what: _array(data, 1, what)),
+    "reads": _reads,
+    "offset": _optional(lambda data, what: whole(data, what, most=MOST_LAG)),
+    "value_range": _range,
+    "operands": lambda data, what: tuple(whole(item, what) for item in items(data, what)),
+}
 
 
 def _refuse_nonsense(graph: DiscreteGraph) -> None:
     """A graph that was read must be one that can run."""
     if graph.head.shape != (len(graph.outputs), len(graph.nodes) + 1):
         raise ValueError(f"the head has shape {graph.head.shape}")
+    scales = (len(graph.layout.input_scales), len(graph.layout.output_scales))
+    if scales != (len(graph.inputs), len(graph.outputs)):
+        raise ValueError(f"the layout scales {scales} columns and outputs, not those of the graph")
     for index, node in enumerate(graph.nodes):
         if isinstance(node, ChannelNode) != (index < graph.layout.channels):
             raise ValueError(f"{node.name} is no channel of the layout, or takes the place of one")

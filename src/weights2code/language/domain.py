@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
+
+from weights2code.json_values import mapping, number, shown
+
+Kind = Literal["bits", "integers", "reals"]
 
 
 @dataclass(frozen=True, slots=True)
 class Domain:
     """Bits, integers low..high (both included), or reals between low and high."""
 
-    kind: Literal["bits", "integers", "reals"]
+    kind: Kind
     low: float
     high: float
 
@@ -26,6 +30,22 @@ class Domain:
         if not self.discrete:
             raise ValueError("a domain of reals has no list of values")
         return np.arange(self.low, self.high + 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON form."""
+        return {"kind": self.kind, "low": self.low, "high": self.high}
+
+    @staticmethod
+    def from_dict(data: Any) -> Domain:
+        """Inverse of `to_dict`; what holds no value, or none of its kind, is refused."""
+        kind = mapping(data, "a domain")["kind"]
+        low, high = (number(data[end], "the end of a domain") for end in ("low", "high"))
+        whole = float(low).is_integer() and float(high).is_integer()
+        if kind not in get_args(Kind) or low > high or (kind != "reals" and not whole):
+            raise ValueError(f"not a domain: {shown(data)}")
+        if kind == "bits" and (low, high) != (0, 1):
+            raise ValueError("bits are 0 and 1")
+        return Domain(kind, low, high)
 
     def __str__(self) -> str:
         if self.kind == "bits":

@@ -66,10 +66,17 @@ def kinds_of(recurrence: Recurrence, domains: Sequence[Domain]) -> Kinds:
 
 def lag_of(recurrence: Recurrence, name: str) -> int:
     """How far back formulas read `name`; a retrieval only looks at what is there, never before the start."""
-    lags = [0]
+    return lags_of(recurrence).get(name, 0)
+
+
+def lags_of(recurrence: Recurrence) -> dict[str, int]:
+    """How far back formulas read each name, where they do."""
+    lags: dict[str, int] = {}
     for step in recurrence.steps:
-        lags += [v.lag for v in expression_of(step.definition).variables() if v.name == name]
-    return max(lags)
+        for variable in expression_of(step.definition).variables():
+            if variable.lag:
+                lags[variable.name] = max(lags.get(variable.name, 0), variable.lag)
+    return lags
 
 
 def whole_names(
@@ -123,9 +130,9 @@ def _value_sets(recurrence: Recurrence, domains: Sequence[Domain]) -> dict[str, 
     for name, domain in zip(recurrence.inputs, domains, strict=True):
         if domain.discrete and domain.high - domain.low < MOST_VALUES:
             few[name] = {float(value) for value in domain.values()}
-    for name in recurrence.depths():
+    for name in lags_of(recurrence):
         start = recurrence.start_of(name)
-        if lag_of(recurrence, name) and start != "first" and name in few:
+        if start != "first" and name in few:
             few[name].add(float(start))
     rounds, changed = 0, True
     while changed:

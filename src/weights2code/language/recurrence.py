@@ -17,6 +17,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from weights2code import json_values
+from weights2code.json_values import MOST_LAG, MOST_NODES, MOST_STEPS
 from weights2code.language.evaluation import compile_numpy
 from weights2code.language.expression import Expr, Var
 from weights2code.language.json_form import from_dict, to_dict
@@ -174,13 +176,28 @@ class Recurrence:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Recurrence:
-        """Inverse of `to_dict`."""
-        return Recurrence(
-            tuple(data["inputs"]),
-            tuple(Step(item["name"], _definition_from_dict(item["definition"])) for item in data["steps"]),
-            tuple(data["outputs"]),
-            {name: "first" if value == "first" else float(value) for name, value in data["start"].items()},
+        """Inverse of `to_dict`; what is no recurrence, or larger than any that was found, is a ValueError."""
+        data = json_values.mapping(data, "a recurrence")
+        steps = tuple(
+            Step(json_values.name(item["name"], "a step"), _definition_from_dict(item["definition"]))
+            for item in json_values.items(data["steps"], "the steps", MOST_STEPS)
         )
+        if sum(expression_of(step.definition).size() for step in steps) > MOST_NODES:
+            raise ValueError(f"the formulas have more than {MOST_NODES} parts")
+        found = Recurrence(
+            json_values.names(data["inputs"], "the inputs"),
+            steps,
+            json_values.names(data["outputs"], "the outputs"),
+            {
+                read: _start(value)
+                for read, value in json_values.mapping(data["start"], "the start values").items()
+            },
+        )
+        if not found.inputs or not found.outputs:
+            raise ValueError("a program has inputs and outputs")
+        if not set(found.outputs) <= {step.name for step in steps}:
+            raise ValueError("the outputs must be steps")
+        return found
 
 
 def definition_variables(definition: Definition) -> tuple[Var, ...]:
@@ -238,13 +255,21 @@ def _definition_to_dict(definition: Definition) -> Any:
     return to_dict(definition)
 
 
+def _start(data: Any) -> Start:
+    """Any number but one that is none: a smallest value so far starts at infinity."""
+    value = "first" if data == "first" else json_values.any_number(data, "a start value")
+    if value != value:
+        raise ValueError("a start value is not a number")
+    return value
+
+
 def _definition_from_dict(data: Any) -> Definition:
     if isinstance(data, dict) and "retrieve" in data:
         return Retrieval(
-            str(data["key"]),
-            str(data["retrieve"]),
+            json_values.name(data["key"], "a key"),
+            json_values.name(data["retrieve"], "what a lookup reads"),
             from_dict(data["query"]),
-            int(data["gap"]),
-            float(data["default"]),
+            json_values.whole(data["gap"], "a gap", most=MOST_LAG),
+            float(json_values.number(data["default"], "a default")),
         )
     return from_dict(data)

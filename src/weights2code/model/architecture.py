@@ -13,6 +13,10 @@ from typing import Any, Literal
 
 from weights2code.errors import InputError
 from weights2code.heads import HEADS, HeadKind
+from weights2code.json_values import mapping, truth, whole
+
+#: Each size of an architecture that is read from a file, and its choices in all.
+MOST_SIZE = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,18 @@ class Architecture:
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+    @staticmethod
+    def from_dict(data: Any) -> Architecture:
+        """Inverse of `to_dict`; sizes that nobody could train are refused."""
+        given: dict[str, Any] = {
+            name: truth(size, name) if name == "learned_start" else whole(size, name, most=MOST_SIZE)
+            for name, size in mapping(data, "an architecture").items()
+        }
+        found = Architecture(**given)
+        if found.layers * (found.heads + found.submlps * found.arity) > MOST_SIZE:
+            raise ValueError(f"an architecture has more than {MOST_SIZE} choices")
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,24 @@ from weights2code.model.long_product import long_product
 from weights2code.model.sampler import HARD, Sampling, sample
 
 
+def parameter_shapes(a: Architecture, table: Wiring) -> dict[str, tuple[int, ...]]:
+    """The shape of each parameter of one member."""
+    seekers = a.pointer + a.equality
+    return {
+        "choices": (len(table.choices), table.width),
+        "hidden_weight": (a.layers, a.submlps, a.hidden, a.arity),
+        "hidden_bias": (a.layers, a.submlps, a.hidden, 1),
+        "output_weight": (a.layers, a.submlps, 1, a.hidden),
+        "output_bias": (a.layers, a.submlps, 1, 1),
+        "query_table": (a.layers, a.pointer, a.bins + 1, a.width),
+        "key_table": (a.layers, a.pointer, a.bins + 1, a.width),
+        "relative_bias": (a.layers, seekers, a.window),
+        "null_score": (a.layers, seekers),
+        "start": (a.past + a.layers * a.location if a.learned_start else 0,),
+        "head": (a.outputs, a.stream_width(a.layers) + 1),  # the last column is the intercept
+    }
+
+
 class DiscreteTransformer(nn.Module):
     """`members` Discrete Transformers of one architecture.
 
@@ -65,20 +83,7 @@ class DiscreteTransformer(nn.Module):
             raise InputError(f"pointer heads need a range of values to cut into bins, got {value_range}.")
         self.wiring: Wiring = wiring(architecture)
         a = architecture
-        seekers = a.pointer + a.equality
-        shapes = {
-            "choices": (len(self.wiring.choices), self.wiring.width),
-            "hidden_weight": (a.layers, a.submlps, a.hidden, a.arity),
-            "hidden_bias": (a.layers, a.submlps, a.hidden, 1),
-            "output_weight": (a.layers, a.submlps, 1, a.hidden),
-            "output_bias": (a.layers, a.submlps, 1, 1),
-            "query_table": (a.layers, a.pointer, a.bins + 1, a.width),
-            "key_table": (a.layers, a.pointer, a.bins + 1, a.width),
-            "relative_bias": (a.layers, seekers, a.window),
-            "null_score": (a.layers, seekers),
-            "start": (a.past + a.layers * a.location if a.learned_start else 0,),
-            "head": (a.outputs, a.stream_width(a.layers) + 1),  # the last column is the intercept
-        }
+        shapes = parameter_shapes(a, self.wiring)
         # Drawing member by member keeps a member's start independent of how many stand beside it.
         starts = [self._draw(shapes, seed * 100_003 + member) for member in range(members)]
         for name in shapes:

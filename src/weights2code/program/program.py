@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from weights2code.data import Regime
+from weights2code.json_values import items, mapping, name, text, truth
 from weights2code.language import Domain, Recurrence, Retrieval, expression_of
 from weights2code.program.latex import latex_source
 from weights2code.program.python_source import formula_lines, identifier, python_source
@@ -150,7 +151,7 @@ class Program:
         return {
             "name": self.name,
             "recurrence": self.recurrence.to_dict(),
-            "domains": [{"kind": d.kind, "low": d.low, "high": d.high} for d in self.domains],
+            "domains": [domain.to_dict() for domain in self.domains],
             "integer_outputs": self.integer_outputs,
             "origin": self.origin,
             "regime": str(self.regime),
@@ -160,14 +161,15 @@ class Program:
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Program:
         """Inverse of `to_dict`."""
+        data = mapping(data, "a program")
         return Program(
-            str(data["name"]),
+            name(data["name"], "the name of a program"),
             Recurrence.from_dict(data["recurrence"]),
-            tuple(Domain(d["kind"], d["low"], d["high"]) for d in data["domains"]),
-            bool(data["integer_outputs"]),
-            str(data["origin"]),
-            Regime(data.get("regime", Regime.EXACT)),
-            str(data["verdict"]),
+            tuple(Domain.from_dict(domain) for domain in items(data["domains"], "the domains")),
+            truth(data["integer_outputs"], "integer_outputs"),
+            text(data["origin"], "the origin"),
+            Regime(text(data.get("regime", Regime.EXACT), "the regime")),
+            text(data["verdict"], "the verdict"),
         )
 
 

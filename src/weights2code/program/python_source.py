@@ -25,7 +25,7 @@ from weights2code.language import (
     number_text,
     python_text,
 )
-from weights2code.language.kinds import Kinds, kinds_of, lag_of
+from weights2code.language.kinds import Kinds, kinds_of, lags_of
 
 WIDTH = 100
 
@@ -75,12 +75,12 @@ def formula_lines(recurrence: Recurrence, names: Mapping[str, str] | None = None
 
 def start_words(recurrence: Recurrence, names: Mapping[str, str]) -> str:
     """What lies before the start, where it matters and is not zero."""
-    words = []
+    words, lags = [], lags_of(recurrence)
     for name in recurrence.depths():
         start, label = recurrence.start_of(name), names.get(name, name)
         if start == "first":
             words.append(f"{label} = {label}[0]")
-        elif start != 0 and lag_of(recurrence, name):
+        elif start != 0 and name in lags:
             words.append(f"{label} = {_start_text(start)}")
     return f"before the start {', '.join(words)}" if words else ""
 
@@ -145,7 +145,7 @@ def _documentation(
     else:
         lines = [textwrap.wrap(line, WIDTH - 8, subsequent_indent="    ") for line in rule]
         head = ["The rule, for t = 0, 1, 2, ...:", "", *(f"    {part}" for line in lines for part in line)]
-    if not start_words(recurrence, names) and any(lag_of(recurrence, n) for n in names):
+    if not start_words(recurrence, names) and lags_of(recurrence):
         wrapped = ["Every value before the start is 0.", *wrapped]
     # nothing that a file or a column is called may end the docstring early
     text = "\n".join([*head, "", *wrapped]).replace("\\", "/").replace('"""', "'''")
@@ -178,7 +178,8 @@ class _Body:
         self.recurrence = recurrence
         self.names = names
         self.kinds = kinds
-        self.padded = {name for name in names if lag_of(recurrence, name)}
+        self.lags = dict.fromkeys(names, 0) | lags_of(recurrence)
+        self.padded = {name for name in names if self.lags[name]}
         lookups = [(s.name, s.definition) for s in recurrence.steps if isinstance(s.definition, Retrieval)]
         self.tables: dict[str, str] = {}
         with_history = {*self.padded, *recurrence.outputs}
@@ -223,7 +224,7 @@ class _Body:
     def _columns(self, argument: str, columns: int) -> list[str]:
         """One array a column, with its start values at the end (`np.append` flattens)."""
         recurrence = self.recurrence
-        depth = max(lag_of(recurrence, name) for name in recurrence.inputs)
+        depth = max(self.lags[name] for name in recurrence.inputs)
         starts = [recurrence.start_of(name) for name in recurrence.inputs]
         labels = [self.names[name] for name in recurrence.inputs]
         split = f".reshape(-1, {columns}).T" if columns > 1 else ""
@@ -241,7 +242,7 @@ class _Body:
         return [f"{', '.join(labels)} = np.append({argument}, {rows}){split}  # {before}"]
 
     def _input_history(self, name: str) -> str:
-        label, depth = self.names[name], lag_of(self.recurrence, name)
+        label, depth = self.names[name], self.lags[name]
         if self.recurrence.start_of(name) == "first":
             rows = f"{label}[:1]" if depth == 1 else f"np.repeat({label}[:1], {depth})"
         else:
@@ -251,7 +252,7 @@ class _Body:
 
     def _before(self, name: str) -> str:
         """The comment that names what lies before the start."""
-        label, depth, start = self.names[name], lag_of(self.recurrence, name), self.recurrence.start_of(name)
+        label, depth, start = self.names[name], self.lags[name], self.recurrence.start_of(name)
         indices = ", ".join(f"{label}[-{lag}]" for lag in range(1, min(depth, 2) + 1))
         value = f"{label}[0]" if start == "first" else _start_text(start)
         return f"{indices}{', ...' if depth > 2 else ''} = {value}"
@@ -267,7 +268,7 @@ class _Body:
             read = [name for name in names if name in self.padded]
             if read:
                 self.padded |= set(names)
-            depth = max(lag_of(self.recurrence, name) for name in names)
+            depth = max(self.lags[name] for name in names)
             length = f"T + {depth}" if depth else "T"
             shape = length if len(names) == 1 else f"({len(names)}, {length})"
             value = _start_text(start, python=True)

@@ -22,6 +22,7 @@ import numpy as np
 
 from weights2code.errors import InputError
 from weights2code.language.operators import numpy_names
+from weights2code.run_folder import LARGEST_TEXT, read_file
 
 
 def _words(text: str) -> frozenset[str]:
@@ -86,14 +87,24 @@ try:
     exec(compile(job["source"], "program.py", "exec"), space)
     function = space[space["__all__"][0]]
     results = []
+    left = job["numbers"]
     for shape, values in job["sequences"]:
         result = np.asarray(function(np.array(values, dtype=float).reshape(shape)), dtype=float)
+        left -= result.size
+        if left < 0:
+            raise ValueError("it returns more numbers than a program has outputs")
         results.append([result.shape, result.ravel().tolist()])
     answer = {"results": results}
 except BaseException as error:
-    answer = {"error": f"{type(error).__name__}: {error}"}
+    said = str(error)[:job["characters"]] if isinstance(error, Exception) else ""
+    answer = {"error": f"{type(error).__name__}: {' '.join(said.split())}"}
 json.dump(answer, sys.stdout)
 """
+
+
+#: Outputs that a program may return for each number that it is given, and characters of an error.
+MOST_OUTPUTS = 100
+MOST_SAID = 300
 
 
 def check_source(text: str) -> list[str]:
@@ -101,7 +112,7 @@ def check_source(text: str) -> list[str]:
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        return [f"it is not Python: {error}"]
+        return [f"it is not Python: {' '.join(str(error).split())[:MOST_SAID]}"]
     problems = [*_shape_problems(tree)]
     bound = _bound_names(tree)
     for node in ast.walk(tree):
@@ -113,8 +124,8 @@ def run_program(
     program: str | Path,
     sequences: Sequence[np.ndarray],
     *,
-    timeout: float = 60.0,
-    memory: int = 4 * 2**30,
+    timeout: float = 20.0,
+    memory: int = 2**30,
 ) -> list[np.ndarray]:
     """Run a program file (or its text) on many sequences, in one limited subprocess.
 
@@ -132,7 +143,7 @@ def run_program(
     InputError
         If the text fails `check_source`, or fails while it runs.
     """
-    text = program.read_text(encoding="utf-8") if isinstance(program, Path) else program
+    text = read_file(program, LARGEST_TEXT).decode("utf-8") if isinstance(program, Path) else program
     problems = check_source(text)
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
@@ -143,11 +154,15 @@ def run_program(
         "sequences": [[array.shape, array.ravel().tolist()] for array in arrays],
         "modules": sorted(_MODULES),
         "builtins": sorted(_BUILTINS),
+        "numbers": MOST_OUTPUTS * sum(array.size + 1 for array in arrays),
+        "characters": MOST_SAID,
         "limits": {
             "RLIMIT_CPU": math.ceil(timeout) + 1,
             "RLIMIT_AS": memory,
             "RLIMIT_FSIZE": 0,
             "RLIMIT_CORE": 0,
+            "RLIMIT_NOFILE": 3,  # those that are open; no other, and no socket
+            "RLIMIT_NPROC": 0,
         },
     }
     answer = _answer(job, timeout)

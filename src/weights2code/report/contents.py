@@ -1,5 +1,6 @@
 """What a report says, gathered from a run folder alone: nothing here trains, and nothing needs torch.
 
+The verdict is checked again, unless the run has just ended.
 Data are not stored in a run folder. They are drawn or read again from the source; where that is impossible
 (a file that has moved), the report is made without the parts that need them, and says so.
 """
@@ -19,9 +20,11 @@ from weights2code.errors import InputError
 from weights2code.explain.explanation import ExplainedGraph, match_heads
 from weights2code.explain.routing import RouterMatch
 from weights2code.extraction.attempt import Attempt
+from weights2code.json_values import items, number, text
 from weights2code.program import Program
+from weights2code.recheck import certified_again
 from weights2code.results import Outcome, read_run
-from weights2code.run_folder import CERTIFICATE, GRAPH, METRICS, PROGRAM_RAW, RunFolder
+from weights2code.run_folder import CERTIFICATE, GRAPH, LARGEST_FILE, METRICS, PROGRAM_RAW, RunFolder
 from weights2code.source import Source, problem_of
 from weights2code.verify import Certificate
 
@@ -74,7 +77,9 @@ def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome |
         try:
             problem = problem_of(folder.source, folder.settings)
         except InputError as error:
-            notes.append(f"Figures that need the data are left out: {error}")
+            notes.append(
+                f"Figures that need the data are left out, and the verdict is not checked again: {error}"
+            )
     common = {
         "source": str(folder.source),
         "about": about(folder.source),
@@ -88,6 +93,10 @@ def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome |
         message = "This run folder holds no program."
         return Contents(message=message, attempts=(), notes=tuple(notes), **common)
     stored = read_run(folder)
+    program, certificate = stored.program, stored.certificate
+    if problem is not None and outcome is None:  # of a run that just ended, the verdict is fresh
+        again = certified_again(stored, problem, folder)
+        program, certificate = again.program, again.certificate
     graph, operators = stored.graph, stored.formulas or {}
     values = valid = None
     routers: dict[int, RouterMatch] = {}
@@ -98,11 +107,11 @@ def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome |
         valid = np.ones(values.shape[:2], bool) if concat else matched.sequences.valid
         operators = operators or matched.explain(problem, EXPLANATION_SECONDS).operators
     return Contents(
-        message=stored.certificate.explain(),
+        message=certificate.explain(),
         attempts=stored.attempts,
         notes=tuple(notes),
-        program=stored.program,
-        certificate=stored.certificate,
+        program=program,
+        certificate=certificate,
         listing=_listing(folder),
         explained=ExplainedGraph(graph, routers, operators),
         values=values,
@@ -131,9 +140,10 @@ def read_metrics(folder: RunFolder) -> tuple[dict[str, Any], ...]:
         return ()
     file = folder.file(METRICS)
     try:
-        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+        content = folder.read_text(METRICS, LARGEST_FILE)
+        lines = [json.loads(line) for line in content.splitlines() if line.strip()]
         whole = all(_is_epoch(line) for line in lines)
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         whole = False
     if not whole:
         raise InputError(f"{file} is corrupt (a line is not a record of an epoch); it was left untouched.")
@@ -142,14 +152,12 @@ def read_metrics(folder: RunFolder) -> tuple[dict[str, Any], ...]:
 
 def _is_epoch(line: dict[str, Any]) -> bool:
     """Whether a line has what the curves are drawn from; null is a loss that is not a number."""
-    per_member = [
-        np.array(line[name], float) for name in ("soft_loss", "hard_loss", "discrepancy", "agreement")
-    ]
-    return (
-        isinstance(line["stage"], str)
-        and float(line["temperature"]) >= 0
-        and all(values.ndim == 1 for values in per_member)
-    )
+    text(line["stage"], "a stage")
+    for name in ("soft_loss", "hard_loss", "discrepancy", "agreement"):
+        for value in items(line[name], name):
+            if value is not None:
+                number(value, name)
+    return number(line["temperature"], "a temperature") >= 0
 
 
 def _config(folder: RunFolder) -> tuple[tuple[str, str], ...]:
@@ -163,13 +171,7 @@ def _config(folder: RunFolder) -> tuple[tuple[str, str], ...]:
 def _listing(folder: RunFolder) -> str:
     if not folder.has(PROGRAM_RAW):
         return ""
-    try:
-        return folder.file(PROGRAM_RAW).read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise InputError(
-            f"{folder.file(PROGRAM_RAW)} is corrupt (it is not text); make it again with "
-            f"`w2c extract {folder.path}`."
-        ) from None
+    return folder.read_text(PROGRAM_RAW)
 
 
 def _fresh(problem: Problem | None) -> Sequences | None:

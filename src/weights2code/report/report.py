@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from weights2code.data import Problem
-from weights2code.errors import InputError
+from weights2code.errors import InputError, Weights2CodeError
 from weights2code.explain.explanation import ExplainedGraph
 from weights2code.program import Program
 from weights2code.report.contents import gather
@@ -45,8 +45,11 @@ def leave_report(folder: RunFolder, problem: Problem | None = None, outcome: Out
     try:
         write_report(folder, problem, outcome)
     except Exception as error:
-        message = "report.html could not be made (%s: %s); the other files are complete"
-        logging.getLogger(__name__).warning(message, type(error).__name__, error)
+        reason = str(error).rstrip(".")
+        if not isinstance(error, Weights2CodeError):
+            reason = f"{type(error).__name__}: {reason}"
+        message = "report.html could not be made (%s); the other files are complete"
+        logging.getLogger(__name__).warning(message, reason)
 
 
 def write_plots(folder: RunFolder, form: PlotFormat) -> list[Path]:

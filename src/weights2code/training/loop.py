@@ -16,6 +16,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from weights2code.data import Encoded
+from weights2code.json_values import any_number, items, mapping, number, text, whole
 from weights2code.model import HARD, DiscreteTransformer
 from weights2code.training.recipes import Recipe
 from weights2code.training.step import (
@@ -57,6 +58,22 @@ class Epoch:
             for name in ("soft_loss", "hard_loss", "discrepancy", "agreement")
         }
         return replace(self, **lists)
+
+    @staticmethod
+    def from_dict(data: Any) -> Epoch:
+        """Inverse of `asdict`; losses may be infinite."""
+        data = mapping(data, "an epoch")
+        lists = {
+            which: [any_number(value, which) for value in items(data[which], which)]
+            for which in ("soft_loss", "hard_loss", "discrepancy", "agreement")
+        }
+        return Epoch(
+            stage=text(data["stage"], "a stage"),
+            epoch=whole(data["epoch"], "an epoch"),
+            temperature=any_number(data["temperature"], "a temperature"),
+            seconds=float(number(data["seconds"], "seconds")),
+            **lists,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Four digits and the best values, for `metrics.jsonl`."""

@@ -6,16 +6,18 @@ fits, `w2c run` at the first whose program is verified).
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 
 from weights2code.data import Encoded, Layout, Problem, fit_layout
 from weights2code.errors import InputError
+from weights2code.json_values import any_number, items, number, text, truth
 from weights2code.model import HARD, DiscreteTransformer
 from weights2code.settings import Settings
 from weights2code.training import storage
@@ -89,25 +91,48 @@ class Trained:
         storage.write_tensors(path, storage.model_tensors(self.model), self.header())
 
     @staticmethod
-    def load(path: Path) -> Trained:
+    def load(path: Path, problem: Problem | None = None) -> Trained:
+        """Inverse of `save`; a model of other columns than the problem's is refused."""
         tensors, header = storage.read_tensors(path)
         try:
             model, layout = storage.model_from(tensors, header)
+            check_layout(model, layout, problem)
+            losses, accuracies = (
+                tuple(any_number(value, which) for value in items(header[which], which))
+                for which in ("losses", "accuracies")
+            )
+            kind = header.get("kind", "annealed")  # older files do not say
+            finite = storage.finite_members(model)
+            if any(loss < math.inf and not fine for loss, fine in zip(losses, finite, strict=False)):
+                raise ValueError("its weights are not numbers")
+            if kind not in get_args(RungKind) or not len(losses) == len(accuracies) == model.members:
+                raise ValueError("kind, losses or accuracies are not those of its members")
             return Trained(
-                header["rung"],
-                header.get("kind", "annealed"),  # older files do not say
+                text(header["rung"], "the rung"),
+                kind,
                 layout,
                 model,
-                tuple(header["losses"]),
-                tuple(header["accuracies"]),
-                bool(header["fitted"]),
-                tuple(Epoch(**row) for row in header["history"]),
-                float(header["seconds"]),
+                losses,
+                accuracies,
+                truth(header["fitted"], "fitted"),
+                tuple(Epoch.from_dict(row) for row in items(header["history"], "the history")),
+                float(number(header["seconds"], "seconds")),
             )
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        except (KeyError, TypeError, ValueError, RuntimeError, InputError) as error:
             raise InputError(
                 f"{path} does not hold a trained model ({error}); it was left untouched."
             ) from None
+
+
+def check_layout(model: DiscreteTransformer, layout: Layout, problem: Problem | None) -> None:
+    """Raise ValueError if a model that was read cannot run in its layout, or on the problem."""
+    a = model.architecture
+    if (a.channels, a.outputs) != (layout.channels, layout.outputs):
+        raise ValueError("its channels are not those of its layout")
+    if problem and (len(layout.input_scales), layout.outputs) != (len(problem.inputs), len(problem.outputs)):
+        raise ValueError(f"it was trained on other columns than those of {problem.name}")
+    if layout.first_scored >= (problem.length if problem else layout.first_scored + 1):
+        raise ValueError("it scores no position")
 
 
 def climb(
@@ -137,7 +162,7 @@ def climb(
             continue
         finished = folder / f"rung{index}.safetensors" if folder else None
         if finished and finished.exists():
-            trained = Trained.load(finished)
+            trained = Trained.load(finished, problem)
             began -= trained.seconds
             yield trained
             continue

@@ -47,7 +47,7 @@ def train(
     same command with a larger limit climbs on; otherwise the checkpoint goes and the folder is complete.
     """
     if folder.trained:
-        return Trained.load(folder.file(MODEL))
+        return Trained.load(folder.file(MODEL), problem)
     found: list[Trained] = []
     skipped: list[Skipped] = []
     for trained in rungs_of(problem, settings, folder, progress, skipped):

@@ -19,7 +19,9 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
+
+from weights2code.json_values import any_number, items, mapping, number, text, truth, whole
 
 Verdict = Literal["proved", "bounded", "exhaustive", "tested", "failed"]
 
@@ -49,12 +51,13 @@ class Agreement:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Agreement:
+        data = mapping(data, "an agreement")
         accuracy = data["accuracy"]
         return Agreement(
-            int(data["sequences"]),
-            float(data["max_abs_error"]),
-            float(data["rmse"]),
-            None if accuracy is None else float(accuracy),
+            whole(data["sequences"], "sequences"),
+            any_number(data["max_abs_error"], "an error"),
+            any_number(data["rmse"], "an error"),
+            None if accuracy is None else float(number(accuracy, "an accuracy")),
         )
 
 
@@ -185,29 +188,41 @@ class Certificate:
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Certificate:
         """Inverse of `to_dict`; files that were written before a field came in lack it."""
+        data = mapping(data, "a certificate")
         example = data["counterexample"]
         return Certificate(
-            verdict=data["verdict"],
-            method=str(data["method"]),
-            domain=tuple(str(item) for item in data["domain"]),
-            covers=str(data["covers"]),
-            lengths=tuple(int(item) for item in data["lengths"]),
+            verdict=cast(Verdict, text(data["verdict"], "a verdict")),
+            method=text(data["method"], "a method"),
+            domain=_texts(data["domain"], "the domain"),
+            covers=text(data["covers"], "what it covers"),
+            lengths=tuple(whole(item, "a length") for item in items(data["lengths"], "the lengths")),
             target=Agreement.from_dict(data["target"]),
             model=None if data["model"] is None else Agreement.from_dict(data["model"]),
             by_length={
-                int(n): Agreement.from_dict(numbers) for n, numbers in data.get("by_length", {}).items()
+                whole(int(n[:9]), "a length"): Agreement.from_dict(numbers)
+                for n, numbers in mapping(data.get("by_length", {}), "by_length").items()
             },
-            versions={str(name): str(version) for name, version in data["versions"].items()},
-            seed=int(data["seed"]),
-            one_step=bool(data.get("one_step", False)),
-            invariant=tuple(str(claim) for claim in data.get("invariant", ())),
-            error=None if data.get("error") is None else float(data["error"]),
-            model_fits=bool(data.get("model_fits", True)),
+            versions={
+                name: text(version, "a version")
+                for name, version in mapping(data["versions"], "versions").items()
+            },
+            seed=whole(data["seed"], "a seed", most=2**32),
+            one_step=truth(data.get("one_step", False), "one_step"),
+            invariant=_texts(data.get("invariant", []), "the invariant"),
+            error=None if data.get("error") is None else float(number(data["error"], "an error")),
+            model_fits=truth(data.get("model_fits", True), "model_fits"),
             counterexample=None
             if example is None
-            else tuple(tuple(float(v) for v in row) for row in example),
-            notes=tuple(str(item) for item in data["notes"]),
+            else tuple(
+                tuple(float(number(value, "an input")) for value in items(row, "a row of a counterexample"))
+                for row in items(example, "a counterexample")
+            ),
+            notes=_texts(data["notes"], "the notes"),
         )
+
+
+def _texts(data: Any, what: str) -> tuple[str, ...]:
+    return tuple(text(item, what) for item in items(data, what))
 
 
 def versions() -> dict[str, str]:

@@ -1,0 +1,120 @@
+"""What a run folder claims, checked again: nothing but its recurrence and its graph is taken from there.
+
+A folder may have been edited, or come from somebody else. What the columns are and may hold comes from the
+task or the file, the verdict from a new proof or test, and `program.py` must be the text of the recurrence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from weights2code.data import Problem, Regime
+from weights2code.errors import InputError
+from weights2code.extraction.judge import certificate_of, with_caveat
+from weights2code.extraction.values import Extraction
+from weights2code.json_values import shown
+from weights2code.program import Program, check_source, run_program
+from weights2code.program.python_source import identifier
+from weights2code.program.same_text import first_difference
+from weights2code.results import StoredRun
+from weights2code.run_folder import CERTIFICATE, PROGRAM, RunFolder
+
+#: Sequences that the text of a program is run on, of validation and fresh.
+COMPARED = 20
+
+
+def certified_again(found: StoredRun, problem: Problem, folder: RunFolder) -> Extraction:
+    """The program of a run folder with a new certificate; only its recurrence is taken from there."""
+    problem = problem_of_run(found, problem, folder)
+    refused = check_source(found.program.source())
+    if refused:
+        raise InputError(f"the recurrence in {folder.file(CERTIFICATE)} gives no program: {refused[0]}.")
+    certificate = certificate_of(found.program.recurrence, found.graph, problem, folder.settings.seed)
+    if not found.certificate.model_fits:
+        certificate = with_caveat(certificate)
+    extraction = Extraction(found.graph, None, found.program.with_verdict(certificate.explain()), certificate)
+    wrong = run_problems(extraction.program, problem)
+    return judged_otherwise(extraction, f"its text is not its formula: {wrong}") if wrong else extraction
+
+
+def judged_otherwise(extraction: Extraction, method: str) -> Extraction:
+    """The same program, which failed for another reason."""
+    certificate = replace(extraction.certificate, verdict="failed", method=method)
+    program = extraction.program.with_verdict(certificate.explain())
+    return replace(extraction, program=program, certificate=certificate)
+
+
+def problem_of_run(found: StoredRun, problem: Problem, folder: RunFolder) -> Problem:
+    """The problem under the regime of a program that was read; a program of another problem is refused.
+
+    What columns there are and what they may hold is the task's or the file's to say. A certificate that says
+    otherwise would have a proof speak about other inputs than the text was written for.
+    """
+    program, graph = found.program, found.graph
+    regimes = {Regime.EXACT}
+    if problem.reference is None:
+        regimes |= {Regime.NOISY, problem.inexact() or Regime.EXACT}
+    taken = problem.under(program.regime)
+    pairs = {
+        "regime": (program.regime, program.regime if program.regime in regimes else Regime.EXACT),
+        "name": (program.name, identifier(problem.name)),
+        "inputs": (program.recurrence.inputs, problem.inputs),
+        "outputs": (program.recurrence.outputs, problem.outputs),
+        "domains": (program.domains, problem.domains),
+        "integer_outputs": (program.integer_outputs, taken.integer_outputs),
+        "inputs of the graph": (graph.inputs, problem.inputs),
+        "outputs of the graph": (graph.outputs, problem.outputs),
+        "length of the graph": (graph.length, problem.length),
+    }
+    for what, (there, right) in pairs.items():
+        if there != right:
+            raise InputError(
+                f"the {what} in {folder.path} ({_words(there)}) are not those of {problem.name} "
+                f"({_words(right)}); make the program again with `w2c extract {folder.path}`."
+            )
+    return taken
+
+
+def _words(value: Any) -> str:
+    return shown(", ".join(str(item) for item in value) if isinstance(value, tuple) else str(value))
+
+
+def check_written(folder: RunFolder, program: Program) -> None:
+    """Refuse a `program.py` that is not, to the letter, what the run wrote."""
+    if folder.read_text(PROGRAM) != program.source():
+        raise InputError(
+            f"{folder.file(PROGRAM)} is not what the run wrote there; make it again with "
+            f"`w2c extract {folder.path}`, or check it with `w2c verify {folder.path}`."
+        )
+
+
+def text_problems(text: str, program: Program) -> str:
+    """Why a text is not the program: it does not pass the check, or says something else. Nothing is run."""
+    refused = check_source(text)
+    if refused:
+        return f"it is refused, {refused[0]}"
+    line = first_difference(text, program.source())
+    return "" if line is None else f"line {line} is not what the recurrence in {CERTIFICATE} gives"
+
+
+def run_problems(program: Program, problem: Problem) -> str:
+    """Why the text of a program does not do what its recurrence does: both are run."""
+    rng = np.random.default_rng(0)
+    sequences = list(problem.validation.x[:COMPARED])
+    if problem.sampler is not None:
+        sequences += list(problem.sampler(rng, COMPARED, 4 * problem.length))
+    columns = len(problem.inputs)
+    try:
+        answers = run_program(program.source(), [item[:, 0] if columns == 1 else item for item in sequences])
+    except InputError as error:
+        return str(error)
+    with np.errstate(all="ignore"):
+        expected = [program.run(item) for item in sequences]
+    for answer, right in zip(answers, expected, strict=True):
+        same = answer.shape == right.shape
+        if not same or not np.allclose(answer, right, rtol=1e-9, atol=1e-9, equal_nan=True):
+            return "its outputs differ from the formula's"
+    return ""
