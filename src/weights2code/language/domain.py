@@ -21,6 +21,11 @@ class Domain:
     def discrete(self) -> bool:
         return self.kind != "reals"
 
+    @property
+    def size(self) -> int:
+        """How many values a discrete domain has: ask before listing them."""
+        return int(self.high) - int(self.low) + 1
+
     def values(self) -> np.ndarray:
         """Every value of a discrete domain."""
         if not self.discrete:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from weights2code.data import Layout
 from weights2code.errors import InputError
+from weights2code.heads import EQUALITY_SHARPNESS
 from weights2code.model import Architecture, DiscreteTransformer
 from weights2code.run_folder import write_atomically
 from weights2code.training.loop import Epoch, LoopState, keep_members
@@ -51,6 +52,7 @@ def model_header(model: DiscreteTransformer, layout: Layout) -> dict[str, Any]:
         "architecture": model.architecture.to_dict(),
         "members": model.members,
         "value_range": list(model.value_range),
+        "sharpness": model.sharpness,
         "layout": layout.to_dict(),
     }
 
@@ -60,7 +62,10 @@ def model_from(tensors: dict[str, Tensor], header: dict[str, Any]) -> tuple[Disc
     architecture = Architecture(**header["architecture"])
     low, high = header["value_range"]
     dtype = tensors["model.head"].dtype
-    model = DiscreteTransformer(architecture, int(header["members"]), (low, high), dtype=dtype)
+    sharpness = float(header.get("sharpness", EQUALITY_SHARPNESS))  # older files do not say
+    model = DiscreteTransformer(
+        architecture, int(header["members"]), (low, high), dtype=dtype, sharpness=sharpness
+    )
     restore(model, tensors)
     return model, Layout.from_dict(header["layout"])
 
