@@ -8,6 +8,9 @@ from typing import Literal
 
 import numpy as np
 
+#: Whole numbers up to here are float64 numbers, each of them.
+EXACT = 2**53
+
 
 @dataclass(frozen=True, slots=True)
 class Domain:
@@ -52,9 +55,9 @@ def reals(low: float, high: float) -> Domain:
 
 
 def infer(values: np.ndarray) -> Domain:
-    """The narrowest domain that holds `values`."""
+    """The narrowest domain that holds `values`; beyond 2^53 every float64 is whole, which says nothing."""
     low, high = float(np.min(values)), float(np.max(values))
-    if np.all(values == np.round(values)):
+    if low >= -EXACT and high <= EXACT and np.all(values == np.round(values)):
         return BITS if low >= 0 and high <= 1 else integers(int(low), int(high))
     return reals(low, high)
 
