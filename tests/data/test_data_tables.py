@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from weights2code.data import tables
+from weights2code.data import csv_table
 from weights2code.data.tables import read_columns
 from weights2code.errors import InputError
 
@@ -68,7 +68,7 @@ def test_an_array_without_a_name_is_refused(tmp_path: Path):
 def test_blocks_are_put_together_and_lines_are_counted_through(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(tables, "BLOCK", 7)
+    monkeypatch.setattr(csv_table, "BLOCK", 7)
     rows = [f"{i},{2 * i}" for i in range(50)]
     path = csv_file(tmp_path, "\n".join(["x,y", *rows]))
     assert read_columns(path, ("x", "y"))["y"].tolist() == [2 * i for i in range(50)]

@@ -184,7 +184,7 @@ class Assembly(Steps):
         leaves = set(self.leaves(source))
         leaf = leaves.pop() if len(leaves) == 1 else None
         domain = self.domains.get(leaf.name) if leaf and leaf.lag == 0 else None
-        if leaf is None or domain is None or not domain.discrete or len(domain.values()) > MOST_COUNTED:
+        if leaf is None or domain is None or not domain.discrete or domain.size > MOST_COUNTED:
             return []
         names = []
         for value in domain.values():

@@ -13,10 +13,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
 import torch
 
 from weights2code.data import Encoded, Layout, Problem, fit_layout
 from weights2code.errors import InputError
+from weights2code.heads import EQUALITY_SHARPNESS, sharpness_for
 from weights2code.json_values import any_number, items, number, text, truth
 from weights2code.model import HARD, DiscreteTransformer
 from weights2code.settings import Settings
@@ -194,9 +196,11 @@ def train_rung(
     """Anneal the whole ensemble, then settle and tune its best members."""
     began = time.monotonic()
     layout = fit_layout(rung.layout, problem.training, _first_scored(rung, problem))
-    encoded, judged = layout.encode(problem.training), layout.encode(problem.validation)
+    dtype, sharpness = _comparison(rung, problem, layout)
+    encoded, judged = layout.encode(problem.training, dtype), layout.encode(problem.validation, dtype)
     training, validation = to_batch(encoded, device), to_batch(judged, device)
-    model = build(rung, problem, layout.channels, value_range(encoded), settings.seed).to(device)
+    model = build(rung, problem, layout.channels, value_range(encoded), settings.seed, sharpness)
+    model = model.to(device, training[0].dtype)
     if settings.hide:
         hide(model, settings.hide, problem, rung.layout)
     history: list[Epoch] = []
@@ -260,7 +264,7 @@ def finish(
     if rung.recipe.polish:
         sample = sequences_of(training, slice(POLISH_SEQUENCES))
         polished = [polish_member(model.take([member]), sample, variance) for member in chosen]
-        model = stack(polished).float()
+        model = stack(polished).to(training[0].dtype)
     else:
         model = model.take(list(chosen))
     if rung.recipe.head != "learned" and float(losses.min()) > FITTED_EXACTLY:
@@ -335,6 +339,17 @@ def value_range(encoded: Encoded) -> tuple[float, float]:
     low = min(float(encoded.channels.min()), float(encoded.targets.min()))
     high = max(float(encoded.channels.max()), float(encoded.targets.max()))
     return (low, high) if high > low else (low, low + 1.0)
+
+
+def _comparison(rung: Rung, problem: Problem, layout: Layout) -> tuple[type, float]:
+    """The precision that the rung computes with and how sharply it compares keys: both must be enough to
+    tell apart all values that equality heads meet, such as long ids that differ in their last digit."""
+    if not rung.sizes.get("equality"):
+        return np.float32, EQUALITY_SHARPNESS
+    parts = (problem.training, problem.validation)
+    values = np.unique(np.concatenate([layout.encode(part, np.float64).channels.ravel() for part in parts]))
+    rounded = np.unique(values.astype(np.float32))
+    return (np.float32 if len(rounded) == len(values) else np.float64), sharpness_for(values)
 
 
 def _first_scored(rung: Rung, problem: Problem) -> int:
