@@ -61,6 +61,11 @@ def time_is_up() -> bool:
     return _limit.get().up()
 
 
+def seconds_left() -> float:
+    """Of the user's time; infinite if there is no limit."""
+    return _limit.get().at - clock()
+
+
 def check_time() -> None:
     """Raise `TimeUp` if the user's time limit has passed: for what has nothing to show yet."""
     if time_is_up():

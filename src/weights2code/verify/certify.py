@@ -7,12 +7,12 @@ counterexample, or say that it cannot tell.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from weights2code.effort import Effort, time_is_up
 from weights2code.language import Domain, Recurrence, uniform
 from weights2code.verify.certificate import Certificate, Sequence, Verdict, versions
 from weights2code.verify.evaluation import is_defined
@@ -27,6 +27,7 @@ from weights2code.verify.testing import Runner, Sampler, Trial, compare, run_tes
 _ENUMERATION_BUDGET = 1 << 18
 _EVERY_LENGTH = "every length"
 _TESTED_LENGTHS = "the tested lengths"
+_CUT_SHORT = "the time limit was reached; a proof may have been cut short"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +45,12 @@ class _Finding:
 @dataclass(frozen=True, slots=True)
 class _Request:
     whole: bool
-    deadline: float
+    effort: Effort
     seed: int
     tolerance: float
 
-    def seconds_left(self) -> float:
-        return max(0.0, self.deadline - time.monotonic())
+    def effort_left(self) -> float:
+        return 0.0 if time_is_up() else max(0.0, self.effort.left)
 
 
 #: A way to a proof: a finding, or None where it cannot tell.
@@ -85,7 +86,7 @@ def certify(
     sampler
         (rng, n, T) -> inputs of shape (n, T, columns); uniform on the domains by default.
     time_limit
-        Seconds for all proofs together.
+        Effort for all proofs together, in seconds of a usual machine; it is counted in states and steps.
     discrete_model
         Inputs (n, T, columns) -> outputs (n, T, outputs) of the discrete model, for its agreement numbers.
     tolerance
@@ -93,7 +94,6 @@ def certify(
     count
         Test sequences a length.
     """
-    deadline = time.monotonic() + time_limit
     joint = product(reference, program, domains)  # refuses machines that do not fit together
     trial = run_tests(
         program,
@@ -108,11 +108,13 @@ def certify(
     )
     finding = _tested(trial, integer_outputs, tolerance)
     if trial.passed:
-        request = _Request(integer_outputs, deadline, seed, tolerance)
+        request = _Request(integer_outputs, Effort(time_limit), seed, tolerance)
         stronger = _prove(program, reference, joint, request) if trial.exact else None
         if stronger is None:
             stronger = _enumerate(program, reference, domains, integer_outputs, length)
         finding = stronger or finding
+        if trial.exact and finding.verdict in ("tested", "exhaustive") and time_is_up():
+            finding = replace(finding, notes=(*finding.notes, _CUT_SHORT))
     certificate = Certificate(
         verdict=finding.verdict,
         method=finding.method,
@@ -170,8 +172,9 @@ def _by_names(program: Recurrence, joint: Product, request: _Request) -> _Findin
 
 
 def _by_exploration(program: Recurrence, joint: Product, request: _Request) -> _Finding | None:
-    # Half of the time: a search that does not end must leave some for the others.
-    result = explore(joint, whole=request.whole, time_limit=request.seconds_left() / 2)
+    # Half of the effort: a search that does not end must leave some for the others.
+    result = explore(joint, whole=request.whole, time_limit=request.effort_left() / 2)
+    request.effort.spend(result.effort)
     if result.outcome == "different":
         return _counterexample(result.counterexample, "complete exploration")
     if result.outcome == "inconclusive":
@@ -186,7 +189,8 @@ def _by_exploration(program: Recurrence, joint: Product, request: _Request) -> _
 def _by_induction(program: Recurrence, joint: Product, request: _Request) -> _Finding | None:
     if joint.discrete and not decisions_are_exact(program):
         return None
-    result = prove_by_induction(joint, time_limit=request.seconds_left(), seed=request.seed)
+    result = prove_by_induction(joint, time_limit=request.effort_left(), seed=request.seed)
+    request.effort.spend(result.effort)
     if result.outcome == "different":
         return _counterexample(result.counterexample, "the base case of the induction")
     if result.outcome == "unknown":
@@ -200,7 +204,7 @@ def _by_induction(program: Recurrence, joint: Product, request: _Request) -> _Fi
 
 
 def _by_algebra(program: Recurrence, joint: Product, request: _Request) -> _Finding | None:
-    if request.seconds_left() == 0 or (joint.discrete and not decisions_are_exact(program)):
+    if request.effort_left() == 0 or (joint.discrete and not decisions_are_exact(program)):
         return None
     if not same_up_to_algebra(joint):
         return None
