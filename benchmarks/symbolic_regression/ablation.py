@@ -130,7 +130,7 @@ def searched(case: Law | Call, limit: float, watch: Watch) -> dict[str, Any]:
         variables=call.variables,
         domains=call.domains,
         tolerance=call.tolerance,
-        time_limit=min(limit, call.time_limit),
+        effort=min(limit, call.effort),
         operators=call.operators,
     )
     seconds = time.thread_time() - began

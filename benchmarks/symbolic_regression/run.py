@@ -84,7 +84,7 @@ def run_one(
         variables=target.variables,
         domains=target.domains,
         tolerance=tolerance,
-        time_limit=limit,
+        effort=limit,
         random_state=0,
     )
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
@@ -112,7 +112,7 @@ def main() -> None:
     parser.add_argument(
         "--operon", type=int, nargs="*", default=[1, 3], help="caps in seconds; none: leave out"
     )
-    parser.add_argument("--limit", type=float, default=5.0, help="time limit of the native engine")
+    parser.add_argument("--limit", type=float, default=5.0, help="effort of the native engine, in seconds of a usual machine")
     parser.add_argument("--groups", nargs="*", default=["clean", "noisy told", "noisy", "trees"])
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     options = parser.parse_args()

@@ -31,9 +31,9 @@ from weights2code.verify import Certificate
 if TYPE_CHECKING:
     from weights2code.training.search import Trained
 
-#: Seconds for the regressions of one member, and for its listing.
-REGRESSION_SECONDS = 4.0
-EXPLANATION_SECONDS = 1.5
+#: Effort for the regressions of one member, and for its listing, in seconds of a usual machine.
+REGRESSION_EFFORT = 4.0
+EXPLANATION_EFFORT = 1.5
 #: Training sequences of a known machine that rules are regressed on: the paper's million would only be slow.
 REGRESSED_ON = 8192
 #: Searches for one rule: the first, and one more for each that a counterexample refutes.
@@ -117,11 +117,11 @@ def exact_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extra
 
 def from_leaves(member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:
     """Programs whose rule is regressed from the live leaves; a refuted one is searched for once more."""
-    known, assembly = lighter(problem), Assembly.of(member.matched, problem, EXPLANATION_SECONDS)
+    known, assembly = lighter(problem), Assembly.of(member.matched, problem, EXPLANATION_EFFORT)
     unexplained = member.matched.unmatched()
     for _ in range(ROUNDS):
         refuted = False
-        for recurrence in direct_recurrences(assembly, known, REGRESSION_SECONDS, log.engine):
+        for recurrence in direct_recurrences(assembly, known, REGRESSION_EFFORT, log.engine):
             found = judged(recurrence, Origin.LEAVES, member.matched, problem, log.seed)
             if unexplained:
                 note = f"{unexplained}; the rule was regressed from the values that it can select"
@@ -135,7 +135,7 @@ def from_leaves(member: Member, problem: Problem, log: Log) -> Iterator[Extracti
 
 def composed(member: Member, problem: Problem, log: Log) -> Extraction:
     """The program that puts together the formulas of the live nodes."""
-    explained = member.matched.explain(problem, REGRESSION_SECONDS)
+    explained = member.matched.explain(problem, REGRESSION_EFFORT)
     recurrence = Assembly(member.graph, explained.routers, explained.operators).compose()
     found = judged(recurrence, Origin.NODES, member.matched, problem, log.seed)
     return replace(found, explained=explained)
@@ -178,16 +178,16 @@ def with_counterexample(problem: Problem, certificate: Certificate) -> Problem:
 def noisy_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:
     """The rules that the best member's leaves give under noise."""
     member.matched.require()
-    assembly = Assembly.of(member.matched, problem, EXPLANATION_SECONDS)
-    for recurrence in noisy_recurrences(assembly, problem, REGRESSION_SECONDS, log.engine):
+    assembly = Assembly.of(member.matched, problem, EXPLANATION_EFFORT)
+    for recurrence in noisy_recurrences(assembly, problem, REGRESSION_EFFORT, log.engine):
         yield judged(recurrence, Origin.LEAVES, member.matched, problem, log.seed)
 
 
 def majority_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:
     """The rules that most rows follow, with mistakes allowed."""
     member.matched.require()
-    assembly = Assembly.of(member.matched, problem, EXPLANATION_SECONDS)
-    for recurrence in majority_recurrences(assembly, problem, REGRESSION_SECONDS, log.engine):
+    assembly = Assembly.of(member.matched, problem, EXPLANATION_EFFORT)
+    for recurrence in majority_recurrences(assembly, problem, REGRESSION_EFFORT, log.engine):
         yield judged(recurrence, Origin.MAJORITIES, member.matched, problem, log.seed)
 
 
@@ -204,4 +204,4 @@ def with_explanation(extraction: Extraction, problem: Problem) -> Extraction:
     matched = extraction.matched
     if extraction.explained is not None or matched is None or matched.unmatched():
         return extraction  # no listing without a hypothesis for every head
-    return replace(extraction, explained=matched.explain(problem, EXPLANATION_SECONDS))
+    return replace(extraction, explained=matched.explain(problem, EXPLANATION_EFFORT))

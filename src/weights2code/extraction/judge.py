@@ -16,8 +16,8 @@ from weights2code.simplify import simplify_recurrence
 from weights2code.verify import Certificate, certify
 from weights2code.verify.own_data import certify_measured
 
-#: Seconds for the proof of one program.
-PROOF_SECONDS = 5.0
+#: Effort for the proof of one program, in seconds of a usual machine.
+PROOF_EFFORT = 5.0
 #: Whole-number outputs must be whole to this digit.
 LAST_DIGIT = 1e-3
 #: Recurrences with more nodes than this are written as they are: nobody will read them anyway.
@@ -69,7 +69,7 @@ def _certificate(recurrence: Recurrence, graph: DiscreteGraph, problem: Problem,
         integer_outputs=problem.integer_outputs,
         sampler=problem.sampler,
         seed=seed + 1,
-        time_limit=PROOF_SECONDS,
+        time_limit=PROOF_EFFORT,
         discrete_model=discrete_model,
     )
 

@@ -47,13 +47,13 @@ class Assembly(Steps):
         self.taken = (*self.graph.inputs, *self.graph.outputs)
 
     @staticmethod
-    def of(matched: MatchedGraph, problem: Problem, seconds: float) -> Assembly:
-        """The assembly of a graph whose operators are regressed when they are needed, `seconds` each."""
+    def of(matched: MatchedGraph, problem: Problem, effort: float) -> Assembly:
+        """The assembly of a graph whose operators are regressed when they are needed, with so much effort each."""
         graph, values = matched.graph, matched.values
         return Assembly(
             graph,
             matched.routers,
-            fit=lambda index: explain_operator(graph, index, values, problem, seconds),
+            fit=lambda index: explain_operator(graph, index, values, problem, effort),
             domains=dict(zip(problem.inputs, problem.domains, strict=True)),
         )
 

@@ -7,13 +7,13 @@ counterexample, or say that it cannot tell.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 
+from weights2code.effort import Effort, time_is_up
 from weights2code.language import Domain, Recurrence, exact_number, uniform
 from weights2code.language.interval import Interval
 from weights2code.verify.certificate import Certificate, Sequence, Verdict, versions
@@ -35,6 +35,7 @@ _ROOM = 4.0
 _MOST_ROUNDING = 1e-9
 _EVERY_LENGTH = "every length"
 _TESTED_LENGTHS = "the tested lengths"
+_CUT_SHORT = "the time limit was reached; a proof may have been cut short"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class _Finding:
 @dataclass(frozen=True, slots=True)
 class _Request:
     whole: bool
-    deadline: float
+    effort: Effort
     seed: int
     tolerance: float
     length: int
@@ -61,8 +62,8 @@ class _Request:
     scale: float
     largest: float
 
-    def seconds_left(self) -> float:
-        return max(0.0, self.deadline - time.monotonic())
+    def effort_left(self) -> float:
+        return 0.0 if time_is_up() else max(0.0, self.effort.left)
 
 
 #: What a proof about exact numbers says about the text; None if nothing. Worked out when it is asked for.
@@ -101,7 +102,7 @@ def certify(
     sampler
         (rng, n, T) -> inputs of shape (n, T, columns); uniform on the domains by default.
     time_limit
-        Seconds for all proofs together.
+        Effort for all proofs together, in seconds of a usual machine; it is counted in states and steps.
     discrete_model
         Inputs (n, T, columns) -> outputs (n, T, outputs) of the discrete model, for its agreement numbers.
     tolerance
@@ -109,7 +110,6 @@ def certify(
     count
         Test sequences a length.
     """
-    deadline = time.monotonic() + time_limit
     joint = product(reference, program, domains)  # refuses machines that do not fit together
     trial = run_tests(
         program,
@@ -124,11 +124,14 @@ def certify(
     )
     finding = _tested(trial, integer_outputs, tolerance)
     if trial.passed:
-        request = _Request(integer_outputs, deadline, seed, tolerance, length, trial.scale, trial.largest)
+        effort = Effort(time_limit)
+        request = _Request(integer_outputs, effort, seed, tolerance, length, trial.scale, trial.largest)
         stronger = _prove(program, reference, joint, request) if trial.exact else None
         if stronger is None:
             stronger = _enumerate(program, reference, domains, integer_outputs, length)
         finding = stronger or finding
+        if trial.exact and finding.verdict in ("tested", "exhaustive") and time_is_up():
+            finding = replace(finding, notes=(*finding.notes, _CUT_SHORT))
     certificate = Certificate(
         verdict=finding.verdict,
         method=finding.method,
@@ -195,8 +198,9 @@ def _by_names(joint: Product, request: _Request, words: _Words) -> _Finding | No
 
 
 def _by_exploration(joint: Product, request: _Request, words: _Words) -> _Finding | None:
-    # Half of the time: a search that does not end must leave some for the others.
-    result = explore(joint, whole=request.whole, time_limit=request.seconds_left() / 2)
+    # Half of the effort: a search that does not end must leave some for the others.
+    result = explore(joint, whole=request.whole, time_limit=request.effort_left() / 2)
+    request.effort.spend(result.effort)
     if result.outcome == "different":
         return _counterexample(result.counterexample, "complete exploration")
     if result.outcome == "inconclusive":
@@ -214,7 +218,8 @@ def _by_induction(joint: Product, request: _Request, words: _Words) -> _Finding 
     text = words()
     if text is None:
         return None
-    result = prove_by_induction(joint, time_limit=request.seconds_left(), seed=request.seed)
+    result = prove_by_induction(joint, time_limit=request.effort_left(), seed=request.seed)
+    request.effort.spend(result.effort)
     if result.outcome == "different":
         return _counterexample(result.counterexample, "the base case of the induction")
     if result.outcome == "unknown":
@@ -228,7 +233,7 @@ def _by_induction(joint: Product, request: _Request, words: _Words) -> _Finding 
 
 def _by_algebra(joint: Product, request: _Request, words: _Words) -> _Finding | None:
     text = words()
-    if request.seconds_left() == 0 or text is None or not same_up_to_algebra(joint):
+    if request.effort_left() == 0 or text is None or not same_up_to_algebra(joint):
         return None
     method = "the formulas of program and reference are identical by algebra (SymPy)"
     return _Finding("proved", method + text, _EVERY_LENGTH)

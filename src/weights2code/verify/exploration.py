@@ -11,12 +11,12 @@ other are another result, with the largest difference.
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from weights2code.effort import Effort
 from weights2code.language import Expr, Recurrence, Var
 from weights2code.verify.certificate import Sequence
 from weights2code.verify.evaluation import Largest, evaluate_defined, stopping_steps
@@ -33,6 +33,10 @@ _MOST_INPUTS = 20_000
 _MOST_STATES = 2_000_000
 _SMALL_SEARCH = 2e7
 _LONG = 256
+#: Seconds of a usual machine: a block of transitions and each node of the machine then, a value to look up, a
+#: transition for each node and each value of the state, a state.
+_BLOCK, _BLOCK_NODE, _LOOKED_UP = 1e-4, 1e-5, 2e-8
+_PER_NODE, _PER_VALUE, _PER_STATE = 4e-9, 6e-9, 6e-7
 #: Whole-number outputs are near each other if they differ by less than this;
 WHOLE_NEAR = 1e-6
 #: others relative to the larger of 1 and the right value.
@@ -52,6 +56,8 @@ class Exploration:
     reason: str = ""
     counterexample: Sequence | None = None
     error: float = 0.0
+    #: What it took, in seconds of a usual machine.
+    effort: float = 0.0
 
 
 class _Refused(Exception):
@@ -69,7 +75,7 @@ def explore(joint: Product, *, whole: bool, time_limit: float = 2.0) -> Explorat
         Outputs are whole numbers: a difference of 1e-6 or more that rounding hides makes the exploration
         inconclusive instead of a failure.
     time_limit
-        Seconds after which to give up.
+        Effort after which to give up, in seconds of a usual machine; it is counted in transitions.
     """
     if not joint.discrete:
         return Exploration("inconclusive", 0, 0, "the inputs are reals, which no enumeration covers")
@@ -78,12 +84,13 @@ def explore(joint: Product, *, whole: bool, time_limit: float = 2.0) -> Explorat
         return Exploration("inconclusive", 0, 0, "a retrieval has keys that are not a small set of inputs")
     if inputs_a_position(joint.domains) > _MOST_INPUTS:
         return Exploration("inconclusive", 0, 0, f"more than {_MOST_INPUTS} different inputs in one position")
-    search = _Search(plain, whole, time.monotonic() + time_limit)
+    search = _Search(plain, whole, Effort(time_limit))
     try:
         with np.errstate(all="ignore"):
-            return search.run()
+            found = search.run()
     except _Refused as refusal:
-        return Exploration("inconclusive", search.count, search.transitions, str(refusal))
+        found = Exploration("inconclusive", search.count, search.transitions, str(refusal))
+    return replace(found, effort=time_limit - search.effort.left)
 
 
 def looks_finite(joint: Product, seed: int = 0) -> bool:
@@ -123,10 +130,12 @@ class _Values:
 
 
 class _Search:
-    def __init__(self, joint: Product, whole: bool, deadline: float) -> None:
+    def __init__(self, joint: Product, whole: bool, effort: Effort) -> None:
         self.machine: Recurrence = joint.machine
         self.pairs = joint.pairs
-        self.whole, self.deadline = whole, deadline
+        self.whole, self.effort = whole, effort
+        formulas = (step.definition for step in self.machine.steps)
+        self.nodes = sum(formula.size() for formula in formulas if isinstance(formula, Expr))
         self.state = self.machine.state()
         self.infinite = any(value in (np.inf, -np.inf) for value in self.machine.start.values())
         self.undefined = np.zeros(0, dtype=bool)
@@ -169,8 +178,8 @@ class _Search:
         per_chunk = max(1, _ROWS // fan)
         found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         for begin in range(0, parents, per_chunk):
-            if time.monotonic() > self.deadline:
-                raise _Refused(f"out of time after {self.count} states")
+            if self.effort.spent():
+                raise _Refused(f"the effort is spent after {self.count} states")
             end = min(parents, begin + per_chunk)
             if frontier is None:
                 codes = self._start_codes()
@@ -179,6 +188,7 @@ class _Search:
             picked = np.tile(np.arange(fan), end - begin)
             values = self._step(codes, picked)
             self.transitions += len(picked)
+            self._charge(len(picked))
             wrong = self._wrong_row(values)
             if wrong is not None:
                 return begin + wrong // fan, wrong % fan
@@ -188,6 +198,11 @@ class _Search:
         level = tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
         self.levels.append((level[0], level[1], level[2]))
         return None
+
+    def _charge(self, transitions: int) -> None:
+        looked_up = sum(len(values.number) for values in self.values.values())
+        each = _PER_NODE * self.nodes + _PER_VALUE * len(self.state)
+        self.effort.spend(_BLOCK + _BLOCK_NODE * self.nodes + _LOOKED_UP * looked_up + each * transitions)
 
     def _start_codes(self) -> np.ndarray:
         columns = []
@@ -271,6 +286,7 @@ class _Search:
         ]
         seen.update(key for key, _ in fresh)
         self.count += len(fresh)
+        self.effort.spend(_PER_STATE * len(fresh))
         if self.count > _MOST_STATES:
             raise _Refused(f"more than {_MOST_STATES} states")
         rows = np.array([row for _, row in fresh], dtype=np.int64)
