@@ -31,7 +31,7 @@ import numpy as np
 from case import Result
 
 from weights2code import tasks
-from weights2code.cli.main import main
+from weights2code.cli import main
 from weights2code.language import Recurrence
 from weights2code.program import Program
 

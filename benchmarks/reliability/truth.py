@@ -1,8 +1,8 @@
-"""The truth about a program, found without the code that certifies: exact numbers, the text itself, many runs.
+"""The truth about a program, found without the code that certifies: exact numbers, the text, many runs.
 
-The specification runs on fractions, by an interpreter of its own; the program runs as its text, which is what a
-user gets. Runs are all short sequences where there are few, long random ones, runs at the ends of the domain, and
-the sequences that whoever made the program says are telling.
+The specification runs on fractions, by an interpreter of its own; the program runs as its text, which is what
+a user gets. Runs are all short sequences where there are few, long random ones, runs at the ends of the
+domain, and the sequences that whoever made the program says are telling.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from weights2code.language import Const, Domain, Expr, Recurrence, Retrieval, Var
+from weights2code.language import Const, Domain, Expr, Op, Recurrence, Retrieval, Var
 from weights2code.language.operators import OPERATORS
 from weights2code.program import Program
 from weights2code.verify import Certificate
@@ -57,7 +57,7 @@ def exact(value: Any) -> Any:
 
 
 class Interpreter:
-    """One recurrence on exact numbers, position by position; `largest` is the largest value met on the way."""
+    """One recurrence on exact numbers, position by position; `largest` is the largest value met so far."""
 
     def __init__(self, machine: Recurrence) -> None:
         self.machine, self.past = machine, {name: [] for name in machine.inputs}
@@ -86,6 +86,8 @@ class Interpreter:
             result = exact(expr.value)
         elif isinstance(expr, Var):
             result = self.read(expr, t)
+        elif not isinstance(expr, Op):
+            raise TypeError(expr)
         elif expr.name == "where":
             condition, yes, no = expr.args
             result = self.value(yes if self.value(condition, t) != 0 else no, t)
@@ -152,6 +154,8 @@ class Difference:
     by: float
     #: Whether that is a wrong output, not the last digits of one.
     wrong: bool
+    #: Of the targets along the sequence.
+    scale: float
 
 
 def difference(case: Case, function: Callable[[Any], np.ndarray], rows: Rows) -> Difference | None:
@@ -166,7 +170,7 @@ def difference(case: Case, function: Callable[[Any], np.ndarray], rows: Rows) ->
         try:
             answer = function(x[:, 0] if x.shape[1] == 1 else x).reshape(len(rows), -1)
         except ArithmeticError:
-            return Difference(rows, 0, inf, True)
+            return Difference(rows, 0, inf, True, 0.0)
     judged = len(right)
     exact_answers = [[_number(value) for value in row] for row in answer[:judged].tolist()]
     worst = None
@@ -174,14 +178,11 @@ def difference(case: Case, function: Callable[[Any], np.ndarray], rows: Rows) ->
     for t, (row, answers) in enumerate(zip(right, exact_answers, strict=True)):
         for target, found in zip(row, answers, strict=True):
             by = inf if isinstance(found, float) else float(abs(found - target))
-            if case.whole:
-                wrong = isinstance(found, float) or round(found) != round(target)
-            else:
-                wrong = by > ROUNDING * max(1.0, scale)
-            if wrong:
-                return Difference(rows[: t + 1], t, by, True)
+            if case.whole and (isinstance(found, float) or round(found) != round(target)):
+                return Difference(rows[: t + 1], t, by, True, scale)
             if by > (worst.by if worst else 0.0) and (case.whole or by > 1e-12 * max(1.0, scale)):
-                worst = Difference(rows[: t + 1], t, by, False)
+                wrong = not case.whole and by > ROUNDING * max(1.0, scale)
+                worst = Difference(rows[: t + 1], t, by, wrong, scale)
     return worst
 
 
@@ -213,6 +214,8 @@ def wrong_verdict(case: Case, certificate: Certificate, rng: np.random.Generator
         return _wrongly_failed(case, certificate, function)
     limit = re.search(r"as long as no value reaches (\d+)", certificate.method)
     covered = re.search(r"lengths 1 to (\d+)", certificate.covers)
+    allowed = re.search(r"within (\S+) times the largest target", certificate.method)
+    tolerance = float(allowed[1]) if allowed else 0.0
     random_runs, differing = 0, 0
     for rows in sequences(case, rng):
         found = difference(case, function, rows)
@@ -234,7 +237,7 @@ def wrong_verdict(case: Case, certificate: Certificate, rng: np.random.Generator
             and found.position < int(covered[1] if covered else 0)
         ):
             return f"exhaustive, but {shown}"
-        differing += found.wrong and len(rows) == case.length
+        differing += found.wrong and len(rows) == case.length and found.by > tolerance * found.scale
     if certificate.verdict == "tested" and random_runs and differing > OFTEN * random_runs:
         return f"tested, but {differing} of {random_runs} random sequences show a difference"
     return ""

@@ -12,7 +12,7 @@ from weights2code.extraction.values import Extraction
 from weights2code.graph import DiscreteGraph
 from weights2code.language import Expr, Recurrence
 from weights2code.program import Origin, Program
-from weights2code.simplify import simplify_recurrence
+from weights2code.simplify import grouped_as_read, simplify_recurrence
 from weights2code.verify import Certificate, certify
 from weights2code.verify.own_data import certify_measured
 
@@ -31,6 +31,7 @@ def judged(
     formulas = [step.definition for step in recurrence.steps if isinstance(step.definition, Expr)]
     if sum(formula.size() for formula in formulas) <= SIMPLIFIED:
         recurrence = simplify_recurrence(recurrence, problem.domains)
+    recurrence = grouped_as_read(recurrence, problem.domains)
     certificate = certificate_of(recurrence, matched.graph, problem, seed)
     program = Program(
         problem.name, recurrence, problem.domains, problem.integer_outputs, origin, problem.regime

@@ -66,11 +66,9 @@ class _Request:
         return 0.0 if time_is_up() else max(0.0, self.effort.left)
 
 
-#: What a proof about exact numbers says about the text; None if nothing. Worked out when it is asked for.
-_Words = Callable[[], str | None]
-
-#: A way to a proof: a finding, or None where it cannot tell.
-_Way = Callable[[Product, _Request, _Words], _Finding | None]
+#: A way to a proof: a finding, or None where it cannot tell. What is said about the text is worked out when
+#: it is asked for.
+_Way = Callable[[Product, _Request, Callable[[], "_Text | None"]], _Finding | None]
 
 
 def certify(
@@ -176,10 +174,10 @@ def _prove(program: Recurrence, reference: Recurrence, joint: Product, request: 
     """
     ways: list[_Way] = [_by_names, _by_induction, _by_algebra]
     ways.insert(1 if looks_finite(joint, request.seed) else 3, _by_exploration)
-    words = cache(lambda: _arithmetic(program, joint, request))
+    text = cache(lambda: _text(program, joint, request))
     near = None
     for way in ways:
-        finding = way(joint, request, words)
+        finding = way(joint, request, text)
         if finding is None:
             continue
         if finding.verdict == "bounded":
@@ -189,15 +187,15 @@ def _prove(program: Recurrence, reference: Recurrence, joint: Product, request: 
     return near
 
 
-def _by_names(joint: Product, request: _Request, words: _Words) -> _Finding | None:
+def _by_names(joint: Product, request: _Request, text: Callable[[], _Text | None]) -> _Finding | None:
     if not same_up_to_names(joint):
         return None
-    text = words() if joint.discrete else ""  # the same operations on reals are the same in any arithmetic
-    method = "the program is the reference machine up to the names of variables"
-    return None if text is None else _Finding("proved", method + text, _EVERY_LENGTH)
+    # the same operations on reals are the same in any arithmetic
+    said = text() if joint.discrete else _Text("")
+    return said and said.finding("the program is the reference machine up to the names of variables")
 
 
-def _by_exploration(joint: Product, request: _Request, words: _Words) -> _Finding | None:
+def _by_exploration(joint: Product, request: _Request, text: Callable[[], _Text | None]) -> _Finding | None:
     # Half of the effort: a search that does not end must leave some for the others.
     result = explore(joint, whole=request.whole, time_limit=request.effort_left() / 2)
     request.effort.spend(result.effort)
@@ -214,9 +212,9 @@ def _by_exploration(joint: Product, request: _Request, words: _Words) -> _Findin
     return _Finding("proved", method, _EVERY_LENGTH)
 
 
-def _by_induction(joint: Product, request: _Request, words: _Words) -> _Finding | None:
-    text = words()
-    if text is None:
+def _by_induction(joint: Product, request: _Request, text: Callable[[], _Text | None]) -> _Finding | None:
+    said = text()
+    if said is None:
         return None
     result = prove_by_induction(joint, time_limit=request.effort_left(), seed=request.seed)
     request.effort.spend(result.effort)
@@ -228,36 +226,53 @@ def _by_induction(joint: Product, request: _Request, words: _Words) -> _Finding 
         f"induction over the positions with z3 (first {result.base} checked one by one, then step by step"
     )
     method += f" from {result.steps} positions)" if result.steps > 1 else ")"
-    return _Finding("proved", method + text, _EVERY_LENGTH, invariant=result.invariant)
+    return said.finding(method, result.invariant)
 
 
-def _by_algebra(joint: Product, request: _Request, words: _Words) -> _Finding | None:
-    text = words()
-    if request.effort_left() == 0 or text is None or not same_up_to_algebra(joint):
+def _by_algebra(joint: Product, request: _Request, text: Callable[[], _Text | None]) -> _Finding | None:
+    said = text()
+    if request.effort_left() == 0 or said is None or not same_up_to_algebra(joint):
         return None
-    method = "the formulas of program and reference are identical by algebra (SymPy)"
-    return _Finding("proved", method + text, _EVERY_LENGTH)
+    return said.finding("the formulas of program and reference are identical by algebra (SymPy)")
 
 
-def _arithmetic(program: Recurrence, joint: Product, request: _Request) -> str | None:
-    """What a proof about exact numbers says about the text, which computes in float64; None if nothing."""
-    if joint.discrete:
-        found = arithmetic(program, joint.domains)
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """What a proof about exact numbers says about the text, which computes in float64.
+
+    `error` is by how much its outputs may differ, where that makes them others than whole numbers.
+    """
+
+    words: str
+    error: float | None = None
+
+    def finding(self, method: str, invariant: tuple[str, ...] = ()) -> _Finding:
+        verdict: Verdict = "proved" if self.error is None else "bounded"
+        return _Finding(verdict, method + self.words, _EVERY_LENGTH, invariant=invariant, error=self.error)
+
+
+def _text(program: Recurrence, joint: Product, request: _Request) -> _Text | None:
+    """What the text does with numbers, if anything can be said about that."""
+    found = arithmetic(program, joint.domains) if joint.discrete else None
+    if found is not None:
         if not found.decided:
             return None
         if found.exact:
-            return _follows(program, joint, found, request)
+            words = _follows(program, joint, found, request)
+            return None if words is None else _Text(words)
     bounds = bounds_of(program, joint.domains)
+    grows = [name for name, interval in bounds.items() if not interval.finite]
     reach = _ROOM * request.largest
-    for name, interval in bounds.items():
-        if not interval.finite:
-            bounds[name] = Interval(-exact_number(reach), exact_number(reach))
+    bounds |= dict.fromkeys(grows, Interval(-exact_number(reach), exact_number(reach)))
     error = rounding(program, bounds)
     if not error <= _MOST_ROUNDING * max(1.0, request.scale):
         return None
-    within = f" while no value exceeds {reach:.3g}" if reach in {i.high for i in bounds.values()} else ""
-    words = f", in exact arithmetic; the text rounds by at most {error:.1g} a position{within}"
-    return words + ", and stayed within 1e-6 (relative) in all tests"
+    words = f", in exact arithmetic; the text rounds by at most {error:.1g}"
+    if request.whole:
+        # the same number to the last digit is what a proof is about
+        return _Text(words, error) if found is not None and found.forgets and not grows else None
+    words += f" a position while no value exceeds {reach:.3g}" if grows else " a position"
+    return _Text(words + ", and stayed within 1e-6 (relative) in all tests")
 
 
 def _follows(program: Recurrence, joint: Product, found: Arithmetic, request: _Request) -> str | None:
@@ -285,7 +300,7 @@ def _is_wrong(program: Recurrence, reference: Recurrence, example: Sequence, req
         right, answer = reference.run(x), program.run(x)
     if not np.isfinite(right).all():
         return False
-    scale = float(np.max(np.abs(right), initial=0.0))
+    scale = float(np.max(np.abs(right), initial=request.scale))
     wrong = wrong_positions(answer, right, whole=request.whole, tolerance=request.tolerance, scale=scale)
     return bool(wrong.any()) or not is_defined(program, x)
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
-from math import inf
 from typing import Any, Literal
 
 from weights2code.effort import Effort, TimeUp, check_time, seconds_left
@@ -33,6 +32,8 @@ _STEPS = 4e6
 _QUESTION = 1e-3
 #: Megabytes that z3 may use.
 _MEMORY = 2000
+#: Times the seconds that its steps should take, after which a question is given up all the same.
+_PATIENCE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,15 +252,17 @@ class _Prover:
         check_time()
         solver = self.z3.Solver()
         # No single question may use up the effort that easier ones need.
-        solver.set("rlimit", max(1, int(_STEPS * min(left, effort or max(0.5, 0.4 * left)))))
+        share = min(left, effort or max(0.5, 0.4 * left))
+        solver.set("rlimit", max(1, int(_STEPS * share)))
         solver.set("max_memory", _MEMORY)
-        if seconds_left() < inf:  # a limit of the user's holds inside a question too
-            solver.set("timeout", max(1, int(1000 * seconds_left())))
+        # A limit of the user's holds inside a question too; and some questions hardly count as steps.
+        solver.set("timeout", max(1, int(1000 * min(seconds_left(), _PATIENCE * share))))
         solver.add(*assumptions, self.z3.Or(*(self.z3.Not(goal) for goal in goals)))
         before = _steps_of(solver)
         answer = solver.check()
         self.effort.spend(_QUESTION + (_steps_of(solver) - before) / _STEPS)
         if answer == self.z3.unknown:
+            self.effort.spend(share)
             raise _Undecided
         return solver.model() if answer == self.z3.sat else None
 

@@ -66,12 +66,14 @@ class Precision(IntEnum):
 class Arithmetic:
     """A program on whole-number inputs, as float64 computes it while no value reaches `limit`.
 
-    `decided`: rounding changes no decision. `exact`: nothing is rounded at all. `largest`: no value on the
-    way to an output is larger, at any length; infinite where that is not known.
+    `decided`: rounding changes no decision. `exact`: no output is rounded. `forgets`: nothing that is rounded
+    is carried on to later positions. `largest`: no value on the way to an output is larger, at any length;
+    infinite where that is not known.
     """
 
     decided: bool
     exact: bool
+    forgets: bool
     limit: int
     largest: Any
 
@@ -90,8 +92,14 @@ def arithmetic(
     analysis.settle()
     digits = _DIGITS_OF_QUOTIENTS if analysis.quotients_decide else _DIGITS
     limit = 1 << max(0, digits - analysis.places)
-    exact = all(known.precision == Precision.EXACT for known in analysis.known.values())
-    return Arithmetic(analysis.decided, analysis.decided and exact, limit, ranges.advance())
+    rounded = {name for name, known in analysis.known.items() if known.precision != Precision.EXACT}
+    return Arithmetic(
+        analysis.decided,
+        analysis.decided and rounded.isdisjoint(program.outputs),
+        rounded.isdisjoint(program.depths()),
+        limit,
+        ranges.advance(),
+    )
 
 
 def positions_below(program: Recurrence, domains: tuple[Domain, ...], limit: int, most: int) -> int:
