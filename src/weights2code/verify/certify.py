@@ -264,7 +264,7 @@ def _text(program: Recurrence, joint: Product, request: _Request) -> _Text | Non
     grows = [name for name, interval in bounds.items() if not interval.finite]
     reach = _ROOM * request.largest
     bounds |= dict.fromkeys(grows, Interval(-exact_number(reach), exact_number(reach)))
-    error = rounding(program, bounds)
+    error = rounding(program, joint.domains, bounds)
     if not error <= _MOST_ROUNDING * max(1.0, request.scale):
         return None
     words = f", in exact arithmetic; the text rounds by at most {error:.1g}"

@@ -88,7 +88,7 @@ def arithmetic(
     """How a program computes on whole numbers, at any length; or while its names stay in what was `seen`."""
     ranges = _Ranges(program, domains, seen)
     ranges.settle()
-    analysis = _Analysis(program, ranges.held)
+    analysis = _Analysis(program, domains, ranges.held)
     analysis.settle()
     digits = _DIGITS_OF_QUOTIENTS if analysis.quotients_decide else _DIGITS
     limit = 1 << max(0, digits - analysis.places)
@@ -118,9 +118,9 @@ def bounds_of(program: Recurrence, domains: tuple[Domain, ...]) -> dict[str, Int
     return ranges.held
 
 
-def rounding(program: Recurrence, bounds: Mapping[str, Interval]) -> float:
+def rounding(program: Recurrence, domains: tuple[Domain, ...], bounds: Mapping[str, Interval]) -> float:
     """How far one position rounds at most, decisions apart, while names stay within the bounds."""
-    analysis = _Analysis(program, bounds)
+    analysis = _Analysis(program, domains, bounds)
     analysis.settle()
     return max(analysis.errors.values())
 
@@ -291,9 +291,14 @@ class _Value:
 class _Analysis:
     """Precision of every name, from the best that is consistent, and what it takes to decide."""
 
-    def __init__(self, program: Recurrence, bounds: Mapping[str, Interval]) -> None:
+    def __init__(
+        self, program: Recurrence, domains: tuple[Domain, ...], bounds: Mapping[str, Interval]
+    ) -> None:
         self.program, self.bounds = program, bounds
-        self.known = {name: _of_number(program.start_of(name)) for name in program.inputs}
+        self.known = {
+            name: _of_number(program.start_of(name)) if domain.discrete else _ROUNDED
+            for name, domain in zip(program.inputs, domains, strict=True)
+        }
         self.known |= {step.name: _of_number(program.start_of(step.name)) for step in program.steps}
 
     def settle(self) -> None:
