@@ -5,10 +5,10 @@
     python benchmarks/reliability/run.py mutants --only 17 23        single cases, with all that they say
 
 An attack is a module of this folder with `attack(number, seed)`, which makes one case and says what happened;
-`WHOLE` is how many cases it has, `SECONDS` and `MEMORY` what one may take, and `prepare`, if it has one, makes
-once what all cases need. Rows go to `--out`, one a line, as
-they come; a sweep that was stopped goes on where it was. The summary, with the commit that was attacked, goes
-to `results/NAME.json`, from which `docs/results/reliability.md` is made.
+`WHOLE` is how many cases it has, `SECONDS` and `MEMORY` what one may take; `prepare()`, where there is one,
+makes what all cases need. Rows go to `--out`, one a line, as they come; a sweep that was stopped goes on
+where it was. The summary, with the commit that was attacked, goes to `results/NAME.json`, from which
+`docs/results/reliability.md` is made.
 """
 
 from __future__ import annotations
