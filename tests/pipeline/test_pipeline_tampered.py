@@ -110,7 +110,7 @@ def test_words_comments_and_layout_are_free_and_put_right(folder: Path, finished
 def test_what_the_task_says_is_not_the_certificates_to_change(folder: Path, edit, capsys):
     change(folder, lambda data: edit(data["program"]))
     for command in ("verify", "report"):
-        assert "are not those of sum_last2" in refused(folder, capsys, command)
+        assert "and of sum_last2" in refused(folder, capsys, command)
 
 
 def wrong_rule(data: dict[str, Any]) -> None:
