@@ -118,3 +118,13 @@ def test_a_damaged_checkpoint_is_refused(damage: Any, tmp_path: Path, monkeypatc
     storage.write_tensors(current, tensors, header)
     with pytest.raises(InputError, match="does not fit this run"):
         list(climb(problem, SETTINGS, tmp_path))
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_choices_that_are_none_are_refused(model: Path, value: int, tmp_path: Path):
+    """All options ruled out, or those allowed that only a later choice has."""
+    tensors, header = storage.read_tensors(model)
+    tensors["mask.choice_mask"] = torch.full_like(tensors["mask.choice_mask"], value)
+    storage.write_tensors(tmp_path / "changed.safetensors", tensors, header)
+    with pytest.raises(InputError, match="has no option, or one that is not there"):
+        Trained.load(tmp_path / "changed.safetensors")
