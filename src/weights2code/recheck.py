@@ -72,8 +72,8 @@ def problem_of_run(found: StoredRun, problem: Problem, folder: RunFolder) -> Pro
     for what, (there, right) in pairs.items():
         if there != right:
             raise InputError(
-                f"the {what} in {folder.path} ({_words(there)}) are not those of {problem.name} "
-                f"({_words(right)}); make the program again with `w2c extract {folder.path}`."
+                f"{what} in {folder.path} ({_words(there)}) and of {problem.name} ({_words(right)}) are not "
+                f"the same; make the program again with `w2c extract {folder.path}`."
             )
     return taken
 

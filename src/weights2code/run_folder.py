@@ -84,13 +84,14 @@ def read_file(path: Path, most: int = LARGEST_FILE) -> bytes:
         if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO):
             raise _not_plain(path) from None
         raise InputError(f"cannot read {path}: {_reason(error)}.") from None
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(handle)
+        raise _not_plain(path)
     with open(handle, "rb") as file:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
-            raise _not_plain(path)
         content = b"" if found.st_size > most else file.read(most + 1)
-        if max(found.st_size, len(content)) > most:
-            raise InputError(f"{path} is larger than {most >> 20} MiB, so no run wrote it; it was not read.")
+    if max(found.st_size, len(content)) > most:
+        raise InputError(f"{path} is larger than {most >> 20} MiB, so no run wrote it; it was not read.")
     return content
 
 

@@ -16,6 +16,8 @@ Source = str | FileSource
 
 #: Training sequences that each recipe draws.
 SAMPLES = {"fast": 8192, "paper": 1_000_000}
+#: Positions of all of them: more would take gigabytes, and a folder that asks for them may not be one's own.
+MOST_POSITIONS = 50_000_000
 
 
 def canonical(source: str) -> str:
@@ -29,5 +31,10 @@ def problem_of(source: Source, settings: Settings) -> Problem:
         if settings.samples is not None or settings.length is not None:
             raise InputError("a file holds what it holds: leave out --samples and --length.")
         return from_file(source, settings.seed)
-    samples = settings.samples or SAMPLES[settings.recipe]
-    return from_task(tasks.get(source), samples, settings.seed, length=settings.length)
+    task = tasks.get(source)
+    samples, length = settings.samples or SAMPLES[settings.recipe], settings.length or task.length
+    if samples * length > MOST_POSITIONS:
+        raise InputError(
+            f"{samples} sequences of length {length} are more than {MOST_POSITIONS} positions; ask for fewer."
+        )
+    return from_task(task, samples, settings.seed, length=length)

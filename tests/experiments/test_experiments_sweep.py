@@ -120,6 +120,31 @@ def test_a_half_written_result_is_not_a_result(tmp_path: Path) -> None:
     assert run_sweep(jobs(1), tmp_path, InProcess())[0]["status"] == "done"
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda row: [],
+        lambda row: row | {"status": 3},
+        lambda row: row | {"key": "job1"},
+        lambda row: row | {"seconds": "long"},
+        lambda row: row | {"tries": None},
+        lambda row: {name: value for name, value in row.items() if name != "status"},
+    ],
+)
+def test_a_damaged_result_is_refused(damage: Callable[[dict[str, Any]], Any], tmp_path: Path) -> None:
+    run_sweep(jobs(1), tmp_path, InProcess())
+    result = tmp_path / "runs/job0/result.json"
+    result.write_text(json.dumps(damage(json.loads(result.read_text()))))
+    with pytest.raises(InputError, match="is damaged"):
+        run_sweep(jobs(1), tmp_path, InProcess())
+
+
+def test_a_damaged_count_of_seconds_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "sweep.json").write_text("[]")
+    with pytest.raises(InputError, match="is damaged"):
+        spent(tmp_path)
+
+
 def test_a_failed_run_is_shown_does_not_end_the_sweep_and_is_tried_by_the_next(tmp_path: Path) -> None:
     bad, good = jobs(1, fail=True)[0], jobs(2)[1]
     rows = run_sweep([bad, good], tmp_path, InProcess())

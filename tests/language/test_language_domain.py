@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weights2code.language import BITS, infer, integers, reals
+from weights2code.language import BITS, Domain, infer, integers, reals
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,27 @@ def test_domains_read_well():
         "integers -3..4",
         "reals 0..2.5",
     ]
+
+
+@pytest.mark.parametrize("domain", [BITS, integers(-3, 5), reals(0.5, 2.0), reals(1.0, 1.0)])
+def test_json_form_and_back(domain):
+    assert Domain.from_dict(domain.to_dict()) == domain
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "complex"},
+        {"kind": ["reals"]},
+        {"low": 7},
+        {"low": 0.5},
+        {"low": "0"},
+        {"low": None},
+        {"high": float("inf")},
+        {"high": True},
+        {"kind": "bits"},
+    ],
+)
+def test_what_is_no_domain_is_refused(change):
+    with pytest.raises((ValueError, TypeError)):
+        Domain.from_dict(integers(0, 5).to_dict() | change)

@@ -95,3 +95,39 @@ def test_nonsense_is_refused_when_it_is_built(build, message):
 def test_inputs_of_another_shape_are_refused(shape):
     with pytest.raises(ValueError, match=r"must have shape \(n, T, 1\)"):
         FIBONACCI.run(np.zeros(shape))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"inputs": "x"},
+        {"inputs": []},
+        {"inputs": ["x", "x"]},
+        {"inputs": [-1]},
+        {"outputs": ["x"]},
+        {"outputs": []},
+        {"steps": {}},
+        {"steps": [{"name": "", "definition": 1}]},
+        {"steps": [{"name": "y", "definition": True}]},
+        {"steps": [{"name": "y", "definition": ["fraction", 1, 0]}]},
+        {"steps": [{"name": "y", "definition": ["fraction", 1.5, 2]}]},
+        {"steps": [{"name": "y", "definition": {"var": "x", "lag": "1"}}]},
+        {"steps": [{"name": "y", "definition": {"op": ["add"], "args": [1, 2]}}]},
+        {"steps": [{"name": "y", "definition": 10**400}]},
+        {"steps": [{"name": "y", "definition": float("inf")}]},
+        {"start": []},
+        {"start": {"x": []}},
+        {"start": {"x": "nan"}},
+        {"start": {"x": "one"}},
+    ],
+)
+def test_what_is_no_recurrence_is_refused(change):
+    data = Recurrence(("x",), (Step("y", Var("x") + Var("x", 1)),), ("y",), {"x": 2.0}).to_dict()
+    assert Recurrence.from_dict(data).start == {"x": 2.0}
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        Recurrence.from_dict(data | change)
+
+
+def test_a_start_may_be_infinite():
+    data = Recurrence(("x",), (Step("y", Var("y", 1)),), ("y",), {"y": float("inf")}).to_dict()
+    assert Recurrence.from_dict(data).start == {"y": float("inf")}

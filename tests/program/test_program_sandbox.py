@@ -1,12 +1,13 @@
 """The sandbox: what is not arithmetic is refused, and what runs is limited."""
 
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from weights2code.errors import InputError
-from weights2code.program import check_source, run_program
+from weights2code.program import check_source, run_program, sandbox
 
 HEAD = 'import numpy as np\n__all__ = ["f"]\n'
 GOOD = HEAD + "def f(x):\n    return np.asarray(x) * 2.0\n"
@@ -106,3 +107,41 @@ def test_a_program_that_does_not_end_is_stopped():
 def test_a_program_that_wants_too_much_memory_is_stopped():
     with pytest.raises(InputError, match="fails"):
         run_program(body("return np.zeros(10 ** 12)"), [np.zeros(1)])
+
+
+def test_a_program_that_returns_too_much_is_stopped():
+    with pytest.raises(InputError, match="more numbers than a program has outputs"):
+        run_program(body("return np.zeros(10 ** 7)"), [np.zeros(1)])
+
+
+def test_a_number_that_nobody_waits_for():
+    with pytest.raises(InputError, match=r"did not finish|was stopped|fails"):
+        run_program(body("return 10 ** 10 ** 10 + len(x)"), [np.zeros(1)], timeout=0.5)
+
+
+@pytest.mark.parametrize("text", ["one\\ntwo", "x" * 100_000])
+def test_an_error_is_one_short_sentence(text: str):
+    with pytest.raises(InputError) as caught:
+        run_program(body(f'raise ValueError("{text}")'), [np.zeros(2)])
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["open('made', 'w')", "import socket; socket.socket()", "import subprocess; subprocess.run(['true'])"],
+)
+def test_behind_the_first_wall_stands_a_second(statement: str, monkeypatch, tmp_path):
+    """What a text would meet if the allow-list let it pass, with all of Python at hand."""
+    monkeypatch.setattr(sandbox, "check_source", lambda text: [])
+    free = sandbox._RUNNER.replace('{**allowed, "__import__": limited_import}', "builtins.__dict__")
+    assert free != sandbox._RUNNER
+    monkeypatch.setattr(sandbox, "_RUNNER", free)
+    with pytest.raises(InputError, match=r"fails: (OSError|ImportError|ModuleNotFoundError|BlockingIOError)"):
+        run_program(body(statement, "return x"), [np.zeros(2)])
+
+
+def test_a_program_file_must_be_a_plain_one(tmp_path):
+    os.mkfifo(tmp_path / "program.py")
+    with pytest.raises(InputError, match="not a plain file"):
+        run_program(tmp_path / "program.py", [np.zeros(2)])

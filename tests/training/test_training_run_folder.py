@@ -12,7 +12,7 @@ import pytest
 
 from weights2code import run_folder
 from weights2code.errors import InputError
-from weights2code.run_folder import begin, open_existing, read_config, write_atomically
+from weights2code.run_folder import begin, open_existing, read_config, read_file, write_atomically
 from weights2code.settings import Settings
 
 
@@ -180,3 +180,59 @@ def test_dropping_the_checkpoint(tmp_path: Path):
         assert folder.trained
         assert folder.files() == ["config.json", "model.safetensors"]
         assert sorted(os.listdir(tmp_path)) == folder.files()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"seed": True},
+        {"seed": -1},
+        {"layers": 2.5},
+        {"samples": "512"},
+        {"samples": 10**30},
+        {"time_limit": "10"},
+        {"hide": "y[t-1]"},
+        {"hide": [3]},
+        {"recipe": ["fast"]},
+        {"device": None},
+    ],
+)
+def test_settings_that_nobody_could_give_are_refused(settings: dict, tmp_path: Path):
+    (tmp_path / "config.json").write_text(json.dumps({"source": "sum", "settings": settings}))
+    with pytest.raises(InputError, match="left untouched"):
+        open_existing(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"file": 3},
+        {"size": "9"},
+        {"size": -1},
+        {"inputs": "ab"},
+        {"inputs": ["a", "a"]},
+        {"targets": [1]},
+        {"sequence": 4},
+        {"colour": "red"},
+    ],
+)
+def test_a_source_that_is_none_is_refused(change: dict, tmp_path: Path):
+    source = {"file": "/a.csv", "size": 9, "sha256": "0", "inputs": ["a"], "targets": ["b"], **change}
+    (tmp_path / "config.json").write_text(json.dumps({"source": source, "settings": {}}))
+    with pytest.raises(InputError, match="left untouched"):
+        open_existing(tmp_path)
+
+
+def test_only_plain_files_of_sensible_size(tmp_path: Path):
+    plain = tmp_path / "plain"
+    plain.write_bytes(b"12345")
+    assert read_file(plain, 5) == b"12345"
+    with pytest.raises(InputError, match="larger than"):
+        read_file(plain, 4)
+    (tmp_path / "link").symlink_to(plain)
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("link", "pipe", "."):
+        with pytest.raises(InputError, match="not a plain file"):
+            read_file(tmp_path / name)
+    with pytest.raises(InputError, match="no such file"):
+        read_file(tmp_path / "nothing")

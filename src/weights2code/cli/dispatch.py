@@ -74,5 +74,5 @@ def _place(error: OSError) -> str:
 
 
 def _fail(command: str, sentence: str, code: int) -> int:
-    print(f"w2c {command}: {sentence}", file=sys.stderr)
+    print(f"w2c {command}: {' '.join(sentence.splitlines())}", file=sys.stderr)
     return code

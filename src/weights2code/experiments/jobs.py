@@ -102,7 +102,7 @@ def stored_row(job: Job, out: Path) -> Row | None:
     if not (folder / RESULT).exists():
         return None
     row = read_json(folder / RESULT)
-    if not _is_row(row):
+    if not _is_row(row, job.key):
         raise damaged(folder / RESULT)
     return row if row["status"] == DONE else None
 
@@ -112,12 +112,12 @@ def damaged(file: Path) -> InputError:
     return InputError(f"{file} is damaged (it is no result of a run); delete it to make the run again.")
 
 
-def _is_row(row: Any) -> bool:
-    """Whether a result has what every row has."""
+def _is_row(row: Any, key: str) -> bool:
+    """Whether a result has what every row of that name has."""
     try:
         json_values.number(row["seconds"], "seconds")
         json_values.whole(row["tries"], "tries")
-        return row["status"] in (DONE, FAILED) and isinstance(row["key"], str)
+        return row["status"] in (DONE, FAILED) and row["key"] == key
     except (KeyError, TypeError, ValueError):
         return False
 

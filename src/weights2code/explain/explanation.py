@@ -25,6 +25,11 @@ class MatchedGraph:
     values: np.ndarray
     routers: dict[int, RouterMatch]
 
+    @property
+    def finite(self) -> bool:
+        """Whether every live node gives numbers, and none that is infinite."""
+        return bool(np.isfinite(self.values[..., list(self.graph.live())]).all())
+
     def unmatched(self) -> str:
         """What is to be said of the first live head that matches nothing; empty if there is none."""
         for index, found in self.routers.items():

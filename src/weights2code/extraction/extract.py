@@ -202,6 +202,6 @@ PROGRAMS = {
 def with_explanation(extraction: Extraction, problem: Problem) -> Extraction:
     """Explain every live node of the graph, for the listing and the report, if that is not done yet."""
     matched = extraction.matched
-    if extraction.explained is not None or matched is None or matched.unmatched():
-        return extraction  # no listing without a hypothesis for every head
+    if extraction.explained is not None or matched is None or matched.unmatched() or not matched.finite:
+        return extraction  # no listing without a hypothesis for every head, and numbers to explain
     return replace(extraction, explained=matched.explain(problem, EXPLANATION_EFFORT))

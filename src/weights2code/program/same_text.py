@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from itertools import zip_longest
 from typing import Any
 
 #: Where a node stands says nothing about what it does.
@@ -20,16 +21,14 @@ def first_difference(text: str, other: str) -> int | None:
     waiting: list[tuple[Any, Any, int]] = [(ast.parse(text), ast.parse(other), 1)]
     while waiting:  # a stack and not a recursion: sums of many terms are deep
         one, two, line = waiting.pop()
+        line = getattr(one, "lineno", line)
         if type(one) is not type(two):
             return line
         if isinstance(one, ast.AST):
-            line = getattr(one, "lineno", line)
             names = [name for name in one._fields if name not in _PLACES]
             parts = [(_part(one, name), _part(two, name), line) for name in names]
         elif isinstance(one, list):
-            if len(one) != len(two):
-                return min((getattr(item, "lineno", line) for item in one[len(two) :]), default=line)
-            parts = [(a, b, line) for a, b in zip(one, two, strict=True)]
+            parts = [(a, b, line) for a, b in zip_longest(one, two)]
         elif repr(one) != repr(two):  # 0.0 and -0.0 are equal, and not the same
             return line
         else:

@@ -103,6 +103,11 @@ def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome |
     if problem is not None:
         matched = match_heads(graph, problem.validation.take(slice(0, SEQUENCES)))
         values, routers = matched.values, matched.routers
+        if not matched.finite:
+            raise InputError(
+                f"{folder.file(GRAPH)} computes what are no numbers; make it again with "
+                f"`w2c extract {folder.path}`."
+            )
         concat = graph.layout.name == "concat"
         valid = np.ones(values.shape[:2], bool) if concat else matched.sequences.valid
         operators = operators or matched.explain(problem, EXPLANATION_EFFORT).operators

@@ -89,6 +89,10 @@ def restore(model: DiscreteTransformer, tensors: dict[str, Tensor]) -> None:
         for name in _MASKS:
             mask = getattr(model, name)
             mask.copy_(_of_shape(tensors, f"mask.{name}", mask).bool())
+    for row, choice in enumerate(model.wiring.choices):
+        allowed = model.choice_mask[:, row]
+        if allowed[:, choice.options :].any() or not allowed.any(1).all():
+            raise ValueError(f"a choice of {choice.module} has no option, or one that is not there")
 
 
 def finite_members(model: DiscreteTransformer) -> list[bool]:
