@@ -97,10 +97,11 @@ def convert(where: str, name: str, column: np.ndarray) -> np.ndarray:
 
 
 def _refuse_objects(where: str, name: str, column: np.ndarray) -> None:
-    """Of objects only decimals are numbers."""
+    """Of objects only decimals are numbers; a gap among others is what people want to hear of first."""
     for index, value in np.ndenumerate(column):
         if value is None:
             refuse_gap(f"{where}, {entry(index)}", name, "")
+    for index, value in np.ndenumerate(column):
         if not isinstance(value, Decimal):
             raise InputError(
                 f"{where}, {entry(index)}, column {name!r} holds {shown(str(value))}; encode it as numbers."
