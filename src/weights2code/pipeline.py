@@ -100,7 +100,7 @@ def outcome_of(climb: Climb, began: float, *, training: bool = True) -> Outcome:
     """What a climb ends with; every live node of its program's graph is explained, for listing and report."""
     from weights2code.training.train import best as best_rung
 
-    best = climb.best and with_explanation(climb.best, climb.problem)
+    best = climb.best and with_explanation(climb.best, climb.problem, climb.log)
     chosen = climb.source or best_rung(climb.climbed)
     spent = sum(trained.seconds for trained in climb.climbed) if training else None
     return Outcome(best, chosen, tuple(climb.log.attempts), time.monotonic() - began, spent)

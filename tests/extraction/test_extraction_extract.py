@@ -15,7 +15,7 @@ from weights2code.data import Regime, file_source, from_lists
 from weights2code.errors import NotExtracted, Reason
 from weights2code.extraction import members as members_module
 from weights2code.extraction.climb import Climb
-from weights2code.extraction.extract import extract
+from weights2code.extraction.extract import extract, with_explanation
 from weights2code.extraction.members import members, only
 from weights2code.extraction.values import Log, Member
 from weights2code.language import Recurrence, Step, Var
@@ -181,6 +181,34 @@ def test_a_defect_costs_the_attempt_and_is_named(summed, monkeypatch):
     assert extract(trained, problem, Regime.EXACT, log) is None
     assert {attempt.reason for attempt in log.attempts} == {Reason.DEFECT}
     assert "KeyError: 'lost'" in str(log.attempts[0])
+
+
+def test_a_defect_beside_the_attempts_costs_the_rung(summed, monkeypatch):
+    problem, trained = summed
+
+    def broken(*_: Any) -> Any:
+        raise KeyError("lost")
+
+    monkeypatch.setattr("weights2code.extraction.climb.extract", broken)
+    climb = Climb(problem, Log())
+    assert not climb.rung(trained)
+    assert climb.climbed == [trained]
+    assert [(attempt.rung, attempt.reason) for attempt in climb.log.attempts] == [("linear", Reason.DEFECT)]
+
+
+def test_a_defect_of_the_explanation_costs_the_explanation(summed, monkeypatch):
+    problem, trained = summed
+    log = Log()
+    found = extract(trained, problem, Regime.EXACT, log)
+    assert found is not None
+
+    def broken(*_: Any) -> Any:
+        raise KeyError("lost")
+
+    monkeypatch.setattr("weights2code.explain.explanation.MatchedGraph.explain", broken)
+    assert with_explanation(replace(found, explained=None), problem, log).program == found.program
+    assert log.attempts[-1].reason is Reason.DEFECT
+    assert "explanation of the graph: a defect" in str(log.attempts[-1])
 
 
 def test_the_same_question_is_asked_once(monkeypatch):

@@ -47,7 +47,7 @@ def parse(where: str, name: str, cells: Sequence[str], lines: Sequence[int]) -> 
         )
     for index in np.flatnonzero(~np.isfinite(values)).tolist():
         refuse_gap(f"{where}, line {lines[index]}", name, cells[index].strip())
-    for index in np.flatnonzero(np.abs(values) > EXACT).tolist():
+    for index in np.flatnonzero(np.abs(values) >= EXACT).tolist():
         text = cells[index].strip()
         if "e" not in text.lower() and _is_other_whole_number(Decimal(text), values[index]):
             refuse_rounding(f"{where}, line {lines[index]}", name, text)
@@ -97,10 +97,11 @@ def convert(where: str, name: str, column: np.ndarray) -> np.ndarray:
 
 
 def _refuse_objects(where: str, name: str, column: np.ndarray) -> None:
-    """Of objects only decimals are numbers."""
+    """Of objects only decimals are numbers; a gap among others is what people want to hear of first."""
     for index, value in np.ndenumerate(column):
         if value is None:
             refuse_gap(f"{where}, {entry(index)}", name, "")
+    for index, value in np.ndenumerate(column):
         if not isinstance(value, Decimal):
             raise InputError(
                 f"{where}, {entry(index)}, column {name!r} holds {shown(str(value))}; encode it as numbers."
@@ -115,9 +116,9 @@ def changed(column: np.ndarray, values: np.ndarray) -> np.ndarray:
         beyond = values >= float(np.iinfo(column.dtype).max)  # as float64 that is one more than the largest
         return np.argwhere(beyond | (np.where(beyond, 0, values).astype(column.dtype) != column))
     if column.dtype.kind == "f" and column.dtype.itemsize > 8:
-        return np.argwhere((np.abs(values) > EXACT) & (values != column))
+        return np.argwhere((np.abs(values) >= EXACT) & (values != column))
     if column.dtype.kind == "O":
-        large = np.argwhere(np.abs(values) > EXACT)
+        large = np.argwhere(np.abs(values) >= EXACT)
         wrong = [at for at in large if _is_other_whole_number(column[tuple(at)], float(values[tuple(at)]))]
         return np.array(wrong, int).reshape(-1, column.ndim)
     return np.empty((0, column.ndim), int)

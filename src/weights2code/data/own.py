@@ -197,9 +197,13 @@ def _sortable(path: Path, name: str, column: np.ndarray) -> np.ndarray:
     try:
         with warnings.catch_warnings():  # that zones are not kept: order is all that is asked for
             warnings.simplefilter("ignore", UserWarning)
-            return column.astype(kinds[form])
+            keys = column.astype(kinds[form])
     except ValueError as error:
         raise InputError(f"{path}, column {name!r} cannot be sorted by ({error}); mend the time.") from None
+    if not np.isfinite(keys).all():
+        other = texts[int(np.flatnonzero(~np.isfinite(keys))[0])]
+        raise InputError(f"{path}, column {name!r} cannot be sorted by: {shown(other)} is too large.")
+    return keys
 
 
 def from_lists(

@@ -6,6 +6,7 @@ column, and the fix; nothing is guessed, rounded to another whole number, or ben
 
 from __future__ import annotations
 
+import warnings
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -98,7 +99,8 @@ def read_npz(path: Path, numbers: Sequence[str], labels: Sequence[str] = ()) -> 
         with open(path, "rb") as file:
             if file.read(len(np.lib.format.MAGIC_PREFIX)) == np.lib.format.MAGIC_PREFIX:
                 raise ValueError("it holds a single array without a name")
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(path) as archive, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about headers of Python 2, which are read all the same
             members = {info: info.filename.removesuffix(".npy") for info in archive.infolist()}
             for name in wanted:
                 find_column(path, list(members.values()), name)
@@ -137,9 +139,9 @@ def _read_array(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> 
 
 
 def _first(error: Exception) -> str:
-    """The first line of what an error says."""
-    text = str(error).strip()
-    return text.splitlines()[0].rstrip(".")[:200] if text else type(error).__name__
+    """The first line of what an error says, without what cannot be shown."""
+    text = str(error).strip().partition("\n")[0].rstrip(".")[:200]
+    return "".join(c if c.isprintable() else "?" for c in text) or type(error).__name__
 
 
 def clean(path: Path | str, name: str, column: np.ndarray, *, number: bool) -> np.ndarray:

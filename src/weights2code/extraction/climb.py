@@ -17,7 +17,7 @@ import numpy as np
 from weights2code.data import Problem, Regime, Sequences
 from weights2code.errors import Reason
 from weights2code.extraction.attempt import Attempt
-from weights2code.extraction.extract import extract
+from weights2code.extraction.extract import defect, extract
 from weights2code.extraction.judge import judged
 from weights2code.extraction.members import whole_graph
 from weights2code.extraction.values import Extraction, Log
@@ -71,8 +71,18 @@ class Climb:
         return self.best is not None and self.best.certificate.verified
 
     def rung(self, trained: Trained) -> bool:
-        """Extract one more rung; whether nothing more need be climbed."""
+        """Extract one more rung; whether nothing more need be climbed.
+
+        An error that nobody foresaw costs the rung, and the climb goes on.
+        """
         self.climbed.append(trained)
+        try:
+            return self._extract(trained)
+        except Exception as error:
+            self.log.failed(trained.rung, defect(error))
+            return False
+
+    def _extract(self, trained: Trained) -> bool:
         if self.kept and self._confirmed_by(trained):
             return True
         regime = self.problem.inexact()

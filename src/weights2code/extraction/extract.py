@@ -76,14 +76,19 @@ def attempt(member: Member, problem: Problem, log: Log) -> Extraction | None:
         if best is None:
             log.missed(member, problem.regime, error)
     except Exception as error:
-        text = f"a defect of this package ended it ({type(error).__name__}: {error}); please report it"
-        log.missed(member, problem.regime, NotExtracted(text, Reason.DEFECT))
-        logging.getLogger(__name__).debug("extraction of a member failed", exc_info=True)
+        log.missed(member, problem.regime, defect(error))
     if best is not None:
         if not member.fits and problem.regime is Regime.EXACT:
             best = replace(best, certificate=with_caveat(best.certificate))
         log.found(member, problem.regime, best)
     return best
+
+
+def defect(error: Exception) -> NotExtracted:
+    """An error that nobody foresaw, as the reason why an attempt ended."""
+    logging.getLogger(__name__).debug("an attempt ended in a defect", exc_info=error)
+    text = f"a defect of this package ended it ({type(error).__name__}: {error}); please report it"
+    return NotExtracted(text, Reason.DEFECT)
 
 
 # -- exact rules ---------------------------------------------------------------------------------------------
@@ -199,9 +204,16 @@ PROGRAMS = {
 }
 
 
-def with_explanation(extraction: Extraction, problem: Problem) -> Extraction:
-    """Explain every live node of the graph, for the listing and the report, if that is not done yet."""
+def with_explanation(extraction: Extraction, problem: Problem, log: Log) -> Extraction:
+    """Explain every live node of the graph, for the listing and the report, if that is not done yet.
+
+    The program is found already: an error that nobody foresaw costs the explanation alone.
+    """
     matched = extraction.matched
     if extraction.explained is not None or matched is None or matched.unmatched() or not matched.finite:
         return extraction  # no listing without a hypothesis for every head, and numbers to explain
-    return replace(extraction, explained=matched.explain(problem, EXPLANATION_EFFORT))
+    try:
+        return replace(extraction, explained=matched.explain(problem, EXPLANATION_EFFORT))
+    except Exception as error:
+        log.failed("explanation of the graph", defect(error))
+        return extraction
