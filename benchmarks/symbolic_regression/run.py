@@ -109,7 +109,9 @@ def main() -> None:
     parser.add_argument(
         "--operon", type=int, nargs="*", default=[1, 3], help="caps in seconds; none: leave out"
     )
-    parser.add_argument("--limit", type=float, default=5.0, help="effort of the native engine, in seconds of a usual machine")
+    parser.add_argument(
+        "--limit", type=float, default=5.0, help="effort of the native engine, in seconds of a usual machine"
+    )
     parser.add_argument("--groups", nargs="*", default=["clean", "noisy told", "noisy", "trees"])
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     options = parser.parse_args()

@@ -104,7 +104,7 @@ class Settings:
     time_limit: float = _option(
         120.0,
         SEARCH,
-        "seconds after which nothing larger is started (default 120)",
+        "seconds after which the search is cut short, with the best so far (default 120)",
         must="be a positive number of seconds",
         holds=lambda value: value > 0 and math.isfinite(value),
     )
@@ -120,6 +120,15 @@ class Settings:
     def fixed_architecture(self) -> bool:
         """True if any size is given: then there is one rung, as asked."""
         return any(getattr(self, name) is not None for name in names() if Option.of(name).group == SIZES)
+
+    def cut_after(self) -> float:
+        """Seconds after which what is under way is cut short.
+
+        What was asked for by name, an architecture or another recipe, is trained to its end unless a limit
+        was given with it: then only nothing larger is started.
+        """
+        asked = self.recipe != "fast" or self.fixed_architecture()
+        return math.inf if asked and self.time_limit == Settings.time_limit else self.time_limit
 
     def changed(self) -> dict[str, Any]:
         """The settings that differ from the defaults."""
