@@ -294,7 +294,7 @@ def test_a_rung_under_way_is_cut_short_and_goes_on(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(search, "CHECKPOINT_INTERVAL", 0.0)
     with begin(tmp_path / "whole", "Parity_Last4", settings) as folder:
         whole = train(data, replace(settings, time_limit=1e6), folder)
-    short = replace(settings, time_limit=0.5 * effort.now())
+    short = replace(settings, time_limit=0.2 * effort.now())
     with begin(tmp_path / "cut", "Parity_Last4", settings) as folder:
         cut = train(data, short, folder)
         assert cut.unfinished
