@@ -30,8 +30,7 @@ class TimeLimit:
 
     def up(self) -> bool:
         """Whether it has passed; whoever asks will stop, so it is marked."""
-        if self.at < inf and now() > self.at:
-            self.cut = True
+        self.cut = self.cut or (self.at < inf and now() > self.at)
         return self.cut
 
 
@@ -69,7 +68,8 @@ def time_is_up() -> bool:
 
 def seconds_left() -> float:
     """Of the user's time; infinite if there is no limit."""
-    return _limit.get().at - now()
+    at = _limit.get().at
+    return at - now() if at < inf else inf
 
 
 def check_time() -> None:

@@ -20,6 +20,9 @@ Device = Literal["cpu", "cuda", "auto"]
 
 SEARCH, SIZES, NUMBERS = "search", "a fixed architecture instead of the ladder", "numbers of the recipe"
 
+#: Seconds that a search may take unless told.
+TIME_LIMIT = 120.0
+
 
 @dataclass(frozen=True, slots=True)
 class Option:
@@ -102,7 +105,7 @@ class Settings:
     )
     device: Device = _option("cpu", SEARCH, "where to train (default cpu)", choices=Device)
     time_limit: float = _option(
-        120.0,
+        TIME_LIMIT,
         SEARCH,
         "seconds after which the search is cut short, with the best so far (default 120)",
         must="be a positive number of seconds",
@@ -128,7 +131,7 @@ class Settings:
         was given with it: then only nothing larger is started.
         """
         asked = self.recipe != "fast" or self.fixed_architecture()
-        return math.inf if asked and self.time_limit == Settings.time_limit else self.time_limit
+        return math.inf if asked and self.time_limit == TIME_LIMIT else self.time_limit
 
     def changed(self) -> dict[str, Any]:
         """The settings that differ from the defaults."""

@@ -286,8 +286,9 @@ def test_a_run_that_stopped_at_its_time_limit_can_go_on(tmp_path: Path):
     assert len(stages) == len(set(stages)) == 8
 
 
+@pytest.mark.slow
 def test_a_rung_under_way_is_cut_short_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    settings = Settings(layers=1, heads=1, samples=256, epochs=3, length=5)
+    settings = Settings(layers=1, heads=1, members=1, samples=128, epochs=3, length=5)
     data = problem_of("Parity_Last4", settings)
     seconds = map(float, itertools.count())  # every look at the clock costs a second
     monkeypatch.setattr(effort, "clock", lambda: next(seconds))
