@@ -1,4 +1,4 @@
-"""Effort is counted in work; only a time limit looks at the clock, holds, and says when it cut something short."""
+"""Effort is counted in work; only a time limit looks at the clock, and it holds and says so."""
 
 from __future__ import annotations
 
