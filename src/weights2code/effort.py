@@ -30,24 +30,29 @@ class TimeLimit:
 
     def up(self) -> bool:
         """Whether it has passed; whoever asks will stop, so it is marked."""
-        if self.at < inf and clock() > self.at:
-            self.cut = True
+        self.cut = self.cut or (self.at < inf and now() > self.at)
         return self.cut
 
 
-#: The clock that time limits are measured by.
+#: The clock that time limits are measured by; `now` reads it.
 clock: Callable[[], float] = time.monotonic
-_limit: ContextVar[TimeLimit] = ContextVar("time limit", default=TimeLimit())
+_NEVER = TimeLimit()
+_limit: ContextVar[TimeLimit] = ContextVar("time limit", default=_NEVER)
+
+
+def now() -> float:
+    """The moment, for time limits and for what took how long."""
+    return clock()
 
 
 @contextmanager
 def within(seconds: float, *, since: float | None = None) -> Iterator[TimeLimit]:
-    """What runs in here is cut short when so many seconds have passed, `since` a moment of `clock`.
+    """What runs in here is cut short when so many seconds have passed, `since` a moment of `now`.
 
     A limit around this one still holds.
     """
     outer = _limit.get()
-    at = (clock() if since is None else since) + seconds
+    at = (now() if since is None else since) + seconds
     limit = TimeLimit(seconds, at) if at < outer.at else outer
     token = _limit.set(limit)
     try:
@@ -63,7 +68,8 @@ def time_is_up() -> bool:
 
 def seconds_left() -> float:
     """Of the user's time; infinite if there is no limit."""
-    return _limit.get().at - clock()
+    at = _limit.get().at
+    return at - now() if at < inf else inf
 
 
 def check_time() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from weights2code import pipeline
 from weights2code.data import Regime, file_source, from_lists
+from weights2code.effort import within
 from weights2code.errors import NotExtracted, Reason
 from weights2code.extraction import members as members_module
 from weights2code.extraction.climb import Climb
@@ -164,10 +165,11 @@ def test_the_last_resort_says_that_the_time_is_up(summed):
     problem, trained = summed
     climb = Climb(replace(problem, reference=Recurrence(("x",), (Step("y", Var("x")),), ("y",))), Log())
     climb.climbed.append(trained)
-    climb.settle(until=-1.0)
+    with within(-1.0):
+        climb.settle()
     assert climb.best is None
     assert [attempt.reason for attempt in climb.log.attempts] == [Reason.NO_TIME]
-    assert str(climb.log.attempts[0]) == "linear: the time is up"
+    assert str(climb.log.attempts[0]) == "linear: the time limit of -1 s was reached"
 
 
 def test_a_defect_costs_the_attempt_and_is_named(summed, monkeypatch):

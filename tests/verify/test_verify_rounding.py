@@ -181,3 +181,8 @@ def test_intervals_hold_every_value(name, ends, data):
         return
     found = entry.interval(*intervals)
     assert found.low <= value <= found.high
+
+
+def test_large_constants_are_floats_in_the_text_too():
+    program = machine((op("ne", x, 0) + (LARGE + 1)) - (LARGE + 1))
+    assert run_text(program, [3.0]) == program.run(np.array([[[3.0]]]))[0, :, 0] != 1

@@ -31,11 +31,14 @@ _command = "w2c"
 
 
 def watch() -> None:
-    """From now on Ctrl-C ends this process at once; for the main thread of a command, before all others.
+    """From now on Ctrl-C ends this process at once; called while there is but one thread.
 
     Nothing changes where the signal is ignored, as it is for what a shell runs in the background.
     """
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN or not hasattr(signal, "pthread_sigmask"):
+    if not hasattr(signal, "pthread_sigmask"):
+        return
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         return
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited by every thread and process
     owner = os.getpid()

@@ -8,15 +8,12 @@ need not be climbed to its end.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from weights2code.data import Problem, Regime, Sequences
-from weights2code.errors import Reason
-from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.extract import defect, extract
 from weights2code.extraction.judge import judged
 from weights2code.extraction.members import whole_graph
@@ -104,7 +101,7 @@ class Climb:
         if found is not None and found.better_than(self.best):
             self.best, self.source = found, trained
 
-    def settle(self, until: float) -> None:
+    def settle(self) -> None:
         """Where nothing was found: of a machine the values of each rung once more, smallest first; of own
         data the rule that explains most, for what it is worth, with its verdict."""
         if self.best is not None:
@@ -112,10 +109,6 @@ class Climb:
         exact = self.problem.reference is not None
         order = self.climbed if exact else sorted(self.climbed, key=lambda t: honest_loss(t, self.problem))
         for trained in order:
-            if exact and time.monotonic() > until:
-                late = Attempt(trained.rung, reason=Reason.NO_TIME, detail="the time is up")
-                self.log.attempts.append(late)
-                return
             regime = Regime.EXACT if exact else Regime.NOISY
             found = extract(trained, self.problem, regime, self.log, resort=True)
             if found is not None and (found.certificate.verified or not exact):

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weights2code.data import Problem, Regime, Sequences
+from weights2code.effort import TimeUp, check_time, time_is_up
 from weights2code.errors import NotExtracted, Reason
+from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.judge import judged, with_caveat, with_note
 from weights2code.extraction.members import members
 from weights2code.extraction.values import Extraction, Log, Member
@@ -51,12 +53,17 @@ def extract(
     """
     problem = problem.under(regime)
     best: Extraction | None = None
-    for member in members(trained, problem, log, resort=resort):
-        found = attempt(member, problem, log)
-        if found is not None and found.better_than(best):
-            best = found
-        if best is not None and best.certificate.verified:
-            break
+    try:
+        check_time()
+        for member in members(trained, problem, log, resort=resort):
+            found = attempt(member, problem, log)
+            if found is not None and found.better_than(best):
+                best = found
+            if best is not None and best.certificate.verified:
+                break
+            check_time()
+    except TimeUp as up:
+        log.attempts.append(Attempt(trained.rung, reason=Reason.NO_TIME, detail=str(up)))
     return best
 
 
@@ -74,7 +81,10 @@ def attempt(member: Member, problem: Problem, log: Log) -> Extraction | None:
                 break
     except NotExtracted as error:
         if best is None:
-            log.missed(member, problem.regime, error)
+            log.missed(member, problem.regime, cut_short(error) if time_is_up() else error)
+    except TimeUp as up:
+        if best is None:
+            log.missed(member, problem.regime, NotExtracted(f"{up}.", Reason.NO_TIME))
     except Exception as error:
         log.missed(member, problem.regime, defect(error))
     if best is not None:
@@ -89,6 +99,11 @@ def defect(error: Exception) -> NotExtracted:
     logging.getLogger(__name__).debug("an attempt ended in a defect", exc_info=error)
     text = f"a defect of this package ended it ({type(error).__name__}: {error}); please report it"
     return NotExtracted(text, Reason.DEFECT)
+
+
+def cut_short(error: NotExtracted) -> NotExtracted:
+    """What was not found when the time was up might have been found later."""
+    return NotExtracted(f"{error} The time limit cut the search short.", Reason.NO_TIME)
 
 
 # -- exact rules ---------------------------------------------------------------------------------------------

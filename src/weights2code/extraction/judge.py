@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from weights2code.data import Problem, Regime, from_arrays
+from weights2code.effort import time_is_up
 from weights2code.explain.explanation import MatchedGraph
 from weights2code.extraction.values import Extraction
 from weights2code.graph import DiscreteGraph
@@ -29,7 +30,7 @@ def judged(
 ) -> Extraction:
     """The program of a recurrence, certified."""
     formulas = [step.definition for step in recurrence.steps if isinstance(step.definition, Expr)]
-    if sum(formula.size() for formula in formulas) <= SIMPLIFIED:
+    if sum(formula.size() for formula in formulas) <= SIMPLIFIED and not time_is_up():
         recurrence = simplify_recurrence(recurrence, problem.domains)
     recurrence = grouped_as_read(recurrence, problem.domains)
     certificate = certificate_of(recurrence, matched.graph, problem, seed)

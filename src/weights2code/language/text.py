@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeGuard
 
+from weights2code.language.domain import EXACT
 from weights2code.language.expression import Const, Expr, Number, Op, Var
 from weights2code.language.operators import OPERATORS, Binding, Written, is_boolean
 
@@ -98,7 +99,9 @@ class _Writer:
         return Written(form.template.format(*conditions, *values), form.binding)
 
     def number(self, value: Number) -> Written:
-        text = number_text(value)
+        # numbers of Python's own would go on exactly where everything else computes in float64
+        large = self.python and isinstance(value, int) and abs(value) >= EXACT
+        text = number_text(float(value) if large else value)
         sign = Binding.SUM if text.startswith("-") else Binding.ATOM
         if text in ("inf", "-inf", "nan") and self.python:
             return Written(text.replace("inf", "np.inf").replace("nan", "np.nan"), sign)

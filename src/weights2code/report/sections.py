@@ -28,8 +28,8 @@ from weights2code.report.training_curves import training_drawing
 #: What each verdict means, in a sentence.
 MEANINGS = {
     "proved": "they agree on every sequence of every length whose inputs lie in the stated domain.",
-    "bounded": "on every sequence of every length in the stated domain they differ by no more than the stated "
-    "error, and somewhere they do.",
+    "bounded": "on every sequence of every length in the stated domain they differ by no more than the "
+    "stated error, and somewhere they do.",
     "exhaustive": "every possible sequence up to a stated length was run, and all agree.",
     "tested": "a stated number of sequences was run, and all agree; other sequences were not looked at.",
     "failed": "a sequence is known on which they differ.",

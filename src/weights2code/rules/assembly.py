@@ -48,7 +48,7 @@ class Assembly(Steps):
 
     @staticmethod
     def of(matched: MatchedGraph, problem: Problem, effort: float) -> Assembly:
-        """The assembly of a graph whose operators are regressed when they are needed, with so much effort each."""
+        """The assembly of a graph whose operators are regressed when needed, with so much effort each."""
         graph, values = matched.graph, matched.values
         return Assembly(
             graph,
