@@ -322,7 +322,9 @@ def _optional(read: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
 #: How each field of a node is read.
 _FIELDS: dict[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(("name", "label", "kind"), name),
-    **dict.fromkeys(("start", "null_score", "output_bias"), lambda data, what: float(number(data, what))),
+    **dict.fromkeys(
+        ("start", "null_score", "output_bias", "sharpness"), lambda data, what: float(number(data, what))
+    ),
     **dict.fromkeys(("query_table", "key_table"), _optional(lambda data, what: _array(data, 2, what))),
     "relative_bias": _optional(lambda data, what: _array(data, 1, what)),
     "hidden_weight": lambda data, what: _array(data, 2, what),
