@@ -18,10 +18,9 @@ import pyarrow.parquet
 from case import Result
 from file_cases import Case, make
 from strict_reading import Unclear, read
-from weights2code.cli.main import main
 
 from weights2code import pipeline
-from weights2code.cli import commands
+from weights2code.cli import commands, main
 from weights2code.data import own
 
 WHOLE = 10_000

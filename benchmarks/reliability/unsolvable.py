@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 from case import GIBIBYTE, Result
-from weights2code.cli.main import main
 
+from weights2code.cli import main
 from weights2code.errors import Reason
 
 WHOLE = 300
