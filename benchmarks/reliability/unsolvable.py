@@ -289,6 +289,8 @@ def judge(code: int, said: str, log: Log, run: Path) -> str:
         return f"exit code {code}: {said[-500:]}"
     if code == 2:
         return "" if log.refused and said.count("\n") == 1 else f"refused: {said[-500:]}"
+    if code == 3:  # the time was up before there was any program
+        return f"a defect: {said[-500:]}" if "defect" in said else ""
     certificate = json.loads((run / "certificate.json").read_text())
     defects = [row["text"] for row in certificate["attempts"] if row["reason"] == Reason.DEFECT]
     if defects:
