@@ -212,7 +212,7 @@ def wrong_verdict(case: Case, certificate: Certificate, rng: np.random.Generator
     function = text_function(case)
     if certificate.verdict == "failed":
         return _wrongly_failed(case, certificate, function)
-    limit = re.search(r"as long as no value reaches (\d+)", certificate.method)
+    limit = re.search(r"as long as no value reaches 2\*\*(\d+)", certificate.method)
     covered = re.search(r"lengths 1 to (\d+)", certificate.covers)
     allowed = re.search(r"within (\S+) times the largest target", certificate.method)
     tolerance = float(allowed[1]) if allowed else 0.0
@@ -226,7 +226,7 @@ def wrong_verdict(case: Case, certificate: Certificate, rng: np.random.Generator
         if certificate.verdict == "proved":
             if not case.whole and not found.wrong:
                 continue  # rounding, which the sentence names
-            if limit and _largest(case.program, found.rows) >= int(limit[1]):
+            if limit and _largest(case.program, found.rows) >= 2 ** int(limit[1]):
                 continue
             return f"proved, but {shown}"
         if certificate.verdict == "bounded" and found.by > (certificate.error or 0.0) * (1 + 1e-9):

@@ -283,7 +283,7 @@ def _follows(program: Recurrence, joint: Product, found: Arithmetic, request: _R
     positions = positions_below(program, joint.domains, found.limit, _MOST_POSITIONS)
     if positions < request.length:
         return None
-    words += f" as long as no value reaches {found.limit}"
+    words += f" as long as no value reaches 2**{found.limit.bit_length() - 1}"
     return words if positions == _MOST_POSITIONS else f"{words} (not in the first {positions} positions)"
 
 
