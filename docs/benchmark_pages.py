@@ -6,11 +6,9 @@ from collections import Counter
 from statistics import median
 from typing import Any
 
-from page_text import code, page, table, unmeasured, yes
+from figures import taken
+from page_text import RENEW, code, page, table, unmeasured, yes
 from weights2code.experiments.limits import failure
-
-OWN = "python benchmarks/own_data/run.py"
-RANDOM = "python benchmarks/random_programs/run.py --count 100 --seed 0 --jobs 2 --time-limit 60"
 
 Row = dict[str, Any]
 
@@ -28,11 +26,12 @@ def own_group(row: Row) -> str:
     return row.get("group", "hard" if row["hard"] else "simple")
 
 
-def own_data(rows: list[Row] | None, operon: list[Row] | None, first: list[Row] | None = None) -> str:
+def own_data(record: Row | None, beside: Row | None, at_first: Row | None = None) -> str:
     """Files of our own invention, and what Operon on lagged variables gives beside us."""
-    if not rows:
-        return page("Own data", unmeasured(OWN))
-    theirs = {row["name"]: row for row in operon or ()}
+    if not record:
+        return page("Own data", unmeasured(RENEW.format("own_data")))
+    rows, operon, first = (found["rows"] if found else [] for found in (record, beside, at_first))
+    theirs = {row["name"]: row for row in operon}
     head = ["file", "field", "exact", "verdict", "seconds", "program"]
     head += ["Operon, lags to 3", "lags to 8"] if theirs else []
     parts = []
@@ -55,24 +54,27 @@ def own_data(rows: list[Row] | None, operon: list[Row] | None, first: list[Row] 
                 f"mended, with the files no longer unseen: {counts}"
             )
         parts += [f"## {title}", counts.rstrip(), table(head, cells)]
-    beside = (
+    operon_words = (
         "*Operon*: symbolic regression on all values up to 3 and up to 8 steps back, without a network, in "
         "the time that our fit took (at least 8 s), judged in the same way but with an error of 0.1 % of the "
-        "spread allowed for real targets. Measured by `python benchmarks/own_data/baseline_operon.py`."
+        "spread allowed for real targets."
     )
     return page(
         "Own data",
         "CSV files of our own invention from different fields, none of them a built-in task. *Exact*: the "
         "program equals the machine behind the file, free-running on fresh inputs at four times the training "
         "length; where the file has noise, it follows the machine without noise to 2 % of the spread. "
-        f"The fit sees the file and nothing else. Measured by `{OWN}`; seconds are wall time on a machine "
-        "that was shared with other work.",
-        beside if theirs else "",
+        "The fit sees the file and nothing else. Seconds are wall time on a machine that was shared with "
+        "other work.",
+        operon_words if theirs else "",
         *parts,
+        taken(record),
+        taken(at_first, what="At first sight taken") if at_first else "",
+        taken(beside, what="Operon's answers taken") if beside else "",
     )
 
 
-def operon_counts(rows: list[Row], operon: list[Row] | None) -> str:
+def operon_counts(rows: list[Row], operon: list[Row]) -> str:
     """How many of these files Operon gets right; empty if that was not measured."""
     if not operon:
         return ""
@@ -90,9 +92,8 @@ def own_counts(rows: list[Row]) -> tuple[int, float]:
 def random_programs(data: Row | None) -> str:
     """Programs drawn at random: how many are recovered, by size, family and memory."""
     if not data:
-        return page("Random programs", unmeasured(RANDOM))
+        return page("Random programs", unmeasured(RENEW.format("random_programs")))
     summary, rows = data["summary"], data["rows"]
-    machine = summary["machine"]
     parts = []
     for key in ("size", "family", "memory"):
         values = sorted({row[key] for row in rows}, key=str)
@@ -116,8 +117,7 @@ def random_programs(data: Row | None) -> str:
         + ", ".join(f"{limit} {number}" for limit, number in limits)
         + ".",
         table(("", "family", "size", "rule", "limit", "evidence"), missed),
-        f"Measured by `{summary['command']}` on {machine['processor']} with {machine['cores']} cores, in "
-        f"{summary['seconds'] / 60:.1f} minutes.",
+        taken(summary),
     )
 
 
@@ -142,7 +142,7 @@ def symbolic_groups(data: Row) -> list[tuple[str, str, int, int, int, float]]:
 def symbolic_regression(data: Row | None) -> str:
     title = "Symbolic regression by itself"
     if not data:
-        return page(title, unmeasured("python benchmarks/symbolic_regression/run.py"))
+        return page(title, unmeasured(RENEW.format("symbolic_regression")))
     rows = [
         (group, engine, f"{found}/{of}", f"{held}/{of}", f"{seconds:.2f}")
         for group, engine, found, held, of, seconds in sorted(symbolic_groups(data), key=lambda row: row[:2])
@@ -154,14 +154,14 @@ def symbolic_regression(data: Row | None) -> str:
         "that still holds on a domain twice as wide. *noisy told*: with noise whose size is told; *trees*: "
         "random formulas.",
         table(("group", "engine", "right", "holds beyond", "median seconds"), rows),
-        f"Measured by `{data['command']}` ({kinds}).",
+        taken(data, kinds),
     )
 
 
 def speed(runs: tuple[Row | None, ...]) -> str:
     measured = [run for run in runs if run]
     if not measured:
-        return page("Training speed", unmeasured("python benchmarks/training/speed.py"))
+        return page("Training speed", unmeasured(RENEW.format("speed_cpu")))
     parts = []
     for run in measured:
         parts.append(f"## {run['device']}")
@@ -176,7 +176,7 @@ def speed(runs: tuple[Row | None, ...]) -> str:
                 f"{comparison['label'].capitalize()}, batch {case['batch']}, length {case['length']}:",
                 table(("run", "ms a step", "member-steps a second", "times plain"), rows),
             ]
-        parts.append(f"Measured by `{run['command']}` with PyTorch {run['torch']}.")
+        parts.append(taken(run, f"PyTorch {run['torch']}"))
     return page(
         "Training speed",
         "Many restarts train as one batched program. *Plain* is one model written as a textbook would, with "

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from figures import machine, taken, taken_list
 from page_text import page, table, unmeasured
 from weights2code.experiments import registry
 from weights2code.experiments.tables import Line, Table, markdown_table
@@ -86,7 +87,7 @@ def experiment_page(name: str, found: Experiments) -> str:
         if record["failed"]:
             parts.append(f"Runs that ended in an error: {', '.join(record['failed'])}.")
         parts.append(made_by(record))
-        parts += [f"Models trained before: {made_by(part)}" for part in record.get("trained_by", ())]
+        parts += [made_by(part, "Its models were trained before") for part in record.get("trained_by", ())]
     return page(title_of(name), *parts)
 
 
@@ -94,19 +95,8 @@ def counts(standing: Mapping[str, int]) -> str:
     return ", ".join(f"{standing[word]} {word}" for word in STANDINGS if standing.get(word))
 
 
-def place(record: Record) -> str:
-    machine = record["machine"]
-    text = f"{machine['processor']} with {machine['cores']} cores"
-    return text + (f" and {machine['accelerator']}" if "accelerator" in machine else "")
-
-
-def made_by(record: Record) -> str:
-    seeds = ", ".join(map(str, record["options"]["seeds"]))
-    return (
-        f"Made by `{record['command']}` (seeds {seeds}), commit {record['commit'] or 'unknown'}, on "
-        f"{place(record)}, Python {record['machine']['python']}, {record['date']}, in "
-        f"{record['wall_seconds'] / 60:.1f} minutes."
-    )
+def made_by(record: Record, what: str = "Taken") -> str:
+    return taken(record, "seeds " + ", ".join(map(str, record["options"]["seeds"])), what)
 
 
 # -- beside the paper ---------------------------------------------------------------------------------------
@@ -141,6 +131,8 @@ def compared(found: Experiments) -> str:
         "\n\n".join(details) if details else "Nowhere, in what was measured.",
         cost(found),
         f"Not measured yet: {', '.join(missing)}." if missing else "",
+        "## When it was taken",
+        taken_list((f"{n} ({way})", record) for n in registry.NAMES for way, record in found.of(n)),
     )
 
 
@@ -175,8 +167,8 @@ def cost(found: Experiments) -> str:
     ]
     trained = both["paper"].get("trained_by", [both["paper"]])[-1]
     if both["fast"]["machine"] == trained["machine"]:
-        where = f"Both on {place(trained)}."
+        where = f"Both on {machine(trained)}."
     else:
-        where = f"Fast on {place(both['fast'])}, the paper's recipe on {place(trained)}: not one machine."
+        where = f"Fast on {machine(both['fast'])}; the paper's recipe on {machine(trained)}: not one machine."
     head = ("task", "fast, seconds a seed", "paper's recipe, seconds for all seeds", "ratio")
     return f"## Time to a program\n\n{where}\n\n{table(head, rows)}"

@@ -3,7 +3,8 @@
     w2c run parity_last2 --out runs/picture && python docs/make_picture.py runs/picture
 
 Sequences on the left; the discrete graph of the trained model in the middle, with what the output does not
-need greyed; the program and its verdict on the right. All of it is read from the run folder.
+need greyed; the program and its verdict on the right. All of it is read from the run folder. `pipeline.json`
+beside the pictures says at which commit they were drawn.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from weights2code import tasks
+from weights2code.experiments.provenance import provenance
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode, from_dict
 
 PICTURES = Path(__file__).parent / "pictures"
@@ -189,6 +191,11 @@ def main() -> None:
     PICTURES.mkdir(exist_ok=True)
     for name, palette in PALETTES.items():
         (PICTURES / f"pipeline-{name}.svg").write_text(draw(options.folder, palette), encoding="utf-8")
+    task = json.loads((options.folder / "certificate.json").read_text(encoding="utf-8"))["program"]["name"]
+    head = provenance(
+        f"w2c run {task} --out {options.folder} && python docs/make_picture.py {options.folder}"
+    )
+    (PICTURES / "pipeline.json").write_text(json.dumps(head, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
     python docs/make_results.py            writes docs/results/, docs/gallery/ and the block in README.md
     python docs/make_results.py --check    says what is out of date, and exits with 1 if anything is
+    python docs/make_results.py --status   says of every record at which commit it was taken, and whether src/
+                                           has changed since
 
 No number in those places is typed by hand: all come from the JSON files under benchmarks/, and what was
 not measured yet says so, with the command that measures it.
@@ -12,12 +14,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import benchmark_pages as other
 import experiment_pages as experiments
+import reliability_page as attacks
 import result_pages as pages
+from figures import head_of, records, state, taken_list, where, without_state
 from suite_results import Suite
 from weights2code.experiments.registry import NAMES
 
@@ -35,7 +40,7 @@ def read(path: str) -> Any:
 def measured() -> pages.Measured:
     """Everything that the benchmarks left; a comparison counts once it covers every file."""
     own, operon = read("own_data/results/own_data.json"), read("own_data/results/operon.json")
-    if own and operon and {row["name"] for row in own} - {row["name"] for row in operon}:
+    if own and operon and {row["name"] for row in own["rows"]} - {row["name"] for row in operon["rows"]}:
         operon = None
     return pages.Measured(
         {
@@ -48,6 +53,7 @@ def measured() -> pages.Measured:
         read("symbolic_regression/results/results.json"),
         tuple(read(f"training/results/speed_{device}.json") for device in ("cpu", "cuda")),
         read("own_data/results/fresh_first.json"),
+        {name: found for name in attacks.CHECKED if (found := read(f"reliability/results/{name}.json"))},
     )
 
 
@@ -87,7 +93,8 @@ def texts(root: Path = ROOT) -> dict[str, str]:
         "docs/results/own_data.md": other.own_data(found.own, found.operon, found.own_first),
         "docs/results/symbolic_regression.md": other.symbolic_regression(found.symbolic),
         "docs/results/speed.md": other.speed(found.speed),
-        "docs/gallery/index.md": pages.gallery(solved),
+        "docs/results/reliability.md": attacks.reliability(found.reliability),
+        "docs/gallery/index.md": pages.gallery(solved, taken_list(pages.heads(found.suites))),
     }
     made |= {f"docs/results/{name}": text for name, text in experiments.all_pages(repeated).items()}
     made |= {f"docs/gallery/{name}.py": run["source"] for name, run in solved.items() if run.get("source")}
@@ -106,11 +113,16 @@ def filled(text: str, table: str) -> str:
 
 
 def out_of_date(root: Path = ROOT) -> list[str]:
-    """Paths of generated files that are missing, different, or left over."""
-    made = texts(root)
-    kept = {path for path in made if (root / path).exists()}
-    wrong = [path for path in made if path not in kept]
-    wrong += [path for path in kept if (root / path).read_text(encoding="utf-8") != made[path]]
+    """Paths of generated files that are missing, different, or left over.
+
+    What became of `src/` since figures were taken may differ: pages say as of which commit that is meant.
+    """
+    return _different(texts(root), root, without_state)
+
+
+def _different(made: dict[str, str], root: Path, compared: Callable[[str], str]) -> list[str]:
+    kept = {path: (root / path).read_text(encoding="utf-8") for path in made if (root / path).exists()}
+    wrong = [path for path, text in made.items() if compared(kept.get(path, "")) != compared(text)]
     return sorted(wrong + [path for path in _present(root) if path not in made])
 
 
@@ -122,7 +134,7 @@ def _present(root: Path) -> list[str]:
 def write(root: Path = ROOT) -> list[str]:
     """Write what is out of date, remove what is left over; the paths that changed."""
     made = texts(root)
-    changed = out_of_date(root)
+    changed = _different(made, root, str)
     for path in changed:
         file = root / path
         if path not in made:
@@ -133,10 +145,23 @@ def write(root: Path = ROOT) -> list[str]:
     return changed
 
 
+def status(root: Path = ROOT) -> list[str]:
+    """A line a record: when it was taken, and whether `src/` is still the same."""
+    heads = {file: head_of(json.loads(file.read_text(encoding="utf-8"))) for file in records(root)}
+    return [
+        f"{file.relative_to(root).as_posix()}: {where(head)}; src/ {state(head, root).text}"
+        for file, head in heads.items()
+    ]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if out of date")
+    parser.add_argument("--status", action="store_true", help="write nothing; how old each record is")
     options = parser.parse_args()
+    if options.status:
+        print("\n".join(status()))
+        return 0
     changed = out_of_date() if options.check else write()
     word = "out of date" if options.check else "written"
     print("\n".join(f"{path}: {word}" for path in changed) or "everything is up to date")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from weights2code.experiments.tables import code
 from weights2code.experiments.tables import markdown as table
 
-__all__ = ["MADE", "code", "page", "table", "unmeasured", "yes"]
+__all__ = ["MADE", "RENEW", "code", "page", "table", "unmeasured", "yes"]
 
+#: How to take the figures of one record, by its name.
+RENEW = "python benchmarks/renew.py {}"
 MADE = "<!-- made by docs/make_results.py: do not edit -->"
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmark_pages import OWN_GROUPS, Row, fastest, operon_counts, own_counts, own_group, symbolic_groups
 from experiment_pages import Experiments, file_name
 from experiment_pages import counts as counts_of
-from page_text import code, page, table, unmeasured, yes
+from figures import Head, head_of, taken, taken_list
+from page_text import RENEW, code, page, table, unmeasured, yes
+from reliability_page import CHECKED
 from suite_results import Suite, TaskResult
 from weights2code import tasks
 from weights2code.experiments import paper_numbers
@@ -19,17 +21,13 @@ from weights2code.experiments.limits import LIMITS, Failure, failure, formula, n
 from weights2code.experiments.registry import NAMES
 
 DATA = Path(__file__).parent / "data"
-SWEEP = (
-    "w2c bench --suite {0} --seeds 0,1,2 --out w2c-runs/{0} && "
-    "cp w2c-runs/{0}/bench.json benchmarks/suites/results/{0}.json"
-)
+TITLES = {"mips": "MIPS", "paper": "the paper's 29 tasks"}
 
 
 # -- suites -------------------------------------------------------------------------------------------------
 
 
 def measured_by(suite: Suite) -> str:
-    machine = suite.summary["machine"]
     origins = Counter(run["origin"] for task in suite.tasks for run in task.runs if run["solved"])
     note = " Programs by origin: " + ", ".join(f"{n} {origin}" for origin, n in origins.items()) + "."
     if suite.caveats:
@@ -39,10 +37,9 @@ def measured_by(suite: Suite) -> str:
             "([what that means](../extraction.md))."
         )
     return (
-        f"Measured by `{suite.summary['command']}` on {machine['processor']} with {machine['cores']} cores, "
-        f"Python {machine['python']}, in {suite.summary['seconds'] / 60:.1f} minutes. A run is solved if it "
-        "ends with exit code 0 and the program, run free, equals the reference on fresh sequences at the "
-        "task's own length and at length 40. Seconds are the median over the seeds, training included." + note
+        "A run is solved if it ends with exit code 0 and the program, run free, equals the reference on "
+        "fresh sequences at the task's own length and at length 40. Seconds are the median over the seeds, "
+        f"training included.{note}\n\n{taken(suite.summary)}"
     )
 
 
@@ -73,7 +70,7 @@ def mips(suite: Suite, baselines: Row | None = None, unsolved: Suite | None = No
     """
     title = "The 62 tasks of MIPS"
     if not suite.measured:
-        return page(title, unmeasured(SWEEP.format("mips")))
+        return page(title, unmeasured(RENEW.format("mips")))
     theirs = mips_solved()
     ways = solved_by_way(baselines, {t.name for t in suite.tasks})
     rows = [
@@ -123,12 +120,12 @@ def solved_by_way(record: Row | None, names: set[str]) -> dict[str, set[str]]:
     return {way: solved for way, solved in ways.items() if met[way] >= names}
 
 
-def failures(suites: dict[str, Suite], own: list[Row] | None, fixed: list[Row] | None = None) -> str:
+def failures(suites: dict[str, Suite], own: Row | None, fixed: Row | None = None) -> str:
     rows: list[tuple[str, ...]] = []
     for suite in suites.values():
         for task in suite.tasks:
             rows += _task_failures(suite.name, task)
-    for case in own or ():
+    for case in own["rows"] if own else ():
         if not case["exact"]:
             found = nearest(case["attempts"])
             if case["verdict"] == "tested":
@@ -144,22 +141,28 @@ def failures(suites: dict[str, Suite], own: list[Row] | None, fixed: list[Row] |
         meaning,
         table(("suite", "task", "seeds", "limit", "evidence"), rows) if rows else "There are none.",
         f"Not measured yet: {', '.join(missing)}." if missing else "",
+        taken_list([*heads(suites), ("own data", own)]),
         fixed_length(fixed) if fixed else "",
     )
 
 
-def fixed_length(rows: list[Row]) -> str:
+def heads(suites: Mapping[str, Suite]) -> list[tuple[str, Head]]:
+    """The suites that were measured, by the names that pages use, with the heads of their records."""
+    return [(TITLES[name], suite.summary) for name, suite in suites.items() if suite.measured]
+
+
+def fixed_length(record: Row) -> str:
     """What is possible at one length only, labelled as such."""
     shown = [
         (row["length"], yes(row["exact"]), f"{row['seconds']:.1f}", code("; ".join(row["formula"])))
-        for row in rows
+        for row in record["rows"]
     ]
     return (
         "## Bit_Palindrome at a fixed length\n\nThe task has no program for every length here. At one fixed "
-        "length, with the whole word given at once as columns, these were found "
-        "(`python benchmarks/suites/fixed_length.py`); each holds for words of that length and for no other, "
-        "and *exact* means right on every word of it.\n\n"
+        "length, with the whole word given at once as columns, these were found; each holds for words of "
+        "that length and for no other, and *exact* means right on every word of it.\n\n"
         + table(("length", "exact", "seconds", "program"), shown)
+        + f"\n\n{taken(record)}"
     )
 
 
@@ -191,9 +194,9 @@ def _invariant(claims: tuple[str, ...]) -> str:
     return f"<details><summary>invariant</summary>\n\n```\n{lines}\n```\n\n</details>"
 
 
-def gallery(runs: Mapping[str, Row]) -> str:
+def gallery(runs: Mapping[str, Row], taken_at: str = "") -> str:
     if not runs:
-        return page("Gallery", unmeasured(SWEEP.format("mips")))
+        return page("Gallery", unmeasured(RENEW.format("mips")))
     parts = []
     for name, run in runs.items():
         described = tasks.get(name).description
@@ -211,6 +214,7 @@ def gallery(runs: Mapping[str, Row]) -> str:
         f"The programs of {len(runs)} solved tasks, as they came out; nothing was edited by hand. "
         "`[c]` is 1 where `c` holds and 0 elsewhere; values before the start are 0 unless a formula says "
         "otherwise. The texts also lie in `docs/gallery/`, one file each.",
+        taken_at,
         *parts,
     )
 
@@ -223,12 +227,13 @@ class Measured:
     """All that the benchmarks left; what was not measured yet is None or empty."""
 
     suites: dict[str, Suite]
-    own: list[Row] | None
-    operon: list[Row] | None
+    own: Row | None
+    operon: Row | None
     random: Row | None
     symbolic: Row | None
     speed: tuple[Row | None, ...]
-    own_first: list[Row] | None = None
+    own_first: Row | None = None
+    reliability: Mapping[str, Row] = field(default_factory=dict)
 
 
 def summary_table(found: Measured, repeated: Experiments, folder: str) -> str:
@@ -238,14 +243,14 @@ def summary_table(found: Measured, repeated: Experiments, folder: str) -> str:
         link = f"[the paper's experiments]({folder}compared_with_the_paper.md)"
         rows.append((link, f"rows of its tables: {counts_of(repeated.standing)}", "the paper's own numbers"))
     for group, _, word, _ in OWN_GROUPS:
-        chosen = [row for row in found.own or () if own_group(row) == group]
+        chosen = [row for row in rows_of(found.own) if own_group(row) == group]
         if chosen:
             exact, seconds = own_counts(chosen)
             link = f"[own data]({folder}own_data.md), {word} files"
             text = f"{exact} of {len(chosen)} exact; median {seconds:.0f} s"
-            if group == "fresh" and found.own_first:
-                text += f"; at first sight {own_counts(found.own_first)[0]} of {len(found.own_first)}"
-            rows.append((link, text, operon_counts(chosen, found.operon).rstrip(".")))
+            if group == "fresh" and (first := rows_of(found.own_first)):
+                text += f"; at first sight {own_counts(first)[0]} of {len(first)}"
+            rows.append((link, text, operon_counts(chosen, rows_of(found.operon)).rstrip(".")))
     if found.random:
         link = f"[random programs]({folder}random_programs.md)"
         counts = found.random["summary"]
@@ -261,7 +266,34 @@ def summary_table(found: Measured, repeated: Experiments, folder: str) -> str:
         if run:
             link = f"[training speed]({folder}speed.md), {run['device']}"
             rows.append((link, f"up to {fastest(run):.0f} times the member-steps of a plain loop", ""))
-    return table(("measured", "result", "beside it"), rows)
+    if found.reliability:
+        cases = sum(attack["cases"] for attack in found.reliability.values())
+        failed = sum(attack["failures"] for attack in found.reliability.values())
+        link = f"[attacks on what it claims]({folder}reliability.md)"
+        text = f"{failed} failures in {cases} cases"
+        if len(found.reliability) < len(CHECKED):
+            text += f"; {len(found.reliability)} of {len(CHECKED)} attacks measured"
+        rows.append((link, text, ""))
+    return f"{table(('measured', 'result', 'beside it'), rows)}\n\n{summary_sources(found, folder)}"
+
+
+def summary_sources(found: Measured, folder: str) -> str:
+    """Where the numbers of the summary come from, a line a commit; experiments have many, and a page."""
+    named = [*heads(found.suites)]
+    named += [("own data", found.own), ("own data at first sight", found.own_first)]
+    named += [("Operon on own data", found.operon)]
+    named += [("random programs", head_of(found.random) if found.random else None)]
+    named += [("symbolic regression", found.symbolic), *(("training speed", run) for run in found.speed)]
+    named += [("attacks", attack) for attack in found.reliability.values()]
+    return (
+        "When these were taken (`python docs/make_results.py --status` says it as of now; [the paper's "
+        f"experiments]({folder}compared_with_the_paper.md#when-it-was-taken) have a list of their own):\n\n"
+        f"{taken_list(named)}"
+    )
+
+
+def rows_of(record: Row | None) -> list[Row]:
+    return record["rows"] if record else []
 
 
 def _suite_line(suite: Suite, folder: str) -> tuple[str, str, str]:
@@ -280,12 +312,15 @@ def _suite_line(suite: Suite, folder: str) -> tuple[str, str, str]:
 
 def index(found: Measured, repeated: Experiments) -> str:
     names = ["mips", "compared_with_the_paper", *(file_name(name) for name in NAMES)]
-    names += ["failures", "random_programs", "own_data", "symbolic_regression", "speed"]
+    names += ["failures", "random_programs", "own_data", "symbolic_regression", "speed", "reliability"]
     tree = "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(names) + "\n```"
     return page(
         "Results",
         "Every number on these pages was written by `docs/make_results.py` from the JSON files that the "
-        "benchmarks and `w2c experiment` leave under `benchmarks/`; a test compares them.",
+        "benchmarks and `w2c experiment` leave under `benchmarks/`; a test compares them. Every page says at "
+        "which commit its figures were taken and whether `src/` had changed since when the page was made; "
+        "`python docs/make_results.py --status` says it as of now, and `python benchmarks/renew.py` takes "
+        "again what is out of date.",
         summary_table(found, repeated, ""),
         tree,
     )

@@ -68,7 +68,7 @@ class Suite:
         """The same from the record of an experiment that ran the suite."""
         if record is None:
             return Suite(name, {}, ())
-        summary = {key: record[key] for key in ("command", "machine")} | {"seconds": record["wall_seconds"]}
+        summary = {key: value for key, value in record.items() if key not in ("rows", "table")}
         rows = [row for row in record["rows"] if row["status"] == "done"]
         return Suite.read(name, {"summary": summary, "rows": rows})
 

@@ -5,14 +5,15 @@
 Every target is regressed on inputs and targets at lags 0 (inputs only), 1, ..., L, for L = 3 and L = 8, with
 the positions before the start filled with 0. The result runs free on fresh inputs at four times the training
 length, rounded at each step where the targets are whole numbers, and is judged as our programs are. The time
-is what our fit of the same file took (at least 8 s), or what is asked for.
+is what our fit of the same file took (at least 8 s), or what is asked for. A run that was stopped goes on
+where it was; `--only` shows single cases and records nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import json
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,11 +22,14 @@ from typing import Any
 import numpy as np
 from cases import CASES, Case
 from make import write
-from run import GROUPS, NOISY, RESULTS, group_of
+from run import GROUPS, NOISY, RESULTS, RUNS, group_of
 
 from weights2code.experiments.lagged import Formula, lagged, operon, run_free
 from weights2code.experiments.limits import formula
 from weights2code.experiments.tables import markdown
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from records import Rows, read_rows
 
 LAGS = (3, 8)
 LEAST_SECONDS = 8.0
@@ -110,20 +114,29 @@ def main() -> None:
     parser.add_argument("--group", choices=GROUPS, default=None)
     parser.add_argument("--seconds", type=float, default=None)
     options = parser.parse_args()
-    ours_file, file = RESULTS / "own_data.json", RESULTS / "operon.json"
-    ours = {row["name"]: row for row in json.loads(ours_file.read_text())} if ours_file.exists() else {}
-    known = {row["name"]: row for row in json.loads(file.read_text())} if file.exists() else {}
-    for case in CASES:
-        if (options.only and case.name not in options.only) or (not options.only and case.name in known):
-            continue
-        if options.group and case.kind != options.group:
-            continue
-        took = ours.get(case.name, {}).get("cpu_seconds", 0.0)
-        known[case.name] = judge(case, options.seconds or max(LEAST_SECONDS, took))
-        print({name: value for name, value in known[case.name].items() if "formula" not in name}, flush=True)
-        rows = [known[other.name] for other in CASES if other.name in known]
-        file.write_text(json.dumps(rows, indent=1) + "\n")
-        (RESULTS / "operon.md").write_text(report(rows))
+    took = {row["name"]: row["cpu_seconds"] for row in read_rows(RESULTS / "own_data.json")}
+    seconds = {case.name: options.seconds or max(LEAST_SECONDS, took.get(case.name, 0.0)) for case in CASES}
+    chosen = [case for case in CASES if options.group in (None, case.kind)]
+    if options.only:
+        for case in chosen:
+            if case.name in options.only:
+                show(judge(case, seconds[case.name]))
+        return
+    rows = Rows(RUNS / "operon.jsonl", [options.group, seconds])
+    done = {row["name"] for row in rows.rows}
+    for case in chosen:
+        if case.name not in done:
+            rows.add(judge(case, seconds[case.name]))
+            show(rows.rows[-1])
+    (RESULTS / "operon.md").write_text(report(rows.rows), encoding="utf-8")
+    command = " ".join(["python benchmarks/own_data/baseline_operon.py", *sys.argv[1:]])
+    # each file is fitted once for each reach of the lags
+    spent = round(len(LAGS) * sum(row["seconds"] for row in rows.rows), 1)
+    rows.finish(RESULTS / "operon.json", command, seconds=spent)
+
+
+def show(row: dict[str, Any]) -> None:
+    print({name: value for name, value in row.items() if "formula" not in name}, flush=True)
 
 
 if __name__ == "__main__":

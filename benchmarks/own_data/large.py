@@ -18,6 +18,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from records import write_record
+
 RESULTS = Path(__file__).parent / "results"
 MEASURE = "--measure"
 
@@ -72,9 +75,10 @@ def main() -> None:
         write(path, options.rows)
         command = [sys.executable, __file__, MEASURE, str(path)]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
-    found = {"rows": options.rows, **json.loads(done.stdout.splitlines()[-1])}
+    found = {"size": options.rows, **json.loads(done.stdout.splitlines()[-1])}
     print(json.dumps(found, indent=1))
-    (RESULTS / "large.json").write_text(json.dumps(found, indent=1) + "\n")
+    command = " ".join(["python benchmarks/own_data/large.py", *sys.argv[1:]])
+    write_record(RESULTS / "large.json", command, **found)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
 """Fit every file and judge the programs: exact free-running at four times the training length?
 
-    python benchmarks/own_data/run.py [--only NAME ...] [--group simple|hard|fresh] [--time-limit S] [--again]
+    python benchmarks/own_data/run.py [--group simple|hard|fresh] [--time-limit S] [--only NAME ...]
 
-Results are written after each case to `results/own_data.json` and `results/own_data.md` (`--record` names
-others); cases that are there already are not run again unless asked for.
+Results are written to `results/own_data.json` and `results/own_data.md` (`--record` names others) when all
+cases are there; a run that was stopped goes on where it was. `--only` shows single cases and records nothing.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -27,7 +27,10 @@ from weights2code.experiments.tables import markdown
 from weights2code.language import Recurrence
 from weights2code.settings import Settings
 
-RESULTS = Path(__file__).parent / "results"
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from records import Rows
+
+RESULTS, RUNS = Path(__file__).parent / "results", Path(__file__).parent / "runs"
 #: A program of noisy data is right if it follows the machine without noise to this share of the spread.
 NOISY = 0.02
 GROUPS = ("simple", "hard", "fresh")
@@ -107,22 +110,27 @@ def main() -> None:
     parser.add_argument("--group", choices=GROUPS, default=None)
     parser.add_argument("--record", default="own_data")
     parser.add_argument("--time-limit", type=float, default=120.0)
-    parser.add_argument("--again", action="store_true")
     options = parser.parse_args()
-    RESULTS.mkdir(exist_ok=True)
-    file = RESULTS / f"{options.record}.json"
-    known = {row["name"]: row for row in json.loads(file.read_text())} if file.exists() else {}
-    for case in CASES:
-        if (options.only and case.name not in options.only) or (case.name in known and not options.again):
-            continue
-        if options.group and case.kind != options.group:
-            continue
-        known[case.name] = fit(case, options.time_limit)
-        row = known[case.name]
-        print(case.name, row["exact"], row["verdict"], row["seconds"], row["formula"], flush=True)
-        rows = [known[other.name] for other in CASES if other.name in known]
-        file.write_text(json.dumps(rows, indent=1) + "\n")
-        (RESULTS / f"{options.record}.md").write_text(report(rows))
+    chosen = [case for case in CASES if options.group in (None, case.kind)]
+    if options.only:
+        for case in chosen:
+            if case.name in options.only:
+                show(fit(case, options.time_limit))
+        return
+    rows = Rows(RUNS / f"{options.record}.jsonl", [options.group, options.time_limit])
+    done = {row["name"] for row in rows.rows}
+    for case in chosen:
+        if case.name not in done:
+            rows.add(fit(case, options.time_limit))
+            show(rows.rows[-1])
+    seconds = round(sum(row["seconds"] for row in rows.rows), 1)
+    (RESULTS / f"{options.record}.md").write_text(report(rows.rows), encoding="utf-8")
+    command = " ".join(["python benchmarks/own_data/run.py", *sys.argv[1:]])
+    rows.finish(RESULTS / f"{options.record}.json", command, seconds=seconds)
+
+
+def show(row: dict[str, Any]) -> None:
+    print(row["name"], row["exact"], row["verdict"], row["seconds"], row["formula"], flush=True)
 
 
 if __name__ == "__main__":

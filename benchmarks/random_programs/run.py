@@ -5,7 +5,8 @@
 The search sees sequences and domains; the program itself is only the specification that a certificate is made
 against. A program counts as recovered if the run ends with exit code 0 and the answer, run free on fresh
 sequences of four times the training length, equals the specification. Every run has a process of its own, so
-one that fails or hangs costs no other. `--out` (JSON) is written after each run, with a table beside it.
+one that fails or hangs costs no other. `--out` (JSON) is written at the end, with a table beside it; a sweep
+that was stopped goes on where it was. `--only` shows single programs and records nothing.
 """
 
 from __future__ import annotations
@@ -29,12 +30,15 @@ import numpy as np
 from generate import Random, programs
 
 from weights2code.data import Problem, from_arrays
-from weights2code.experiments.provenance import machine
+from weights2code.experiments.provenance import provenance
 from weights2code.experiments.tables import markdown
 from weights2code.language import uniform
 from weights2code.run_folder import write_atomically
 
-RESULTS = Path(__file__).parent / "results"
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from records import Rows
+
+RESULTS, RUNS = Path(__file__).parent / "results", Path(__file__).parent / "runs"
 #: Training and validation sequences, as many as a built-in task gets.
 TRAINING, VALIDATION = 8192, 512
 #: Fresh sequences for the judgement, how many times longer they are, and the relative tolerance.
@@ -196,10 +200,11 @@ def report(rows: list[dict[str, Any]], summary: dict[str, Any]) -> str:
     parts = [
         "# Random programs",
         f"`{summary['command']}`",
-        f"{len(rows)} runs in {summary['seconds']:.0f} s ({machine}). Recovered exactly: exit code 0, and "
-        f"equal to the specification on fresh sequences of {LONGER} times the training length, free-running. "
-        "Memory: `window` reads inputs only, `output` also its own last outputs, `prefix` a sum, mean or "
-        "extremum of everything so far, or the last place of a key, `hidden` a state that no output shows.",
+        f"{len(rows)} runs of {summary['run_seconds']:.0f} s in all ({machine}). Recovered exactly: exit "
+        f"code 0, and equal to the specification on fresh sequences of {LONGER} times the training length, "
+        "free-running. Memory: `window` reads inputs only, `output` also its own last outputs, `prefix` a "
+        "sum, mean or extremum of everything so far, or the last place of a key, `hidden` a state that "
+        "no output shows.",
         *(f"## By {key}\n\n{table(rows, key)}" for key in ("size", "family", "memory")),
         f"## All\n\n{markdown(head, cells)}",
     ]
@@ -221,30 +226,39 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="the JSON file; by default in results/, named by the seed")
     options = parser.parse_args()
     out = options.out or RESULTS / f"random_programs_{options.seed}.json"
-    chosen = [p for p in programs(options.count, options.seed) if not options.only or p.name in options.only]
-    rows: list[dict[str, Any]] = []
-    began = time.perf_counter()
-    for row in sweep(chosen, options.seed, options.jobs, options.time_limit):
-        rows.append(row)
-        rows.sort(key=lambda row: row["name"])
-        tried = [attempt["text"] for attempt in row.get("attempts", ())[-2:]]
-        text = row.get("formula") or row.get("error") or "; ".join(tried)
-        line = f"{'ok  ' if row['solved'] else 'MISS'} {row['name']} {row['family']:10s} {row['size']}"
-        text = f"{row['rule']}  ->  {text}".replace("\n", "; ")
-        print(line, f"{row['seconds']:6.1f} s {row['verdict']:13s}", text[:220], flush=True)
-        summary = {
-            "command": " ".join(["python", *sys.argv]),
-            "seconds": round(time.perf_counter() - began, 1),
-            "jobs": options.jobs,
-            "machine": machine(),
-            "runs": len(rows),
-            "solved": sum(row["solved"] for row in rows),
-            "proved": sum(row["solved"] and row["verdict"] == "proved" for row in rows),
-        }
-        write_atomically(out, json.dumps({"summary": summary, "rows": rows}, indent=1) + "\n")
-        write_atomically(out.with_suffix(".md"), report(rows, summary))
-    if rows:
-        print(table(rows, "size"))
+    drawn = programs(options.count, options.seed)
+    if options.only:
+        chosen = [program for program in drawn if program.name in options.only]
+        for row in sweep(chosen, options.seed, options.jobs, options.time_limit):
+            show(row)
+        return
+    kept = Rows(RUNS / f"{out.stem}.jsonl", [options.count, options.seed, options.time_limit])
+    done = {row["name"] for row in kept.rows}
+    left = [program for program in drawn if program.name not in done]
+    for row in sweep(left, options.seed, options.jobs, options.time_limit):
+        kept.add(row)
+        show(row)
+    rows = sorted(kept.rows, key=lambda row: row["name"])
+    summary = {
+        **provenance(" ".join(["python benchmarks/random_programs/run.py", *sys.argv[1:]])),
+        "run_seconds": round(sum(row["seconds"] for row in rows), 1),
+        "jobs": options.jobs,
+        "runs": len(rows),
+        "solved": sum(row["solved"] for row in rows),
+        "proved": sum(row["solved"] and row["verdict"] == "proved" for row in rows),
+    }
+    write_atomically(out.with_suffix(".md"), report(rows, summary))
+    write_atomically(out, json.dumps({"summary": summary, "rows": rows}, indent=1) + "\n")
+    kept.file.unlink()
+    print(table(rows, "size"))
+
+
+def show(row: dict[str, Any]) -> None:
+    tried = [attempt["text"] for attempt in row.get("attempts", ())[-2:]]
+    text = row.get("formula") or row.get("error") or "; ".join(tried)
+    line = f"{'ok  ' if row['solved'] else 'MISS'} {row['name']} {row['family']:10s} {row['size']}"
+    text = f"{row['rule']}  ->  {text}".replace("\n", "; ")
+    print(line, f"{row['seconds']:6.1f} s {row['verdict']:13s}", text[:220], flush=True)
 
 
 if __name__ == "__main__":

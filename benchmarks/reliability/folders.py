@@ -31,7 +31,7 @@ import numpy as np
 from case import Result
 
 from weights2code import tasks
-from weights2code.cli.main import main
+from weights2code.cli import main
 from weights2code.experiments.bench import bench_jobs
 from weights2code.experiments.engines import Finished
 from weights2code.experiments.jobs import perform, write_job, write_result

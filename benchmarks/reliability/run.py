@@ -5,9 +5,9 @@
     python benchmarks/reliability/run.py mutants --only 17 23        single cases, with all that they say
 
 An attack is a module of this folder with `attack(number, seed)`, which makes one case and says what happened;
-`WHOLE` is how many cases it has, `SECONDS` and `MEMORY` what one may take; `prepare()`, where there is one,
-makes what all cases need. Rows go to `--out`, one a line, as they come; a sweep that was stopped goes on
-where it was. The summary, with the commit that was attacked, goes to `results/NAME.json`, from which
+`WHOLE` is how many cases it has, `SECONDS` and `MEMORY` what one may take; `prepare`, if there is one, makes
+what all cases need. Rows go to `--out`, one a line, as they come; a sweep that was stopped goes on where it
+was. The summary, with the commit that was attacked, goes to `results/NAME.json`, from which
 `docs/results/reliability.md` is made.
 """
 
@@ -27,7 +27,7 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 from case import GIBIBYTE, isolated
 
-from weights2code.experiments.provenance import provenance
+from weights2code.experiments.provenance import CHANGES, provenance, source
 from weights2code.run_folder import write_atomically
 
 HERE = Path(__file__).parent
@@ -70,6 +70,15 @@ def sweep(name: str, count: int, seed: int, processes: int, record: Path) -> lis
     return [row for row in rows if row["number"] < count]
 
 
+def rows_file(out: Path, name: str, seed: int) -> Path:
+    """Where the rows of this source go: a summary names one commit, so it must not count cases of another."""
+    tree = source() or "unknown"
+    file = out / f"{name}_{seed}_{tree[:10]}.jsonl"
+    if tree.endswith(CHANGES):  # there is no telling whether rows that are there come from these changes
+        file.unlink(missing_ok=True)
+    return file
+
+
 def read(record: Path) -> list[dict[str, Any]]:
     """The rows of a record; a last line that was cut short does not count."""
     rows = []
@@ -90,6 +99,7 @@ def summary(name: str, rows: list[dict[str, Any]], seed: int) -> dict[str, Any]:
         "seed": seed,
         "cases": len(rows),
         "failures": len(failures),
+        "run_seconds": round(sum(row["seconds"] for row in rows), 1),
         "slowest": max((row["seconds"] for row in rows), default=0.0),
         "kinds": [
             {
@@ -129,10 +139,8 @@ def main() -> int:
                 print(json.dumps(one(name, number, options.seed), indent=2).replace("\\n", "\n"))
             continue
         count = options.count or limits(name)[0]
-        rows = sweep(
-            name, count, options.seed, options.processes, options.out / f"{name}_{options.seed}.jsonl"
-        )
-        found = summary(name, rows, options.seed)
+        rows = sweep(name, count, options.seed, options.processes, rows_file(options.out, name, options.seed))
+        found = summary(name, rows, options.seed) | {"whole": limits(name)[0]}
         failed += found["failures"]
         write_atomically(RESULTS / f"{name}.json", json.dumps(found, indent=2) + "\n")
         print(

@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 from weights2code.experiments.tables import markdown
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from records import write_record
 
 RESULTS = Path(__file__).parent / "results"
 TITLES = {"mips": "MIPS", "paper": "the paper's, not in MIPS", "own": "own data", "random": "random programs"}
@@ -83,9 +87,8 @@ def main() -> None:
     rows = summary(before, after)
     text = page(rows, before, after, tuple(options.names))
     options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "before_after.json").write_text(
-        json.dumps({"versions": options.names, "rows": rows}) + "\n"
-    )
+    command = "python benchmarks/suites/compare.py, after rungs.py record at both commits"
+    write_record(options.out / "before_after.json", command, compared=options.names, rows=rows)
     (options.out / "before_after.md").write_text(text)
     print(text)
 

@@ -1,6 +1,6 @@
 """Bit_Palindrome at a fixed length: what is possible where no program for every length is found.
 
-    python benchmarks/suites/fixed_length.py --out benchmarks/suites/results/fixed_length.json
+    python benchmarks/suites/fixed_length.py
 
 The task asks at every position whether everything so far reads the same backwards. No bounded window tells,
 nor any sum, mean or extremum of the prefix, and those are what the heads of a Discrete Transformer offer.
@@ -12,7 +12,7 @@ for that length and no other; each is checked on all of its words.
 from __future__ import annotations
 
 import argparse
-import json
+import sys
 import time
 from itertools import product
 from pathlib import Path
@@ -20,6 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from weights2code import ProgramRegressor
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from records import Rows
 
 #: Words to learn from, in sequences of five; half of them palindromes, some with one bit turned.
 WORDS = 1500
@@ -65,14 +68,18 @@ def main() -> None:
     parser.add_argument("--lengths", default="4,5,6,7,8")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--time-limit", type=float, default=60.0)
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "fixed_length.json")
     options = parser.parse_args()
-    rows = []
+    asked = [options.lengths, options.seed, options.time_limit]
+    rows = Rows(Path(__file__).parent / "runs" / "fixed_length.jsonl", asked)
+    done = {row["length"] for row in rows.rows}
     for length in map(int, options.lengths.split(",")):
-        rows.append(learn(length, options.seed, options.time_limit))
-        print(rows[-1], flush=True)
-    if options.out:
-        options.out.write_text(json.dumps(rows, indent=1) + "\n")
+        if length not in done:
+            rows.add(learn(length, options.seed, options.time_limit))
+            print(rows.rows[-1], flush=True)
+    seconds = round(sum(row["seconds"] for row in rows.rows), 1)
+    command = " ".join(["python benchmarks/suites/fixed_length.py", *sys.argv[1:]])
+    rows.finish(options.out, command, seconds=seconds)
 
 
 if __name__ == "__main__":

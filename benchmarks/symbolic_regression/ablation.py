@@ -31,17 +31,19 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 from recorded_calls import GROUPS, Call, load, record
 from run import NOISE, ROWS, judge
 from targets import Target, random_tree, written_targets
 
+from records import write_record
 from weights2code.symbolic.engine import Candidate, pick
 from weights2code.symbolic.engines.native import NativeEngine, Search, Stage, stages_for
 from weights2code.symbolic.search.rows import Problem
 
 HERE = Path(__file__).parent
-COMMAND = "python benchmarks/symbolic_regression/ablation.py record, then ablate (16 processes)"
+COMMAND = "python benchmarks/symbolic_regression/ablation.py record, then ablate"
 #: First seed of the random trees (held out from development), as in run.py.
 FIRST_TREE = 1000
 #: From this heading on, the page is written by hand and kept.
@@ -128,7 +130,7 @@ def searched(case: Law | Call, limit: float, watch: Watch) -> dict[str, Any]:
         variables=call.variables,
         domains=call.domains,
         tolerance=call.tolerance,
-        time_limit=min(limit, call.time_limit),
+        effort=min(limit, call.effort),
         operators=call.operators,
     )
     seconds = time.thread_time() - began
@@ -260,6 +262,11 @@ def worth(name: str, rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def _searches(rows: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+    """Every search that was made, the whole ones and those without a stage."""
+    return (search for row in rows for search in (row["full"], *row["without"].values()))
+
+
 def write_table(out: Path) -> None:
     rows = read(out / "ablation.jsonl")
     order = list(dict.fromkeys(name for row in rows for name in row["stages"]))
@@ -273,8 +280,10 @@ def write_table(out: Path) -> None:
         }
         for group in groups
     }
-    data = {"command": COMMAND, "groups": summary, "stages": entries}
-    (out / "ablation.json").write_text(json.dumps(data, indent=1) + "\n")
+    seconds = sum(s["seconds"] for s in _searches(rows))
+    write_record(
+        out / "ablation.json", COMMAND, run_seconds=round(seconds, 1), groups=summary, stages=entries
+    )
     lines = ["# Stages of the native engine, each left out in turn", "", f"Command: `{COMMAND}`", ""]
     lines += ["| calls | number | solved | CPU seconds |", "|---|---|---|---|"]
     lines += [f"| {g} | {s['calls']} | {s['solved']} | {s['seconds']} |" for g, s in summary.items()]

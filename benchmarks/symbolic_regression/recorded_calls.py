@@ -48,7 +48,7 @@ class Call:
     domains: tuple[Domain, ...]
     tolerance: float | None
     operators: frozenset[str] | None
-    time_limit: float
+    effort: float
 
     @property
     def key(self) -> str:
@@ -69,7 +69,7 @@ class Call:
             "domains": [asdict(d) for d in self.domains],
             "tolerance": self.tolerance,
             "operators": sorted(self.operators) if self.operators is not None else None,
-            "time_limit": self.time_limit,
+            "effort": self.effort,
         }
         part = folder / f"{self.key}.{os.getpid()}.part"
         with open(part, "wb") as file:
@@ -106,8 +106,8 @@ def listen(group: str, source: str, folder: Path) -> None:
         counts[caller] = counts.get(caller, 0) + 1
         if counts[caller] <= MOST_CALLS and said.get("weights") is None:
             rows = distinct_rows(np.asarray(X, dtype=float), np.asarray(y, dtype=float))
-            names = ("variables", "domains", "tolerance", "operators", "time_limit")
-            known = {"tolerance": None, "operators": None, "time_limit": 5.0} | said
+            names = ("variables", "domains", "tolerance", "operators", "effort")
+            known = {"tolerance": None, "operators": None, "effort": 5.0} | said
             Call(group, source, caller, *rows, **{name: known[name] for name in names}).save(folder)
         return search(self, X, y, **said)
 

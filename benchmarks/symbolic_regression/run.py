@@ -5,15 +5,15 @@
 Engines take turns on every target within one process. A formula succeeds if it is right on 2000 fresh points:
 within 1e-4 of the range of the target on clean data, within five standard deviations of the noise on noisy
 data, and after rounding on whole-number targets. "Law" asks the same on a domain twice as wide. Seeds below
-1000 were used during development; the default first seed is held out.
+1000 were used during development; the default first seed is held out. A run that was stopped goes on where it
+was.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import platform
+import shlex
 import sys
 import time
 from dataclasses import asdict, dataclass
@@ -23,13 +23,16 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-import weights2code
+from weights2code.experiments.provenance import versions
 from weights2code.language import compile_numpy
 from weights2code.symbolic.engine import Candidate, Engine, pick
 from weights2code.symbolic.engines.native import NativeEngine
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 from targets import Target, random_tree, written_targets
+
+from records import Rows, write_record
 
 ROWS = 2000
 NOISE = 1e-3
@@ -81,7 +84,7 @@ def run_one(
         variables=target.variables,
         domains=target.domains,
         tolerance=tolerance,
-        time_limit=limit,
+        effort=limit,
         random_state=0,
     )
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
@@ -109,7 +112,9 @@ def main() -> None:
     parser.add_argument(
         "--operon", type=int, nargs="*", default=[1, 3], help="caps in seconds; none: leave out"
     )
-    parser.add_argument("--limit", type=float, default=5.0, help="time limit of the native engine")
+    parser.add_argument(
+        "--limit", type=float, default=5.0, help="effort of the native engine, in seconds of a usual machine"
+    )
     parser.add_argument("--groups", nargs="*", default=["clean", "noisy told", "noisy", "trees"])
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     options = parser.parse_args()
@@ -126,12 +131,18 @@ def main() -> None:
     ]
     if "trees" in options.groups:
         cases += [(random_tree(options.first_seed + i), "trees") for i in range(options.trees)]
-    outcomes: list[Outcome] = []
+    asked = {key: value for key, value in vars(options).items() if key != "out"}
+    kept = Rows(Path(__file__).parent / "runs" / "results.jsonl", asked)
+    outcomes = [Outcome(**row) for row in kept.rows]
+    done = {(o.group, o.target, o.engine) for o in outcomes}
     for target, group in cases:
         for engine, label, limit in engines:
+            if (group, target.name, label) in done:
+                continue
             noisy = group.startswith("noisy")
             outcome = run_one(target, engine, label, limit, group, noisy=noisy, told=group == "noisy told")
             outcomes.append(outcome)
+            kept.add(asdict(outcome))
             mark = "ok " if outcome.success else "MISS"
             print(
                 f"{group:10s} {target.name:24s} {label:11s} {mark:4s} {outcome.seconds:7.3f} s  "
@@ -139,31 +150,22 @@ def main() -> None:
                 flush=True,
             )
     write(options.out, outcomes)
+    kept.file.unlink()
 
 
 def write(folder: Path, outcomes: list[Outcome]) -> None:
     """Results as JSON and as a Markdown table, with the command and the versions."""
-    import scipy
-
-    versions = {
-        "weights2code": weights2code.__version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "processor": platform.machine(),
-        "cores": os.cpu_count(),
-        "load average": round(os.getloadavg()[1], 1),
-    }
-    if any(o.engine.startswith("operon") for o in outcomes):
-        from importlib.metadata import version
-
-        versions["pyoperon"] = version("pyoperon")
-    command = "python benchmarks/symbolic_regression/run.py " + " ".join(sys.argv[1:])
-    folder.mkdir(parents=True, exist_ok=True)
-    data = {"command": command.strip(), "versions": versions, "outcomes": [asdict(o) for o in outcomes]}
-    (folder / "results.json").write_text(json.dumps(data, indent=1) + "\n")
-    lines = ["# Symbolic regression: native engine against Operon", "", f"Command: `{command.strip()}`", ""]
-    lines += ["Versions: " + ", ".join(f"{k} {v}" for k, v in versions.items()) + ".", ""]
+    command = shlex.join(["python", "benchmarks/symbolic_regression/run.py", *sys.argv[1:]])
+    seconds = round(sum(o.seconds for o in outcomes), 1)
+    write_record(
+        folder / "results.json",
+        command,
+        seconds=seconds,
+        load=round(os.getloadavg()[1], 1),
+        outcomes=[asdict(o) for o in outcomes],
+    )
+    lines = ["# Symbolic regression: native engine against Operon", "", f"Command: `{command}`", ""]
+    lines += ["Versions: " + ", ".join(f"{k} {v}" for k, v in versions().items()) + ".", ""]
     lines += [
         "| group | engine | success | law on a domain twice as wide | wall, all | median wall | CPU, all |",
         "|---|---|---|---|---|---|---|",

@@ -10,7 +10,7 @@ entry for it: there was nothing left to give up.
 from __future__ import annotations
 
 import argparse
-import json
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +23,9 @@ from weights2code.source import problem_of
 from weights2code.training.ladder import ladder_of
 from weights2code.training.loop import EPOCHS_JUDGED
 from weights2code.training.search import train_rung
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from records import write_record
 
 CASES = {
     "pairs": ("add_mod_3", "unique_prev2", "abs_of_diff", "minimum_prev2"),
@@ -75,7 +78,8 @@ def main() -> None:
     }
     print("kept, of those that fit in the end:", total)
     if options.out:
-        options.out.write_text(json.dumps({"kept": total, "rows": rows}, indent=1) + "\n")
+        command = " ".join(["python benchmarks/training/halving.py", *sys.argv[1:]])
+        write_record(options.out, command, kept=total, rows=rows)
 
 
 if __name__ == "__main__":

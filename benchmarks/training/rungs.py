@@ -39,6 +39,9 @@ from weights2code.settings import Settings
 from weights2code.source import problem_of
 from weights2code.training import ladder, train
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from records import write_record
+
 BENCHMARKS = Path(__file__).parent.parent
 RESULTS = Path(__file__).parent / "results"
 RECORD, ABLATION = "rungs_record.jsonl", "rungs_ablation.jsonl"
@@ -268,6 +271,10 @@ def report(rows: list[dict[str, Any]], record: list[dict[str, Any]]) -> str:
     return "\n".join([*lines, "", "Not solved at all: " + ", ".join(missed), ""])
 
 
+def _spent(*parts: list[dict[str, Any]]) -> float:
+    return round(sum(row["seconds"] for rows in parts for row in rows), 1)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("step", choices=("record", "ablate", "table"))
@@ -286,8 +293,10 @@ def main() -> None:
         again = (Job(job.suite, job.name, solver[job.suite, job.name]) for job in solved)
         sweep(again, options.out / ABLATION, options.processes)
     else:
-        rows = summary(record, rows_of(options.out / ABLATION))
-        (options.out / "rungs.json").write_text(json.dumps(rows, indent=1) + "\n")
+        ablation = rows_of(options.out / ABLATION)
+        rows = summary(record, ablation)
+        command = "python benchmarks/training/rungs.py record, then ablate, then table"
+        write_record(options.out / "rungs.json", command, run_seconds=_spent(record, ablation), rows=rows)
         (options.out / "rungs.md").write_text(report(rows, record))
         print(report(rows, record))
 

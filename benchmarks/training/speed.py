@@ -25,6 +25,7 @@ from typing import Any
 import torch
 from plain_model import PlainTransformer, copy_member
 
+from weights2code.experiments.provenance import provenance
 from weights2code.model import Architecture, DiscreteTransformer, Sampling
 from weights2code.training.loop import start
 from weights2code.training.recipes import Recipe
@@ -263,6 +264,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results", help="folder")
     options = parser.parse_args()
 
+    began = time.perf_counter()
     torch.set_num_threads(options.threads)
     device = torch.device(options.device)
     members = [int(part) for part in options.members.split(",")]
@@ -271,15 +273,17 @@ def main() -> None:
         compare(f"{kind} heads", case, members, options.rounds, device) for kind, case in base.items()
     ]
     axes = {} if options.no_growth else growth_axes(base)
+    grown = [growth(label, cases, 3, device) for label, cases in axes.items()]
     result = {
-        "command": command(sys.argv[1:]),
+        **provenance(command(sys.argv[1:]), options.device),
+        "seconds": round(time.perf_counter() - began, 1),
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else platform.machine(),
         "threads": options.threads,
         "torch": torch.__version__,
         "rounds": options.rounds,
         "comparisons": comparisons,
         "growth_members": 16,
-        "growth": [growth(label, cases, 3, device) for label, cases in axes.items()],
+        "growth": grown,
     }
     options.out.mkdir(parents=True, exist_ok=True)
     text = markdown(result)

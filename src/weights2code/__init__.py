@@ -1,6 +1,6 @@
 """weights2code: train a Discrete Transformer on sequences, extract a program from its weights, certify it."""
 
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # as in `typing`, which takes its time to import
 
 __version__ = "0.1.0"
 

@@ -14,12 +14,22 @@ import numpy as np
 
 HeadKind = Literal["location", "pointer", "equality", "mean", "sum", "max", "min"]
 
-#: How strongly an equality head's content score falls with the squared distance of query and key, and by
-#: how much it prefers newer positions among equal ones (less than any learned bias matters).
+#: How strongly an equality head's content score falls with the squared distance of query and key, at least,
+#: and by how much it prefers newer positions among equal ones (less than any learned bias matters).
 EQUALITY_SHARPNESS = 1e7
 RECENCY = 1e-3
+#: What the content score of the nearest two different keys falls by, at least, and the sharpest that a head
+#: is, so that scores stay finite in single precision.
+LEAST_FALL = 1e3
+SHARPEST = 1e36
 #: Subtracted from the bias of a forbidden offset: finite, since a matrix product spreads it over positions.
 FORBIDDEN = 1e6
+
+
+def sharpness_for(keys: np.ndarray) -> float:
+    """How sharply equality heads compare where `keys` come up: sharp enough to tell all of them apart."""
+    spacing = float(np.min(np.diff(np.unique(keys)), initial=np.inf))
+    return max(EQUALITY_SHARPNESS, min(LEAST_FALL / spacing / spacing, SHARPEST))
 
 
 def prefix_mean(values: np.ndarray) -> np.ndarray:

@@ -8,12 +8,11 @@ For each rung of the ladder: extract; stop? What was tried, and why it was not e
 from __future__ import annotations
 
 import json
-import math
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from weights2code.data import Problem
+from weights2code.effort import now, within
 from weights2code.errors import InputError
 from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.beginnings import climb_uncut, extract_uncut
@@ -31,20 +30,25 @@ if TYPE_CHECKING:
     from weights2code.training.search import Progress
 
 #: The last resort ends at so many times the time limit.
-OVERTIME = 1.2
+OVERTIME = 1.1
 
 
 def run(
     source: Source, settings: Settings, folder: RunFolder | None = None, progress: Progress | None = None
 ) -> Outcome:
     """All stages for a built-in task or a file; with a folder, everything is left there."""
-    return search(problem_of(source, settings), settings, folder, progress)
+    began = now()  # reading a large file takes its time too
+    return search(problem_of(source, settings), settings, folder, progress, began)
 
 
 def search(
-    problem: Problem, settings: Settings, folder: RunFolder | None = None, progress: Progress | None = None
+    problem: Problem,
+    settings: Settings,
+    folder: RunFolder | None = None,
+    progress: Progress | None = None,
+    began: float | None = None,
 ) -> Outcome:
-    """Climb the ladder until a program is verified, or the time is up."""
+    """Climb the ladder until a program is verified, or the time is up, counted from `began` on."""
     from weights2code.training.train import ladder_of, rungs_of, write_metrics
 
     if folder and folder.trained:
@@ -53,23 +57,28 @@ def search(
         outcome = extract(folder)  # the folder holds a trained model: it may be all that is needed
         if outcome.exit_code == 0:
             return outcome
-    began = time.monotonic()
+    began, limit = now() if began is None else began, settings.cut_after()
     climb = Climb(problem, Log(settings.seed))
     skipped: list[Skipped] = []
-    since_the_start = climb_uncut(climb, settings)
-    if since_the_start and folder:
-        write_metrics(folder, list(since_the_start.history))
-    for trained in () if since_the_start else rungs_of(problem, settings, folder, progress, skipped):
-        if climb.rung(trained):
-            break
+    with within(limit, since=began) as time_limit:
+        since_the_start = climb_uncut(climb, settings)
+        if since_the_start and folder:
+            write_metrics(folder, list(since_the_start.history))
+        for trained in () if since_the_start else rungs_of(problem, settings, folder, progress, skipped):
+            if climb.rung(trained):
+                break
     climb.log.attempts += [Attempt.not_trained(item.rung, item.reason) for item in skipped]
-    climb.settle(began + OVERTIME * settings.time_limit)
-    outcome = outcome_of(climb, began)
+    with within(OVERTIME * limit, since=began):
+        climb.settle()
+        if time_limit.cut and not climb.verified:
+            climb.log.attempts.append(Attempt.cut_short(limit))
+        outcome = outcome_of(climb, began)
     if folder:
         assert outcome.trained is not None
         outcome.trained.save(folder.file(MODEL))
         leave(outcome, problem, folder)
-        if outcome.exit_code == 0 or len(climb.climbed) + len(skipped) == len(ladder_of(problem, settings)):
+        whole = len(climb.climbed) + len(skipped) == len(ladder_of(problem, settings))
+        if outcome.exit_code == 0 or (whole and not time_limit.cut):
             folder.drop_checkpoint()  # else the time was up, and a larger limit climbs on
     return outcome
 
@@ -81,7 +90,7 @@ def extract(folder: RunFolder) -> Outcome:
     """
     from weights2code.training.search import Trained
 
-    began = time.monotonic()
+    began = now()
     if not folder.has(MODEL):
         raise InputError(f"{folder.path} holds no trained model; train it with `w2c train {folder.source}`.")
     problem = problem_of(folder.source, folder.settings)
@@ -90,7 +99,7 @@ def extract(folder: RunFolder) -> Outcome:
     climb.rung(trained)
     if not climb.verified:
         extract_uncut(climb, trained)  # it may have been trained on uncut sequences
-    climb.settle(math.inf)
+    climb.settle()
     outcome = outcome_of(climb, began, training=False)
     if outcome.extraction is not None or not folder.has(CERTIFICATE):
         leave(outcome, problem, folder)
@@ -101,10 +110,10 @@ def outcome_of(climb: Climb, began: float, *, training: bool = True) -> Outcome:
     """What a climb ends with; every live node of its program's graph is explained, for listing and report."""
     from weights2code.training.train import best as best_rung
 
-    best = climb.best and with_explanation(climb.best, climb.problem)
+    best = climb.best and with_explanation(climb.best, climb.problem, climb.log)
     chosen = climb.source or best_rung(climb.climbed)
     spent = sum(trained.seconds for trained in climb.climbed) if training else None
-    return Outcome(best, chosen, tuple(climb.log.attempts), time.monotonic() - began, spent)
+    return Outcome(best, chosen, tuple(climb.log.attempts), now() - began, spent)
 
 
 def verify(folder: RunFolder) -> Outcome:
@@ -115,7 +124,7 @@ def verify(folder: RunFolder) -> Outcome:
     """
     from weights2code.report import leave_report
 
-    began = time.monotonic()
+    began = now()
     problem = problem_of(folder.source, folder.settings)
     found = read_run(folder)
     extraction = certified_again(found, problem, folder)
@@ -127,20 +136,20 @@ def verify(folder: RunFolder) -> Outcome:
     if not foreign:
         folder.write(PROGRAM, extraction.program.source())
         folder.write(LATEX, extraction.program.latex())
-    outcome = Outcome(extraction, None, (), time.monotonic() - began)
+    outcome = Outcome(extraction, None, (), now() - began)
     leave_report(folder, problem, outcome)  # it must not say what is no longer known
     return outcome
 
 
 def finished(folder: RunFolder, problem: Problem) -> Outcome:
     """The outcome of a run that is complete already; what its folder claims is checked, and put right."""
-    began = time.monotonic()
+    began = now()
     found = read_run(folder)
     check_written(folder, found.program)
     extraction = certified_again(found, problem, folder)
     if folder.read_json(CERTIFICATE) != json.loads(json.dumps(certificate_dict(extraction, found.attempts))):
         return replace(verify(folder), attempts=found.attempts)
-    return Outcome(extraction, None, found.attempts, time.monotonic() - began)
+    return Outcome(extraction, None, found.attempts, now() - began)
 
 
 def leave(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:

@@ -21,6 +21,9 @@ Device = Literal["cpu", "cuda", "auto"]
 
 SEARCH, SIZES, NUMBERS = "search", "a fixed architecture instead of the ladder", "numbers of the recipe"
 
+#: Seconds that a search may take unless told.
+TIME_LIMIT = 120.0
+
 
 @dataclass(frozen=True, slots=True)
 class Option:
@@ -103,9 +106,9 @@ class Settings:
     )
     device: Device = _option("cpu", SEARCH, "where to train (default cpu)", choices=Device)
     time_limit: float = _option(
-        120.0,
+        TIME_LIMIT,
         SEARCH,
-        "seconds after which nothing larger is started (default 120)",
+        "seconds after which the search is cut short, with the best so far (default 120)",
         must="be a positive number of seconds",
         holds=lambda value: value > 0 and math.isfinite(value),
     )
@@ -121,6 +124,15 @@ class Settings:
     def fixed_architecture(self) -> bool:
         """True if any size is given: then there is one rung, as asked."""
         return any(getattr(self, name) is not None for name in names() if Option.of(name).group == SIZES)
+
+    def cut_after(self) -> float:
+        """Seconds after which what is under way is cut short.
+
+        What was asked for by name, an architecture or another recipe, is trained to its end unless a limit
+        was given with it: then only nothing larger is started.
+        """
+        asked = self.recipe != "fast" or self.fixed_architecture()
+        return math.inf if asked and self.time_limit == TIME_LIMIT else self.time_limit
 
     def changed(self) -> dict[str, Any]:
         """The settings that differ from the defaults."""

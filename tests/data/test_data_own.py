@@ -130,6 +130,27 @@ def test_times_order_as_times(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
+    ("cells", "part"),
+    [
+        (("1", "nan"), "'nan', which is no number"),
+        (("1", "1_0"), "'1_0', which is no number"),
+        (("1", "now"), "'now', which is no number"),
+        (("2024-01-01", "NaT"), "'NaT', which is no number"),
+        (("2024-01-01", "2024-02-31"), "cannot be sorted by"),
+        (("2024-01-01", "7"), "mixes numbers, times"),
+        (("2024-01-01 12:00", "2024-01-01 12:00Z"), "mixes numbers, times and times of a zone"),
+        (("1e400", "2"), "cannot be sorted by"),
+    ],
+)
+def test_times_that_say_nothing_are_refused(tmp_path: Path, cells: tuple[str, str], part: str):
+    path = tmp_path / "log.csv"
+    rows = [f"{cells[i % 2]},{i % 5},{i}" for i in range(30)]
+    path.write_text("\n".join(["day,x,y", *rows]))
+    with pytest.raises(InputError, match=part):
+        from_file(file_source(path, ["x"], ["y"], None, "day"), seed=0)
+
+
+@pytest.mark.parametrize(
     ("arguments", "part"),
     [
         ((["x"], ["y"], None, "hour"), "stands twice"),

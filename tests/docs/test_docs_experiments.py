@@ -51,7 +51,8 @@ def test_a_page_has_table_figure_and_where_it_comes_from() -> None:
     assert "| div_3 | 1 | better |" in text
     assert "A note." in text
     assert (
-        "commit abc, on a processor with 2 cores, Python 3.12, 2030-01-02 03:04 UTC, in 2.0 minutes" in text
+        "at commit abc, 2030-01-02 03:04 UTC, on a processor with 2 cores, Python 3.12, in 2.0 minutes"
+        in text
     )
     assert "experiment_table1_fast.svg" in text
     assert made["experiment_table1_fast.svg"] == "<svg/>"
@@ -90,9 +91,9 @@ def test_the_time_to_a_program_is_compared_and_says_where() -> None:
     both = {("table1", "fast"): record(), ("table1", "paper"): slow}
     text = experiment_pages.cost(Experiments(both, {}))
     assert "| div_3 | 2.0 | 500.0 | 250 |" in text
-    assert "Both on a processor with 2 cores." in text
+    assert "Both on a processor with 2 cores, Python 3.12." in text
     both[("table1", "paper")] = {**slow, "machine": {**slow["machine"], "accelerator": "a GPU"}}
-    assert "and a GPU: not one machine." in experiment_pages.cost(Experiments(both, {}))
+    assert "and a GPU, Python 3.12: not one machine." in experiment_pages.cost(Experiments(both, {}))
     assert experiment_pages.cost(Experiments({("table1", "fast"): record()}, {})) == ""
 
 

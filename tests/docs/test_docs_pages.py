@@ -35,6 +35,13 @@ def test_every_example_is_shown() -> None:
     assert text.count("<!-- runnable") == len(BLOCK.findall(text))
 
 
+def test_links_of_the_readme_lead_somewhere() -> None:
+    """Sphinx checks those of the documentation."""
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert links
+    assert not [link for link in links if not (ROOT / link).exists()]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_runnable_blocks_run(

@@ -20,6 +20,12 @@ from weights2code.extraction.attempt import Attempt
 from weights2code.program import run_program
 
 ROOT = Path(__file__).parents[2]
+HEAD = {
+    "command": "c",
+    "commit": "abc",
+    "date": "2030-01-02 03:04 UTC",
+    "machine": {"processor": "p", "cores": 2, "python": "3"},
+}
 
 
 def run(task: str = "parity_last2", seed: int = 0, **other: Any) -> dict[str, Any]:
@@ -29,8 +35,7 @@ def run(task: str = "parity_last2", seed: int = 0, **other: Any) -> dict[str, An
 
 
 def suite(*rows: dict[str, Any]) -> Suite:
-    machine = {"processor": "p", "cores": 2, "python": "3"}
-    return Suite.read("mips", {"summary": {"command": "c", "seconds": 60, "machine": machine}, "rows": rows})
+    return Suite.read("mips", {"summary": {**HEAD, "seconds": 60}, "rows": rows})
 
 
 def test_pages_and_readme_are_up_to_date() -> None:
@@ -143,14 +148,14 @@ def test_a_suite_counts_seeds_and_shows_the_best_run() -> None:
 
 def test_own_data_that_pass_but_are_wrong_are_named() -> None:
     case = {"name": "c", "exact": False, "verdict": "tested", "formula": "y[t] = 1", "attempts": []}
-    assert "| own data | `c` |  | test |" in result_pages.failures({}, [case])
+    assert "| own data | `c` |  | test |" in result_pages.failures({}, {**HEAD, "rows": [case]})
 
 
 def test_a_suite_without_measurements_says_so() -> None:
     nothing = Suite.read("mips", None)
     assert "Not measured yet" in result_pages.mips(nothing)
     assert "Not measured yet: mips" in result_pages.failures({"mips": nothing}, None)
-    assert "w2c bench --suite mips" in result_pages.gallery({})
+    assert "python benchmarks/renew.py mips" in result_pages.gallery({})
 
 
 def test_a_readme_without_markers_is_refused() -> None:

@@ -232,11 +232,11 @@ def run_task(arguments, folder):
 #: Ctrl-C is heard even where the tests run in the background, for whose children it is ignored.
 COMMAND = """
 import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from weights2code.cli import main
 from weights2code.experiments import bench
-signal.signal(signal.SIGINT, signal.default_int_handler)
 bench.WORK = "held_work:run_task"
-sys.exit(main(sys.argv[1:]))
+sys.exit(main())
 """
 
 

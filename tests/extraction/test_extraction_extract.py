@@ -12,10 +12,11 @@ import pytest
 
 from weights2code import pipeline
 from weights2code.data import Regime, file_source, from_lists
+from weights2code.effort import within
 from weights2code.errors import NotExtracted, Reason
 from weights2code.extraction import members as members_module
 from weights2code.extraction.climb import Climb
-from weights2code.extraction.extract import extract
+from weights2code.extraction.extract import extract, with_explanation
 from weights2code.extraction.members import members, only
 from weights2code.extraction.values import Log, Member
 from weights2code.language import Recurrence, Step, Var
@@ -164,10 +165,11 @@ def test_the_last_resort_says_that_the_time_is_up(summed):
     problem, trained = summed
     climb = Climb(replace(problem, reference=Recurrence(("x",), (Step("y", Var("x")),), ("y",))), Log())
     climb.climbed.append(trained)
-    climb.settle(until=-1.0)
+    with within(-1.0):
+        climb.settle()
     assert climb.best is None
     assert [attempt.reason for attempt in climb.log.attempts] == [Reason.NO_TIME]
-    assert str(climb.log.attempts[0]) == "linear: the time is up"
+    assert str(climb.log.attempts[0]) == "linear: the time limit of -1 s was reached"
 
 
 def test_a_defect_costs_the_attempt_and_is_named(summed, monkeypatch):
@@ -181,6 +183,34 @@ def test_a_defect_costs_the_attempt_and_is_named(summed, monkeypatch):
     assert extract(trained, problem, Regime.EXACT, log) is None
     assert {attempt.reason for attempt in log.attempts} == {Reason.DEFECT}
     assert "KeyError: 'lost'" in str(log.attempts[0])
+
+
+def test_a_defect_beside_the_attempts_costs_the_rung(summed, monkeypatch):
+    problem, trained = summed
+
+    def broken(*_: Any) -> Any:
+        raise KeyError("lost")
+
+    monkeypatch.setattr("weights2code.extraction.climb.extract", broken)
+    climb = Climb(problem, Log())
+    assert not climb.rung(trained)
+    assert climb.climbed == [trained]
+    assert [(attempt.rung, attempt.reason) for attempt in climb.log.attempts] == [("linear", Reason.DEFECT)]
+
+
+def test_a_defect_of_the_explanation_costs_the_explanation(summed, monkeypatch):
+    problem, trained = summed
+    log = Log()
+    found = extract(trained, problem, Regime.EXACT, log)
+    assert found is not None
+
+    def broken(*_: Any) -> Any:
+        raise KeyError("lost")
+
+    monkeypatch.setattr("weights2code.explain.explanation.MatchedGraph.explain", broken)
+    assert with_explanation(replace(found, explained=None), problem, log).program == found.program
+    assert log.attempts[-1].reason is Reason.DEFECT
+    assert "explanation of the graph: a defect" in str(log.attempts[-1])
 
 
 def test_the_same_question_is_asked_once(monkeypatch):

@@ -16,6 +16,8 @@ from weights2code.language import BITS, Domain, infer, integers, reals
         ([-1, 1], integers(-1, 1)),
         ([0, 2], integers(0, 2)),
         ([0.5, 1], reals(0.5, 1)),
+        ([0, 2**53], integers(0, 2**53)),
+        ([0, 2.0**54], reals(0, 2**54)),  # there every float64 is whole
     ],
 )
 def test_the_narrowest_domain_is_inferred(values, domain):
@@ -26,6 +28,7 @@ def test_the_narrowest_domain_is_inferred(values, domain):
 def test_discrete_domains_list_their_values(low, width):
     domain = integers(low, low + width)
     assert domain.values().tolist() == list(range(low, low + width + 1))
+    assert domain.size == len(domain.values())
     assert infer(domain.values()) in (domain, BITS)
 
 

@@ -21,9 +21,9 @@ def test_a_missing_axis_is_refused():
 
 def test_axes_of_one_name_are_of_one_size():
     ones = torch.ones(1, 2, 4, 5)
-    assert equality_scores(ones[:, :, :3], ones).shape == (1, 2, 5, 3, 4)
+    assert equality_scores(ones[:, :, :3], ones, 1.0).shape == (1, 2, 5, 3, 4)
     with pytest.raises(TypeCheckError, match="batch"):
-        equality_scores(ones[..., :3], ones)
+        equality_scores(ones[..., :3], ones, 1.0)
     with pytest.raises(TypeCheckError, match="scored"):
         member_losses(ones, ones[0], ones[0, 0], torch.ones(2))  # scored where it is true, not where it is 1
 

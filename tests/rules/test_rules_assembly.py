@@ -316,7 +316,12 @@ def test_leaves_of_windows_and_aggregates(builder, integers_of):
 
 @pytest.mark.parametrize(
     ("domain", "names"),
-    [(BITS, ("c0", "c1")), (integers(-1, 1), ("cm1", "c0", "c1")), (integers(0, 9), None)],
+    [
+        (BITS, ("c0", "c1")),
+        (integers(-1, 1), ("cm1", "c0", "c1")),
+        (integers(0, 9), None),
+        (integers(-(2**52), 2**52), None),  # more values than any list can hold
+    ],
 )
 def test_aggregates_of_functions_of_few_values_become_counters(builder, integers_of, domain, names):
     made = builder()

@@ -29,7 +29,7 @@ def test_table_repeats_every_row(outputs: list[int]) -> None:
 def test_table_is_labelled() -> None:
     outputs = np.array([3, 1, 4, 1, 5, 9, 2, 6], dtype=float)
     X = np.arange(8.0)[:, None]
-    front = NativeEngine().search(X, outputs, variables=(a,), domains=(integers(0, 7),), time_limit=30.0)
+    front = NativeEngine().search(X, outputs, variables=(a,), domains=(integers(0, 7),), effort=30.0)
     chosen = pick(front)
     assert chosen.exact
     np.testing.assert_allclose(evaluate(chosen.expr, {a: X[:, 0]}), outputs, atol=1e-6)

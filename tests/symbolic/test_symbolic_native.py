@@ -33,7 +33,7 @@ def search(
     y = np.asarray(function(*X.T), dtype=float)
     y = y + noise * np.random.default_rng(1).normal(size=len(y))
     variables = (a, b, c, d, e)[: len(domains)]
-    options.setdefault("time_limit", 60.0)
+    options.setdefault("effort", 60.0)
     front = NativeEngine().search(X, y, variables=variables, domains=domains, **options)  # type: ignore[arg-type]
     return pick(front)
 
@@ -148,7 +148,7 @@ def test_long_division_from_seven_bits(divisor: int) -> None:
     X = np.stack([bits[:, 3:], *past], axis=-1).reshape(-1, 7).astype(float)
     variables = tuple(Var(f"v{j}") for j in range(7))
     front = NativeEngine().search(
-        X, y[:, 3:].reshape(-1).astype(float), variables=variables, domains=(BITS,) * 7, time_limit=60.0
+        X, y[:, 3:].reshape(-1).astype(float), variables=variables, domains=(BITS,) * 7, effort=60.0
     )
     found = pick(front)
     assert found.exact
@@ -190,7 +190,7 @@ def test_same_data_same_front() -> None:
     X = sample((REAL, REAL))
     y = np.sin(X[:, 0]) * X[:, 1] + 0.1
     fronts = [
-        NativeEngine().search(X, y, variables=(a, b), domains=(REAL, REAL), time_limit=60.0) for _ in range(2)
+        NativeEngine().search(X, y, variables=(a, b), domains=(REAL, REAL), effort=60.0) for _ in range(2)
     ]
     assert fronts[0] == fronts[1]
 
@@ -216,7 +216,7 @@ def test_max_complexity_is_respected() -> None:
     X = sample((REAL, REAL, REAL))
     y = 1.6 * X[:, 0] - 0.85 * X[:, 1] + 0.25 * X[:, 2]
     front = NativeEngine().search(
-        X, y, variables=(a, b, c), domains=(REAL,) * 3, max_complexity=7, time_limit=1.0
+        X, y, variables=(a, b, c), domains=(REAL,) * 3, max_complexity=7, effort=1.0
     )
     assert max(candidate.complexity for candidate in front) <= 7
     assert not any(candidate.exact for candidate in front)
@@ -239,7 +239,7 @@ def test_never_calls_a_wrong_formula_exact(seed: int) -> None:
     y = (X[:, 0] + X[:, 1]) % 6
     place = int(rng.integers(len(y)))
     y[place] += 1
-    front = NativeEngine().search(X, y, variables=(a, b), domains=(integers(0, 5),) * 2, time_limit=20.0)
+    front = NativeEngine().search(X, y, variables=(a, b), domains=(integers(0, 5),) * 2, effort=20.0)
     for candidate in front:
         values = np.broadcast_to(evaluate(candidate.expr, {a: X[:, 0], b: X[:, 1]}), y.shape)
         assert candidate.max_error == pytest.approx(float(np.max(np.abs(values - y))))
@@ -252,7 +252,7 @@ def test_never_calls_a_wrong_formula_exact(seed: int) -> None:
 def test_pure_noise_is_not_explained() -> None:
     X = sample((REAL, REAL), 300)
     y = np.random.default_rng(8).normal(size=300)
-    front = NativeEngine().search(X, y, variables=(a, b), domains=(REAL, REAL), time_limit=1.0)
+    front = NativeEngine().search(X, y, variables=(a, b), domains=(REAL, REAL), effort=1.0)
     assert not any(candidate.exact for candidate in front)
 
 
@@ -264,5 +264,5 @@ def test_bad_shapes_are_refused() -> None:
 
 
 def test_real_columns_get_no_remainders() -> None:
-    found = search(lambda x: np.sin(7 * x) * x, (REAL,), time_limit=1.0)
+    found = search(lambda x: np.sin(7 * x) * x, (REAL,), effort=1.0)
     assert not any(getattr(node, "name", "") in ("mod", "eq") for node in found.expr.walk())

@@ -36,9 +36,7 @@ def found(rule: Expr, domains: dict[Var, Domain], count: int = 1500) -> Expr:
     variables, kinds = tuple(domains), tuple(domains.values())
     X = rows(kinds, count, 0)
     y = values_of(rule, variables, X)
-    best = pick(
-        NativeEngine().search(X, y, variables=variables, domains=kinds, tolerance=1e-6, time_limit=60)
-    )
+    best = pick(NativeEngine().search(X, y, variables=variables, domains=kinds, tolerance=1e-6, effort=60))
     assert best.exact, formula(best.expr)
     fresh = rows(kinds, 4000, 1)
     wrong = np.abs(values_of(best.expr, variables, fresh) - values_of(rule, variables, fresh)) > 1e-6

@@ -110,3 +110,10 @@ def test_a_bad_formula_is_not_made_worse() -> None:
 def test_a_formula_that_is_undefined_on_some_rows_stays() -> None:
     expr: Expr = op("sqrt", x) * Const(1.5) + Const(0.25)
     assert snap(expr, {x: U}, np.ones_like(U), 1e-6) == expr
+
+
+def test_a_formula_whose_squares_overflow_stays() -> None:
+    formula = Const(2.5e-200) * op("exp", Const(460.123) * x)
+    with np.errstate(all="ignore"):
+        found = refit(formula, {x: np.linspace(1.0, 1.4, 40)}, np.ones(40))
+    assert [float(c) for c in free_constants(found)] == [float(c) for c in free_constants(formula)]

@@ -32,7 +32,7 @@ def problem_of(
     y = np.asarray(rule(*columns), dtype=float)
     X = np.stack(columns, axis=1).astype(float)
     names = variables[: len(domains)]
-    return prepare(X, y, variables=names, domains=domains, tolerance=1e-6, time_limit=60.0)
+    return prepare(X, y, variables=names, domains=domains, tolerance=1e-6, effort=60.0)
 
 
 def alone(names: set[str], problem: Problem) -> Candidate | None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from weights2code.data import fit_layout, from_arrays, from_task
+from weights2code.data import Sequences, fit_layout, from_arrays, from_task
 from weights2code.data.problem import Problem
+from weights2code.explain import EqualityRetrieval
+from weights2code.explain.routing import match
 from weights2code.graph import OperatorNode, RouterNode
 from weights2code.graph.from_model import graph_of
 from weights2code.language import integers
@@ -29,7 +33,7 @@ from weights2code.training.ladder import (
     window_sizes,
 )
 from weights2code.training.loop import to_batch
-from weights2code.training.search import train_rung
+from weights2code.training.search import Trained, train_rung
 from weights2code.training.step import closed_form, member_losses, target_variance
 
 CPU = torch.device("cpu")
@@ -191,6 +195,40 @@ def test_lookups_find_key_value_and_query_by_polishing():
     assert {role: problem.inputs[index] for role, index in head.reads.items()} == {
         "query": "query", "key": "key", "value": "value",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        range(89992, 90000),
+        (10, 11, 1000, 500_000, 500_001),
+        (-5, -4, 0, 999_999, -1_000_000),
+        tuple(2**40 + i for i in (0, 1, 5)),
+        (0.1, 0.2, 1e6 + 0.1, 1e6 + 0.2),
+    ],
+)
+def test_keys_of_any_size_are_told_apart(ids: Sequence[float], tmp_path: Path):
+    """The same sequences with other names for the keys, some of which differ in the last digit alone."""
+    problem = from_task(get("retrieve_value_by_key"), 128, 0, validation=64)
+    names = np.array(ids)
+
+    def renamed(part: Sequences) -> Sequences:
+        x = part.x.copy()
+        x[..., [0, 2]] = names[x[..., [0, 2]].astype(int) % len(names)]
+        return from_arrays(x, problem.reference.run(x))  # type: ignore[union-attr]
+
+    problem = replace(problem, training=renamed(problem.training), validation=renamed(problem.validation))
+    lookup = next(rung for rung in ladder_of(problem, Settings()) if rung.kind == "lookup")
+    trained = train_rung(lookup, problem, Settings(), CPU)
+    assert trained.fitted
+    trained.save(tmp_path / "model.safetensors")
+    again = Trained.load(tmp_path / "model.safetensors")
+    for model in (trained.model, again.model):
+        graph = graph_of(model, 0, trained.layout, problem)
+        np.testing.assert_allclose(graph.run(problem.validation), problem.validation.y, atol=1e-3)
+    head = next(node for node in graph.nodes if isinstance(node, RouterNode))
+    stream = graph.stream(graph.encode(problem.validation)[0])
+    assert match(head, stream).hypothesis == EqualityRetrieval(1)
 
 
 def test_half_of_the_members_do_not_look_at_the_present():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -106,8 +107,8 @@ def test_rungs_that_nobody_can_foresee_are_trained():
     assert [found[name] for name in ("linear", "prefix", "deep aggregates", "deep")] == [None] * 4
 
 
-def no_training(rung: Rung, *_: object) -> str:
-    return rung.name
+def no_training(rung: Rung, *_: object, **__: object) -> SimpleNamespace:
+    return SimpleNamespace(rung=rung.name, unfinished=False)
 
 
 @pytest.fixture
@@ -118,7 +119,7 @@ def climbed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[list[str], l
         monkeypatch.setattr(search, "train_rung", no_training)
         skipped: list[Skipped] = []
         found = search.climb(problem, Settings(**settings), skipped=skipped)  # type: ignore[arg-type]
-        return list(found), skipped  # type: ignore[arg-type]
+        return [trained.rung for trained in found], skipped
 
     return climb
 

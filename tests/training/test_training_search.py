@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from weights2code import effort
 from weights2code.data import Layout, fit_layout, from_task
 from weights2code.errors import InputError
 from weights2code.graph.from_model import graph_of
@@ -19,6 +20,7 @@ from weights2code.run_folder import begin
 from weights2code.settings import Settings
 from weights2code.source import problem_of
 from weights2code.tasks import get
+from weights2code.training import search
 from weights2code.training.build import build, hide
 from weights2code.training.ladder import FAST_LADDER, Rung, Variant, ladder_of
 from weights2code.training.recipes import Recipe
@@ -274,14 +276,36 @@ def test_a_run_that_stopped_at_its_time_limit_can_go_on(tmp_path: Path):
     settings = Settings(recipe="paper", samples=512, epochs=1, length=5, time_limit=1e-9)
     data = problem_of("Div_5", settings)
     with begin(tmp_path, "Div_5", settings) as folder:
-        train(data, settings, folder)
-        assert len(list(folder.checkpoint.iterdir())) == 1
+        assert train(data, settings, folder).unfinished  # the first rung was cut short: it is all there is
+        assert list(folder.checkpoint.iterdir()) == []
         assert not folder.trained
         longer = replace(settings, time_limit=1000.0)
         train(data, longer, folder)
         assert folder.trained
     stages = [json.loads(line)["stage"] for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert len(stages) == len(set(stages)) == 8
+
+
+@pytest.mark.slow
+def test_a_rung_under_way_is_cut_short_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    settings = Settings(layers=1, heads=1, members=1, samples=128, epochs=3, length=5)
+    data = problem_of("Parity_Last4", settings)
+    seconds = map(float, itertools.count())  # every look at the clock costs a second
+    monkeypatch.setattr(effort, "clock", lambda: next(seconds))
+    monkeypatch.setattr(search, "CHECKPOINT_INTERVAL", 0.0)
+    with begin(tmp_path / "whole", "Parity_Last4", settings) as folder:
+        whole = train(data, replace(settings, time_limit=1e6), folder)
+    short = replace(settings, time_limit=0.2 * effort.now())
+    with begin(tmp_path / "cut", "Parity_Last4", settings) as folder:
+        cut = train(data, short, folder)
+        assert cut.unfinished
+        assert 0 < len(cut.history) < len(whole.history)
+        assert not folder.trained
+        trained = train(data, replace(settings, time_limit=1e6), folder)
+        assert folder.trained
+    assert not trained.unfinished
+    assert trained.losses == whole.losses
+    assert [e.hard_loss for e in trained.history] == [e.hard_loss for e in whole.history]
 
 
 def test_a_complete_run_is_not_trained_again(tmp_path: Path):
@@ -313,4 +337,4 @@ def test_devices():
 @pytest.mark.parametrize("name", ["bitwise_xor", "parity_last2", "maximum_prev2", "add_mod_3"])
 def test_the_ladder_fits_small_nonlinear_tasks(name: str):
     data = from_task(get(name), 8192, seed=0)
-    assert any(trained.fitted for trained in islice(climb(data, Settings()), 4))
+    assert any(trained.fitted for trained in itertools.islice(climb(data, Settings()), 4))

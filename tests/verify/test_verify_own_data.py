@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from weights2code.data import Problem, from_lists
-from weights2code.language import Recurrence, Step, Var, op
+from weights2code.data import Problem, Regime, from_lists
+from weights2code.language import Const, Recurrence, Step, Var, op
 from weights2code.verify.own_data import certify_measured
 from weights2code.verify.residuals import residuals, rounding
 
@@ -37,6 +37,20 @@ def test_exact_data_are_judged_exactly():
     assert good.notes == ()
     near = certify_measured(machine(0.5 * y1 + 1.003 * x), problem, 0)
     assert near.verdict == "failed"
+
+
+def test_whole_numbers_that_are_wrong_where_they_were_learned_from():
+    """Of 300 rows one is not 0, and none of those that were held out."""
+    inputs, targets = np.arange(300.0) % 7, np.zeros(300)
+    targets[20] = 1
+    problem = from_lists([inputs[:, None]], [targets[:, None]], ("x",), ("y",), seed=0)
+    zero = machine(Const(0))
+    exact = certify_measured(zero, problem, 0)
+    assert exact.verdict == "tested"
+    assert "of the rows that it was learned from disagree" in exact.notes[0]
+    resort = certify_measured(zero, problem.under(Regime.NOISY), 0)
+    assert resort.verdict == "failed"
+    assert "of the rows that it was learned from disagree" in resort.method
 
 
 def test_noise_of_the_instrument_is_said_and_measured():

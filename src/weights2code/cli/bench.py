@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any
 
 from weights2code.cli.engine_options import engine_from, seeds_of
+from weights2code.cli.interrupts import stopping_says, whole_output
 from weights2code.cli.parser import settings_from
 from weights2code.cli.progress import sweep_reporter
 from weights2code.errors import InputError, Stopped
@@ -31,17 +32,23 @@ def bench(options: argparse.Namespace) -> int:
     engine = engine_from(options)
     silent = options.quiet or options.json
     before = len(stored_rows(jobs, out))
+
+    def stopped() -> str:
+        done = len(stored_rows(jobs, out))
+        return f"stopped; {done} of {len(jobs)} runs are done. Go on with `{command_of(options, out)}`."
+
     try:
-        with sweep_reporter(len(jobs), before, silent, described) as on_row:
+        with (
+            stopping_says(stopped),
+            sweep_reporter(len(jobs), before, silent, described) as on_row,
+        ):
             rows = completed(run_sweep(jobs, out, engine, on_row), jobs)
     except KeyboardInterrupt:
-        done = len(stored_rows(jobs, out))
-        raise Stopped(
-            f"stopped; {done} of {len(jobs)} runs are done. Go on with `{command_of(options, out)}`."
-        ) from None
+        raise Stopped(stopped()) from None
     summary = summary_of(options, out, names, seeds, rows)
     files = write_bench(out, summary, rows)
-    show(options, summary, rows, files)
+    with whole_output():
+        show(options, summary, rows, files)
     return int(summary["solved"] < summary["runs"])
 
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from weights2code.cli.interrupts import whole_output
 from weights2code.cli.parser import settings_from
 from weights2code.cli.progress import reporter
 from weights2code.data.own import FileSource, file_source
@@ -65,15 +66,14 @@ def train(options: argparse.Namespace) -> int:
             "folder": str(folder.path),
             "files": folder.files(),
         }
-    if options.json:
-        print(json.dumps(result, indent=2))
-        return 0
     state = "was complete already" if finished_before else "trained"
     fit = "fits" if trained.fitted else "does not fit the data"
-    print(
+    sentence = (
         f"{source} {state}: rung {trained.rung} {fit}, hard loss {trained.losses[0]:.2g} of the variance, "
         f"rounding accuracy {trained.accuracies[0]:.4f}, in {options.out}"
     )
+    with whole_output():
+        print(json.dumps(result, indent=2) if options.json else sentence)
     return 0
 
 
@@ -153,10 +153,11 @@ def _silent(options: argparse.Namespace) -> bool:
 def _show(outcome: Any, folder: RunFolder, options: argparse.Namespace) -> int:
     from weights2code.cli.result import as_dict, plain_lines, show_panel
 
-    if options.json:
-        print(json.dumps(as_dict(outcome, folder), indent=2))
-    elif options.quiet or not sys.stdout.isatty():
-        print("\n".join(plain_lines(outcome, folder, brief=options.quiet)))
-    else:
-        show_panel(outcome, folder)
+    with whole_output():
+        if options.json:
+            print(json.dumps(as_dict(outcome, folder), indent=2))
+        elif options.quiet or not sys.stdout.isatty():
+            print("\n".join(plain_lines(outcome, folder, brief=options.quiet)))
+        else:
+            show_panel(outcome, folder)
     return outcome.exit_code

@@ -8,6 +8,8 @@ rests on sequences that were set aside.
 from __future__ import annotations
 
 import hashlib
+import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,12 +18,17 @@ from typing import Any
 import numpy as np
 
 from weights2code import json_values
+from weights2code.data.exact_numbers import NUMBER, shown
+from weights2code.data.limits import check_readable
 from weights2code.data.parts import LONGEST, divide
 from weights2code.data.problem import Problem
-from weights2code.data.tables import check_readable, read_columns
+from weights2code.data.tables import read_columns
 from weights2code.errors import InputError
 from weights2code.language import infer
 
+#: ISO times without and with their place in the world; the two cannot be compared.
+LOCAL_TIME = re.compile(r"[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ][0-9]{2}(:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?)?)?")
+WORLD_TIME = re.compile(LOCAL_TIME.pattern + r"(Z|[+-][0-9]{2}:?[0-9]{2})")
 #: Fewer rows than this say nothing.
 FEWEST_ROWS = 20
 #: Values beyond this, or columns that stay below its inverse, cannot be squared and multiplied.
@@ -174,15 +181,29 @@ def _sortable(path: Path, name: str, column: np.ndarray) -> np.ndarray:
         if column.dtype.kind == "O":
             raise InputError(f"{path}, column {name!r} cannot be sorted by; give numbers or ISO times.")
         return column
-    for kind in (float, "datetime64[us]"):
-        try:
-            return column.astype(kind)
-        except ValueError:
-            continue
-    raise InputError(
-        f"{path}, column {name!r} holds {str(column[0])!r}, which is no number and no ISO time to sort by; "
-        "write times like 2024-01-31 12:00."
-    )
+    texts = [str(text) for text in column]
+    kinds = {NUMBER: "float64", LOCAL_TIME: "datetime64[us]", WORLD_TIME: "datetime64[us]"}
+    form = next((form for form in kinds if all(map(form.fullmatch, texts))), None)
+    if form is None:
+        other = next((text for text in texts if not any(form.fullmatch(text) for form in kinds)), None)
+        if other is None:
+            raise InputError(
+                f"{path}, column {name!r} mixes numbers, times and times of a zone; write all of them alike."
+            )
+        raise InputError(
+            f"{path}, column {name!r} holds {shown(other)}, which is no number and no ISO time to sort by; "
+            "write times like 2024-01-31 12:00."
+        )
+    try:
+        with warnings.catch_warnings():  # that zones are not kept: order is all that is asked for
+            warnings.simplefilter("ignore", UserWarning)
+            keys = column.astype(kinds[form])
+    except ValueError as error:
+        raise InputError(f"{path}, column {name!r} cannot be sorted by ({error}); mend the time.") from None
+    if not np.isfinite(keys).all():
+        other = texts[int(np.flatnonzero(~np.isfinite(keys))[0])]
+        raise InputError(f"{path}, column {name!r} cannot be sorted by: {shown(other)} is too large.")
+    return keys
 
 
 def from_lists(

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from weights2code.data.exact_numbers import NO_NUMBERS, changed
 from weights2code.errors import InputError
 
 Form = Literal["list", "sequences", "batch", "steps", "samples"]
@@ -115,6 +116,8 @@ def to_array(data: Any, what: str) -> tuple[tuple[str, ...], np.ndarray]:
     raw = data.to_numpy() if hasattr(data, "to_numpy") else np.asarray(data)
     if np.iscomplexobj(raw):
         raise InputError(f"Complex data not supported: {what} holds complex numbers; give real ones.")
+    if raw.dtype.kind in NO_NUMBERS:
+        raise InputError(f"{what} holds {NO_NUMBERS[raw.dtype.kind]}.")
     try:  # a TypeError already says what it is about
         values = np.asarray(raw, dtype=float)
     except ValueError as error:
@@ -124,6 +127,8 @@ def to_array(data: Any, what: str) -> tuple[tuple[str, ...], np.ndarray]:
     if not np.isfinite(values).all():
         kind = "NaN" if np.isnan(values).any() else "infinity"
         raise InputError(f"Input {what} contains {kind}; remove those rows or fill them.")
+    if len(changed(raw, values)):
+        raise InputError(f"{what} holds whole numbers beyond 2^53 that double precision cannot hold.")
     return names, values
 
 

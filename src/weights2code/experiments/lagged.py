@@ -96,7 +96,7 @@ def native(X: np.ndarray, y: np.ndarray, features: tuple[Var, ...], seconds: flo
         variables=features,
         domains=tuple(infer(column) for column in X.T),
         tolerance=1e-6 if whole else REAL_TOLERANCE * max(float(np.std(y)), 1e-12),
-        time_limit=seconds,
+        effort=seconds,
     )
     return of_expression(pick(front).expr, features)
 

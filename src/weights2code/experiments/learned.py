@@ -33,7 +33,7 @@ NOISE = 0.3
 #: The paper's threshold is not given; this removes what its listings would print as 0.00.
 EPSILON = 0.005
 #: Seconds for the regressions of one listing.
-REGRESSION_SECONDS = 3.0
+REGRESSION_EFFORT = 3.0
 #: Hard loss, relative to the variance, at which a model counts as fitting.
 FITS = 1e-3
 MODEL = "model.safetensors"
@@ -184,13 +184,13 @@ def member_row(trained: Trained, member: int, problem: Problem, seed: int, *, li
     }
     if not listings:
         return row
-    whole = explained_as_it_is(graph, problem, REGRESSION_SECONDS)
+    whole = explained_as_it_is(graph, problem, REGRESSION_EFFORT)
     for name, pruned in (("unpruned", graph), ("pruned", prune_by_threshold(graph, EPSILON))):
         try:
             row |= listing_of(restricted(whole, pruned), problem, seed).row(name)
         except NotExtracted:
             continue
-    by_effect = listing_as_it_is(prune(graph, problem), problem, seed, REGRESSION_SECONDS)
+    by_effect = listing_as_it_is(prune(graph, problem), problem, seed, REGRESSION_EFFORT)
     return row | (by_effect.row("by_effect") if by_effect else {})
 
 

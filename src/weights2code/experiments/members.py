@@ -108,7 +108,7 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
     if extraction is None:
         row |= uncertified(whole, problem, settings.seed)
         return row | {"exit": 3, "extraction_seconds": round(time.perf_counter() - began, 3)}
-    extraction = with_explanation(extraction, problem)
+    extraction = with_explanation(extraction, problem, log)
     outcome = Outcome(extraction, None, tuple(attempts), time.perf_counter() - began)
     with begin(folder / f"member{member}", problem.name, settings) as own:
         pipeline.leave(outcome, problem, own)

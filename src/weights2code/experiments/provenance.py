@@ -22,23 +22,37 @@ def provenance(command: str, device: str = "cpu") -> dict[str, Any]:
     return {
         "command": command,
         "commit": commit(),
+        "src": source(),
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "machine": machine(device),
         "versions": versions(),
     }
 
 
+#: Marks a commit or a tree that was changed since and not committed.
+CHANGES = "+changes"
+
+
 def commit() -> str | None:
     """The commit of the checkout that the package runs from, marked if it was changed since; else None."""
+    return _checkout("--short=10", "HEAD")
+
+
+def source() -> str | None:
+    """The Git tree of the folder that the package lies in, marked likewise: the same code, the same name."""
+    return _checkout("HEAD:../../")
+
+
+def _checkout(*what: str) -> str | None:
     try:
-        found = _git("rev-parse", "--short=10", "HEAD")
+        found = _git("rev-parse", *what)
         # a package that merely lies inside somebody else's checkout has no commit
         if not _git("ls-files", "--", Path(__file__).name):
             return None
-        changed = _git("status", "--porcelain", "--untracked-files=no", "--", "..")
+        changed = _git("status", "--porcelain", "--untracked-files=no", "--", "../..")
     except (OSError, subprocess.SubprocessError):
         return None
-    return found + ("+changes" if changed else "")
+    return found + (CHANGES if changed else "")
 
 
 def _git(*words: str) -> str:

@@ -43,11 +43,11 @@ class MatchedGraph:
         if problem := self.unmatched():
             raise NotExtracted(f"{problem}.", Reason.UNMATCHED)
 
-    def explain(self, problem: Problem, seconds: float) -> ExplainedGraph:
-        """Formulas for every live operator, within `seconds` in all."""
+    def explain(self, problem: Problem, effort: float) -> ExplainedGraph:
+        """Formulas for every live operator, with so much effort in all."""
         nodes = self.graph.nodes
         operators = [index for index in self.graph.live() if isinstance(nodes[index], OperatorNode)]
-        share = seconds / max(len(operators), 1)
+        share = effort / max(len(operators), 1)
         fits = {
             index: explain_operator(self.graph, index, self.values, problem, share) for index in operators
         }

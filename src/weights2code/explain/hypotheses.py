@@ -267,11 +267,12 @@ class EqualityRetrieval(Hypothesis):
         query, key, value = (values[..., node.reads[role]] for role in ("query", "key", "value"))
         length = value.shape[1]
         out = np.zeros(value.shape)
-        # Scale-free equality: the stream holds exact multiples, or values of one formula.
-        span = max(float(np.ptp(key)), 1e-12)
+        # Scale-free equality: the stream holds exact multiples, or values of one formula. Keys that lie
+        # closer than usual are told apart as the head itself does.
+        near = min(1e-6 * max(float(np.ptp(key)), 1e-12), node.sharpness**-0.5)
         for t in range(length):
             for s in range(t - self.gap + 1):
-                same = np.abs(key[:, s] - query[:, t]) < 1e-6 * span
+                same = np.abs(key[:, s] - query[:, t]) < near
                 out[:, t] = np.where(same, value[:, s], out[:, t])
         return out
 

@@ -73,7 +73,7 @@ def explain_operator(
     index: int,
     values: np.ndarray,
     problem: Problem,
-    time_limit: float,
+    effort: float,
 ) -> OperatorFit:
     """The simplest formula of a live operator within its tolerance, else a faithful fallback."""
     node = graph.nodes[index]
@@ -95,7 +95,7 @@ def explain_operator(
         variables=variables,
         domains=tuple(infer(column) for column in inputs.T),
         tolerance=tolerance,
-        time_limit=time_limit,
+        effort=effort,
     )
     best = pick(front, tolerance)
     if best.max_error <= tolerance:

@@ -59,6 +59,12 @@ class Attempt:
         return Attempt(rung, reason=reason, detail=f"not trained, since {why} determine the output")
 
     @staticmethod
+    def cut_short(seconds: float) -> Attempt:
+        """What the time limit did not leave time for."""
+        detail = f"{seconds:g} s were not enough for all that could be tried"
+        return Attempt("time limit", reason=Reason.NO_TIME, detail=detail)
+
+    @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Attempt:
         """Inverse of `to_dict`."""
         data = mapping(data, "an attempt")

@@ -8,16 +8,13 @@ need not be climbed to its end.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from weights2code.data import Problem, Regime, Sequences
-from weights2code.errors import Reason
-from weights2code.extraction.attempt import Attempt
-from weights2code.extraction.extract import extract
+from weights2code.extraction.extract import defect, extract
 from weights2code.extraction.judge import judged
 from weights2code.extraction.members import whole_graph
 from weights2code.extraction.values import Extraction, Log
@@ -71,8 +68,18 @@ class Climb:
         return self.best is not None and self.best.certificate.verified
 
     def rung(self, trained: Trained) -> bool:
-        """Extract one more rung; whether nothing more need be climbed."""
+        """Extract one more rung; whether nothing more need be climbed.
+
+        An error that nobody foresaw costs the rung, and the climb goes on.
+        """
         self.climbed.append(trained)
+        try:
+            return self._extract(trained)
+        except Exception as error:
+            self.log.failed(trained.rung, defect(error))
+            return False
+
+    def _extract(self, trained: Trained) -> bool:
         if self.kept and self._confirmed_by(trained):
             return True
         regime = self.problem.inexact()
@@ -94,7 +101,7 @@ class Climb:
         if found is not None and found.better_than(self.best):
             self.best, self.source = found, trained
 
-    def settle(self, until: float) -> None:
+    def settle(self) -> None:
         """Where nothing was found: of a machine the values of each rung once more, smallest first; of own
         data the rule that explains most, for what it is worth, with its verdict."""
         if self.best is not None:
@@ -102,10 +109,6 @@ class Climb:
         exact = self.problem.reference is not None
         order = self.climbed if exact else sorted(self.climbed, key=lambda t: honest_loss(t, self.problem))
         for trained in order:
-            if exact and time.monotonic() > until:
-                late = Attempt(trained.rung, reason=Reason.NO_TIME, detail="the time is up")
-                self.log.attempts.append(late)
-                return
             regime = Regime.EXACT if exact else Regime.NOISY
             found = extract(trained, self.problem, regime, self.log, resort=True)
             if found is not None and (found.certificate.verified or not exact):

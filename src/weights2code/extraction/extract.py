@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weights2code.data import Problem, Regime, Sequences
+from weights2code.effort import TimeUp, check_time, time_is_up
 from weights2code.errors import NotExtracted, Reason
+from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.judge import judged, unmatched_words, with_caveat, with_note
 from weights2code.extraction.members import members
 from weights2code.extraction.values import Extraction, Log, Member
@@ -31,9 +33,9 @@ from weights2code.verify import Certificate
 if TYPE_CHECKING:
     from weights2code.training.search import Trained
 
-#: Seconds for the regressions of one member, and for its listing.
-REGRESSION_SECONDS = 4.0
-EXPLANATION_SECONDS = 1.5
+#: Effort for the regressions of one member, and for its listing, in seconds of a usual machine.
+REGRESSION_EFFORT = 4.0
+EXPLANATION_EFFORT = 1.5
 #: Training sequences of a known machine that rules are regressed on: the paper's million would only be slow.
 REGRESSED_ON = 8192
 #: Searches for one rule: the first, and one more for each that a counterexample refutes.
@@ -51,12 +53,17 @@ def extract(
     """
     problem = problem.under(regime)
     best: Extraction | None = None
-    for member in members(trained, problem, log, resort=resort):
-        found = attempt(member, problem, log)
-        if found is not None and found.better_than(best):
-            best = found
-        if best is not None and best.certificate.verified:
-            break
+    try:
+        check_time()
+        for member in members(trained, problem, log, resort=resort):
+            found = attempt(member, problem, log)
+            if found is not None and found.better_than(best):
+                best = found
+            if best is not None and best.certificate.verified:
+                break
+            check_time()
+    except TimeUp as up:
+        log.attempts.append(Attempt(trained.rung, reason=Reason.NO_TIME, detail=str(up)))
     return best
 
 
@@ -74,16 +81,29 @@ def attempt(member: Member, problem: Problem, log: Log) -> Extraction | None:
                 break
     except NotExtracted as error:
         if best is None:
-            log.missed(member, problem.regime, error)
+            log.missed(member, problem.regime, cut_short(error) if time_is_up() else error)
+    except TimeUp as up:
+        if best is None:
+            log.missed(member, problem.regime, NotExtracted(f"{up}.", Reason.NO_TIME))
     except Exception as error:
-        text = f"a defect of this package ended it ({type(error).__name__}: {error}); please report it"
-        log.missed(member, problem.regime, NotExtracted(text, Reason.DEFECT))
-        logging.getLogger(__name__).debug("extraction of a member failed", exc_info=True)
+        log.missed(member, problem.regime, defect(error))
     if best is not None:
         if not member.fits and problem.regime is Regime.EXACT:
             best = replace(best, certificate=with_caveat(best.certificate))
         log.found(member, problem.regime, best)
     return best
+
+
+def defect(error: Exception) -> NotExtracted:
+    """An error that nobody foresaw, as the reason why an attempt ended."""
+    logging.getLogger(__name__).debug("an attempt ended in a defect", exc_info=error)
+    text = f"a defect of this package ended it ({type(error).__name__}: {error}); please report it"
+    return NotExtracted(text, Reason.DEFECT)
+
+
+def cut_short(error: NotExtracted) -> NotExtracted:
+    """What was not found when the time was up might have been found later."""
+    return NotExtracted(f"{error} The time limit cut the search short.", Reason.NO_TIME)
 
 
 # -- exact rules ---------------------------------------------------------------------------------------------
@@ -117,11 +137,11 @@ def exact_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extra
 
 def from_leaves(member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:
     """Programs whose rule is regressed from the live leaves; a refuted one is searched for once more."""
-    known, assembly = lighter(problem), Assembly.of(member.matched, problem, EXPLANATION_SECONDS)
+    known, assembly = lighter(problem), Assembly.of(member.matched, problem, EXPLANATION_EFFORT)
     unexplained = member.matched.unmatched()
     for _ in range(ROUNDS):
         refuted = False
-        for recurrence in direct_recurrences(assembly, known, REGRESSION_SECONDS, log.engine):
+        for recurrence in direct_recurrences(assembly, known, REGRESSION_EFFORT, log.engine):
             found = judged(recurrence, Origin.LEAVES, member.matched, problem, log.seed)
             if unexplained:
                 certificate = with_note(found.certificate, unmatched_words(unexplained))
@@ -135,7 +155,7 @@ def from_leaves(member: Member, problem: Problem, log: Log) -> Iterator[Extracti
 
 def composed(member: Member, problem: Problem, log: Log) -> Extraction:
     """The program that puts together the formulas of the live nodes."""
-    explained = member.matched.explain(problem, REGRESSION_SECONDS)
+    explained = member.matched.explain(problem, REGRESSION_EFFORT)
     recurrence = Assembly(member.graph, explained.routers, explained.operators).compose()
     found = judged(recurrence, Origin.NODES, member.matched, problem, log.seed)
     return replace(found, explained=explained)
@@ -178,16 +198,16 @@ def with_counterexample(problem: Problem, certificate: Certificate) -> Problem:
 def noisy_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:
     """The rules that the best member's leaves give under noise."""
     member.matched.require()
-    assembly = Assembly.of(member.matched, problem, EXPLANATION_SECONDS)
-    for recurrence in noisy_recurrences(assembly, problem, REGRESSION_SECONDS, log.engine):
+    assembly = Assembly.of(member.matched, problem, EXPLANATION_EFFORT)
+    for recurrence in noisy_recurrences(assembly, problem, REGRESSION_EFFORT, log.engine):
         yield judged(recurrence, Origin.LEAVES, member.matched, problem, log.seed)
 
 
 def majority_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:
     """The rules that most rows follow, with mistakes allowed."""
     member.matched.require()
-    assembly = Assembly.of(member.matched, problem, EXPLANATION_SECONDS)
-    for recurrence in majority_recurrences(assembly, problem, REGRESSION_SECONDS, log.engine):
+    assembly = Assembly.of(member.matched, problem, EXPLANATION_EFFORT)
+    for recurrence in majority_recurrences(assembly, problem, REGRESSION_EFFORT, log.engine):
         yield judged(recurrence, Origin.MAJORITIES, member.matched, problem, log.seed)
 
 
@@ -199,9 +219,16 @@ PROGRAMS = {
 }
 
 
-def with_explanation(extraction: Extraction, problem: Problem) -> Extraction:
-    """Explain every live node of the graph, for the listing and the report, if that is not done yet."""
+def with_explanation(extraction: Extraction, problem: Problem, log: Log) -> Extraction:
+    """Explain every live node of the graph, for the listing and the report, if that is not done yet.
+
+    The program is found already: an error that nobody foresaw costs the explanation alone.
+    """
     matched = extraction.matched
     if extraction.explained is not None or matched is None or matched.unmatched() or not matched.finite:
         return extraction  # no listing without a hypothesis for every head, and numbers to explain
-    return replace(extraction, explained=matched.explain(problem, EXPLANATION_SECONDS))
+    try:
+        return replace(extraction, explained=matched.explain(problem, EXPLANATION_EFFORT))
+    except Exception as error:
+        log.failed("explanation of the graph", defect(error))
+        return extraction

@@ -7,17 +7,18 @@ from dataclasses import replace
 import numpy as np
 
 from weights2code.data import Problem, Regime, from_arrays
+from weights2code.effort import time_is_up
 from weights2code.explain.explanation import MatchedGraph
 from weights2code.extraction.values import Extraction
 from weights2code.graph import DiscreteGraph
 from weights2code.language import Expr, Recurrence
 from weights2code.program import Origin, Program
-from weights2code.simplify import simplify_recurrence
+from weights2code.simplify import grouped_as_read, simplify_recurrence
 from weights2code.verify import Certificate, certify
 from weights2code.verify.own_data import certify_measured
 
-#: Seconds for the proof of one program.
-PROOF_SECONDS = 5.0
+#: Effort for the proof of one program, in seconds of a usual machine.
+PROOF_EFFORT = 5.0
 #: Whole-number outputs must be whole to this digit.
 LAST_DIGIT = 1e-3
 #: Recurrences with more nodes than this are written as they are: nobody will read them anyway.
@@ -29,8 +30,9 @@ def judged(
 ) -> Extraction:
     """The program of a recurrence, certified."""
     formulas = [step.definition for step in recurrence.steps if isinstance(step.definition, Expr)]
-    if sum(formula.size() for formula in formulas) <= SIMPLIFIED:
+    if sum(formula.size() for formula in formulas) <= SIMPLIFIED and not time_is_up():
         recurrence = simplify_recurrence(recurrence, problem.domains)
+    recurrence = grouped_as_read(recurrence, problem.domains)
     certificate = certificate_of(recurrence, matched.graph, problem, seed)
     program = Program(
         problem.name, recurrence, problem.domains, problem.integer_outputs, origin, problem.regime
@@ -69,7 +71,7 @@ def _certificate(recurrence: Recurrence, graph: DiscreteGraph, problem: Problem,
         integer_outputs=problem.integer_outputs,
         sampler=problem.sampler,
         seed=seed + 1,
-        time_limit=PROOF_SECONDS,
+        time_limit=PROOF_EFFORT,
         discrete_model=discrete_model,
     )
 

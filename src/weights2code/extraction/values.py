@@ -69,5 +69,9 @@ class Log:
         """No program came of it."""
         self._note(member, regime, reason=error.reason, detail=str(error))
 
+    def failed(self, what: str, error: NotExtracted) -> None:
+        """Something beside a single member ended in a defect."""
+        self.attempts.append(Attempt(what, reason=error.reason, detail=str(error)))
+
     def _note(self, member: Member, regime: Regime, **came: Any) -> None:
         self.attempts.append(Attempt(member.rung, member.index, member.loss, regime, **came))

@@ -43,7 +43,8 @@ def graph_of(model: DiscreteTransformer, member: int, layout: Layout, problem: P
                 own: dict[str, Any] = {key: weights[key][layer, seeker].copy() for key in HEADS[kind].weights}
                 own["relative_bias"][~model.offset_mask[member].cpu().numpy()] = -FORBIDDEN
                 own |= {"null_score": float(weights["null_score"][layer, seeker])}
-                heads.append(RouterNode(name, kind, reads, value_range=model.value_range, **own))
+                own |= {"value_range": model.value_range, "sharpness": model.sharpness}
+                heads.append(RouterNode(name, kind, reads, **own))
                 seeker += 1
             else:
                 heads.append(RouterNode(name, kind, reads))

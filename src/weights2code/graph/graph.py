@@ -38,7 +38,8 @@ class ChannelNode:
 class RouterNode:
     """An attention head: `reads` maps roles (query, key, value) to earlier nodes.
 
-    A location head has an `offset` (None is the null slot) and a `start`; pointer heads have tables.
+    A location head has an `offset` (None is the null slot) and a `start`; pointer heads have tables, and
+    equality heads tell keys apart as sharply as `sharpness` says.
     """
 
     name: str
@@ -51,6 +52,7 @@ class RouterNode:
     relative_bias: Float[np.ndarray, " window"] | None = None
     null_score: float = 0.0
     value_range: tuple[float, float] = (-1.0, 1.0)
+    sharpness: float = EQUALITY_SHARPNESS
 
     @property
     def facts(self) -> HeadFacts:
@@ -92,7 +94,7 @@ class RouterNode:
             scores = encoded_query @ encoded_key.transpose(0, 2, 1) / np.sqrt(self.query_table.shape[1])
         else:
             distance = query[:, :, None] - key[:, None, :]
-            scores = -EQUALITY_SHARPNESS * distance**2 - RECENCY * offset
+            scores = -self.sharpness * distance**2 - RECENCY * offset
         scores = np.where(offset >= 0, scores + bias, -np.inf)
         best = scores.argmax(-1)
         highest = np.take_along_axis(scores, best[..., None], -1)[..., 0]

@@ -11,6 +11,8 @@ import numpy as np
 from weights2code.json_values import mapping, number, shown
 
 Kind = Literal["bits", "integers", "reals"]
+#: Whole numbers up to here are float64 numbers, each of them.
+EXACT = 2**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,11 @@ class Domain:
     @property
     def discrete(self) -> bool:
         return self.kind != "reals"
+
+    @property
+    def size(self) -> int:
+        """How many values a discrete domain has: ask before listing them."""
+        return int(self.high) - int(self.low) + 1
 
     def values(self) -> np.ndarray:
         """Every value of a discrete domain."""
@@ -67,9 +74,9 @@ def reals(low: float, high: float) -> Domain:
 
 
 def infer(values: np.ndarray) -> Domain:
-    """The narrowest domain that holds `values`."""
+    """The narrowest domain that holds `values`; beyond 2^53 every float64 is whole, which says nothing."""
     low, high = float(np.min(values)), float(np.max(values))
-    if np.all(values == np.round(values)):
+    if low >= -EXACT and high <= EXACT and np.all(values == np.round(values)):
         return BITS if low >= 0 and high <= 1 else integers(int(low), int(high))
     return reals(low, high)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from math import isinf
 from typing import Any
 
 import numpy as np
@@ -59,11 +60,33 @@ def run_exact(machine: Recurrence, x: np.ndarray, most_bits: int | None = _MOST_
     ArithmeticError
         If something has no value, or more digits than anybody would wait for.
     """
-    rows = [exact_trace(machine, sequence, most_bits) for sequence in x.tolist()]
-    if any(len(values) < x.shape[1] for trace in rows for values in trace.values()):
+    return _outputs(machine, x, _traces(machine, x, most_bits))
+
+
+def run_exact_below(machine: Recurrence, x: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
+    """`run_exact`, and of shape (n, T) whether every value up to that position is below the limit."""
+    traces = _traces(machine, x, _MOST_BITS)
+    below = [
+        [
+            all(abs(values[t]) < limit or isinf(values[t]) for values in trace.values())
+            for t in range(x.shape[1])
+        ]
+        for trace in traces
+    ]
+    so_far = np.logical_and.accumulate(np.array(below, dtype=bool).reshape(x.shape[:2]), axis=1)
+    return _outputs(machine, x, traces), so_far
+
+
+def _traces(machine: Recurrence, x: np.ndarray, most_bits: int | None) -> list[dict[str, list[Any]]]:
+    traces = [exact_trace(machine, sequence, most_bits) for sequence in x.tolist()]
+    if any(len(values) < x.shape[1] for trace in traces for values in trace.values()):
         raise ArithmeticError(f"numbers of more than {most_bits} bits")
+    return traces
+
+
+def _outputs(machine: Recurrence, x: np.ndarray, traces: list[dict[str, list[Any]]]) -> np.ndarray:
     result = [
-        [[_float(trace[name][t]) for name in machine.outputs] for t in range(x.shape[1])] for trace in rows
+        [[_float(trace[name][t]) for name in machine.outputs] for t in range(x.shape[1])] for trace in traces
     ]
     return np.array(result, dtype=float).reshape(*x.shape[:2], len(machine.outputs))
 

@@ -21,7 +21,9 @@ from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
+from weights2code.language import interval as between
 from weights2code.language.expression import Expr, Number, Op, as_expr
+from weights2code.language.interval import ANYTHING, BIT, Interval
 
 #: Powers beyond this are computed as floats: nobody waits for their digits.
 _MOST_POWER = 64
@@ -74,6 +76,8 @@ class Operator:
         The value is always 0 or 1; is always a whole number.
     keeps
         What the value is if all arguments are: "bits", "whole", "digits" (no rounding in float64).
+    interval
+        Between which numbers the value lies, from the intervals of the arguments.
     defined
         Where it has a value: an expression of the arguments that is not zero there.
     continuous
@@ -105,6 +109,7 @@ class Operator:
     boolean: bool = False
     whole: bool = False
     keeps: frozenset[str] = frozenset()
+    interval: Callable[..., Interval] = lambda *arguments: ANYTHING
     defined: Callable[..., Expr] | None = None
     continuous: bool = True
     irrational: bool = False
@@ -188,6 +193,7 @@ def _extremum(name: str, numpy: Callable[..., Any], exact: Callable[..., Any], b
         cost=1.2,
         rank=2,
         keeps=_SELECTS,
+        interval=between.greater if better == "ge" else between.lesser,
         commutative=True,
         associative=True,
     )
@@ -201,6 +207,7 @@ def _truth(name: str, numpy: Callable[..., Any], exact: Callable[..., Any], **fa
         lambda *values: int(exact(*values)),
         sympy=name.capitalize(),
         boolean=True,
+        interval=lambda *arguments: BIT,
         continuous=False,
         **facts,
     )
@@ -291,44 +298,50 @@ _WHOLE, _B = frozenset({"whole"}), Binding
 # fmt: off
 OPERATORS: dict[str, Operator] = {entry.name: entry for entry in (
     _infix("add", np.add, operator.add, ("sum", " + ", "sum"), _B.SUM, (" + ", "<mo>+</mo>"),
-           z3=lambda t, a, b: t.sum(a, b),
+           z3=lambda t, a, b: t.sum(a, b), interval=operator.add,
            cost=1.0, rank=0, keeps=_WHOLE, commutative=True, associative=True),
     _infix("sub", np.subtract, operator.sub, ("sum", " - ", "remainder"), _B.SUM, (" - ", "<mo>−</mo>"),
-           z3=lambda t, a, b: t.sum(a, t.negative(b)),
+           z3=lambda t, a, b: t.sum(a, t.negative(b)), interval=operator.sub,
            cost=1.0, rank=0, keeps=_WHOLE),
     _infix("mul", np.multiply, operator.mul, ("product", "*", "product"), _B.PRODUCT,
            (r" \, ", '<mspace width="0.17em"/>'),
-           z3=lambda t, a, b: t.product(a, b),
+           z3=lambda t, a, b: t.product(a, b), interval=operator.mul,
            cost=1.0, rank=1, keeps=frozenset({"bits", "whole"}), commutative=True, associative=True),
     _infix("div", np.divide, _divide, ("product", "/", "unary"), _B.PRODUCT, ("", ""),
            sympy=lambda s, a, b: a / b, z3=lambda t, a, b: t.divide(a, b), defined=lambda a, b: b,
+           interval=between.quotient,
            latex=Form(r"\frac{{{0}}}{{{1}}}"), mathml=Form("<mfrac><mrow>{0}</mrow><mrow>{1}</mrow></mfrac>"),
            cost=1.1, rank=7),
     _infix("mod", np.mod, operator.mod, ("unary", " % ", "unary"), _B.REMAINDER, ("", ""),
            sympy="Mod", z3=lambda t, a, b: t.mod(a, b), defined=lambda a, b: b, continuous=False,
+           interval=between.remainder,
            latex=Form(r"{0:product} \bmod {1:atom}", _B.SUM),
            mathml=Form(_row('{0:product}<mo lspace="0.3em" rspace="0.3em">mod</mo>{1:atom}'), _B.COMPARE),
            javascript="mod({0}, {1})", cost=1.3, rank=4, keeps=_WHOLE),
     _infix("pow", np.power, _power, ("atom", "**", "atom"), _B.POWER, ("", ""),
            sympy=lambda s, a, b: a**b, z3=lambda t, a, b: t.power(a, b), defined=_has_power,
+           interval=between.power,
            latex=Form("{0:atom}^{{{1}}}", _B.POWER),
            mathml=Form("<msup>{0:atom}<mrow>{1}</mrow></msup>", _B.POWER),
            javascript="Math.pow({0}, {1})", listing=Form("{0:atom} ** {1:atom}", _B.SUM), cost=1.0, rank=7),
     function("neg", np.negative, operator.neg, sympy=lambda s, a: -a, z3=lambda t, a: t.negative(a),
+             interval=operator.neg,
              text=Form("-{0:product}", _B.SUM), latex=Form("-{0:product}", _B.SUM),
              mathml=Form(_row("<mo>−</mo>{0:product}"), _B.SUM),
              javascript="(-{0})", listing=Form("-{0:unary}", _B.SUM), cost=1.1, rank=0, keeps=_SIGNED),
-    function("abs", np.abs, abs, sympy="Abs",
+    function("abs", np.abs, abs, sympy="Abs", interval=abs,
              z3=lambda t, a: t.choose(t.truth(t.relation("ge", a, 0)), a, t.negative(a)),
              text=Form("abs({0})"), latex=Form(r"\left|{0}\right|"), mathml=Form(fenced("{0}", "|", "|")),
              cost=1.2, rank=2, keeps=_SIGNED),
     function("relu", lambda a: np.maximum(a, 0), lambda a: max(a, 0),
              sympy=lambda s, a: s.Max(a, 0), z3=lambda t, a: t.extremum("ge", a, 0),
+             interval=lambda a: between.greater(a, between.point(0)),
              text=Form("max({0}, 0)"), latex=Form(r"\max\left({0}, 0\right)"),
              mathml=Form(_call("max", "{0}", "<mn>0</mn>")),
              javascript="Math.max({0}, 0)", listing=Form("relu({0})"), cost=1.3, rank=2, keeps=_SIGNED),
     function("clip", np.clip, lambda a, low, high: min(max(a, low), high), arity=3,
              sympy=lambda s, a, low, high: s.Min(s.Max(a, low), high),
+             interval=lambda a, low, high: between.lesser(between.greater(a, low), high),
              z3=lambda t, a, low, high: t.extremum("le", t.extremum("ge", a, low), high),
              text=Form("clip({0}, {1}, {2})"), python=Form("min(max({0}, {1}), {2})"),
              latex=Form(r"\min\left(\max\left({0}, {1}\right), {2}\right)"),
@@ -338,6 +351,7 @@ OPERATORS: dict[str, Operator] = {entry.name: entry for entry in (
     _extremum("min", np.minimum, min, "le"),
     function("floor", np.floor, lambda a: a if isinstance(a, float) and isinf(a) else int(a // 1),
              z3=lambda t, a: t.floor(a), latex=Form(r"\left\lfloor {0} \right\rfloor"),
+             interval=Interval.whole,
              mathml=Form(fenced("{0}", "⌊", "⌋")), cost=1.3, rank=4, whole=True, continuous=False),
     _comparison("eq", np.equal, "== = = ===", "eq", "ne"),
     _comparison("ne", np.not_equal, r"!= \ne ≠ !==", "ne", "eq"),
@@ -354,18 +368,19 @@ OPERATORS: dict[str, Operator] = {entry.name: entry for entry in (
     function("where", lambda c, yes, no: np.where(np.asarray(c) != 0, yes, no),
              lambda c, yes, no: yes if c else no, arity=3, truths=1, continuous=False,
              sympy=lambda s, c, yes, no: s.Piecewise((yes, c), (no, True)),
-             z3=lambda t, c, yes, no: t.choose(c, yes, no),
+             z3=lambda t, c, yes, no: t.choose(c, yes, no), interval=lambda c, yes, no: yes | no,
              text=Form("{1:or} if {0:or} else {2:where}", _B.WHERE),
              latex=Form(r"\begin{{cases}} {1} & \text{{if }} {0} \\ {2} & \text{{otherwise}} \end{{cases}}"),
              javascript="({0} !== 0 ? {1} : {2})",
              listing=Form("np.where({0:unary} != 0, {1:unary}, {2:unary})"),
              cost=1.4, rank=6, keeps=frozenset({"bits", "whole"})),
     _irrational("sqrt", np.sqrt, sympy=lambda s, a: s.sqrt(a), defined=lambda a: a >= 0,
+                interval=between.root,
                 latex=Form(r"\sqrt{{{0}}}"), mathml=Form("<msqrt>{0}</msqrt>")),
-    _irrational("exp", np.exp),
-    _irrational("log", np.log, defined=lambda a: a > 0),
-    _irrational("sin", np.sin),
-    _irrational("cos", np.cos),
+    _irrational("exp", np.exp, interval=between.exponential),
+    _irrational("log", np.log, defined=lambda a: a > 0, interval=between.logarithm),
+    _irrational("sin", np.sin, interval=lambda a: Interval(-1, 1)),
+    _irrational("cos", np.cos, interval=lambda a: Interval(-1, 1)),
 )}
 # fmt: on
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeGuard
 
+from weights2code.language.domain import EXACT
 from weights2code.language.expression import Const, Expr, Number, Op, Var
 from weights2code.language.operators import OPERATORS, Binding, Written, is_boolean
 
@@ -43,7 +44,7 @@ def python_text(
     """Python source of the value; it needs `numpy as np` for floor, sqrt, exp, log, sin and cos.
 
     What is known about values makes the text shorter: where `is_bit` holds a truth value needs no cast,
-    where `is_integer` holds sums may drop parentheses and `floor(a/b)` may become `a // b`.
+    where `is_integer` holds `floor(a/b)` may become `a // b`.
     """
     return _Writer(variable, python=True, is_bit=is_bit, is_integer=is_integer).value(expr).text
 
@@ -98,7 +99,9 @@ class _Writer:
         return Written(form.template.format(*conditions, *values), form.binding)
 
     def number(self, value: Number) -> Written:
-        text = number_text(value)
+        # numbers of Python's own would go on exactly where everything else computes in float64
+        large = self.python and isinstance(value, int) and abs(value) >= EXACT
+        text = number_text(float(value) if large else value)
         sign = Binding.SUM if text.startswith("-") else Binding.ATOM
         if text in ("inf", "-inf", "nan") and self.python:
             return Written(text.replace("inf", "np.inf").replace("nan", "np.nan"), sign)
@@ -110,8 +113,8 @@ class _Writer:
         opposite = positive_part(right)
         if opposite is not None:
             right, minus = opposite, not minus
-        # a + (b - c) may lose its parentheses where regrouping cannot change the value
-        regroups = not minus and (not self.python or self.is_integer(expr))
+        # a + (b - c) may lose its parentheses where nobody computes with the text
+        regroups = not minus and not self.python
         text = format(self.value(right), "sum" if regroups else "remainder")
         if text.startswith("-"):
             text, minus = text[1:], True
@@ -128,7 +131,7 @@ class _Writer:
         first = self.value(left)
         first = Written(format(first, "sum")) if leads else first
         second = self.value(right)
-        if self.python and not self.is_integer(expr):
+        if self.python:
             second = Written(format(second, "unary"))
         binding = form.binding if positive_part(left) is None else Binding.SUM
         return Written(form.template.format(first, second), binding)

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from weights2code.heads import EQUALITY_SHARPNESS, RECENCY, HeadKind
+from weights2code.heads import RECENCY, HeadKind
 from weights2code.model.long_product import long_product
 
 
@@ -78,13 +78,15 @@ def pointer_scores(
 
 
 def equality_scores(
-    query: Float[Tensor, "member head asked batch"], key: Float[Tensor, "member head pos batch"]
+    query: Float[Tensor, "member head asked batch"],
+    key: Float[Tensor, "member head pos batch"],
+    sharpness: float,
 ) -> Float[Tensor, "member head batch asked pos"]:
     """Zero where key equals query, very negative elsewhere; among equals the newest is ahead by a hair."""
     distance = query.permute(0, 1, 3, 2)[..., :, None] - key.permute(0, 1, 3, 2)[..., None, :]
     position = torch.arange(key.shape[2], device=key.device, dtype=key.dtype)
     asked = position[key.shape[2] - query.shape[2] :]
-    return -EQUALITY_SHARPNESS * distance.square() - RECENCY * (asked[:, None] - position[None, :])
+    return -sharpness * distance.square() - RECENCY * (asked[:, None] - position[None, :])
 
 
 def with_bias_and_null(

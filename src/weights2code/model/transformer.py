@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from weights2code.errors import InputError
-from weights2code.heads import AGGREGATES, FORBIDDEN
+from weights2code.heads import AGGREGATES, EQUALITY_SHARPNESS, FORBIDDEN
 from weights2code.model import attention
 from weights2code.model.architecture import Architecture, Choice, Wiring, wiring
 from weights2code.model.long_product import long_product
@@ -51,6 +51,7 @@ class DiscreteTransformer(nn.Module):
     members : how many independent models.
     value_range : range of the (scaled) training data, cut into bins by the encoding of pointer heads.
     seed : of the initial weights; member i has the same initial weights in any ensemble size.
+    sharpness : how strongly the scores of equality heads fall with the squared distance of query and key.
     """
 
     choices: nn.Parameter
@@ -76,9 +77,11 @@ class DiscreteTransformer(nn.Module):
         value_range: tuple[float, float] = (-1.0, 1.0),
         seed: int = 0,
         dtype: torch.dtype = torch.float32,
+        sharpness: float = EQUALITY_SHARPNESS,
     ) -> None:
         super().__init__()
         self.architecture, self.members, self.value_range = architecture, members, value_range
+        self.sharpness = sharpness
         if architecture.pointer and not value_range[0] < value_range[1]:
             raise InputError(f"pointer heads need a range of values to cut into bins, got {value_range}.")
         self.wiring: Wiring = wiring(architecture)
@@ -320,7 +323,7 @@ class DiscreteTransformer(nn.Module):
                 tables = self.query_table[:, layer], self.key_table[:, layer]
                 scores = attention.pointer_scores(query, key, *tables, self.value_range)
             else:
-                scores = attention.equality_scores(query, key)
+                scores = attention.equality_scores(query, key, self.sharpness)
             scores = attention.with_bias_and_null(
                 scores,
                 self.relative_bias[:, layer, seekers].masked_fill(~self.offset_mask[:, None], -FORBIDDEN),
@@ -353,7 +356,8 @@ class DiscreteTransformer(nn.Module):
         other = DiscreteTransformer.__new__(DiscreteTransformer)
         nn.Module.__init__(other)
         other.architecture, other.members = self.architecture, len(index)
-        other.value_range, other.wiring, other._basis_cache = self.value_range, self.wiring, {}
+        other.value_range, other.sharpness = self.value_range, self.sharpness
+        other.wiring, other._basis_cache = self.wiring, {}
         for name, parameter in self.named_parameters():
             setattr(other, name, nn.Parameter(parameter.detach()[index].clone()))
         for name, buffer in self.named_buffers():

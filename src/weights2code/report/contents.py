@@ -29,7 +29,7 @@ from weights2code.source import Source, problem_of
 from weights2code.verify import Certificate
 
 #: Seconds for formulas that the run did not leave.
-EXPLANATION_SECONDS = 1.5
+EXPLANATION_EFFORT = 1.5
 #: Sequences that patterns are averaged over, and fresh ones that predictions are compared on.
 SEQUENCES = 512
 FRESH = 64
@@ -110,7 +110,7 @@ def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome |
             )
         concat = graph.layout.name == "concat"
         valid = np.ones(values.shape[:2], bool) if concat else matched.sequences.valid
-        operators = operators or matched.explain(problem, EXPLANATION_SECONDS).operators
+        operators = operators or matched.explain(problem, EXPLANATION_EFFORT).operators
     return Contents(
         message=certificate.explain(),
         attempts=stored.attempts,

@@ -15,6 +15,7 @@ from weights2code.verify import Certificate
 #: Verdict -> colour, and what it means in a few words.
 VERDICTS = {
     "proved": ("good", "equal to its specification at every length"),
+    "bounded": ("fair", "within a proved error of its specification at every length"),
     "exhaustive": ("good", "right on every input"),
     "tested": ("fair", "passes every test that was run; not proved"),
     "failed": ("bad", "wrong on a known input"),

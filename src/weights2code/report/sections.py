@@ -28,6 +28,8 @@ from weights2code.report.training_curves import training_drawing
 #: What each verdict means, in a sentence.
 MEANINGS = {
     "proved": "they agree on every sequence of every length whose inputs lie in the stated domain.",
+    "bounded": "on every sequence of every length in the stated domain they differ by no more than the "
+    "stated error, and somewhere they do.",
     "exhaustive": "every possible sequence up to a stated length was run, and all agree.",
     "tested": "a stated number of sequences was run, and all agree; other sequences were not looked at.",
     "failed": "a sequence is known on which they differ.",
@@ -120,8 +122,8 @@ def verdict_section(contents: Contents, _: Figures) -> str:
     names = ("sequences", "largest error", "RMSE", "accuracy")[: 3 + (certificate.accuracy is not None)]
     heads = "".join(f'<th scope="col">{name}</th>' for name in names)
     text = (
-        f"<p>The program was compared with {against}. There are four verdicts, strongest first: proved, "
-        f"exhaustive, tested, failed. <b>{certificate.verdict.capitalize()}</b> means: "
+        f"<p>The program was compared with {against}. There are five verdicts, strongest first: proved, "
+        f"bounded, exhaustive, tested, failed. <b>{certificate.verdict.capitalize()}</b> means: "
         f"{MEANINGS[certificate.verdict]}</p>"
     )
     text += (

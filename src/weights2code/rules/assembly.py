@@ -47,13 +47,13 @@ class Assembly(Steps):
         self.taken = (*self.graph.inputs, *self.graph.outputs)
 
     @staticmethod
-    def of(matched: MatchedGraph, problem: Problem, seconds: float) -> Assembly:
-        """The assembly of a graph whose operators are regressed when they are needed, `seconds` each."""
+    def of(matched: MatchedGraph, problem: Problem, effort: float) -> Assembly:
+        """The assembly of a graph whose operators are regressed when needed, with so much effort each."""
         graph, values = matched.graph, matched.values
         return Assembly(
             graph,
             matched.routers,
-            fit=lambda index: explain_operator(graph, index, values, problem, seconds),
+            fit=lambda index: explain_operator(graph, index, values, problem, effort),
             domains=dict(zip(problem.inputs, problem.domains, strict=True)),
         )
 
@@ -184,7 +184,7 @@ class Assembly(Steps):
         leaves = set(self.leaves(source))
         leaf = leaves.pop() if len(leaves) == 1 else None
         domain = self.domains.get(leaf.name) if leaf and leaf.lag == 0 else None
-        if leaf is None or domain is None or not domain.discrete or len(domain.values()) > MOST_COUNTED:
+        if leaf is None or domain is None or not domain.discrete or domain.size > MOST_COUNTED:
             return []
         names = []
         for value in domain.values():

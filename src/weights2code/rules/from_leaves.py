@@ -37,7 +37,7 @@ CHECKED = 200
 
 
 def direct_recurrences(
-    assembly: Assembly, problem: Problem, time_limit: float, engine: Engine
+    assembly: Assembly, problem: Problem, effort: float, engine: Engine
 ) -> Iterator[Recurrence]:
     """Recurrences whose rule is exact on the training sequences, simplest first.
 
@@ -51,7 +51,7 @@ def direct_recurrences(
             if len(leaves) > WIDEST:
                 text = f"{name} depends on {len(leaves)} values, too many to regress directly."
                 raise NotExtracted(text, Reason.TOO_MANY)
-            share = time_limit / len(problem.outputs)
+            share = effort / len(problem.outputs)
             many = len(leaves) > MOST_LEAVES
             share *= SHORT_SEARCH if many else 1.0
             found = regress(assembly, problem, row, leaves, share, engine, with_start)
@@ -100,7 +100,7 @@ def regress(
     problem: Problem,
     row: int,
     leaves: tuple[Var, ...],
-    time_limit: float,
+    effort: float,
     engine: Engine,
     with_start: bool = False,
 ) -> list[Candidate]:
@@ -118,7 +118,7 @@ def regress(
         variables=leaves,
         domains=leaf_domains(problem, leaves, columns),
         tolerance=tolerance,
-        time_limit=time_limit,
+        effort=effort,
         operators=sensible_operators(problem, row),
     )
     return [candidate for candidate in front if candidate.exact]

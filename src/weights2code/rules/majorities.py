@@ -33,7 +33,7 @@ JUDGED = 200
 
 
 def majority_recurrences(
-    assembly: Assembly, problem: Problem, time_limit: float, engine: Engine
+    assembly: Assembly, problem: Problem, effort: float, engine: Engine
 ) -> Iterator[Recurrence]:
     """Rules that most rows follow, simplest first.
 
@@ -41,13 +41,13 @@ def majority_recurrences(
     """
     per_output = []
     for row, name in enumerate(problem.outputs):
-        found = regress(assembly, problem, row, time_limit / len(problem.outputs), engine)
+        found = regress(assembly, problem, row, effort / len(problem.outputs), engine)
         per_output.append([Step(name, expr) for expr in found])
     for steps in islice(product(*per_output), FORMULAS):
         yield with_likely_start(assembly.recurrence(list(steps)), problem, assembly)
 
 
-def regress(assembly: Assembly, problem: Problem, row: int, time_limit: float, engine: Engine) -> list[Expr]:
+def regress(assembly: Assembly, problem: Problem, row: int, effort: float, engine: Engine) -> list[Expr]:
     """Formulas that give the majority of every combination of values, simplest first."""
     leaves = assembly.output_leaves(row)
     columns, target = table(assembly, problem.training, leaves, row)
@@ -66,7 +66,7 @@ def regress(assembly: Assembly, problem: Problem, row: int, time_limit: float, e
         variables=leaves,
         domains=leaf_domains(problem, leaves, columns),
         tolerance=1e-6,
-        time_limit=time_limit,
+        effort=effort,
         operators=sensible_operators(problem, row),
     )
     exact = [candidate.expr for candidate in front if candidate.exact]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from weights2code.effort import time_is_up
 from weights2code.symbolic import NativeEngine
 from weights2code.symbolic.engine import Candidate
 
@@ -25,5 +26,8 @@ class RememberingEngine:
         content.update(np.ascontiguousarray(y).tobytes())
         key = (content.digest(), X.shape, *sorted(options.items(), key=lambda item: item[0]))
         if key not in self._found:
-            self._found[key] = NativeEngine().search(X, y, **options)
+            found = NativeEngine().search(X, y, **options)
+            if time_is_up():  # it may have been cut short
+                return found
+            self._found[key] = found
         return self._found[key]

@@ -29,7 +29,7 @@ EXACT = 1e-9
 #: True starts that a formula of the first position needs, and seconds to find it.
 FEWEST_STARTS = 8
 MOST_STARTS = 500
-SECONDS = 1.0
+EFFORT = 1.0
 
 
 def usual_starts(draft: Recurrence, problem: Problem, assembly: Assembly) -> Iterator[Recurrence]:
@@ -172,6 +172,6 @@ def _first_formula(problem: Problem, early: Sequences, row: int) -> Expr | None:
         variables=tuple(Var(name) for name in problem.inputs),
         domains=problem.domains,
         tolerance=1e-6 * max(float(np.std(target)), 1e-12),
-        time_limit=SECONDS,
+        effort=EFFORT,
     )
     return next((candidate.expr for candidate in front if candidate.exact), None)

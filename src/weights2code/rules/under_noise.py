@@ -41,12 +41,12 @@ STARTS = 200
 
 
 def noisy_recurrences(
-    assembly: Assembly, problem: Problem, time_limit: float, engine: Engine
+    assembly: Assembly, problem: Problem, effort: float, engine: Engine
 ) -> Iterator[Recurrence]:
     """The rule that runs free, if there is one, and the rule that predicts one step ahead."""
     steps = []
     for row, name in enumerate(problem.outputs):
-        expr = regress_noisy(assembly, problem, row, time_limit / len(problem.outputs), engine)
+        expr = regress_noisy(assembly, problem, row, effort / len(problem.outputs), engine)
         if expr is None:
             return
         steps.append(Step(name, expr))
@@ -59,7 +59,7 @@ def noisy_recurrences(
 
 
 def regress_noisy(
-    assembly: Assembly, problem: Problem, row: int, time_limit: float, engine: Engine
+    assembly: Assembly, problem: Problem, row: int, effort: float, engine: Engine
 ) -> Expr | None:
     """The formula of one output that is worth its length, snapped."""
     leaves = assembly.output_leaves(row)
@@ -76,7 +76,7 @@ def regress_noisy(
         variables=some,
         domains=leaf_domains(problem, some, fewer),
         tolerance=1e-9 * max(float(np.std(target)), 1e-300),
-        time_limit=time_limit,
+        effort=effort,
         max_complexity=MOST_NODES,
     )
     formulas = [refit(as_floats(c.expr), values, target) for c in front if c.kind == "formula"]

@@ -81,6 +81,29 @@ def simplify_recurrence(recurrence: Recurrence, domains: Sequence[Domain]) -> Re
     return result
 
 
+def grouped_as_read(recurrence: Recurrence, domains: Sequence[Domain]) -> Recurrence:
+    """Sums and products of whole numbers grouped from the left, as Python reads them without parentheses.
+
+    In exact arithmetic that is the same; what is certified is then what the text computes, bit for bit.
+    """
+    kinds = kinds_of(recurrence, domains)
+
+    def regroup(node: Expr) -> Expr:
+        if not (isinstance(node, Op) and node.name in ("add", "mul") and kinds.is_integer(node)):
+            return node
+        left, right = node.args
+        follows = ("add", "sub") if node.name == "add" else ("mul",)
+        if not (isinstance(right, Op) and right.name in follows):
+            return node
+        return Op(right.name, (regroup(Op(node.name, (left, right.args[0]))), right.args[1]))
+
+    steps = [
+        Step(step.name, with_formula(step.definition, lambda expr: expr.transform(regroup)))
+        for step in recurrence.steps
+    ]
+    return replace(recurrence, steps=tuple(steps))
+
+
 def merge_equal(recurrence: Recurrence) -> Recurrence:
     """Later steps with the same definition and start as an earlier one are read from there.
 

@@ -65,8 +65,9 @@ class Options(TypedDict, total=False):
         The largest deviation that counts as exact. None: estimated from the data.
     weights
         Weight of each row, all one by default.
-    time_limit
-        Seconds after which the search stops with what it has, 5 by default.
+    effort
+        After so much work the search stops with what it has: seconds of a usual machine, 5 by default.
+        The native engine counts what it does, the engines of others look at the clock.
     operators
         Names of the operators of the language that may be used; None is all that suit the domain.
         Sums, differences and products with constants are always available.
@@ -78,14 +79,14 @@ class Options(TypedDict, total=False):
 
     tolerance: float | None
     weights: np.ndarray | None
-    time_limit: float
+    effort: float
     operators: frozenset[str] | None
     max_complexity: int | None
     random_state: int
 
 
-#: Seconds that a search takes at most where nothing was said.
-TIME_LIMIT = 5.0
+#: What a search may do where nothing was said.
+EFFORT = 5.0
 
 
 class Engine(Protocol):

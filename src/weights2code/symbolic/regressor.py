@@ -90,7 +90,8 @@ class SymbolicRegressor(BaseEstimator):
     max_complexity
         Largest number of nodes of a formula.
     time_limit
-        Seconds.
+        How long to search, in seconds of a usual machine. The native engine counts what it does instead of
+        looking at the clock, so that the same data give the same formulas on any machine.
     random_state
         Seed of the engines that use one.
 
@@ -165,7 +166,7 @@ class SymbolicRegressor(BaseEstimator):
             domains=domains,
             tolerance=self.tolerance,
             weights=None if sample_weight is None else np.asarray(sample_weight, dtype=float),
-            time_limit=self.time_limit,
+            effort=self.time_limit,
             operators=operators,
             max_complexity=self.max_complexity,
             random_state=self.random_state,

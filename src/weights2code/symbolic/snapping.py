@@ -287,6 +287,8 @@ def _levenberg(
         residual = y - predict(c)
         J = _jacobian(predict, c)[:, free]
         gram, gradient = J.T @ J, J.T @ residual
+        if not (np.isfinite(gram).all() and np.isfinite(gradient).all()):
+            break  # the squares overflow: no step can be told from another
         improved = False
         for _ in range(8):
             matrix = gram + damping * np.diag(np.diag(gram) + 1e-12)

@@ -13,12 +13,18 @@ import torch
 
 from weights2code.data import Problem
 from weights2code.errors import InputError
+from weights2code.heads import EQUALITY_SHARPNESS
 from weights2code.model import Architecture, DiscreteTransformer
 from weights2code.training.ladder import Rung, aggregate_operands, window_of
 
 
 def build(
-    rung: Rung, problem: Problem, channels: int, value_range: tuple[float, float], seed: int
+    rung: Rung,
+    problem: Problem,
+    channels: int,
+    value_range: tuple[float, float],
+    seed: int,
+    sharpness: float = EQUALITY_SHARPNESS,
 ) -> DiscreteTransformer:
     """The rung's ensemble with the masks of its variants."""
     concat = rung.layout == "concat"
@@ -30,7 +36,7 @@ def build(
         past=outputs if rung.layout == "autoregressive" else 0,
         **rung.sizes,
     )
-    model = DiscreteTransformer(architecture, rung.members, value_range, seed)
+    model = DiscreteTransformer(architecture, rung.members, value_range, seed, sharpness=sharpness)
     if rung.kind == "window":
         fix_window(model)
     elif rung.kind == "aggregates":

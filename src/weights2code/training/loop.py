@@ -16,6 +16,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from weights2code.data import Encoded
+from weights2code.effort import check_time
 from weights2code.json_values import any_number, items, mapping, number, text, whole
 from weights2code.model import HARD, DiscreteTransformer
 from weights2code.training.recipes import Recipe
@@ -230,6 +231,7 @@ def _train_epoch(
     total = torch.zeros(state.model.members, device=device)
     batch = min(recipe.batch, count)
     for index in range(recipe.steps_per_epoch):
+        check_time()
         progress = (state.epoch * recipe.steps_per_epoch + index) / max(recipe.steps, 1)
         first = (index * batch) % max(count - batch + 1, 1)
         total += step(sequences_of(shuffled, slice(first, first + batch)), progress)
@@ -295,6 +297,7 @@ def tune(
         count = training[0].shape[2]
         size = min(TUNING_BATCH, count)
         for step in range(steps):
+            check_time()
             first = int(torch.randint(0, count - size + 1, (1,), generator=generator))
             part = sequences_of(training, slice(first, first + size))
             training_step(model, optimizer, part, recipe, variance, HARD, step / steps)

@@ -15,6 +15,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from weights2code.effort import check_time
 from weights2code.model import DiscreteTransformer
 from weights2code.training.step import Batch, closed_form, member_losses
 
@@ -61,6 +62,7 @@ def polish_member(
         for rows in module_rows(model):
             if loss < ZERO:
                 break
+            check_time()
             options = list(product(*(allowed[row] for row in rows)))
             candidates = choice.repeat(len(options), 1)
             candidates[:, rows] = torch.tensor(options, dtype=torch.long, device=choice.device)

@@ -13,10 +13,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
 import torch
 
 from weights2code.data import Encoded, Layout, Problem, fit_layout
+from weights2code.effort import TimeUp, now
 from weights2code.errors import InputError
+from weights2code.heads import EQUALITY_SHARPNESS, sharpness_for
 from weights2code.json_values import any_number, items, number, text, truth
 from weights2code.model import HARD, DiscreteTransformer
 from weights2code.settings import Settings
@@ -64,7 +67,7 @@ Record = Callable[[Sequence[Epoch]], None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trained:
-    """What a rung found: its best members, best first."""
+    """What a rung found: its best members, best first; `unfinished` if the time limit cut it short."""
 
     rung: str
     kind: RungKind
@@ -75,6 +78,7 @@ class Trained:
     fitted: bool
     history: tuple[Epoch, ...]
     seconds: float
+    unfinished: bool = False
 
     def header(self) -> dict[str, Any]:
         return storage.model_header(self.model, self.layout) | {
@@ -146,14 +150,16 @@ def climb(
     """Train rung by rung. With a folder, finished rungs are kept there and unfinished ones resume.
 
     The time limit counts what earlier commands spent on the rungs that are found in the folder. Rungs of the
-    ladder that the data rule out join `skipped` in place of being trained.
+    ladder that the data rule out join `skipped` in place of being trained. A rung that the time limit cuts
+    short goes on under a larger one; it is given out as it is if there is no other.
     """
-    began = time.monotonic()
+    some = False
+    began = now()
     device = pick_device(settings.device)
     ladder = ladder_of(problem, settings)
     free = settings.recipe == "fast" and not settings.fixed_architecture()
     for index, rung in enumerate(ladder):
-        if index and time.monotonic() - began > settings.time_limit:
+        if index and now() - began > settings.time_limit:
             return
         reason = ruled_out(rung, problem, ladder[:index]) if free else None
         if reason is not None:
@@ -164,10 +170,20 @@ def climb(
         if finished and finished.exists():
             trained = Trained.load(finished, problem)
             began -= trained.seconds
+            some = True
             yield trained
             continue
         current = folder / "current.safetensors" if folder else None
-        trained = train_rung(rung, problem, settings, device, current, progress, record)
+        try:
+            trained = train_rung(rung, problem, settings, device, current, progress, record, some=some)
+        except TimeUp:
+            return
+        if trained.unfinished:
+            if folder:
+                folder.mkdir(parents=True, exist_ok=True)  # a sign that there is something to go on with
+            yield trained
+            return
+        some = True
         if finished and current:
             trained.save(finished)
             current.unlink(missing_ok=True)
@@ -190,31 +206,49 @@ def train_rung(
     checkpoint: Path | None = None,
     progress: Progress | None = None,
     record: Record | None = None,
+    *,
+    some: bool = False,
 ) -> Trained:
-    """Anneal the whole ensemble, then settle and tune its best members."""
-    began = time.monotonic()
+    """Anneal the whole ensemble, then settle and tune its best members.
+
+    If the time limit cuts it short: what there is of it, or `TimeUp` if there is `some` other rung.
+    """
+    began = now()
     layout = fit_layout(rung.layout, problem.training, _first_scored(rung, problem))
-    encoded, judged = layout.encode(problem.training), layout.encode(problem.validation)
+    dtype, sharpness = _comparison(rung, problem, layout)
+    encoded, judged = layout.encode(problem.training, dtype), layout.encode(problem.validation, dtype)
     training, validation = to_batch(encoded, device), to_batch(judged, device)
-    model = build(rung, problem, layout.channels, value_range(encoded), settings.seed).to(device)
+    model = build(rung, problem, layout.channels, value_range(encoded), settings.seed, sharpness)
+    model = model.to(device, training[0].dtype)
     if settings.hide:
         hide(model, settings.hide, problem, rung.layout)
     history: list[Epoch] = []
-    if rung.recipe.epochs:  # an optimizer takes a second to import, and the smallest rungs need none
-        state = start(model, rung.recipe)
-        identity = {"rung": rung.name, "seed": settings.seed}
-        if checkpoint and checkpoint.exists():
-            storage.load_loop(checkpoint, state, rung.recipe, identity)
-            began -= sum(epoch.seconds for epoch in state.history)
-        on_epoch = _keeper(rung, checkpoint, identity, progress, record)
-        coarse = problem.integer_outputs and not model.architecture.pointer
-        stop_below = STOP_BELOW[coarse] if rung.recipe.solves_head else None
-        run_loop(state, training, validation, rung.recipe, settings.seed, rung.name, on_epoch, stop_below)
-        model, history = state.model, state.history
-    if rung.recipe.solves_head:
-        model = finish(rung, model, training, validation, settings.seed)
-    trained = rank(rung, layout, model, validation, problem, history, time.monotonic() - began)
-    return trained if trained.history else replace(trained, history=(_only_epoch(rung, trained),))
+    unfinished = False
+    try:
+        if rung.recipe.epochs:  # an optimizer takes a second to import, and the smallest rungs need none
+            state = start(model, rung.recipe)
+            identity = {"rung": rung.name, "seed": settings.seed}
+            if checkpoint and checkpoint.exists():
+                storage.load_loop(checkpoint, state, rung.recipe, identity)
+                began -= sum(epoch.seconds for epoch in state.history)
+            on_epoch = _keeper(rung, checkpoint, identity, progress, record)
+            coarse = problem.integer_outputs and not model.architecture.pointer
+            stop_below = STOP_BELOW[coarse] if rung.recipe.solves_head else None
+            try:
+                run_loop(
+                    state, training, validation, rung.recipe, settings.seed, rung.name, on_epoch, stop_below
+                )
+            finally:
+                model, history = state.model, state.history
+        if rung.recipe.solves_head:
+            model = finish(rung, model, training, validation, settings.seed)
+    except TimeUp:
+        if some:
+            raise
+        unfinished = True
+    trained = rank(rung, layout, model, validation, problem, history, now() - began)
+    recorded = trained.history or (_only_epoch(rung, trained),)
+    return replace(trained, history=recorded, unfinished=unfinished)
 
 
 def _keeper(
@@ -227,16 +261,16 @@ def _keeper(
     """What happens after every epoch: now and then a checkpoint and the record, and always a word."""
     saved = time.monotonic()
 
-    def on_epoch(now: LoopState) -> None:
+    def on_epoch(state: LoopState) -> None:
         nonlocal saved
         if checkpoint and time.monotonic() - saved >= CHECKPOINT_INTERVAL:
-            storage.save_loop(checkpoint, now, identity)
+            storage.save_loop(checkpoint, state, identity)
             saved = time.monotonic()
             if record:
-                record(now.history)
+                record(state.history)
         if progress:
-            last = now.history[-1]
-            progress(rung.name, now.epoch, rung.recipe.epochs, min(last.hard_loss), last.temperature)
+            last = state.history[-1]
+            progress(rung.name, state.epoch, rung.recipe.epochs, min(last.hard_loss), last.temperature)
 
     return on_epoch
 
@@ -260,7 +294,7 @@ def finish(
     if rung.recipe.polish:
         sample = sequences_of(training, slice(POLISH_SEQUENCES))
         polished = [polish_member(model.take([member]), sample, variance) for member in chosen]
-        model = stack(polished).float()
+        model = stack(polished).to(training[0].dtype)
     else:
         model = model.take(list(chosen))
     if rung.recipe.head != "learned" and float(losses.min()) > FITTED_EXACTLY:
@@ -335,6 +369,17 @@ def value_range(encoded: Encoded) -> tuple[float, float]:
     low = min(float(encoded.channels.min()), float(encoded.targets.min()))
     high = max(float(encoded.channels.max()), float(encoded.targets.max()))
     return (low, high) if high > low else (low, low + 1.0)
+
+
+def _comparison(rung: Rung, problem: Problem, layout: Layout) -> tuple[type, float]:
+    """The precision that the rung computes with and how sharply it compares keys: both must be enough to
+    tell apart all values that equality heads meet, such as long ids that differ in their last digit."""
+    if not rung.sizes.get("equality"):
+        return np.float32, EQUALITY_SHARPNESS
+    parts = (problem.training, problem.validation)
+    values = np.unique(np.concatenate([layout.encode(part, np.float64).channels.ravel() for part in parts]))
+    rounded = np.unique(values.astype(np.float32))
+    return (np.float32 if len(rounded) == len(values) else np.float64), sharpness_for(values)
 
 
 def _first_scored(rung: Rung, problem: Problem) -> int:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from weights2code.data import Layout
 from weights2code.errors import InputError
+from weights2code.heads import EQUALITY_SHARPNESS
 from weights2code.json_values import items, number, whole
 from weights2code.model import Architecture, DiscreteTransformer
 from weights2code.model.architecture import wiring
@@ -56,6 +57,7 @@ def model_header(model: DiscreteTransformer, layout: Layout) -> dict[str, Any]:
         "architecture": model.architecture.to_dict(),
         "members": model.members,
         "value_range": list(model.value_range),
+        "sharpness": model.sharpness,
         "layout": layout.to_dict(),
     }
 
@@ -71,7 +73,10 @@ def model_from(tensors: dict[str, Tensor], header: dict[str, Any]) -> tuple[Disc
         found = tensors[f"model.{name}"]
         if tuple(found.shape) != (members, *shape) or found.dtype not in (torch.float32, torch.float64):
             raise ValueError(f"{name} is {found.dtype} of shape {tuple(found.shape)}")
-    model = DiscreteTransformer(architecture, members, (low, high), dtype=dtype)
+    sharpness = float(
+        number(header.get("sharpness", EQUALITY_SHARPNESS), "sharpness")
+    )  # older files do not say
+    model = DiscreteTransformer(architecture, members, (low, high), dtype=dtype, sharpness=sharpness)
     restore(model, tensors)
     return model, Layout.from_dict(header["layout"])
 

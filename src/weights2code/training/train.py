@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from weights2code.data import Problem
+from weights2code.effort import within
 from weights2code.run_folder import METRICS, MODEL, RunFolder
 from weights2code.settings import Settings
 from weights2code.training.ladder import ladder_of
@@ -50,16 +51,17 @@ def train(
         return Trained.load(folder.file(MODEL), problem)
     found: list[Trained] = []
     skipped: list[Skipped] = []
-    for trained in rungs_of(problem, settings, folder, progress, skipped):
-        found.append(trained)
-        if trained.fitted or (measured(problem) and at_the_floor(found)):
-            break
+    with within(settings.cut_after()) as limit:
+        for trained in rungs_of(problem, settings, folder, progress, skipped):
+            found.append(trained)
+            if trained.fitted or (measured(problem) and at_the_floor(found)):
+                break
     chosen = smallest_at_the_floor(found) if measured(problem) else best(found)
     chosen.save(folder.file(MODEL))
     if (
         chosen.fitted
         or (measured(problem) and at_the_floor(found))
-        or len(found) + len(skipped) == len(ladder_of(problem, settings))
+        or (len(found) + len(skipped) == len(ladder_of(problem, settings)) and not limit.cut)
     ):
         folder.drop_checkpoint()
     return chosen

@@ -1,8 +1,9 @@
 """The certificate: what is known about a program, and what that knowledge rests on (design: "Trust").
 
-A certificate never claims more than was checked. Its verdict is one of four words, strongest first:
+A certificate never claims more than was checked. Its verdict is one of five words, strongest first:
 
 - `proved`: equal to the specification for every length and every input of the stated domain;
+- `bounded`: within a stated error of it, for every length and every input of the domain;
 - `exhaustive`: every input sequence up to a stated length was run, and all agree;
 - `tested`: a stated number of sequences was run, and all agree within the stated tolerance;
 - `failed`: a sequence is known on which program and specification differ.
@@ -22,7 +23,7 @@ from typing import Any, Literal, cast, get_args
 
 from weights2code.json_values import any_number, items, mapping, number, text, truth, whole
 
-Verdict = Literal["proved", "exhaustive", "tested", "failed"]
+Verdict = Literal["proved", "bounded", "exhaustive", "tested", "failed"]
 
 #: Inputs of one sequence: one tuple of column values a position.
 Sequence = tuple[tuple[float, ...], ...]
@@ -67,7 +68,7 @@ class Certificate:
     Attributes
     ----------
     verdict
-        One of the four words above.
+        One of the five words above.
     method
         What was done, in a sentence.
     domain
@@ -90,6 +91,8 @@ class Certificate:
         Whether the program was given the true past outputs at every position, instead of its own.
     invariant
         The claims that a proof by induction rests on, about the reference `r` and the program `p`.
+    error
+        By how much outputs differ from the specification at most, if that is what was proved.
     model_fits
         Whether the discrete model is right itself; if not, the program stands on its own check.
     counterexample
@@ -110,6 +113,7 @@ class Certificate:
     seed: int = 0
     one_step: bool = False
     invariant: tuple[str, ...] = ()
+    error: float | None = None
     model_fits: bool = True
     counterexample: Sequence | None = None
     notes: tuple[str, ...] = ()
@@ -144,13 +148,16 @@ class Certificate:
         domain = f" for inputs in {', '.join(dict.fromkeys(self.domain))}" if self.domain else ""
         if self.verdict == "proved":
             text = f"Proved equal to the specification at every length{domain}: {self.method}."
+        elif self.verdict == "bounded":
+            text = f"Proved to be within {self.error:.2g} of the specification at every length{domain}, "
+            text += f"not equal to it: {self.method}."
         elif self.verdict == "exhaustive":
             text = f"Every input sequence was run, {self.covers}{domain}, and all agree: {self.method}."
         elif self.verdict == "tested":
             text = f"Tested, not proved: {self.method}."
         else:
             text = f"The program is wrong: {self.method}."
-        if self.verdict in ("proved", "exhaustive"):
+        if self.verdict in ("proved", "bounded", "exhaustive"):
             ran = f"{self.sequences} sequences of length {', '.join(map(str, self.lengths))}"
             text += f" It was also run on {ran}; the largest error is {self.max_abs_error:.3g}."
         return text
@@ -172,6 +179,7 @@ class Certificate:
             "seed": self.seed,
             "one_step": self.one_step,
             "invariant": list(self.invariant),
+            "error": self.error,
             "model_fits": self.model_fits,
             "counterexample": None if self.counterexample is None else [list(r) for r in self.counterexample],
             "notes": list(self.notes),
@@ -201,6 +209,7 @@ class Certificate:
             seed=whole(data["seed"], "a seed", most=2**32),
             one_step=truth(data.get("one_step", False), "one_step"),
             invariant=_texts(data.get("invariant", []), "the invariant"),
+            error=None if data.get("error") is None else float(number(data["error"], "an error")),
             model_fits=truth(data.get("model_fits", True), "model_fits"),
             counterexample=None
             if example is None

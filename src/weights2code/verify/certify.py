@@ -7,26 +7,35 @@ counterexample, or say that it cannot tell.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
-from weights2code.language import Domain, Recurrence, uniform
+from weights2code.effort import Effort, time_is_up
+from weights2code.language import Domain, Recurrence, exact_number, uniform
+from weights2code.language.interval import Interval
 from weights2code.verify.certificate import Certificate, Sequence, Verdict, versions
 from weights2code.verify.evaluation import is_defined
 from weights2code.verify.exhaustive import first_wrong, inputs_a_position, longest_length
 from weights2code.verify.exploration import explore, looks_finite
 from weights2code.verify.identity import same_up_to_algebra, same_up_to_names
 from weights2code.verify.induction import prove_by_induction
-from weights2code.verify.precision import decisions_are_exact, values_are_exact
 from weights2code.verify.product import Product, product
+from weights2code.verify.rounding import Arithmetic, arithmetic, bounds_of, positions_below, rounding
 from weights2code.verify.testing import Runner, Sampler, Trial, compare, run_tests, wrong_positions
 
 _ENUMERATION_BUDGET = 1 << 18
+#: Positions that are looked at one by one for values that outgrow float64.
+_MOST_POSITIONS = 256
+#: Where no bound is known, rounding is bounded for values up to so many times those that tests met;
+_ROOM = 4.0
+#: it must be less than this share of the outputs.
+_MOST_ROUNDING = 1e-9
 _EVERY_LENGTH = "every length"
 _TESTED_LENGTHS = "the tested lengths"
+_CUT_SHORT = "the time limit was reached; a proof may have been cut short"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +48,27 @@ class _Finding:
     counterexample: Sequence | None = None
     notes: tuple[str, ...] = ()
     invariant: tuple[str, ...] = ()
+    error: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
     whole: bool
-    deadline: float
+    effort: Effort
     seed: int
     tolerance: float
+    length: int
+    #: Of outputs and of all values that tests met.
+    scale: float
+    largest: float
 
-    def seconds_left(self) -> float:
-        return max(0.0, self.deadline - time.monotonic())
+    def effort_left(self) -> float:
+        return 0.0 if time_is_up() else max(0.0, self.effort.left)
 
 
-#: A way to a proof: a finding, or None where it cannot tell.
-_Way = Callable[[Recurrence, Product, _Request], _Finding | None]
+#: A way to a proof: a finding, or None where it cannot tell. What is said about the text is worked out when
+#: it is asked for.
+_Way = Callable[[Product, _Request, Callable[[], "_Text | None"]], _Finding | None]
 
 
 def certify(
@@ -85,7 +100,7 @@ def certify(
     sampler
         (rng, n, T) -> inputs of shape (n, T, columns); uniform on the domains by default.
     time_limit
-        Seconds for all proofs together.
+        Effort for all proofs together, in seconds of a usual machine; it is counted in states and steps.
     discrete_model
         Inputs (n, T, columns) -> outputs (n, T, outputs) of the discrete model, for its agreement numbers.
     tolerance
@@ -93,7 +108,6 @@ def certify(
     count
         Test sequences a length.
     """
-    deadline = time.monotonic() + time_limit
     joint = product(reference, program, domains)  # refuses machines that do not fit together
     trial = run_tests(
         program,
@@ -108,11 +122,14 @@ def certify(
     )
     finding = _tested(trial, integer_outputs, tolerance)
     if trial.passed:
-        request = _Request(integer_outputs, deadline, seed, tolerance)
+        effort = Effort(time_limit)
+        request = _Request(integer_outputs, effort, seed, tolerance, length, trial.scale, trial.largest)
         stronger = _prove(program, reference, joint, request) if trial.exact else None
         if stronger is None:
             stronger = _enumerate(program, reference, domains, integer_outputs, length)
         finding = stronger or finding
+        if trial.exact and finding.verdict in ("tested", "exhaustive") and time_is_up():
+            finding = replace(finding, notes=(*finding.notes, _CUT_SHORT))
     certificate = Certificate(
         verdict=finding.verdict,
         method=finding.method,
@@ -124,6 +141,7 @@ def certify(
         versions=versions(),
         seed=seed,
         invariant=finding.invariant,
+        error=finding.error,
         counterexample=finding.counterexample,
         notes=(*trial.notes, *finding.notes),
     )
@@ -140,6 +158,7 @@ def _tested(trial: Trial, whole: bool, tolerance: float) -> _Finding:
     lengths = ", ".join(map(str, trial.lengths))
     ran = f"free-running on {trial.agreement.sequences} sequences of length {lengths}"
     rule = "right after rounding" if whole else f"within {tolerance:g} times the largest target"
+    rule += " as long as no value reaches 2**53" if trial.outgrown else ""
     if not trial.passed:
         found = trial.counterexample or ()
         method = f"{ran}, outputs must be {rule}; a wrong output was found after {len(found)} inputs"
@@ -149,29 +168,37 @@ def _tested(trial: Trial, whole: bool, tolerance: float) -> _Finding:
 
 
 def _prove(program: Recurrence, reference: Recurrence, joint: Product, request: _Request) -> _Finding | None:
-    """Every proof in turn; exploration comes last for machines that seem to have no end of states."""
+    """Every proof in turn; exploration comes last for machines that seem to have no end of states.
+
+    A proof that outputs are near each other stands only if no other way shows that they are equal.
+    """
     ways: list[_Way] = [_by_names, _by_induction, _by_algebra]
     ways.insert(1 if looks_finite(joint, request.seed) else 3, _by_exploration)
+    text = cache(lambda: _text(program, joint, request))
+    near = None
     for way in ways:
-        finding = way(program, joint, request)
+        finding = way(joint, request, text)
         if finding is None:
             continue
-        if finding.counterexample is None or _is_wrong(program, reference, finding.counterexample, request):
+        if finding.verdict == "bounded":
+            near = finding
+        elif finding.counterexample is None or _is_wrong(program, reference, finding.counterexample, request):
             return finding
-    return None
+    return near
 
 
-def _by_names(program: Recurrence, joint: Product, request: _Request) -> _Finding | None:
+def _by_names(joint: Product, request: _Request, text: Callable[[], _Text | None]) -> _Finding | None:
     if not same_up_to_names(joint):
         return None
-    return _Finding(
-        "proved", "the program is the reference machine up to the names of variables", _EVERY_LENGTH
-    )
+    # the same operations on reals are the same in any arithmetic
+    said = text() if joint.discrete else _Text("")
+    return said and said.finding("the program is the reference machine up to the names of variables")
 
 
-def _by_exploration(program: Recurrence, joint: Product, request: _Request) -> _Finding | None:
-    # Half of the time: a search that does not end must leave some for the others.
-    result = explore(joint, whole=request.whole, time_limit=request.seconds_left() / 2)
+def _by_exploration(joint: Product, request: _Request, text: Callable[[], _Text | None]) -> _Finding | None:
+    # Half of the effort: a search that does not end must leave some for the others.
+    result = explore(joint, whole=request.whole, time_limit=request.effort_left() / 2)
+    request.effort.spend(result.effort)
     if result.outcome == "different":
         return _counterexample(result.counterexample, "complete exploration")
     if result.outcome == "inconclusive":
@@ -180,13 +207,17 @@ def _by_exploration(program: Recurrence, joint: Product, request: _Request) -> _
         f"complete exploration of the {result.states} states that reference and program reach together "
         f"({result.transitions} transitions), in the program's own float64 arithmetic"
     )
+    if result.outcome == "near":
+        return _Finding("bounded", method, _EVERY_LENGTH, error=result.error)
     return _Finding("proved", method, _EVERY_LENGTH)
 
 
-def _by_induction(program: Recurrence, joint: Product, request: _Request) -> _Finding | None:
-    if joint.discrete and not decisions_are_exact(program):
+def _by_induction(joint: Product, request: _Request, text: Callable[[], _Text | None]) -> _Finding | None:
+    said = text()
+    if said is None:
         return None
-    result = prove_by_induction(joint, time_limit=request.seconds_left(), seed=request.seed)
+    result = prove_by_induction(joint, time_limit=request.effort_left(), seed=request.seed)
+    request.effort.spend(result.effort)
     if result.outcome == "different":
         return _counterexample(result.counterexample, "the base case of the induction")
     if result.outcome == "unknown":
@@ -195,24 +226,65 @@ def _by_induction(program: Recurrence, joint: Product, request: _Request) -> _Fi
         f"induction over the positions with z3 (first {result.base} checked one by one, then step by step"
     )
     method += f" from {result.steps} positions)" if result.steps > 1 else ")"
-    method += _arithmetic(program, joint)
-    return _Finding("proved", method, _EVERY_LENGTH, invariant=result.invariant)
+    return said.finding(method, result.invariant)
 
 
-def _by_algebra(program: Recurrence, joint: Product, request: _Request) -> _Finding | None:
-    if request.seconds_left() == 0 or (joint.discrete and not decisions_are_exact(program)):
+def _by_algebra(joint: Product, request: _Request, text: Callable[[], _Text | None]) -> _Finding | None:
+    said = text()
+    if request.effort_left() == 0 or said is None or not same_up_to_algebra(joint):
         return None
-    if not same_up_to_algebra(joint):
+    return said.finding("the formulas of program and reference are identical by algebra (SymPy)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """What a proof about exact numbers says about the text, which computes in float64.
+
+    `error` is by how much its outputs may differ, where that makes them others than whole numbers.
+    """
+
+    words: str
+    error: float | None = None
+
+    def finding(self, method: str, invariant: tuple[str, ...] = ()) -> _Finding:
+        verdict: Verdict = "proved" if self.error is None else "bounded"
+        return _Finding(verdict, method + self.words, _EVERY_LENGTH, invariant=invariant, error=self.error)
+
+
+def _text(program: Recurrence, joint: Product, request: _Request) -> _Text | None:
+    """What the text does with numbers, if anything can be said about that."""
+    found = arithmetic(program, joint.domains) if joint.discrete else None
+    if found is not None:
+        if not found.decided:
+            return None
+        if found.exact:
+            words = _follows(program, joint, found, request)
+            return None if words is None else _Text(words)
+    bounds = bounds_of(program, joint.domains)
+    grows = [name for name, interval in bounds.items() if not interval.finite]
+    reach = _ROOM * request.largest
+    bounds |= dict.fromkeys(grows, Interval(-exact_number(reach), exact_number(reach)))
+    error = rounding(program, joint.domains, bounds)
+    if not error <= _MOST_ROUNDING * max(1.0, request.scale):
         return None
-    method = "the formulas of program and reference are identical by algebra (SymPy)"
-    return _Finding("proved", method + _arithmetic(program, joint), _EVERY_LENGTH)
+    words = f", in exact arithmetic; the text rounds by at most {error:.1g}"
+    if request.whole:
+        # the same number to the last digit is what a proof is about
+        return _Text(words, error) if found is not None and found.forgets and not grows else None
+    words += f" a position while no value exceeds {reach:.3g}" if grows else " a position"
+    return _Text(words + ", and stayed within 1e-6 (relative) in all tests")
 
 
-def _arithmetic(program: Recurrence, joint: Product) -> str:
-    """What a proof about exact numbers says about the text, which computes in float64."""
-    if joint.discrete and values_are_exact(program):
-        return ", in exact arithmetic, which the text follows"
-    return ", in exact arithmetic; the text rounds, and stayed within 1e-6 (relative) in all tests"
+def _follows(program: Recurrence, joint: Product, found: Arithmetic, request: _Request) -> str | None:
+    """The words for a program that float64 computes exactly, up to a limit if its values may grow."""
+    words = ", in exact arithmetic, which the text follows"
+    if found.bounded:
+        return f"{words} (no value exceeds {float(found.largest):.17g})"
+    positions = positions_below(program, joint.domains, found.limit, _MOST_POSITIONS)
+    if positions < request.length:
+        return None
+    words += f" as long as no value reaches {found.limit}"
+    return words if positions == _MOST_POSITIONS else f"{words} (not in the first {positions} positions)"
 
 
 def _counterexample(example: Sequence | None, by: str) -> _Finding:
@@ -228,7 +300,7 @@ def _is_wrong(program: Recurrence, reference: Recurrence, example: Sequence, req
         right, answer = reference.run(x), program.run(x)
     if not np.isfinite(right).all():
         return False
-    scale = float(np.max(np.abs(right), initial=0.0))
+    scale = float(np.max(np.abs(right), initial=request.scale))
     wrong = wrong_positions(answer, right, whole=request.whole, tolerance=request.tolerance, scale=scale)
     return bool(wrong.any()) or not is_defined(program, x)
 
@@ -239,7 +311,10 @@ def _enumerate(
     longest = longest_length(domains, _ENUMERATION_BUDGET)
     if longest < length:
         return None
-    wrong = first_wrong(program, reference, domains, whole=whole, length=longest)
+    try:
+        wrong = first_wrong(program, reference, domains, whole=whole, length=longest)
+    except ArithmeticError:
+        return None
     if wrong is not None:
         return _counterexample(wrong, "enumeration")
     rule = "right after rounding" if whole else "equal to within rounding errors"

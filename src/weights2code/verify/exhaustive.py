@@ -12,7 +12,7 @@ import numpy as np
 
 from weights2code.language import Domain, Recurrence
 from weights2code.verify.certificate import Sequence
-from weights2code.verify.testing import shortest_wrong_prefix, wrong_positions
+from weights2code.verify.testing import holds, shortest_wrong_prefix, wrong_positions
 
 _ROWS = 1 << 15
 _ROUNDING = 1e-9
@@ -58,10 +58,19 @@ def first_wrong(
     whole: bool,
     length: int,
 ) -> Sequence | None:
-    """Run every sequence of `length`: the inputs up to a wrong output, or None if all agree."""
+    """Run every sequence of `length`: the inputs up to a wrong output, or None if all agree.
+
+    Raises
+    ------
+    ArithmeticError
+        If float64 does not hold what the reference computes.
+    """
     for x in all_sequences(domains, length):
         with np.errstate(all="ignore"):
-            right, answer = reference.run(x), program.run(x)
+            trace, answer = reference.trace(x), program.run(x)
+        if whole and not holds(reference, domains, trace):
+            raise ArithmeticError("the reference outgrows float64")
+        right = np.stack([trace[name] for name in reference.outputs], axis=-1)
         scale = max(1.0, float(np.max(np.abs(right), initial=0.0)))
         wrong = wrong_positions(answer, right, whole=whole, tolerance=_ROUNDING, scale=scale)
         if wrong.any():

@@ -4,46 +4,60 @@ Breadth first from the start, vectorised over frontier x inputs. When no new sta
 equal for every length and the whole domain; a difference comes with a shortest sequence that shows it.
 The values are the float64 values that the program itself computes, kept as they are and never rounded, so
 the proof is about its arithmetic too; states that are not exact (not whole numbers or short binary
-fractions, or 2**53 and beyond) make the exploration refuse, as do reals among the inputs.
+fractions) make the exploration refuse, as do reals among the inputs and values so large that float64 could
+not add some of them exactly. Outputs are equal if they are the same number; outputs that are only near each
+other are another result, with the largest difference.
 """
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 
+from weights2code.effort import Effort
 from weights2code.language import Expr, Recurrence, Var
 from weights2code.verify.certificate import Sequence
-from weights2code.verify.evaluation import evaluate_defined
+from weights2code.verify.evaluation import Largest, evaluate_defined, stopping_steps
 from weights2code.verify.exhaustive import all_inputs, inputs_a_position
 from weights2code.verify.product import Product, expand_retrievals
+from weights2code.verify.rounding import arithmetic
 from weights2code.verify.testing import probes
 
-_EXACT = 2.0**53
 _BINARY_PLACES = 2.0**10
+#: Values beyond this are refused: float64 could not hold all their binary places, and sums of some of them.
+_LARGE = 2.0**40
 _ROWS = 1 << 16
 _MOST_INPUTS = 20_000
 _MOST_STATES = 2_000_000
 _SMALL_SEARCH = 2e7
 _LONG = 256
-#: Whole-number outputs must agree to the last digit: nothing that prints differently passes.
-WHOLE_TOLERANCE = 1e-6
-#: Other outputs, relative to the larger of 1 and the right value.
-REAL_TOLERANCE = 1e-9
+#: Seconds of a usual machine: a block of transitions and each node of the machine then, a value to look up, a
+#: transition for each node and each value of the state, a state.
+_BLOCK, _BLOCK_NODE, _LOOKED_UP = 1e-4, 1e-5, 2e-8
+_PER_NODE, _PER_VALUE, _PER_STATE = 4e-9, 6e-9, 6e-7
+#: Whole-number outputs are near each other if they differ by less than this;
+WHOLE_NEAR = 1e-6
+#: others relative to the larger of 1 and the right value.
+REAL_NEAR = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """`equal` is a proof, `different` comes with a shortest counterexample, `inconclusive` with a reason."""
+    """`equal` is a proof, and `near` one that no two outputs differ by more than `error`.
 
-    outcome: Literal["equal", "different", "inconclusive"]
+    `different` comes with a shortest counterexample, `inconclusive` with a reason.
+    """
+
+    outcome: Literal["equal", "near", "different", "inconclusive"]
     states: int
     transitions: int
     reason: str = ""
     counterexample: Sequence | None = None
+    error: float = 0.0
+    #: What it took, in seconds of a usual machine.
+    effort: float = 0.0
 
 
 class _Refused(Exception):
@@ -58,10 +72,10 @@ def explore(joint: Product, *, whole: bool, time_limit: float = 2.0) -> Explorat
     joint
         Reference and program side by side.
     whole
-        Outputs are whole numbers: they must agree within 1e-6, and a difference that rounding hides makes
-        the exploration inconclusive instead of a failure.
+        Outputs are whole numbers: a difference of 1e-6 or more that rounding hides makes the exploration
+        inconclusive instead of a failure.
     time_limit
-        Seconds after which to give up.
+        Effort after which to give up, in seconds of a usual machine; it is counted in transitions.
     """
     if not joint.discrete:
         return Exploration("inconclusive", 0, 0, "the inputs are reals, which no enumeration covers")
@@ -70,12 +84,13 @@ def explore(joint: Product, *, whole: bool, time_limit: float = 2.0) -> Explorat
         return Exploration("inconclusive", 0, 0, "a retrieval has keys that are not a small set of inputs")
     if inputs_a_position(joint.domains) > _MOST_INPUTS:
         return Exploration("inconclusive", 0, 0, f"more than {_MOST_INPUTS} different inputs in one position")
-    search = _Search(plain, whole, time.monotonic() + time_limit)
+    search = _Search(plain, whole, Effort(time_limit))
     try:
         with np.errstate(all="ignore"):
-            return search.run()
+            found = search.run()
     except _Refused as refusal:
-        return Exploration("inconclusive", search.count, search.transitions, str(refusal))
+        found = Exploration("inconclusive", search.count, search.transitions, str(refusal))
+    return replace(found, effort=time_limit - search.effort.left)
 
 
 def looks_finite(joint: Product, seed: int = 0) -> bool:
@@ -115,13 +130,20 @@ class _Values:
 
 
 class _Search:
-    def __init__(self, joint: Product, whole: bool, deadline: float) -> None:
+    def __init__(self, joint: Product, whole: bool, effort: Effort) -> None:
         self.machine: Recurrence = joint.machine
         self.pairs = joint.pairs
-        self.whole, self.deadline = whole, deadline
+        self.whole, self.effort = whole, effort
+        formulas = (step.definition for step in self.machine.steps)
+        self.nodes = sum(formula.size() for formula in formulas if isinstance(formula, Expr))
         self.state = self.machine.state()
         self.infinite = any(value in (np.inf, -np.inf) for value in self.machine.start.values())
         self.undefined = np.zeros(0, dtype=bool)
+        self.needed = stopping_steps(self.machine) | {name for pair in joint.pairs for name in pair}
+        found = arithmetic(self.machine, joint.domains)
+        #: Values on the way are watched unless it is known that float64 holds them.
+        self.watched = None if found.exact and found.bounded else Largest()
+        self.error = 0.0
         self.inputs = all_inputs(joint.domains)
         self.values = {variable.name: _Values() for variable in self.state}
         self.input_codes = {
@@ -142,7 +164,8 @@ class _Search:
         if wrong is not None:
             example = self._sequence(*wrong)
             return Exploration("different", self.count, self.transitions, counterexample=example)
-        return Exploration("equal", self.count, self.transitions)
+        outcome = "near" if self.error else "equal"
+        return Exploration(outcome, self.count, self.transitions, error=self.error)
 
     def _advance(self, frontier: np.ndarray | None) -> tuple[int, int] | None:
         """One more position: (parent, input) of a wrong output, or None after adding a level of new states.
@@ -155,8 +178,8 @@ class _Search:
         per_chunk = max(1, _ROWS // fan)
         found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         for begin in range(0, parents, per_chunk):
-            if time.monotonic() > self.deadline:
-                raise _Refused(f"out of time after {self.count} states")
+            if self.effort.spent():
+                raise _Refused(f"the effort is spent after {self.count} states")
             end = min(parents, begin + per_chunk)
             if frontier is None:
                 codes = self._start_codes()
@@ -165,6 +188,7 @@ class _Search:
             picked = np.tile(np.arange(fan), end - begin)
             values = self._step(codes, picked)
             self.transitions += len(picked)
+            self._charge(len(picked))
             wrong = self._wrong_row(values)
             if wrong is not None:
                 return begin + wrong // fan, wrong % fan
@@ -174,6 +198,11 @@ class _Search:
         level = tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
         self.levels.append((level[0], level[1], level[2]))
         return None
+
+    def _charge(self, transitions: int) -> None:
+        looked_up = sum(len(values.number) for values in self.values.values())
+        each = _PER_NODE * self.nodes + _PER_VALUE * len(self.state)
+        self.effort.spend(_BLOCK + _BLOCK_NODE * self.nodes + _LOOKED_UP * looked_up + each * transitions)
 
     def _start_codes(self) -> np.ndarray:
         columns = []
@@ -192,19 +221,25 @@ class _Search:
         for i, name in enumerate(self.machine.inputs):
             values[Var(name)] = self.inputs[picked, i]
         self.undefined = np.zeros(len(picked), dtype=bool)
+        known: dict[Var, Any] = {}
         for step in self.machine.steps:
             assert isinstance(step.definition, Expr)
-            result, defined = evaluate_defined(step.definition, values)
+            result, defined = evaluate_defined(step.definition, values, known, self.watched)
             result = np.broadcast_to(np.asarray(result, dtype=float), len(picked))
+            settled = result
             if defined is not True:
-                if step.name.startswith("r."):
-                    raise _Refused("the reference is undefined for some inputs")
-                self.undefined |= ~defined
-            size = np.abs(result)
-            too_large = (size >= _EXACT) & ~(np.isinf(result) & self.infinite)
-            if (too_large & ~self.undefined).any():
-                raise _Refused("values reach 2**53, where float64 stops being exact")
+                known[Var(step.name)] = defined
+                settled = result[np.broadcast_to(defined, len(picked))]
+                carried = step.name in self.values
+                if step.name[0] == "p" and step.name in self.needed:
+                    self.undefined |= ~np.asarray(defined)
+                elif len(settled) < len(picked) and (carried or step.name in self.needed):
+                    raise _Refused(f"{step.name} is undefined for some inputs")
+            if not self.infinite and np.isinf(settled).any():
+                raise _Refused("a value is infinite")
             values[Var(step.name)] = result
+        if self.watched is not None and self.watched.value >= _LARGE:
+            raise _Refused("values near 2**53, where float64 stops being exact")
         return values
 
     def _wrong_row(self, values: dict[Var, np.ndarray]) -> int | None:
@@ -213,14 +248,16 @@ class _Search:
             right, answer = values[Var(right_name)], values[Var(name)]
             if not np.isfinite(right[~self.undefined]).all():
                 raise _Refused("the reference has no finite output for some inputs")
+            error = np.abs(answer - right)
             if self.whole:
-                differs = ~(np.abs(answer - right) < WHOLE_TOLERANCE)
+                differs = ~(error < WHOLE_NEAR)
                 bad |= ~(np.round(answer) == np.round(right))
             else:
-                differs = ~(np.abs(answer - right) <= REAL_TOLERANCE * np.maximum(1, np.abs(right)))
+                differs = ~(error <= REAL_NEAR * np.maximum(1, np.abs(right)))
                 bad |= differs
             if differs.any() and not bad.any():
                 raise _Refused("outputs are right only after rounding")
+            self.error = max(self.error, float(np.max(error, where=~bad, initial=0.0)))
         return int(np.argmax(bad)) if bad.any() else None
 
     def _successors(self, codes: np.ndarray, picked: np.ndarray, values: dict[Var, np.ndarray]) -> np.ndarray:
@@ -249,6 +286,7 @@ class _Search:
         ]
         seen.update(key for key, _ in fresh)
         self.count += len(fresh)
+        self.effort.spend(_PER_STATE * len(fresh))
         if self.count > _MOST_STATES:
             raise _Refused(f"more than {_MOST_STATES} states")
         rows = np.array([row for _, row in fresh], dtype=np.int64)

@@ -11,12 +11,12 @@ proof is about exact arithmetic.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal
 
+from weights2code.effort import Effort, TimeUp, check_time, seconds_left
 from weights2code.language import Expr, Var
 from weights2code.verify import certificate
 from weights2code.verify.facts import Relation, affine_relations, conditional_guesses, guesses, observe
@@ -27,6 +27,13 @@ from weights2code.verify.z3_form import Unsupported
 _MOST_DEPTH = 12
 _MOST_GUESSES = 400
 _SINGLE_GOAL = 0.1
+#: Steps that z3 takes in a second on a usual machine (its `rlimit`), and what asking it costs.
+_STEPS = 4e6
+_QUESTION = 1e-3
+#: Megabytes that z3 may use.
+_MEMORY = 2000
+#: Times the seconds that its steps should take, after which a question is given up all the same.
+_PATIENCE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +46,8 @@ class Induction:
     steps: int = 1
     invariant: tuple[str, ...] = ()
     counterexample: certificate.Sequence | None = None
+    #: What it took, in seconds of a usual machine.
+    effort: float = 0.0
 
 
 #: What is guessed, and over how many positions the induction reaches, cheapest first.
@@ -47,6 +56,12 @@ _STAGES = (("relations", 1), ("bounds", 1), ("conditions", 1), ("longer", 2), ("
 
 #: A guess about every state.
 Claim = Relation | Expr
+
+
+def _steps_of(solver: Any) -> int:
+    """The steps that z3 has taken so far."""
+    counts = solver.statistics()
+    return counts.get_key_value("rlimit count") if "rlimit count" in counts.keys() else 0  # noqa: SIM118
 
 
 def _first(facts: Iterable[Expr]) -> list[Expr]:
@@ -58,7 +73,7 @@ def _relations(claims: list[Claim]) -> list[Relation]:
 
 
 class _GaveUp(Exception):
-    """The time is over."""
+    """The effort is spent."""
 
 
 class _Undecided(Exception):
@@ -73,7 +88,8 @@ def prove_by_induction(joint: Product, *, time_limit: float = 5.0, seed: int = 0
     joint
         Reference and program side by side.
     time_limit
-        Seconds in all; without an answer by then the outcome is `unknown`.
+        Effort in all, in seconds of a usual machine, counted in the solver's steps; without an answer by
+        then the outcome is `unknown`.
     seed
         Of the runs that the invariant is guessed from.
     """
@@ -84,19 +100,21 @@ def prove_by_induction(joint: Product, *, time_limit: float = 5.0, seed: int = 0
         return Induction("unknown", f"the machines look back more than {_MOST_DEPTH} positions")
     import z3
 
+    effort = Effort(time_limit)
     try:
-        return _Prover(plain, time.monotonic() + time_limit).prove(seed)
+        found = _Prover(plain, effort).prove(seed)
     except _Undecided:
-        return Induction("unknown", "z3 cannot decide the first positions")
-    except (Unsupported, _GaveUp, ArithmeticError) as obstacle:
-        return Induction("unknown", str(obstacle))
+        found = Induction("unknown", "z3 cannot decide the first positions")
+    except (Unsupported, _GaveUp, TimeUp, ArithmeticError) as obstacle:
+        found = Induction("unknown", str(obstacle))
     except z3.Z3Exception as obstacle:
-        return Induction("unknown", f"z3: {obstacle}")
+        found = Induction("unknown", f"z3: {obstacle}")
+    return replace(found, effort=time_limit - effort.left)
 
 
 class _Prover:
-    def __init__(self, joint: Product, deadline: float) -> None:
-        self.joint, self.deadline = joint, deadline
+    def __init__(self, joint: Product, effort: Effort) -> None:
+        self.joint, self.effort = joint, effort
         self.transition = Transition(joint)
         self.z3 = self.transition.z3
         self.translator = self.transition.translator
@@ -217,26 +235,34 @@ class _Prover:
         found = set()
         for claim, goal in goals.items():
             try:
-                if self._counterexample(assumptions, [goal], seconds=_SINGLE_GOAL) is not None:
+                if self._counterexample(assumptions, [goal], effort=_SINGLE_GOAL) is not None:
                     found.add(claim)
             except _Undecided:
                 found.add(claim)
         return found
 
-    def _counterexample(self, assumptions: list[Any], goals: list[Any], seconds: float | None = None) -> Any:
+    def _counterexample(self, assumptions: list[Any], goals: list[Any], effort: float | None = None) -> Any:
         """A model in which the assumptions hold and some goal does not; None if there is none."""
         goals = [goal for goal in goals if not self.z3.is_true(self.z3.simplify(goal, som=True))]
         if not goals:
             return None
-        left = self.deadline - time.monotonic()
+        left = self.effort.left
         if left <= 0:
-            raise _GaveUp("out of time")
+            raise _GaveUp("the effort is spent")
+        check_time()
         solver = self.z3.Solver()
-        # No single question may use up the time that easier ones need.
-        solver.set("timeout", max(1, int(1000 * min(left, seconds or max(0.5, 0.4 * left)))))
+        # No single question may use up the effort that easier ones need.
+        share = min(left, effort or max(0.5, 0.4 * left))
+        solver.set("rlimit", max(1, int(_STEPS * share)))
+        solver.set("max_memory", _MEMORY)
+        # A limit of the user's holds inside a question too; and some questions hardly count as steps.
+        solver.set("timeout", max(1, int(1000 * min(seconds_left(), _PATIENCE * share))))
         solver.add(*assumptions, self.z3.Or(*(self.z3.Not(goal) for goal in goals)))
+        before = _steps_of(solver)
         answer = solver.check()
+        self.effort.spend(_QUESTION + (_steps_of(solver) - before) / _STEPS)
         if answer == self.z3.unknown:
+            self.effort.spend(share)
             raise _Undecided
         return solver.model() if answer == self.z3.sat else None
 

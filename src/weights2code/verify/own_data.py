@@ -15,7 +15,7 @@ from weights2code.data.parts import LONGEST
 from weights2code.language import Recurrence, definition_variables
 from weights2code.verify.certificate import Certificate
 from weights2code.verify.held_out import certify_on_data
-from weights2code.verify.mistakes import flips
+from weights2code.verify.mistakes import flips, wrong_share
 from weights2code.verify.residuals import Residuals, residuals
 
 #: What exact data allow: a share of the spread, for digits that were not written.
@@ -44,7 +44,8 @@ def certify_measured(program: Recurrence, problem: Problem, seed: int) -> Certif
 def _learned(program: Recurrence, problem: Problem) -> Sequences:
     """Sequences to measure noise on; what adds up from the start must be seen from there."""
     own = {*problem.inputs, *problem.outputs}
-    if problem.beginnings is not None and not set(program.depths()) <= own:
+    remembers = program.retrieves() or not set(program.depths()) <= own
+    if problem.beginnings is not None and remembers:
         return problem.beginnings
     return problem.training
 
@@ -53,7 +54,9 @@ def _judge_whole(program: Recurrence, problem: Problem, seed: int, one_step: boo
     """Whole numbers: all right, or all but some that are mistakes in the data."""
     kept = problem.held_out or problem.validation
     if problem.regime is not Regime.MISTAKES:
-        return certify_on_data(program, kept, integer_outputs=True, seed=seed)
+        return _not_known_to_be_wrong(
+            certify_on_data(program, kept, integer_outputs=True, seed=seed), program, problem
+        )
     found = flips(program, _learned(program, problem), one_step=one_step)
     certificate = certify_on_data(
         program,
@@ -71,6 +74,18 @@ def _judge_whole(program: Recurrence, problem: Problem, seed: int, one_step: boo
         "pattern that was found; they are taken for mistakes in the data"
     )
     return replace(certificate, notes=(*certificate.notes, note)) if found.share else certificate
+
+
+def _not_known_to_be_wrong(certificate: Certificate, program: Recurrence, problem: Problem) -> Certificate:
+    """What was held out may be too little to show what the rows that were learned from do: it is said, and
+    where a rule was taken for want of a better one, it is no rule."""
+    share = wrong_share(program, _learned(program, problem)) if certificate.verified else 0.0
+    if not share:
+        return certificate
+    text = f"{100 * share:.2g} % of the rows that it was learned from disagree with the program"
+    if problem.regime is Regime.EXACT:
+        return replace(certificate, notes=(*certificate.notes, f"the data are not exact: {text}"))
+    return replace(certificate, verdict="failed", method=f"{certificate.method}; {text}")
 
 
 def _judge_real(program: Recurrence, problem: Problem, seed: int, one_step: bool) -> Certificate:

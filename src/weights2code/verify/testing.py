@@ -10,15 +10,17 @@ within `tolerance` times the largest absolute value that the target takes at tha
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from weights2code.language import Domain, Recurrence, uniform
-from weights2code.language.exact import run_exact
+from weights2code.language import Domain, Recurrence, exact_number, uniform
+from weights2code.language.exact import run_exact_below
+from weights2code.language.interval import Interval
 from weights2code.verify.certificate import Agreement, Sequence
+from weights2code.verify.rounding import arithmetic
 
 #: (random generator, number of sequences, length) -> inputs of shape (n, T, columns)
 Sampler = Callable[[np.random.Generator, int, int], np.ndarray]
@@ -26,7 +28,7 @@ Sampler = Callable[[np.random.Generator, int, int], np.ndarray]
 #: Inputs (n, T, columns) -> outputs (n, T, outputs).
 Runner = Callable[[np.ndarray], np.ndarray]
 
-_EXACT = 2.0**53
+_EXACT = 2**53
 _EXACT_SEQUENCES = 16
 #: An error of this share of the largest value so far is more than rounding can do.
 _PLAINLY = 1e-3
@@ -34,13 +36,20 @@ _PLAINLY = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The numbers, whether they pass, whether they are exact, and the shortest wrong prefix found."""
+    """The numbers, whether they pass, whether they are exact, and the shortest wrong prefix found.
+
+    `scale` is the largest target, `largest` the largest value that the program computed, `outgrown` whether
+    positions were left out because some value had passed 2**53.
+    """
 
     agreement: Agreement
     lengths: tuple[int, ...]
     by_length: tuple[Agreement, ...]
     passed: bool
     exact: bool
+    scale: float
+    largest: float
+    outgrown: bool
     counterexample: Sequence | None = None
     notes: tuple[str, ...] = ()
 
@@ -82,36 +91,71 @@ def run_tests(
     by_length = []
     passed, exact, notes = True, True, []
     example: Sequence | None = None
+    largest, largest_target, outgrown = 0.0, 0.0, False
     lengths = (length, 4 * length, 10 * length)
     for steps in lengths:
         drawn = probes(rng, domains, count, steps, sampler)
-        right, answer, x = _side_by_side(reference, program, drawn, whole)
+        run = _side_by_side(reference, program, domains, drawn, whole, length)
+        right, answer, x, defined = run.right, run.answer, run.x, run.judged
+        largest = max(largest, run.largest)
         if len(x) < len(drawn):
             notes.append(
-                f"at length {steps} values pass 2**53: {len(x)} sequences were run on exact integers"
+                f"at length {steps} the specification may pass 2**53: {len(x)} sequences were run, against "
+                f"exact integers"
             )
-        defined = np.isfinite(right)
-        if not defined.all():
+        if not np.isfinite(right).all():
             notes.append(f"at length {steps} positions without a finite target were left out")
+        if not defined[np.isfinite(right)].all():
+            notes.append(f"at length {steps} positions after a value passed 2**53 were left out")
+            outgrown = True
         scale = float(np.max(np.abs(right[defined]), initial=0.0))
         wrong = wrong_positions(answer, right, whole=whole, tolerance=tolerance, scale=scale) & defined
         tally.add(answer, right, defined)
-        by_length.append(compare(answer, right, whole=whole))
+        by_length.append(compare(answer, np.where(defined, right, np.nan), whole=whole))
+        largest_target = max(largest_target, scale)
         exact &= not (differences(answer, right) > 1e-6 * (1.0 if whole else max(1.0, scale)))[defined].any()
         if wrong.any():
             passed = False
             example = example or shortest_wrong_prefix(x, wrong)
     return Trial(
-        tally.agreement(), lengths, tuple(by_length), passed, passed and exact, example, tuple(notes)
+        tally.agreement(),
+        lengths,
+        tuple(by_length),
+        passed,
+        passed and exact,
+        largest_target,
+        largest,
+        outgrown,
+        example,
+        tuple(notes),
     )
 
 
-def _side_by_side(
-    reference: Recurrence, program: Recurrence, x: np.ndarray, whole: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(right, answer, inputs): on exact integers, for fewer sequences, where float64 would run out.
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Specification and program on the same inputs; only positions that are `judged` count."""
 
-    A program that is plainly wrong before any value is that large needs no exact numbers to be refuted.
+    x: np.ndarray
+    right: np.ndarray
+    answer: np.ndarray
+    judged: np.ndarray
+    #: Of all values of the program.
+    largest: float
+
+
+def _side_by_side(
+    reference: Recurrence,
+    program: Recurrence,
+    domains: tuple[Domain, ...],
+    x: np.ndarray,
+    whole: bool,
+    length: int,
+) -> _Run:
+    """Run both. The program computes in float64, as its text does; the reference must be right.
+
+    Where float64 may not hold what a reference of whole numbers computes, it runs on exact numbers, for fewer
+    sequences. Positions after a value has outgrown float64 do not count: a value of the reference, or beyond
+    the first `length` positions one of the program.
     """
     with np.errstate(all="ignore"):
         traces = [machine.trace(x) for machine in (reference, program)]
@@ -119,18 +163,65 @@ def _side_by_side(
         np.stack([trace[name] for name in machine.outputs], axis=-1)
         for machine, trace in zip((reference, program), traces, strict=True)
     )
-    sizes = [np.abs(np.where(np.isfinite(v), v, 0.0)) for trace in traces for v in trace.values()]
-    largest = np.maximum.accumulate(np.max(sizes, axis=0), axis=1)[..., None]  # so far
-    if not whole or largest.max() < _EXACT or reference.retrieves() or program.retrieves():
-        return right, answer, x
-    wrong = wrong_positions(answer, right, whole=True, tolerance=0.0, scale=1.0) & np.isfinite(right)
-    if (wrong & (differences(answer, right) > _PLAINLY * largest) & (largest < _EXACT)).any():
-        return right, answer, x
-    few = x[:: max(1, len(x) // _EXACT_SEQUENCES)][:_EXACT_SEQUENCES]
+    largest = max(_largest(values) for values in traces[1].values())
+    judged = np.isfinite(right)
+    if not whole or holds(reference, domains, traces[0]):
+        return _Run(x, right, answer, judged, largest)
+    judged &= _below(traces[0], _EXACT)[..., None]
+    fits = _below(traces[1], _room(program, domains, traces[1]))[..., None]
+    fits[:, :length] = True
+    errors = differences(answer, right) / (1 + np.abs(np.nan_to_num(right)))
+    if reference.retrieves() or (judged & fits & (errors > _PLAINLY)).any():
+        return _Run(x, right, answer, judged & fits, largest)
+    chosen = slice(None, None, max(1, len(x) // _EXACT_SEQUENCES))
+    few = x[chosen][:_EXACT_SEQUENCES]
     try:
-        return run_exact(reference, few), run_exact(program, few), few
+        exact, small = run_exact_below(reference, few, _EXACT)
     except ArithmeticError:
-        return right, answer, x  # what has no exact value is judged as it runs
+        return _Run(x, right, answer, judged & fits, largest)  # what has no exact value is judged as it runs
+    counts = small[..., None] & np.isfinite(exact) & fits[chosen][:_EXACT_SEQUENCES]
+    return _Run(few, exact, answer[chosen][:_EXACT_SEQUENCES], counts, largest)
+
+
+def _below(trace: Mapping[str, np.ndarray], limit: int) -> np.ndarray:
+    """Where no value so far has reached the limit, shape (n, T)."""
+    sizes = np.max([np.abs(np.nan_to_num(values)) for values in trace.values()], axis=0)
+    return np.maximum.accumulate(sizes, axis=1) < limit
+
+
+def holds(machine: Recurrence, domains: tuple[Domain, ...], trace: Mapping[str, np.ndarray]) -> bool:
+    """Whether float64 has computed these values of a machine on whole numbers without losing a digit."""
+    found = arithmetic(machine, domains, _seen(machine, trace, None))
+    return found.decided and found.bounded
+
+
+def _room(machine: Recurrence, domains: tuple[Domain, ...], trace: Mapping[str, np.ndarray]) -> int:
+    """Up to which size of its values float64 loses no digit on the way from one to the next."""
+    size = _EXACT
+    while size > 1:
+        found = arithmetic(machine, domains, _seen(machine, trace, size))
+        if not found.decided or found.bounded:
+            break
+        size //= 2
+    return size
+
+
+def _seen(machine: Recurrence, trace: Mapping[str, np.ndarray], most: int | None) -> dict[str, Interval]:
+    """Between which values the names of a machine stayed along a run, those beyond `most` left out."""
+    seen = {}
+    for name, values in trace.items():
+        finite = values[np.isfinite(values)]
+        start = machine.start_of(name)
+        ends = [0.0, *([finite.min(), finite.max()] if finite.size else [])]
+        if not isinstance(start, str) and np.isfinite(start):
+            ends.append(start)
+        low, high = exact_number(min(ends)), exact_number(max(ends))
+        seen[name] = Interval(low, high) if most is None else Interval(max(low, -most), min(high, most))
+    return seen
+
+
+def _largest(values: np.ndarray) -> float:
+    return float(np.max(np.abs(values), where=np.isfinite(values), initial=0.0))
 
 
 def differences(answer: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 
 from weights2code.language import Expr, Var, exact_number
 from weights2code.language.kinds import whole_names
+from weights2code.verify.evaluation import stopping_steps
 from weights2code.verify.product import Product
 from weights2code.verify.z3_form import Translator
 
@@ -31,6 +32,8 @@ class Transition:
         self.z3 = self.translator.z3
         self.joint, self.machine = joint, joint.machine
         self.variables = self.machine.state()
+        self.needed = stopping_steps(self.machine) | set(self.machine.depths())
+        self.needed |= {name for pair in joint.pairs for name in pair}
         self.whole = whole_names(joint.machine, joint.domains, infinities=True)
         self._domain = dict(zip(self.machine.inputs, joint.domains, strict=True))
 
@@ -66,12 +69,15 @@ class Transition:
     def advance(self, state: State, inputs: Mapping[Var, Any]) -> Advanced:
         """One more position."""
         env: dict[Var, Any] = {**state, **inputs}
+        known: dict[Var, Any] = {}
         conditions = []
         for step in self.machine.steps:
             assert isinstance(step.definition, Expr), "retrievals are expanded before"
-            env[Var(step.name)], defined = self.translator.translate(step.definition, env)
+            env[Var(step.name)], defined = self.translator.translate(step.definition, env, known)
             if defined is not True:
-                conditions.append(defined)
+                known[Var(step.name)] = defined
+                if step.name in self.needed:
+                    conditions.append(defined)
         for right, answer in self.joint.pairs:
             conditions.append(self.translator.equal(env[Var(right)], env[Var(answer)]))
         following = {v: env[Var(v.name, v.lag - 1)] for v in self.variables}

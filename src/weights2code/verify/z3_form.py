@@ -82,18 +82,21 @@ class Translator:
         value = self.truth(self.translate(expr, env)[0])
         return self.z3.BoolVal(value) if isinstance(value, bool) else value
 
-    def translate(self, expr: Expr, env: Mapping[Var, Any]) -> tuple[Any, Any]:
-        """(value, condition under which it is defined)."""
+    def translate(
+        self, expr: Expr, env: Mapping[Var, Any], known: Mapping[Var, Any] | None = None
+    ) -> tuple[Any, Any]:
+        """(value, condition under which it is defined); `known` has that condition for some variables."""
         cache: dict[Expr, tuple[Any, Any]] = {}
 
         def visit(node: Expr) -> tuple[Any, Any]:
             if isinstance(node, Const):
                 return exact_number(node.value), True
             if isinstance(node, Var):
-                return env[node], True
+                return env[node], True if known is None else known.get(node, True)
             if node not in cache:
                 assert isinstance(node, Op)
-                cache[node] = choose(node) if node.name == "where" else apply(node)
+                ways = {"where": choose, "and": connect, "or": connect}
+                cache[node] = ways.get(node.name, apply)(node)
             return cache[node]
 
         def choose(node: Op) -> tuple[Any, Any]:
@@ -106,6 +109,16 @@ class Translator:
             if yes_known is not True or no_known is not True:
                 branch = self.z3.If(known_choice, self._formula(yes_known), self._formula(no_known))
             return self.choose(known_choice, yes, no), self._all(known, branch)
+
+        def connect(node: Op) -> tuple[Any, Any]:
+            left, first = visit(node.args[0])
+            settles, holds = node.name == "or", self.truth(left)
+            if isinstance(holds, bool) and holds == settles:
+                return int(settles), first
+            right, second = visit(node.args[1])
+            if second is not True and not isinstance(holds, bool):
+                second = self.z3.Or(holds == settles, self._formula(second))
+            return self._apply(node.name, [left, right]), self._all(first, second)
 
         def apply(node: Op) -> tuple[Any, Any]:
             parts = [visit(argument) for argument in node.args]

@@ -14,7 +14,7 @@ import numpy as np
 
 from weights2code.errors import InputError
 from weights2code.language import OPERATORS, Const, Domain, Var
-from weights2code.symbolic.engine import TIME_LIMIT, Candidate, Options
+from weights2code.symbolic.engine import EFFORT, Candidate, Options
 from weights2code.symbolic.engines.infix import parse_infix
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import prepare
@@ -56,7 +56,7 @@ class OperonEngine:
                 f"the engine 'operon' needs pyoperon ({problem}): pip install 'weights2code[operon]'."
             ) from problem
         problem = prepare(
-            X, y, variables=variables, domains=domains, **{**options, "time_limit": 1e9, "operators": None}
+            X, y, variables=variables, domains=domains, **{**options, "effort": 1e9, "operators": None}
         )
         model = SymbolicRegressor(
             allowed_symbols=",".join(symbols_for(domains, options.get("operators"))),
@@ -68,7 +68,7 @@ class OperonEngine:
             generations=1_000_000,
             max_evaluations=1_000_000_000,
             n_threads=1,
-            max_time=max(1, math.ceil(options.get("time_limit", TIME_LIMIT))),
+            max_time=max(1, math.ceil(options.get("effort", EFFORT))),
             random_state=options.get("random_state", 0),
         )
         model.fit(problem.Xs, problem.ys)

@@ -16,7 +16,7 @@ import numpy as np
 
 from weights2code.errors import InputError
 from weights2code.language import OPERATORS, Domain, Var
-from weights2code.symbolic.engine import TIME_LIMIT, Candidate, Options
+from weights2code.symbolic.engine import EFFORT, Candidate, Options
 from weights2code.symbolic.engines.infix import parse_infix
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import prepare
@@ -71,9 +71,9 @@ class PySREngine:
     ) -> tuple[Candidate, ...]:
         """See `Engine.search`; the time limit is PySR's own and does not count Julia's start."""
         problem = prepare(
-            X, y, variables=variables, domains=domains, **{**options, "time_limit": 1e9, "operators": None}
+            X, y, variables=variables, domains=domains, **{**options, "effort": 1e9, "operators": None}
         )
-        time_limit = options.get("time_limit", TIME_LIMIT)
+        time_limit = options.get("effort", EFFORT)
         binary, unary = operators_for(domains, options.get("operators"))
         names = [f"v{j}" for j in range(len(variables))]
         task = {

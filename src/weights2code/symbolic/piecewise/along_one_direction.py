@@ -47,6 +47,8 @@ def piece_stage(problem: Problem, collector: Collector) -> None:
     for direction, values in directions(problem.variables, X):
         if problem.expired():
             return
+        problem.spend("pieces", 1)
+        problem.spend("piece cells", X.size)
         collector.offer_all(along(problem, X, y, direction, values))
 
 

@@ -90,6 +90,7 @@ class _Branches:
         long = depth > _DEPTH
         yes, no = self._reach(C, rows, long), self._reach(1.0 - C, rows, long)
         both = [t for t in mixed if yes[t] and no[t]]
+        self.problem.spend("tests", len(C))
         results: list[Expr] = []
         for t in sorted(both, key=lambda t: int(self.tests.cost[t]))[:12]:
             side = self._join(t, rows)
@@ -121,6 +122,7 @@ class _Branches:
 
     def _reach(self, C: np.ndarray, rows: np.ndarray, constant: bool) -> np.ndarray:
         """For each test, whether a constant (or else one atom) meets the target where it holds."""
+        self.problem.spend("test cells", C.size * (1 if constant else len(self.A)))
         z, A = self.z[rows], self.A[:, rows]
         count = np.maximum(C.sum(axis=1), 1.0)
         mean = C @ z / count
@@ -146,6 +148,7 @@ class _Branches:
             return Const(simplest(0.5 * float(y.min() + y.max()), tolerance))
         if len(y) < 4:
             return None
+        self.problem.spend("leaf cells", len(self.A) * len(y))
         z, A = self.z[rows], self.A[:, rows]
         z = z - z.mean()
         A = A - A.mean(axis=1, keepdims=True)
@@ -157,6 +160,7 @@ class _Branches:
         for i in fits[np.argsort(self.leaves.cost[fits], kind="stable")][:4]:
             values = self.leaves.values[i][rows]
             columns = np.stack([values, np.ones(len(y))], axis=1)
+            self.problem.spend("fits", columns.shape[1] ** 2)
             slope, offset = snap_linear(columns, y, tolerance, noise=self.problem.noise)
             if np.max(np.abs(float(slope) * values + float(offset) - y)) <= tolerance * 1.000001 + 1e-12:
                 found.append(assemble([(slope, self.leaves.exprs[i])], offset))

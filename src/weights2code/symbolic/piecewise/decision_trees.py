@@ -48,6 +48,7 @@ def region_stage(problem: Problem, collector: Collector, more: tuple[Expr, ...] 
         if problem.expired():
             return
         X, y = problem.X[sample], problem.y[sample]
+        problem.spend("rules", len(y) * X.shape[1])
         rules = [_given(problem, expr, X, y) for expr in more] or affine_rules(problem, X, y)
         if not rules:
             return
@@ -130,6 +131,7 @@ class _Trees:
         every = directions(problem, X, rules)
         self.directions = usable = [d for d in every if np.ptp(d.values) > 0 and problem.permits(d.expr)]
         self.table = np.stack([d.values for d in usable]) if usable else np.zeros((0, len(y)))
+        problem.spend("sorted cells", self.table.size)
         self.order = np.argsort(self.table, axis=1, kind="stable")
         self.sorted = np.take_along_axis(self.table, self.order, axis=1)
         self.cost = np.array([d.expr.size() for d in usable])
@@ -143,6 +145,7 @@ class _Trees:
             return min(right, key=preference)
         if depth == 0 or not self.directions or self.problem.expired():
             return None
+        self.problem.spend("direction cells", self.table.size)
         below, above = self._pure(rows)
         settled = [self._both(direction, place, rows) for direction, place in self._cuts(below, above)]
         found = [expr for expr in settled if expr is not None]

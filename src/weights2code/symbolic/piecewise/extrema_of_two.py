@@ -20,6 +20,7 @@ _TRIES, _IMAGES, _PAIRS = 12, 4, 2
 def extremum_stage(problem: Problem, collector: Collector, pool: Pool) -> None:
     """`max(A, B)` and `min(A, B)`: A met on some rows and never passed; B is what meets the others."""
     y, tolerance = problem.ys, max(problem.accuracy, 1e-9 * problem.scale)
+    problem.spend("atom cells", pool.values.size)
     difference = pool.values - y
     met = np.abs(difference) <= tolerance
     count = met.sum(axis=1)
@@ -45,6 +46,7 @@ def _meeting(problem: Problem, pool: Pool, rows: np.ndarray) -> list[Expr]:
         return [Const(simplest(0.5 * float(y.min() + y.max()), problem.accuracy))]
     if len(y) < 5:
         return []
+    problem.spend("leaf cells", len(pool) * len(y))
     A = pool.values[:, rows]
     centred = A - A.mean(axis=1, keepdims=True)
     z = y - y.mean()

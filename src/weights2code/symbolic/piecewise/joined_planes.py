@@ -48,6 +48,8 @@ def _find(problem: Problem, pieces: int) -> list[Plane]:
                 return []
             label = np.searchsorted(cuts, ranks)
             for _ in range(14):
+                problem.spend("planes", pieces)
+                problem.spend("plane cells", pieces * X.size)
                 fits = np.stack([_fit(X, y, label == p, least) for p in range(pieces)])
                 error = np.abs(y[None] - fits @ X.T)
                 fresh = np.argmin(error, axis=0)

@@ -55,6 +55,8 @@ def make_pool(problem: Problem, atoms: list[tuple[Expr, np.ndarray]]) -> Pool:
     count = problem.Xs.shape[0]
     if not atoms:
         return Pool([], np.zeros((0, count)), np.zeros(0, dtype=int))
+    problem.spend("atoms", len(atoms))
+    problem.spend("atom cells", len(atoms) * count)
     cost = np.array([expr.size() for expr, _ in atoms])
     order = np.argsort(cost, kind="stable")
     values = np.stack([atoms[i][1] for i in order]).astype(float)

@@ -26,6 +26,7 @@ class Collector:
     def offer(self, expr: Expr, kind: Kind = "formula") -> Candidate | None:
         """Judge one formula; the candidate if it is valid and allowed, else None."""
         problem = self.problem
+        problem.spend("offers", expr.size())
         expr = tidy(expr)
         if problem.allows("clip"):
             expr = clipped(expr)

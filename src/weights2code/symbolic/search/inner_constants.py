@@ -35,6 +35,7 @@ def family_stage(problem: Problem, collector: Collector) -> None:
         for build, constants, columns in _families(problem):
             if problem.expired():
                 return
+            problem.spend("family cells", columns.size)
             for left, index in _best(base, columns, y):
                 ranked.append((left / spread, bool(place), build(float(constants[index]))))
     ranked.sort(key=lambda item: item[0])
@@ -44,6 +45,8 @@ def family_stage(problem: Problem, collector: Collector) -> None:
             break
         columns = np.stack([problem.values(expr, problem.Xs) for expr in exprs])
         for fitted in fit_sum(problem, exprs, columns, linear=linear):
+            problem.spend("refits", fitted.size())
+            problem.spend("refit cells", fitted.size() * len(y))
             collector.offer(snap(_loosen(fitted), values, y, problem.accuracy, noise=problem.noise))
 
 

@@ -30,6 +30,7 @@ def noise_floor(problem: Problem, collector: Collector) -> float | None:
     if best.kind != "formula" or not best.rmse <= _SMALL * spread or best.complexity > 31:
         return None
     residual = problem.y - problem.values(best.expr)
+    problem.spend("probe cells", len(problem.y) * problem.X.shape[1] ** 2)
     if not is_white(problem.X, residual):
         return None
     return max(1.1 * best.max_error, 4.5 * best.rmse)

@@ -25,6 +25,7 @@ def relevant_variables(basis: Basis) -> list[int]:
     credit = np.zeros(X.shape[1])
     A = np.where(basis.alive[:, None], basis.A, 0.0)
     rest = basis.y.copy()
+    problem.spend("atom cells", _STEPS * A.size)
     for _ in range(_STEPS):
         top = A @ rest
         best = int(np.argmax(np.abs(top)))

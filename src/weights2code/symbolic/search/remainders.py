@@ -53,6 +53,7 @@ def remainder_stage(problem: Problem, collector: Collector) -> None:
                 return
             survivors, spent = _eliminate(conflicts[extra], m)
             work += spent
+            problem.spend("eliminations", spent)
             if len(survivors):
                 readings += m * min(len(survivors), 1 + _READINGS // m)
                 found |= _write(problem, collector, survivors, others, extra, m)
@@ -135,6 +136,7 @@ def _readings(problem: Problem, weights: tuple[int, ...], extra: int | None, m: 
     values = np.unique(y)
     sums = problem.Xs.astype(np.int64) @ np.array(weights)
     for shift in sorted(itertools.chain(range(m // 2 + 1), range(-((m - 1) // 2), 0)), key=abs):
+        problem.spend("readings", 1)
         remainder = (sums + shift) % m
         part = op("mod", sum_expr(problem, weights, shift), m)
         parts = [part] if extra is None else [part, problem.variables[extra]]

@@ -7,14 +7,15 @@ says that rounding is right, and formulas must give the right whole number on ev
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Unpack
 
 import numpy as np
 
+from weights2code.effort import Effort
 from weights2code.language import Domain, Expr, Op, Var, compile_numpy
-from weights2code.symbolic.engine import TIME_LIMIT, Options
+from weights2code.symbolic.engine import EFFORT, Options
+from weights2code.symbolic.search.costs import COSTS
 
 SEARCH_ROWS = 400
 #: A finite domain with at most this many points keeps all its distinct rows.
@@ -42,7 +43,7 @@ class Problem:
     tolerance: float
     estimated: bool
     noise: float
-    deadline: float
+    effort: Effort
     contradictory: bool = False
     operators: frozenset[str] | None = None
     max_complexity: int | None = None
@@ -82,12 +83,19 @@ class Problem:
         )
         return self.allows(*used - _GLUE)
 
+    def spend(self, work: str, count: float) -> None:
+        """So many units of some work, as named in `COSTS`, are being done."""
+        self.effort.spend(COSTS[work] * count)
+
     def expired(self) -> bool:
-        return time.thread_time() > self.deadline  # CPU seconds: what is found must not depend on the load
+        """Whether to stop with what there is."""
+        return self.effort.spent()
 
     def values(self, expr: Expr, X: np.ndarray | None = None) -> np.ndarray:
         """The formula on rows (all distinct ones unless given); invalid operations give nan or inf."""
         X = self.X if X is None else X
+        self.spend("values", 1)
+        self.spend("cells", len(X) * expr.size())
         with np.errstate(all="ignore"):
             result = compile_numpy(expr, self.variables)(*X.T)
         return np.broadcast_to(np.asarray(result, dtype=float), (len(X),))
@@ -102,7 +110,6 @@ def prepare(
     **options: Unpack[Options],
 ) -> Problem:
     """Check, merge equal rows, round whole-number targets, choose the rows to search on."""
-    deadline = time.thread_time() + options.get("time_limit", TIME_LIMIT)
     tolerance, weights = options.get("tolerance"), options.get("weights")
     X = np.asarray(X, dtype=float)
     y = np.asarray(y, dtype=float)
@@ -146,7 +153,7 @@ def prepare(
         tolerance=float(tolerance),
         estimated=estimated,
         noise=noise,
-        deadline=deadline,
+        effort=Effort(options.get("effort", EFFORT)),
         contradictory=_contradictory(y, y - mean[place], None if estimated else float(tolerance)),
         operators=options.get("operators"),
         max_complexity=options.get("max_complexity"),

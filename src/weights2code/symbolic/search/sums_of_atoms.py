@@ -41,6 +41,7 @@ def fit_sum(
                 columns.append(problem.Xs[:, j])
     matrix = np.stack([*columns, np.ones(len(problem.ys))], axis=1)
     if np.all(np.isfinite(matrix)):
+        problem.spend("fits", matrix.shape[1] ** 2)
         *weights, constant = snap_linear(matrix, problem.ys, problem.accuracy, noise=problem.noise)
         yield assemble(list(zip(weights, exprs, strict=True)), constant)
 
@@ -76,6 +77,7 @@ class Basis:
         self.total = float(self.y @ self.y)
         spread = float(np.sum((problem.ys - problem.ys.mean()) ** 2))
         self.goal = len(y) * problem.accuracy**2 + 1e-13 * max(spread, 1e-300)
+        problem.spend("atom cells", pool.values.size)
         A = pool.values - (pool.values @ self.Q) @ self.Q.T
         norm = np.linalg.norm(A, axis=1)
         size = np.linalg.norm(pool.values, axis=1)
@@ -100,8 +102,10 @@ class Basis:
 
     def pairs(self, keep: int = _PAIRS) -> Iterator[Expr]:
         """Every pair, through the Gram matrix."""
-        G = self.A @ self.A.T
         c = self.c
+        self.problem.spend("pairs", len(c) ** 2)
+        self.problem.spend("pair cells", len(c) ** 2 * len(self.y))
+        G = self.A @ self.A.T
         with np.errstate(all="ignore"):
             gain = (c[:, None] ** 2 + c[None, :] ** 2 - 2 * np.outer(c, c) * G) / (1 - G**2)
         left = self.total - gain
@@ -114,6 +118,8 @@ class Basis:
         """Every product of two atoms on top of what is always present."""
         pool = _both_ways(self.pool.take(np.arange(min(_FACTORS, len(self.pool)))))
         values = pool.values
+        self.problem.spend("pairs", len(values) ** 2 * self.Q.shape[1])
+        self.problem.spend("pair cells", len(values) ** 2 * len(self.y) * (2 + self.Q.shape[1]))
         scale = np.max(np.abs(values), axis=1)
         V = values / np.where(scale > 0, scale, 1.0)[:, None]
         gain_top = (V * self.y) @ V.T

@@ -25,6 +25,7 @@ def table_stage(problem: Problem, collector: Collector) -> None:
     neighbour's value, which is why the label matters.
     """
     if problem.discrete and len(problem.X) <= MOST_ROWS:
+        problem.spend("tables", len(problem.X) ** 2)
         collector.offer(table(problem.variables, problem.X, problem.y, problem.accuracy), kind="table")
 
 

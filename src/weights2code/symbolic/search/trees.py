@@ -74,6 +74,7 @@ class Enumeration:
         for values, recipes in self._blocks(size):
             if self.problem.expired():
                 break
+            self.problem.spend("trees", values.size)
             keys, valid = _keys(values)
             self._compare(values, recipes, valid)
             if size <= _KEPT_SIZE and len(fresh_recipes) < _MOST_KEPT:
@@ -193,6 +194,7 @@ class Enumeration:
                 expr = self.build(layer.recipes[i])
                 constants = sum(isinstance(node, Const) for node in expr.walk())
                 found.append((size + constants, expr))
+        self.problem.spend("atoms", len(found))
         found.sort(key=lambda item: item[0])
         chosen = [expr for _, expr in found[:_MOST_TESTS]]
         return make_pool(self.problem, [(e, self.problem.values(e, self.problem.Xs)) for e in chosen])
@@ -298,6 +300,7 @@ def combination_stage(problem: Problem, collector: Collector, trees: Enumeration
             for start, left in enumerate(residuals(values, Q, trees.y)):
                 if problem.expired():
                     break
+                problem.spend("sums of trees", left.size * (1 if sums else 1 + Q.shape[1]))
                 _offer_pairs(trees, places, left, _PAIRED * start, bool(linear), sums=sums)
 
 

@@ -38,6 +38,8 @@ class SumScan:
             for j, w in zip(columns, vector, strict=True):
                 full[j] = w
             vectors.append(full)
+        problem.spend("sums", len(vectors))
+        problem.spend("sum cells", len(vectors) * len(problem.ys))
         self.weights = np.array(vectors, dtype=np.int64).reshape(len(vectors), len(problem.variables))
         self.values = self.weights @ np.where([d.discrete for d in problem.domains], problem.Xs, 0).T.astype(
             np.int64
@@ -53,6 +55,7 @@ class SumScan:
         """Tests of a sum that equal `bits` (booleans) on every row: thresholds, equalities, bands."""
         if not len(self) or bits.all() or not bits.any():
             return []
+        self.problem.spend("sum cells", self.values.size)
         yes, no = self.values[:, bits], self.values[:, ~bits]
         low_yes, high_yes = yes.min(axis=1), yes.max(axis=1)
         low_no, high_no = no.min(axis=1), no.max(axis=1)
@@ -104,6 +107,7 @@ class SumScan:
         if spread == 0:
             return found
         target = y.astype(np.int64)
+        self.problem.spend("sum cells", 2 * self.values.size)
         for sign in (1, -1):
             d = self.values - sign * target
             d = d - d[:, :1]
@@ -129,6 +133,7 @@ class SumScan:
         if np.ptp(y) == 0:
             return found
         target = y.astype(np.int64)
+        self.problem.spend("sorted cells", 2 * self.values.size)
         for sign in (1, -1):
             values = sign * self.values
             ordered = np.argsort(values, axis=1, kind="stable")
@@ -189,6 +194,7 @@ def carry_stage(problem: Problem, collector: Collector, scan: SumScan) -> None:
     U = scan.values[:800]
     for m in (0, high + 1) if low == 0 else (0,):
         for sign in (1, -1):
+            problem.spend("sum cells", U.size)
             rest = y - sign * U
             if m:
                 rest = rest % m

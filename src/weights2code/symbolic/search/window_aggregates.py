@@ -47,6 +47,7 @@ def window_stage(
                     columns.append(extreme)
     if len(parts) > MOST_PARTS or all(len(members) < WINDOW for members in groups.values()):
         return
+    problem.spend("atom cells", len(columns) * len(X))
     table = np.stack(columns, axis=1)
     if not problem.discrete:
         table = np.round(table, 12)  # a sum in another order is the same number

@@ -1,7 +1,8 @@
 """The front door: parse, run one command, turn every failure into one sentence and an exit code.
 
 Exit codes (design: "Contract"): 0 done, and for `run`, `extract` and `verify` the program is verified; 1 the
-program misses its specification; 2 bad input or usage; 3 not extracted; 130 stopped by the user.
+program misses its specification; 2 bad input or usage; 3 not extracted; 130 stopped by the user,
+143 ended from outside.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from weights2code.cli.interrupts import INTERRUPTED, STOPPED, name_command
 from weights2code.cli.parser import build_parser
 from weights2code.errors import Weights2CodeError
 
 #: Commands that have a module of their own.
 OWN_MODULE = ("bench", "experiment")
 
-INTERRUPTED = 130
 BROKEN_PIPE = 141
 
 #: One thread: the arrays are small, so threads wait for each other more than they compute, and results do not
@@ -27,13 +28,14 @@ BROKEN_PIPE = 141
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run `w2c` with the given arguments (the process's own by default) and return its exit code."""
+def dispatch(arguments: Sequence[str] | None = None) -> int:
+    """See `main`."""
     parser = build_parser()
     try:
         options = parser.parse_args(arguments)
     except SystemExit as leaving:  # argparse leaves after --help and after its own errors
         return int(leaving.code or 0)
+    name_command(options.command)
     given = sys.argv[1:] if arguments is None else arguments
     options.command_line = shlex.join(["w2c", *given])
     for variable in THREADS:
@@ -47,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Weights2CodeError as error:
         return _fail(options.command, str(error), error.exit_code)
     except KeyboardInterrupt:
-        return _fail(options.command, "stopped; the same command with the same --out continues.", INTERRUPTED)
+        return _fail(options.command, STOPPED, INTERRUPTED)
     except BrokenPipeError:  # the reader of a pipe left: nobody to tell
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE

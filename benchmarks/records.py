@@ -1,0 +1,72 @@
+"""What every benchmark leaves: its rows under a head that says where they come from.
+
+A record is `{"command", "commit", "src", "date", "machine", "versions", ..., "rows"}`. It is written whole,
+when the last row is there, so that it never holds figures of two versions. Until then rows are kept in
+`runs/`, one a line, and a run that was stopped goes on from them unless `src/` or what was asked has changed.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from weights2code.experiments.provenance import CHANGES, provenance, source
+from weights2code.run_folder import write_atomically
+
+Row = dict[str, Any]
+
+
+class Rows:
+    """The rows of one run, each written as it comes.
+
+    Rows that are there already count if they were made by the same source and asked for in the same way. A
+    source with changes that are not committed has no name to be known by: its rows do not count.
+    """
+
+    def __init__(self, file: Path, asked: Any) -> None:
+        self.file = file
+        self.rows: list[Row] = []
+        head = {"src": source(), "asked": json.loads(json.dumps(asked))}
+        lines = _lines(file)
+        if lines and lines[0] == head and not (head["src"] or "").endswith(CHANGES):
+            self.rows = lines[1:]
+            return
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(head) + "\n", encoding="utf-8")
+
+    def add(self, row: Row) -> None:
+        self.rows.append(row)
+        with self.file.open("a", encoding="utf-8") as file:
+            file.write("\n" * self._cut_short() + json.dumps(row) + "\n")
+
+    def _cut_short(self) -> bool:
+        """Whether the last line lacks its end, as when the process was killed while it wrote."""
+        return not self.file.read_bytes().endswith(b"\n")
+
+    def finish(self, record: Path, command: str, device: str = "cpu", **more: Any) -> None:
+        """The record in place of the rows that were kept until now."""
+        write_record(record, command, device, **more, rows=self.rows)
+        self.file.unlink()
+
+
+def write_record(file: Path, command: str, device: str = "cpu", **content: Any) -> None:
+    """A head and what was measured."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(file, json.dumps({**provenance(command, device), **content}, indent=1) + "\n")
+
+
+def read_rows(file: Path) -> list[Row]:
+    """The rows of a record; none if it is not there."""
+    return json.loads(file.read_text(encoding="utf-8"))["rows"] if file.exists() else []
+
+
+def _lines(file: Path) -> list[Any]:
+    """The lines of a file; one that was cut short does not count."""
+    found = []
+    for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            continue
+    return found

@@ -1,0 +1,182 @@
+"""Columns of a CSV file, read in blocks with the standard library; what is unclear is refused.
+
+The header says what separates the cells. Rows are counted as an editor counts lines, the header being line 1.
+"""
+
+from __future__ import annotations
+
+import csv
+import gc
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from weights2code.data.exact_numbers import parse, refuse_gap
+from weights2code.data.limits import LARGEST, check_cells, find_column
+from weights2code.errors import InputError
+
+#: Rows of a CSV file that are converted at a time, and characters of them at most.
+BLOCK = 50_000
+BLOCK_CHARACTERS = 1 << 23
+#: The longest line, in characters.
+LONGEST_LINE = 1 << 22
+#: The longest label: an array of text is as wide as its longest one.
+LONGEST_LABEL = 128
+#: What may separate the cells of a CSV file; the one that the header has most of is taken.
+DELIMITERS = ",;\t|"
+#: What packed files begin with.
+GZIP = b"\x1f\x8b"
+
+_QUOTED = re.compile('"[^"]*"')
+
+
+def read_csv(path: Path, numbers: Sequence[str], labels: Sequence[str] = ()) -> dict[str, np.ndarray]:
+    """Columns of a CSV file with a header line; cells may be quoted, and end in spaces; gzip is unpacked."""
+    try:
+        with open(path, "rb") as raw:
+            packed = raw.read(2) == GZIP
+            raw.seek(0)
+            plain = gzip.GzipFile(fileobj=raw) if packed else raw
+            with (
+                io.TextIOWrapper(plain, encoding="utf-8-sig", newline="") as file,  # type: ignore[type-var]
+                collector_at_rest(),
+            ):
+                return _read(path, file, numbers, labels)
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise InputError(f"{path} is a damaged gzip file; write it again.") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not a text file in UTF-8; save it as CSV (UTF-8).") from None
+
+
+@contextmanager
+def collector_at_rest() -> Iterator[None]:
+    """Without garbage collection: millions of cells are no garbage, and looking costs a third of the time."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
+def _read(
+    path: Path, file: io.TextIOBase, numbers: Sequence[str], labels: Sequence[str]
+) -> dict[str, np.ndarray]:
+    lines = _lines(path, file)
+    header_line = next(lines, "")
+    unquoted = _QUOTED.sub("", header_line)
+    delimiter = max(DELIMITERS, key=unquoted.count)
+    with _one_sentence(path, "line 1"):
+        header = [
+            name.strip() for name in next(csv.reader([header_line], delimiter=delimiter, strict=True), [])
+        ]
+    places = {name: find_column(path, header, name) for name in (*numbers, *labels)}
+    parts: dict[str, list[np.ndarray]] = {name: [] for name in places}
+    count = 0
+    for numbered, rows in _blocks(path, lines, delimiter):
+        _check_widths(path, numbered, rows, header, delimiter)
+        count += len(rows)
+        check_cells(path, count, len(places))
+        columns = list(zip(*rows, strict=True))
+        for name, place in places.items() if columns else ():
+            if name in numbers:
+                parts[name].append(parse(str(path), name, columns[place], numbered))
+            else:
+                parts[name].append(_labels(path, name, columns[place], numbered))
+    if not count:
+        raise InputError(f"{path} has a header but no rows; add data.")
+    return {name: np.concatenate(part) for name, part in parts.items()}
+
+
+def _labels(path: Path, name: str, cells: Sequence[str], numbered: Sequence[int]) -> np.ndarray:
+    labels = [cell.strip() for cell in cells]
+    if "" in labels:
+        refuse_gap(f"{path}, line {numbered[labels.index('')]}", name, "")
+    longest = max(labels, key=len)
+    if len(longest) > LONGEST_LABEL:
+        raise InputError(
+            f"{path}, line {numbered[labels.index(longest)]}, column {name!r} holds a label of "
+            f"{len(longest)} characters; shorten labels to {LONGEST_LABEL}."
+        )
+    return np.array(labels)
+
+
+def _lines(path: Path, file: io.TextIOBase) -> Iterator[str]:
+    """The lines of a file, none longer than a table has, and not more than can be read."""
+    size = number = 0
+    while line := file.readline(LONGEST_LINE):
+        number += 1
+        size += len(line)
+        if len(line) == LONGEST_LINE:
+            raise InputError(
+                f"{path}, line {number} is longer than {LONGEST_LINE} characters; give each row a line."
+            )
+        if "\0" in line:
+            raise InputError(f"{path} is not a text file; save it as CSV (UTF-8).")
+        if size > LARGEST:
+            raise InputError(f"{path} unpacks to more than {LARGEST >> 30} GiB; give fewer rows.")
+        yield line
+
+
+@contextmanager
+def _one_sentence(path: Path, place: str) -> Iterator[None]:
+    """What the standard library says about cells that are not those of a table."""
+    try:
+        yield
+    except csv.Error as error:
+        quotes = "a quoted cell is not closed, or goes on after its closing quote; mend the quotes"
+        too_long = "a cell is too long; shorten it"
+        raise InputError(f"{path}, {place}: {too_long if 'limit' in str(error) else quotes}.") from None
+
+
+def _blocks(path: Path, lines: Iterator[str], delimiter: str) -> Iterator[tuple[list[int], list[list[str]]]]:
+    """Blocks of rows with the line on which each of them ends."""
+    size = 0
+
+    def counted() -> Iterator[str]:
+        nonlocal size
+        for line in lines:
+            size += len(line)
+            yield line
+
+    reader = csv.reader(counted(), delimiter=delimiter, strict=True)
+    numbered: list[int] = []
+    rows: list[list[str]] = []
+    while True:
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            with _one_sentence(path, f"line {reader.line_num + 1}"):
+                raise error from None
+        if row is None:
+            break
+        if row:  # not a blank line
+            rows.append(row)
+            numbered.append(reader.line_num + 1)
+        if len(rows) == BLOCK or size > BLOCK_CHARACTERS:
+            yield numbered, rows
+            numbered, rows, size = [], [], 0
+    if rows:
+        yield numbered, rows
+
+
+def _check_widths(
+    path: Path, numbered: Sequence[int], rows: list[list[str]], header: list[str], delimiter: str
+) -> None:
+    """Refuse ragged rows."""
+    width = len(header)
+    for number, row in zip(numbered, rows, strict=True):
+        if len(row) == width:
+            continue
+        fix = "give every row as many cells as the header"
+        for other in DELIMITERS.replace(delimiter, ""):
+            if delimiter.join(row).count(other) == width - 1 > 0:
+                fix = f"separate rows and header alike, not by {other!r} and by {delimiter!r}"
+        raise InputError(f"{path}, line {number} has {len(row)} cells but the header has {width}; {fix}.")

@@ -1,0 +1,152 @@
+"""Numbers as they are written: what float64 would have to guess, round away or bend into a number is refused.
+
+A fraction may be rounded, as every decimal is. A whole number may not: ids and counters that come out as
+other ones are wrong without a trace.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from weights2code.errors import InputError
+from weights2code.language.domain import EXACT
+
+#: Cells that say that a value is missing, and words that are numbers.
+MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "?"})
+WORDS = {"true": 1.0, "false": 0.0}
+#: What a number may look like; the digits of other scripts and 1_000 are for Python, not for files.
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+#: Characters that are in no number of that form, except in those that Python would read as well.
+_ODD = re.compile(r"[^\t -^`-~]")
+_DIGIT = re.compile("[1-9]")
+#: Kinds of arrays that are no numbers, whatever NumPy makes of them.
+NO_NUMBERS = {
+    "c": "complex numbers; give their parts as columns",
+    "M": "dates; give the time that has passed as numbers",
+    "m": "spans of time; give them as numbers in one unit",
+    "U": "text; encode it as numbers",
+    "S": "text; encode it as numbers",
+    "V": "records; give each of their fields as a column",
+}
+
+
+def parse(where: str, name: str, cells: Sequence[str], lines: Sequence[int]) -> np.ndarray:
+    """The cells of a column of text as finite numbers."""
+    try:
+        if _ODD.search("".join(cells)):
+            raise ValueError("some cells need a closer look")
+        values = np.fromiter(map(float, cells), float, len(cells))
+    except ValueError:
+        values = np.array(
+            [_number(f"{where}, line {line}", name, c) for c, line in zip(cells, lines, strict=True)]
+        )
+    for index in np.flatnonzero(~np.isfinite(values)).tolist():
+        refuse_gap(f"{where}, line {lines[index]}", name, cells[index].strip())
+    for index in np.flatnonzero(np.abs(values) >= EXACT).tolist():
+        text = cells[index].strip()
+        if "e" not in text.lower() and _is_other_whole_number(Decimal(text), values[index]):
+            refuse_rounding(f"{where}, line {lines[index]}", name, text)
+    vanished = {cells[index] for index in np.flatnonzero(values == 0).tolist()}
+    for text in vanished - {"0", "0.0"}:
+        if _DIGIT.search(text.lower().partition("e")[0]):
+            line = lines[list(cells).index(text)]
+            raise InputError(
+                f"{where}, line {line}, column {name!r} holds {shown(text.strip())}, which is too small to "
+                "compute with; give it in other units."
+            )
+    return values
+
+
+def _number(where: str, name: str, cell: str) -> float:
+    text = cell.strip(" \t")
+    if NUMBER.fullmatch(text):
+        return float(text)
+    if text.lower() in WORDS:
+        return WORDS[text.lower()]
+    if text.lower() in MISSING or text.lower().lstrip("+-") in ("nan", "inf", "infinity"):
+        refuse_gap(where, name, text)
+    comma = text.replace(",", ".", 1)
+    hint = "encode it as numbers"
+    if comma != text and NUMBER.fullmatch(comma):
+        hint = "use a decimal point"
+    elif text.isdecimal() or NUMBER.fullmatch(text.replace("_", "")):
+        hint = "write numbers with the digits 0 to 9 alone"
+    raise InputError(f"{where}, column {name!r} holds the text {shown(text)}; {hint}.")
+
+
+def convert(where: str, name: str, column: np.ndarray) -> np.ndarray:
+    """An array as finite float64."""
+    kind = column.dtype.kind
+    if kind in NO_NUMBERS:
+        raise InputError(f"{where}, column {name!r} holds {NO_NUMBERS[kind]}.")
+    if kind == "O":
+        _refuse_objects(where, name, column)
+    with np.errstate(all="ignore"):
+        values = column.astype(float)
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad):
+        refuse_gap(f"{where}, {entry(bad[0])}", name, str(column[tuple(bad[0])]))
+    for place in changed(column, values)[:1]:
+        refuse_rounding(f"{where}, {entry(place)}", name, str(column[tuple(place)]))
+    return values
+
+
+def _refuse_objects(where: str, name: str, column: np.ndarray) -> None:
+    """Of objects only decimals are numbers; a gap among others is what people want to hear of first."""
+    for index, value in np.ndenumerate(column):
+        if value is None:
+            refuse_gap(f"{where}, {entry(index)}", name, "")
+    for index, value in np.ndenumerate(column):
+        if not isinstance(value, Decimal):
+            raise InputError(
+                f"{where}, {entry(index)}, column {name!r} holds {shown(str(value))}; encode it as numbers."
+            )
+
+
+def changed(column: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The places of whole numbers that are others as float64."""
+    if column.dtype.kind in "iu":
+        if column.dtype.itemsize < 8:
+            return np.empty((0, column.ndim), int)
+        beyond = values >= float(np.iinfo(column.dtype).max)  # as float64 that is one more than the largest
+        return np.argwhere(beyond | (np.where(beyond, 0, values).astype(column.dtype) != column))
+    if column.dtype.kind == "f" and column.dtype.itemsize > 8:
+        return np.argwhere((np.abs(values) >= EXACT) & (values != column))
+    if column.dtype.kind == "O":
+        large = np.argwhere(np.abs(values) >= EXACT)
+        wrong = [at for at in large if _is_other_whole_number(column[tuple(at)], float(values[tuple(at)]))]
+        return np.array(wrong, int).reshape(-1, column.ndim)
+    return np.empty((0, column.ndim), int)
+
+
+def _is_other_whole_number(written: Any, value: float) -> bool:
+    if isinstance(written, Decimal):
+        return written == written.to_integral_value() and written != Decimal(value)
+    return isinstance(written, int) and written != int(value)
+
+
+def entry(index: Sequence[int] | np.ndarray) -> str:
+    """Where a value stands in an array."""
+    return f"row {index[0]}" if len(index) == 1 else f"entry {tuple(int(i) for i in index)}"
+
+
+def shown(text: str) -> str:
+    """A cell in quotes, cut short if it is long."""
+    return repr(text if len(text) <= 20 else text[:20] + "...")
+
+
+def refuse_gap(where: str, name: str, cell: str) -> None:
+    what = "a missing value" if cell.lower().lstrip("+-") in MISSING else "an infinite value"
+    raise InputError(f"{where}, column {name!r} holds {what}; remove the row or fill it.")
+
+
+def refuse_rounding(where: str, name: str, text: str) -> None:
+    raise InputError(
+        f"{where}, column {name!r} holds {shown(text)}, a whole number beyond 2^53 that double precision "
+        "cannot hold; number what it stands for anew, or give it in larger units."
+    )

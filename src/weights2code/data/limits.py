@@ -1,0 +1,76 @@
+"""What may be read at all: plain files with the columns that are asked for, not larger than can be held."""
+
+from __future__ import annotations
+
+import difflib
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+from weights2code.errors import InputError
+
+#: Bytes that a file holds at most, packed or unpacked.
+LARGEST = 1 << 30
+#: Values that are read of a file at most: rows times named columns.
+MOST_CELLS = 50_000_000
+#: What spreadsheets and archives begin with.
+ZIP = b"PK\x03\x04"
+
+
+def check_readable(path: Path) -> None:
+    """Refuse what is no file, or no file that may be read."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; name the CSV, Parquet or NPZ file in it.")
+    if not path.exists():
+        raise InputError(f"there is no file {path}; check the name.")
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise InputError(f"{path} is a pipe or a device; save what it gives as a file.")
+    if found.st_size > LARGEST:
+        raise InputError(f"{path} is larger than {LARGEST >> 30} GiB; give fewer rows or columns.")
+    try:
+        with open(path, "rb") as file:
+            first = file.read(4)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"cannot read {path}: {reason}; check its permissions.") from None
+    if not first:
+        raise InputError(f"{path} is empty; it needs a header line and rows.")
+    if first == ZIP and path.suffix.lower() != ".npz":
+        raise InputError(f"{path} is a spreadsheet or a ZIP archive; save it as CSV (UTF-8).")
+
+
+def check_cells(path: Path, rows: int, columns: int) -> None:
+    """Refuse a table that is too large to be held."""
+    if rows * columns > MOST_CELLS:
+        raise InputError(
+            f"{path} has more than {MOST_CELLS} values in the named columns; give fewer rows or columns."
+        )
+
+
+def find_column(path: Path | str, header: Sequence[str], name: str) -> int:
+    """The place of a column; an unknown or repeated name is refused, with the nearest one named."""
+    count = list(header).count(name)
+    if count == 1:
+        return list(header).index(name)
+    if count > 1:
+        raise InputError(f"{path} has {count} columns named {name!r}; rename all but one.")
+    near = difflib.get_close_matches(name, header, 1, 0.5) or [
+        other for other in header if other.lower() == name.lower()
+    ]
+    shown = ", ".join(repr(other) for other in list(header)[:8]) + (", ..." if len(header) > 8 else "")
+    shown = shown if len(shown) <= 200 else shown[:200] + "..."
+    hint = f"did you mean {near[0]!r}?" if near else f"it has {shown}."
+    if not any(header):
+        hint = "its first line is empty; begin it with a header line."
+    elif not near and all(map(_is_number, header)):
+        hint = "its first line holds numbers; begin it with a header line."
+    raise InputError(f"{path} has no column {name!r}; {hint}")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,502 @@
+"""What float64 makes of a program that is right in exact arithmetic: how large, how exact, how far off.
+
+Identities and induction reason about exact numbers, the program's text computes in float64. On whole numbers
+the two agree as long as no value on the way needs more digits than float64 has, and every comparison, floor
+and remainder looks at numbers that it holds exactly, or at one quotient of such numbers: it is rounded once,
+and never across a number that float64 holds or across another quotient, if both are small. `0.1*x + 0.2*x ==
+0.3*x` is the counterexample: true of numbers, false of floats. So is `(x + 2**53) - 2**53`.
+
+Bounds come from interval arithmetic over the domain: where values of the past feed themselves, they grow
+until nothing changes, or without end. Then what is said holds as long as no value reaches a limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from fractions import Fraction
+from itertools import product
+from math import ceil, frexp, inf
+from typing import Any
+
+from weights2code.language import (
+    OPERATORS,
+    Const,
+    Domain,
+    Expr,
+    Op,
+    Recurrence,
+    Retrieval,
+    Var,
+    exact_number,
+    expression_of,
+)
+from weights2code.language.interval import ANYTHING, Interval, between, is_infinite, point
+from weights2code.language.kinds import is_natural, kinds_of
+
+#: Float64 holds every whole number up to this many binary digits, and rounds by at most this share.
+_DIGITS = 53
+_UNIT = 2.0**-_DIGITS
+#: Decisions on quotients need room for the products that tell two of them apart.
+_DIGITS_OF_QUOTIENTS = 26
+#: Fractions of more binary places than this count as rounded.
+_MOST_PLACES = 40
+#: Rounds after which growing bounds jump to the next power of two, and after which they are given up.
+_PATIENT, _GIVEN_UP = 12, 120
+_MOST_WIDENED = 1 << 90
+#: Names with infinite start values, each of which doubles the work.
+_MOST_INFINITE = 4
+
+
+class Precision(IntEnum):
+    """How a float64 value relates to the number that it stands for; joins are maxima."""
+
+    #: It is that number.
+    EXACT = 0
+    #: It is a quotient of exact numbers, rounded once: safe to compare with others of its kind.
+    QUOTIENT = 1
+    #: It is a quotient plus an exact number. Where that ties with an exact number, the quotient is exact too.
+    SHIFTED = 2
+    #: It is near that number.
+    INEXACT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """A program on whole-number inputs, as float64 computes it while no value reaches `limit`.
+
+    `decided`: rounding changes no decision. `exact`: no output is rounded. `forgets`: nothing that is rounded
+    is carried on to later positions. `largest`: no value on the way to an output is larger, at any length;
+    infinite where that is not known.
+    """
+
+    decided: bool
+    exact: bool
+    forgets: bool
+    limit: int
+    largest: Any
+
+    @property
+    def bounded(self) -> bool:
+        return self.largest < self.limit
+
+
+def arithmetic(
+    program: Recurrence, domains: tuple[Domain, ...], seen: Mapping[str, Interval] | None = None
+) -> Arithmetic:
+    """How a program computes on whole numbers, at any length; or while its names stay in what was `seen`."""
+    ranges = _Ranges(program, domains, seen)
+    ranges.settle()
+    analysis = _Analysis(program, domains, ranges.held)
+    analysis.settle()
+    digits = _DIGITS_OF_QUOTIENTS if analysis.quotients_decide else _DIGITS
+    limit = 1 << max(0, digits - analysis.places)
+    rounded = {name for name, known in analysis.known.items() if known.precision != Precision.EXACT}
+    return Arithmetic(
+        analysis.decided,
+        analysis.decided and rounded.isdisjoint(program.outputs),
+        rounded.isdisjoint(program.depths()),
+        limit,
+        ranges.advance(),
+    )
+
+
+def positions_below(program: Recurrence, domains: tuple[Domain, ...], limit: int, most: int) -> int:
+    """For how many positions from the start every value stays below the limit for sure, `most` at most."""
+    ranges = _Ranges(program, domains)
+    for position in range(most):
+        if ranges.advance() >= limit:
+            return position
+    return most
+
+
+def bounds_of(program: Recurrence, domains: tuple[Domain, ...]) -> dict[str, Interval]:
+    """Between which numbers every name stays, at any length; infinite where no bound was found."""
+    ranges = _Ranges(program, domains)
+    ranges.settle()
+    return ranges.held
+
+
+def rounding(program: Recurrence, domains: tuple[Domain, ...], bounds: Mapping[str, Interval]) -> float:
+    """How far one position rounds at most, decisions apart, while names stay within the bounds."""
+    analysis = _Analysis(program, domains, bounds)
+    analysis.settle()
+    return max(analysis.errors.values())
+
+
+class _Ranges:
+    """Intervals of all names over the positions so far, and over what lies before the start.
+
+    Infinite start values are the same in every arithmetic: each name that has one is read once as that and
+    once as what it was computed to be, and only finite values count.
+    """
+
+    def __init__(
+        self, program: Recurrence, domains: tuple[Domain, ...], seen: Mapping[str, Interval] | None = None
+    ) -> None:
+        self.program, self.kinds = program, kinds_of(program, domains)
+        self.fixed = dict(seen or {})
+        for name, values in self.kinds.values.items():
+            if seen is None and values and not any(is_infinite(value) for value in values):
+                self.fixed[name] = Interval(exact_number(min(values)), exact_number(max(values)))
+        for name, domain in zip(program.inputs, domains, strict=True):
+            self.fixed[name] = Interval(exact_number(domain.low), exact_number(domain.high))
+        self.held, self.infinite = dict(self.fixed), {}
+        for name in program.depths():
+            start = program.start_of(name)
+            if isinstance(start, str):
+                continue
+            if is_infinite(start):
+                self.infinite[name] = point(start)
+            else:
+                self._hold(name, point(exact_number(start)))
+
+    def settle(self) -> None:
+        """Go on until nothing changes; ends that will not stop are given up."""
+        for count in range(_GIVEN_UP):
+            before = dict(self.held)
+            self.advance()
+            if self.held == before:
+                return
+            if count >= _PATIENT:
+                self._widen(before)
+        changed = True
+        while changed:
+            before = dict(self.held)
+            self.advance()
+            moving = [name for name, interval in self.held.items() if interval != before.get(name)]
+            self.held |= dict.fromkeys(moving, ANYTHING)
+            changed = bool(moving) and any(before.get(name) != ANYTHING for name in moving)
+
+    def advance(self) -> Any:
+        """One more position; the largest value that it may meet on the way."""
+        if len(self.infinite) > _MOST_INFINITE:
+            self.held |= {step.name: ANYTHING for step in self.program.steps}
+            return inf
+        names = list(self.infinite)
+        found: dict[str, Interval] = {}
+        largest: Any = 0
+        for chosen in product((False, True), repeat=len(names)):
+            held = {**self.held, **{n: self.infinite[n] for n, c in zip(names, chosen, strict=True) if c}}
+            if all(name in held for name in names):
+                largest = max(largest, self._position(held, found))
+        for name, interval in found.items():
+            self._hold(name, interval)
+        return largest
+
+    def _position(self, held: Mapping[str, Interval], found: dict[str, Interval]) -> Any:
+        """The intervals of all steps join what was found; the largest value on the way."""
+        present: dict[str, Interval] = {}
+        largest: Any = 0
+        for step in self.program.steps:
+            definition = step.definition
+            if isinstance(definition, Retrieval):
+                _, size = self._interval(definition.query, held, present)
+                default = point(exact_number(definition.default))
+                table = present if definition.gap == 0 else held
+                interval = table.get(definition.value, held.get(definition.value, default)) | default
+            else:
+                interval, size = self._interval(definition, held, present)
+            largest = max(largest, size)
+            present[step.name] = interval = self.fixed.get(step.name, interval)
+            if _is_one_infinity(interval):
+                self.infinite.setdefault(step.name, interval)
+            else:
+                found[step.name] = found.get(step.name, interval) | interval
+        return largest
+
+    def _hold(self, name: str, interval: Interval) -> None:
+        self.held[name] = self.held.get(name, interval) | interval
+
+    def _widen(self, before: Mapping[str, Interval]) -> None:
+        """Ends that still move jump to the next power of two."""
+        for name, interval in self.held.items():
+            old = before.get(name, interval)
+            low = interval.low if interval.low == old.low else -_power_above(-interval.low)
+            high = interval.high if interval.high == old.high else _power_above(interval.high)
+            self.held[name] = Interval(low, high)
+
+    def _interval(
+        self, expr: Expr, held: Mapping[str, Interval], present: Mapping[str, Interval]
+    ) -> tuple[Interval, Any]:
+        """The interval of an expression, and the largest value on the way to it."""
+        largest: Any = 0
+
+        def visit(node: Expr) -> tuple[Interval, Any]:
+            nonlocal largest
+            if isinstance(node, Const):
+                value = exact_number(node.value)
+                interval, size = point(value), abs(value)
+                if isinstance(value, Fraction) and _of_number(value).precision == Precision.QUOTIENT:
+                    size = max(size, abs(value.numerator), value.denominator)
+            elif isinstance(node, Var):
+                interval = (held if node.lag or node.name not in present else present)[node.name]
+                size = interval.size
+            else:
+                assert isinstance(node, Op)
+                parts = [visit(argument) for argument in node.args]
+                interval = OPERATORS[node.name].interval(*(part for part, _ in parts))
+                if node.name == "div" and 0 in parts[1][0] and self.kinds.is_integer(node.args[1]):
+                    above = parts[0][0].size  # a whole divisor that is not zero is at least one
+                    interval = Interval(-above, above)
+                size = _size(node, interval, [size for _, size in parts])
+            if _is_one_infinity(interval):
+                size = 0
+            largest = max(largest, size)
+            return interval, size
+
+        return visit(expr)[0], largest
+
+
+def _is_one_infinity(interval: Interval) -> bool:
+    return interval.low == interval.high and is_infinite(interval.low)
+
+
+def _power_above(end: Any) -> Any:
+    """The next power of two that is not below a number; of negative ones, the one with a minus sign."""
+    if is_infinite(end) or end == 0:
+        return end
+    if end < 0:
+        return -(1 << (int(-end).bit_length() - 1)) if end <= -1 else 0
+    power = 1 << max(0, (ceil(end) - 1).bit_length())
+    return power if power < _MOST_WIDENED else inf
+
+
+def _size(node: Op, interval: Interval, sizes: list[Any]) -> Any:
+    """The largest partial result on the way to a value, however the text groups sums and products."""
+    if node.name in ("add", "sub"):
+        return sizes[0] + sizes[1]
+    if node.name == "mul":
+        return max(1, sizes[0]) * max(1, sizes[1])
+    return interval.size
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of one value besides its interval: a multiple of 2**-places, unless places is None."""
+
+    precision: Precision
+    places: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    interval: Interval
+    size: Any
+    known: _Known
+    error: float
+
+
+class _Analysis:
+    """Precision of every name, from the best that is consistent, and what it takes to decide."""
+
+    def __init__(
+        self, program: Recurrence, domains: tuple[Domain, ...], bounds: Mapping[str, Interval]
+    ) -> None:
+        self.program, self.bounds = program, bounds
+        self.known = {
+            name: _of_number(program.start_of(name)) if domain.discrete else _ROUNDED
+            for name, domain in zip(program.inputs, domains, strict=True)
+        }
+        self.known |= {step.name: _of_number(program.start_of(step.name)) for step in program.steps}
+
+    def settle(self) -> None:
+        """Repeat until nothing changes."""
+        while True:
+            before = dict(self.known)
+            self.decided, self.quotients_decide = True, False
+            self.places = 0
+            self.errors: dict[str, float] = dict.fromkeys(self.program.inputs, 0.0)
+            for step in self.program.steps:
+                definition = step.definition
+                value = self.visit(expression_of(definition))
+                known, error = value.known, value.error
+                if isinstance(definition, Retrieval):
+                    key = self.known[definition.key]
+                    self.decided &= max(value.known.precision, key.precision) == Precision.EXACT
+                    known = _join(self.known[definition.value], _of_number(definition.default))
+                    error = 0.0
+                self.known[step.name] = _join(self.known[step.name], known)
+                self.errors[step.name] = error
+            if self.known == before:
+                return
+
+    def visit(self, node: Expr) -> _Value:
+        value = self.of(node)
+        if value.known.places is not None:
+            self.places = max(self.places, value.known.places)
+        return value
+
+    def of(self, node: Expr) -> _Value:
+        if isinstance(node, Const):
+            number = exact_number(node.value)
+            known = _of_number(node.value)
+            error = 0.0 if known.precision == Precision.EXACT else _UNIT * float(abs(number))
+            return _Value(point(number), abs(number), known, error)
+        if isinstance(node, Var):
+            interval = self.bounds.get(node.name, point(0))  # never anything but its infinite start
+            error = self.errors.get(node.name, 0.0) if not node.lag else 0.0
+            return _Value(interval, interval.size, self.known[node.name], error)
+        assert isinstance(node, Op)
+        entry = OPERATORS[node.name]
+        if entry.compares:
+            node = Op(node.name, _sides(*node.args))
+        parts = [self.visit(argument) for argument in node.args]
+        interval = entry.interval(*(part.interval for part in parts))
+        known = self.precision(node, parts)
+        if node.name == "div" and not interval.finite:
+            interval = self.quotient(parts)
+        size = _size(node, interval, [part.size for part in parts])
+        exact = known.precision == Precision.EXACT and known.places is not None
+        if exact and not is_infinite(size) and size * (1 << (known.places or 0)) <= 1 << _DIGITS:
+            return _Value(interval, size, known, 0.0)
+        return _Value(interval, size, known, _error(node, parts, interval))
+
+    def quotient(self, parts: list[_Value]) -> Interval:
+        """A divisor that is never zero is at least one unit of its last place."""
+        above, below = parts
+        if below.known.places is None or not above.interval.finite:
+            return ANYTHING
+        size = above.interval.size * (1 << below.known.places)
+        return between(-size, size)
+
+    def precision(self, node: Op, parts: list[_Value]) -> _Known:
+        """Of the value of an operator; notes whether all decisions inside are safe."""
+        entry = OPERATORS[node.name]
+        kinds = sorted(part.known.precision for part in parts)
+        low, worst = kinds[0], kinds[-1]
+        if entry.compares:
+            comparable = worst <= Precision.QUOTIENT or (
+                low == Precision.EXACT and worst <= Precision.SHIFTED
+            )
+            self.decide(worst, comparable)
+            return _WHOLE
+        if node.name == "where":
+            condition, yes, no = (part.known for part in parts)
+            self.decide(condition.precision, condition.precision <= Precision.SHIFTED)
+            return _join(yes, no)
+        if entry.boolean or entry.whole:
+            self.decide(worst, worst <= Precision.SHIFTED)
+            return _WHOLE
+        if node.name == "mod":
+            self.decide(worst, worst == Precision.EXACT)
+            return _join(*(part.known for part in parts))
+        return _of_arithmetic(node, [part.known for part in parts], low, worst)
+
+    def decide(self, worst: Precision, safe: bool) -> None:
+        self.decided &= safe
+        self.quotients_decide |= worst > Precision.EXACT
+
+
+_WHOLE = _Known(Precision.EXACT, 0)
+_ROUNDED = _Known(Precision.INEXACT, None)
+
+
+def _join(one: _Known, other: _Known) -> _Known:
+    places = None if one.places is None or other.places is None else max(one.places, other.places)
+    return _Known(max(one.precision, other.precision), places)
+
+
+def _with_places(places: int) -> _Known:
+    return _Known(Precision.EXACT, max(0, places)) if places <= _MOST_PLACES else _ROUNDED
+
+
+def _of_number(value: object) -> _Known:
+    if isinstance(value, str) or value in (inf, -inf):
+        return _WHOLE
+    denominator = Fraction(exact_number(value)).denominator
+    short = denominator & (denominator - 1) == 0 and denominator.bit_length() - 1 <= _MOST_PLACES
+    return _with_places(denominator.bit_length() - 1) if short else _Known(Precision.QUOTIENT, None)
+
+
+def _of_arithmetic(node: Op, known: list[_Known], low: Precision, worst: Precision) -> _Known:
+    exact = worst == Precision.EXACT
+    places = [item.places or 0 for item in known]
+    if "digits" in OPERATORS[node.name].keeps:
+        return known[0] if len(known) == 1 else _Known(worst, max(places) if exact else None)
+    if node.name in ("add", "sub"):
+        if exact:
+            return _with_places(max(places))
+        shifted = low == Precision.EXACT and worst <= Precision.SHIFTED
+        return _Known(Precision.SHIFTED if shifted else Precision.INEXACT, None)
+    if node.name == "mul":
+        if exact:
+            return _with_places(sum(places))
+        scaled = any(_power_of_two(argument) is not None for argument in node.args)
+        return _Known(worst if scaled else Precision.INEXACT, None)
+    if node.name == "div":
+        power = _power_of_two(node.args[1])
+        if power is not None:
+            return _with_places(places[0] + power) if exact else _Known(worst, None)
+        return _Known(Precision.QUOTIENT if exact else Precision.INEXACT, None)
+    exponent = node.args[-1]
+    if node.name == "pow" and isinstance(exponent, Const) and is_natural(exponent.value) and exact:
+        return _with_places(places[0] * int(exponent.value))
+    return _ROUNDED
+
+
+def _power_of_two(expr: Expr) -> int | None:
+    """k, if the expression is 2**k or its opposite."""
+    if not isinstance(expr, Const) or expr.value == 0 or is_infinite(expr.value):
+        return None
+    mantissa, exponent = frexp(float(expr.value))
+    return exponent - 1 if abs(mantissa) == 0.5 else None
+
+
+def _sides(left: Expr, right: Expr) -> tuple[Expr, Expr]:
+    """A difference compared with zero is its two sides compared: float64 gets the sign right."""
+    for difference, zero in ((left, right), (right, left)):
+        if zero == Const(0) and isinstance(difference, Op) and difference.name == "sub":
+            first, second = difference.args
+            return (first, second) if difference is left else (second, first)
+    return left, right
+
+
+def _error(node: Op, parts: list[_Value], interval: Interval) -> float:
+    """How far the float64 value of an operator is from the exact one; decisions count as right."""
+    sizes = [_float(part.interval.size) for part in parts]
+    errors = [part.error for part in parts]
+    own = _UNIT * _float(interval.size)
+    if OPERATORS[node.name].boolean or OPERATORS[node.name].whole:
+        return 0.0
+    if node.name == "where":
+        return max(errors[1:])
+    if "digits" in OPERATORS[node.name].keeps:
+        return max(errors)
+    if node.name in ("add", "sub"):
+        return sum(errors) + own
+    if node.name == "mul":
+        return _product(errors[0], sizes[1]) + _product(errors[1], sizes[0] + errors[0]) + own
+    if node.name == "div":
+        least = _float(abs(parts[1].interval).low)
+        if least == 0 and parts[1].known.places is not None:
+            least = 2.0 ** -parts[1].known.places
+        least -= errors[1]
+        return (errors[0] + _product(_float(interval.size), errors[1])) / least + own if least > 0 else inf
+    if node.name == "mod":
+        return sum(errors) + own
+    if node.name in ("sin", "cos"):
+        return errors[0] + 2 * own
+    if max(errors) == 0.0:
+        return 2 * own
+    if node.name == "pow" and isinstance(node.args[1], Const):
+        power = float(node.args[1].value)
+        return abs(power) * errors[0] * max(1.0, sizes[0]) ** max(0.0, power - 1) * 2 + 2 * own
+    if node.name == "exp":
+        return _product(2 * errors[0], _float(interval.size)) + 2 * own if errors[0] < 1 else inf
+    least = _float(parts[0].interval.low) - errors[0]
+    if node.name in ("sqrt", "log") and least > 0:
+        return errors[0] / (least if node.name == "log" else 2 * least**0.5) + 2 * own
+    return inf
+
+
+def _product(a: float, b: float) -> float:
+    return 0.0 if a == 0.0 else a * b
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return inf
