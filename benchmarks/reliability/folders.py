@@ -43,7 +43,9 @@ WHOLE = 2000
 
 #: Built-in tasks of every kind of program: a sum, a test, a lookup, running totals.
 TASKS = ("sum_last2", "parity_last2", "retrieve_value_by_key", "prefix_mean")
-OPTIONS = ("--samples", "512", "--time-limit", "10", "--quiet")
+SAMPLES = ("--samples", "512", "--quiet")
+#: What a command may take that finds nothing in its folder to go on with.
+LIMIT = ("--time-limit", "10")
 SWEEP = ("bench", "sum_last2", "--seeds", "0", "--jobs", "1", "--quiet")
 OWN = "own"
 TEXTS = ("program.py", "program_raw.py", "program.tex", "report.html")
@@ -80,16 +82,16 @@ def prepare() -> dict[str, Base]:
     made = {}
     with tempfile.TemporaryDirectory() as place, contextlib.chdir(place), silence():
         for name in TASKS:
-            task, again = tasks.get(name), ("run", name, *OPTIONS)
+            task, again = tasks.get(name), ("run", name, *SAMPLES)
             assert main([*again, "--out", name]) == 0
-            made[name] = Base(content(Path(name)), again, task.machine.run, task.draw)
+            made[name] = Base(content(Path(name)), (*again, *LIMIT), task.machine.run, task.draw)
         Path("own.csv").write_bytes(own_data())
         again = ("fit", "own.csv", "--inputs", "in0,in1", "--targets", "out", "--sequence", "series")
-        assert main([*again, *OPTIONS[2:], "--out", OWN]) == 0
+        assert main([*again, "--quiet", "--out", OWN]) == 0
         files = content(Path(OWN))
         files["config.json"] = files["config.json"].replace(str(Path.cwd()).encode(), b"PLACE")
         swept()
-        made[OWN] = Base(files, (*again, *OPTIONS[2:]), own_rule, own_inputs, {"own.csv": own_data()})
+        made[OWN] = Base(files, (*again, "--quiet", *LIMIT), own_rule, own_inputs, {"own.csv": own_data()})
     return made
 
 
