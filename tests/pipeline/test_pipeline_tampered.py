@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from weights2code.cli import main
 
+from weights2code.cli import main
 from weights2code.json_values import MOST_DEPTH, MOST_LAG, MOST_STEPS
 from weights2code.program import Program
 
