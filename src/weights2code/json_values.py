@@ -20,7 +20,7 @@ MOST_COUNT = 10**9
 #: How deep an expression may be nested; nodes and steps of a recurrence, and how far a step looks back.
 MOST_DEPTH = 200
 MOST_NODES = 20_000
-MOST_STEPS = 500
+MOST_STEPS = 200
 MOST_LAG = 1_000
 #: Digits of constants: what float64 can hold.
 MOST_BITS = 1_000

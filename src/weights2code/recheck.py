@@ -13,10 +13,11 @@ import numpy as np
 
 from weights2code.data import Problem, Regime
 from weights2code.errors import InputError
-from weights2code.extraction.judge import certificate_of, with_caveat
+from weights2code.explain.explanation import match_heads
+from weights2code.extraction.judge import certificate_of, unmatched_words, with_caveat, with_note
 from weights2code.extraction.values import Extraction
 from weights2code.json_values import shown
-from weights2code.program import Program, check_source, run_program
+from weights2code.program import Origin, Program, check_source, run_program
 from weights2code.program.python_source import identifier
 from weights2code.program.same_text import first_difference
 from weights2code.results import StoredRun
@@ -33,6 +34,9 @@ def certified_again(found: StoredRun, problem: Problem, folder: RunFolder) -> Ex
     if refused:
         raise InputError(f"the recurrence in {folder.file(CERTIFICATE)} gives no program: {refused[0]}.")
     certificate = certificate_of(found.program.recurrence, found.graph, problem, folder.settings.seed)
+    unmatched = match_heads(found.graph, problem.validation).unmatched()
+    if unmatched and found.program.origin == Origin.LEAVES:
+        certificate = with_note(certificate, unmatched_words(unmatched))
     if not found.certificate.model_fits:
         certificate = with_caveat(certificate)
     extraction = Extraction(found.graph, None, found.program.with_verdict(certificate.explain()), certificate)
@@ -102,19 +106,19 @@ def text_problems(text: str, program: Program) -> str:
 
 def run_problems(program: Program, problem: Problem) -> str:
     """Why the text of a program does not do what its recurrence does: both are run."""
-    rng = np.random.default_rng(0)
-    sequences = list(problem.validation.x[:COMPARED])
+    batches = [problem.validation.x[:COMPARED]]
     if problem.sampler is not None:
-        sequences += list(problem.sampler(rng, COMPARED, 4 * problem.length))
-    columns = len(problem.inputs)
+        batches.append(problem.sampler(np.random.default_rng(0), COMPARED, 4 * problem.length))
+    sequences = [item[:, 0] if len(problem.inputs) == 1 else item for x in batches for item in x]
     try:
-        answers = run_program(program.source(), [item[:, 0] if columns == 1 else item for item in sequences])
+        answers = run_program(program.source(), sequences)
     except InputError as error:
         return str(error)
     with np.errstate(all="ignore"):
-        expected = [program.run(item) for item in sequences]
+        expected = [right for x in batches for right in program.run(x)]
     for answer, right in zip(answers, expected, strict=True):
-        same = answer.shape == right.shape
-        if not same or not np.allclose(answer, right, rtol=1e-9, atol=1e-9, equal_nan=True):
+        wanted = right[:, 0] if right.shape[1] == 1 else right
+        same = answer.shape == wanted.shape
+        if not same or not np.allclose(answer, wanted, rtol=1e-9, atol=1e-9, equal_nan=True):
             return "its outputs differ from the formula's"
     return ""

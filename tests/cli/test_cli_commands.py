@@ -336,3 +336,10 @@ def test_all_stages_by_name_and_at_once(capsys: pytest.CaptureFixture[str]):
     assert texts[0] == texts[1]
     later = {"graph.json", "program_raw.py", "program.py", "program.tex", "certificate.json"}
     assert {"config.json", "metrics.jsonl", "model.safetensors"} | later <= set(os.listdir("steps"))
+
+
+def test_whatever_a_name_holds_the_error_is_one_line(capsys: pytest.CaptureFixture[str]):
+    assert main(["run", "no\nsuch" + "x" * 5000]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert len(error) < 1100

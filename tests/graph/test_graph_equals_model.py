@@ -11,7 +11,7 @@ import torch
 
 from weights2code.data import Layout, Problem, from_arrays
 from weights2code.errors import InputError
-from weights2code.graph import RouterNode, from_dict, to_dict
+from weights2code.graph import RouterNode, from_dict, graph, to_dict
 from weights2code.graph.from_model import graph_of
 from weights2code.heads import HEADS
 from weights2code.language import integers
@@ -197,3 +197,7 @@ def test_loading_executes_nothing():
     watching = False
     assert called == []
     assert read.nodes[0].label == "__import__('os').abort()"  # type: ignore[union-attr]
+
+
+def test_every_field_of_a_node_can_be_read_back():
+    assert {name for node in graph._TYPES.values() for name in node.__slots__} <= set(graph._FIELDS)

@@ -27,6 +27,9 @@ BROKEN_PIPE = 141
 #: depend on the number of cores. Libraries read these when they are first imported.
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
+#: Characters of what an error says.
+LONGEST_LINE = 1000
+
 
 def dispatch(arguments: Sequence[str] | None = None) -> int:
     """See `main`."""
@@ -74,5 +77,8 @@ def _place(error: OSError) -> str:
 
 
 def _fail(command: str, sentence: str, code: int) -> int:
-    print(f"w2c {command}: {' '.join(sentence.splitlines())}", file=sys.stderr)
+    """Say it on one line that somebody can read, whatever a file or a name in it holds."""
+    line = " ".join(sentence.splitlines())
+    line = line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} ..."
+    print(f"w2c {command}: {line}", file=sys.stderr)
     return code

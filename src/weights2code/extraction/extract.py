@@ -20,7 +20,7 @@ from weights2code.data import Problem, Regime, Sequences
 from weights2code.effort import TimeUp, check_time, time_is_up
 from weights2code.errors import NotExtracted, Reason
 from weights2code.extraction.attempt import Attempt
-from weights2code.extraction.judge import judged, with_caveat, with_note
+from weights2code.extraction.judge import judged, unmatched_words, with_caveat, with_note
 from weights2code.extraction.members import members
 from weights2code.extraction.values import Extraction, Log, Member
 from weights2code.program import Origin
@@ -144,8 +144,8 @@ def from_leaves(member: Member, problem: Problem, log: Log) -> Iterator[Extracti
         for recurrence in direct_recurrences(assembly, known, REGRESSION_EFFORT, log.engine):
             found = judged(recurrence, Origin.LEAVES, member.matched, problem, log.seed)
             if unexplained:
-                note = f"{unexplained}; the rule was regressed from the values that it can select"
-                found = with_note(found, note)
+                certificate = with_note(found.certificate, unmatched_words(unexplained))
+                found = replace(found, certificate=certificate)
             yield found
             if found.certificate.counterexample:
                 known, refuted = with_counterexample(known, found.certificate), True

@@ -83,10 +83,14 @@ def with_caveat(certificate: Certificate) -> Certificate:
         return certificate
     found = "" if share is None else f" (it agrees with the program at {share:.1%} of the positions)"
     note = f"the discrete model does not fit{found}; the rule was regressed from the values that it reads"
-    return replace(certificate, notes=(*certificate.notes, note), model_fits=False)
+    return replace(with_note(certificate, note), model_fits=False)
 
 
-def with_note(extraction: Extraction, note: str) -> Extraction:
+def with_note(certificate: Certificate, note: str) -> Certificate:
     """The certificate says one thing more."""
-    certificate = extraction.certificate
-    return replace(extraction, certificate=replace(certificate, notes=(*certificate.notes, note)))
+    return replace(certificate, notes=(*certificate.notes, note))
+
+
+def unmatched_words(unmatched: str) -> str:
+    """What is said of a program that was found beside a head that matches nothing."""
+    return f"{unmatched}; the rule was regressed from the values that it can select"

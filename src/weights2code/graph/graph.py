@@ -16,7 +16,7 @@ from jaxtyping import Float
 
 from weights2code.data import Layout, Sequences
 from weights2code.heads import EQUALITY_SHARPNESS, HEADS, RECENCY, HeadFacts, HeadKind
-from weights2code.json_values import MOST_LAG, MOST_NODES, items, mapping, name, names, number, shown, whole
+from weights2code.json_values import MOST_NODES, items, mapping, name, names, number, shown, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,14 +323,14 @@ def _optional(read: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
 _FIELDS: dict[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(("name", "label", "kind"), name),
     **dict.fromkeys(
-        ("start", "null_score", "output_bias", "sharpness"), lambda data, what: float(number(data, what))
+        ("start", "null_score", "sharpness", "output_bias"), lambda data, what: float(number(data, what))
     ),
     **dict.fromkeys(("query_table", "key_table"), _optional(lambda data, what: _array(data, 2, what))),
     "relative_bias": _optional(lambda data, what: _array(data, 1, what)),
     "hidden_weight": lambda data, what: _array(data, 2, what),
     **dict.fromkeys(("hidden_bias", "output_weight"), lambda data, what: _array(data, 1, what)),
     "reads": _reads,
-    "offset": _optional(lambda data, what: whole(data, what, most=MOST_LAG)),
+    "offset": _optional(lambda data, what: whole(data, what)),
     "value_range": _range,
     "operands": lambda data, what: tuple(whole(item, what) for item in items(data, what)),
 }

@@ -79,9 +79,11 @@ class Expr:
 
     def walk(self) -> Iterator[Expr]:
         """This node and everything below it, outermost first."""
-        yield self
-        for argument in getattr(self, "args", ()):
-            yield from argument.walk()
+        waiting: list[Expr] = [self]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting += reversed(getattr(node, "args", ()))
 
     def variables(self) -> tuple[Var, ...]:
         """The distinct variables in order of first appearance."""
