@@ -226,7 +226,8 @@ def _parquet(path: Path, named: Sequence[str]) -> dict[str, list[Any]]:
     """The columns as Python's own values."""
     from pyarrow.parquet import ParquetFile
 
-    whole = ParquetFile(path).read(use_threads=False)
-    if any(whole.schema.names.count(name) != 1 for name in named):
+    file = ParquetFile(path)
+    if any(file.schema_arrow.names.count(name) != 1 for name in named):
         raise Unclear("names")
-    return {name: whole.column(name).to_pylist() for name in named}
+    table = file.read(columns=list(named), use_threads=False)  # others may be damaged
+    return {name: table.column(name).to_pylist() for name in named}
