@@ -174,6 +174,13 @@ def test_train_leaves_its_files_and_can_be_repeated(capsys: pytest.CaptureFixtur
     assert (tmp_path / "run" / "model.safetensors").read_bytes() == before
 
 
+def test_training_that_is_cut_short_says_so(capsys: pytest.CaptureFixture[str]):
+    assert main(["train", "abs", "--out", "run", "--json", *SMALL, "--time-limit", "1e-9"]) == 0
+    assert json.loads(capsys.readouterr().out)["cut_short"] is True
+    assert main(["train", "abs", "--out", "run", *SMALL, "--time-limit", "1e-9"]) == 0
+    assert "1e-09 s were not enough" in capsys.readouterr().out
+
+
 def test_train_as_json(capsys: pytest.CaptureFixture[str]):
     assert main(["train", "sum", "--out", "run", "--json", *SMALL]) == 0
     out, err = capsys.readouterr()

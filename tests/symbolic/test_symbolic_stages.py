@@ -71,6 +71,7 @@ CASES: dict[str, tuple[Rule, tuple[Domain, ...], str]] = {
         (REAL,) * 3,
         "max(b - a, 0) + 2*c",
     ),
+    "comparisons of trees": (lambda a, b, c, d: (a * b > c * d) * 1, (DIGITS,) * 4, "[a*b > c*d]"),
     "carries": (
         lambda a, b, c, d: (a + b + (c > d)) % 10,
         (DIGITS,) * 4,
@@ -150,6 +151,7 @@ HELPERS = {
     "special values": {"products"},
     "fewer variables": {"products"},
     "windows": {"small trees"},
+    "comparisons of trees": {"small trees"},
     "branches": {"small trees"},
 }
 

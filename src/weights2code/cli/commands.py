@@ -63,6 +63,7 @@ def train(options: argparse.Namespace) -> int:
             "accuracy": trained.accuracies[0],
             "seconds": round(trained.seconds, 3),
             "complete_before": finished_before,
+            "cut_short": not folder.trained,
             "folder": str(folder.path),
             "files": folder.files(),
         }
@@ -72,6 +73,10 @@ def train(options: argparse.Namespace) -> int:
         f"{source} {state}: rung {trained.rung} {fit}, hard loss {trained.losses[0]:.2g} of the variance, "
         f"rounding accuracy {trained.accuracies[0]:.4f}, in {options.out}"
     )
+    if result["cut_short"]:
+        sentence += (
+            f"; {settings.time_limit:g} s were not enough, the same command with a larger limit climbs on"
+        )
     with whole_output():
         print(json.dumps(result, indent=2) if options.json else sentence)
     return 0

@@ -25,7 +25,7 @@ from weights2code.symbolic.search.remainders import remainder_stage
 from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.sums_of_atoms import fit_sum
 from weights2code.symbolic.search.tables import table_stage
-from weights2code.symbolic.search.trees import combination_stage
+from weights2code.symbolic.search.trees import combination_stage, comparison_stage
 from weights2code.symbolic.search.walk import Search, Stage
 from weights2code.symbolic.search.whole_numbers import carry_stage, whole_number_stage
 from weights2code.symbolic.search.window_aggregates import window_stage
@@ -50,6 +50,8 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
     if sums:
         order |= {"tests and remainders of sums": 5}
     order |= {"trees of 5 nodes": 5, "single atoms beside linear": 6}
+    if problem.whole:
+        order |= {"comparisons of trees": 7}
     if sums:
         order |= {"carries": 9}
     order |= {"products": 8, "pairs": 8, "pieces": 8}
@@ -109,6 +111,7 @@ _RUN: dict[str, Callable[[Search], None]] = {
     "tests and remainders of sums": lambda s: whole_number_stage(s.problem, s.collector, s.scan),
     "trees of 5 nodes": lambda s: s.trees.grow(5),
     "single atoms beside linear": lambda s: s.collector.offer_all(s.sloped.singles()),
+    "comparisons of trees": lambda s: comparison_stage(s.problem, s.collector, s.trees),
     "carries": lambda s: carry_stage(s.problem, s.collector, s.scan),
     "products": lambda s: s.collector.offer_all(s.flat.products()),
     "pairs": lambda s: s.collector.offer_all(s.flat.pairs()),

@@ -18,6 +18,7 @@ from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.outermost_operators import Outer
 from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.sums_of_atoms import fit_sum, orthonormal, product
+from weights2code.symbolic.search.whole_numbers import two_valued
 
 _ROWS = 120
 _BLOCK = 3_000_000
@@ -27,6 +28,8 @@ _MOST_KEPT = 12_000
 _SMALL = 320
 #: As many of them at a time.
 _PAIRED = 64
+#: Trees that are compared with each other, and comparisons that are offered.
+_MOST_COMPARED, _COMPARED = 800, 6
 #: Tests among the trees that are handed on.
 _MOST_TESTS = 500
 
@@ -302,6 +305,39 @@ def combination_stage(problem: Problem, collector: Collector, trees: Enumeration
                     break
                 problem.spend("sums of trees", left.size * (1 if sums else 1 + Q.shape[1]))
                 _offer_pairs(trees, places, left, _PAIRED * start, bool(linear), sums=sums)
+
+
+def comparison_stage(problem: Problem, collector: Collector, trees: Enumeration) -> None:
+    """`[A > B]` and `[A >= B]` of two small trees, a few rows asked first."""
+    outer = trees.outer
+    if not outer.test:
+        return
+    places, values = _small_trees(trees)
+    few, ones = values[:, outer.few], trees.y == outer.levels[1]
+    found: list[tuple[int, int, str]] = []
+    for left in range(0, len(few), _PAIRED):
+        if problem.expired():
+            return
+        difference = few[left : left + _PAIRED, None] - few[None]
+        problem.spend("trees", difference.size)
+        for name, holds in (("gt", difference > 0), ("ge", difference >= 0)):
+            for i, j in np.argwhere(np.all(holds == ones[outer.few], axis=2)):
+                whole = OPERATORS[name].numpy(values[left + i], values[j])
+                if np.array_equal(whole == 1, ones):
+                    found.append((int(left + i), int(j), name))
+    found.sort(key=lambda pair: places[pair[0]][0] + places[pair[1]][0])
+    for i, j, name in found[:_COMPARED]:
+        one, other = (trees.build(trees.layers[size].recipes[k]) for size, k in (places[i], places[j]))
+        collector.offer(two_valued(op(name, one, other), outer.levels))
+
+
+def _small_trees(trees: Enumeration) -> tuple[list[tuple[int, int]], np.ndarray]:
+    """Addresses and values of the trees of up to three nodes, constants left out, the smallest first."""
+    layers = [(size, trees.layers[size].values) for size in (1, 2, 3) if size in trees.layers]
+    places = [(size, i) for size, layer in layers for i in range(len(layer))]
+    values = np.concatenate([layer for _, layer in layers])
+    varies = np.flatnonzero(np.ptp(values, axis=1) > 0)[:_MOST_COMPARED]
+    return [places[i] for i in varies], values[varies]
 
 
 def _distinct_trees(trees: Enumeration) -> tuple[list[tuple[int, int]], np.ndarray]:
