@@ -37,7 +37,8 @@ def decisions_are_exact(program):
 
 
 def values_are_exact(program):
-    return arithmetic(program, (DIGITS,)).exact
+    found = arithmetic(program, (DIGITS,))
+    return found.decided and found.exact
 
 
 def machine(definition, inputs=("x",), start=None, **locals_):

@@ -152,9 +152,9 @@ def test_positions_until_values_outgrow_a_limit():
 
 def test_rounding_of_one_position():
     unit = {"x": Interval(0, 1), "y": Interval(0, 1)}
-    assert 0 < rounding(machine(0.3 * x + 0.7 * y1), (UNIT,), unit) < 1e-15
-    assert rounding(machine((x + 1e16) - 1e16), (UNIT,), unit) >= 1
-    assert rounding(machine(1 / x), (UNIT,), unit) == inf
+    assert 0 < rounding(machine(0.3 * x + 0.7 * y1), (UNIT,), unit)[0] < 1e-15
+    assert rounding(machine((x + 1e16) - 1e16), (UNIT,), unit)[0] >= 1
+    assert rounding(machine(1 / x), (UNIT,), unit)[0] == inf
     assert verdict(machine((x + 1e16) - 1e16), machine(x), UNIT, whole=False).verdict == "failed"
 
 
@@ -186,3 +186,11 @@ def test_intervals_hold_every_value(name, ends, data):
 def test_large_constants_are_floats_in_the_text_too():
     program = machine((op("ne", x, 0) + (LARGE + 1)) - (LARGE + 1))
     assert run_text(program, [3.0]) == program.run(np.array([[[3.0]]]))[0, :, 0] != 1
+
+
+def test_whole_numbers_from_real_inputs_are_proved_but_for_the_borders():
+    program = machine(op("and", x > -0.5, maximum(x, y1) > 0.6), start={"y": 1.0})
+    reference = machine(where(y1, x > -0.5, x > 0.6), start={"y": 1.0})
+    found = verdict(program, reference, reals(-1.0, 1.0))
+    assert found.verdict == "proved"
+    assert "decides otherwise only within" in found.explain()

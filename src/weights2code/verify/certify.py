@@ -253,8 +253,8 @@ class _Text:
 
 def _text(program: Recurrence, joint: Product, request: _Request) -> _Text | None:
     """What the text does with numbers, if anything can be said about that."""
-    found = arithmetic(program, joint.domains) if joint.discrete else None
-    if found is not None:
+    found = arithmetic(program, joint.domains)
+    if joint.discrete:
         if not found.decided:
             return None
         if found.exact:
@@ -264,15 +264,19 @@ def _text(program: Recurrence, joint: Product, request: _Request) -> _Text | Non
     grows = [name for name, interval in bounds.items() if not interval.finite]
     reach = _ROOM * request.largest
     bounds |= dict.fromkeys(grows, Interval(-exact_number(reach), exact_number(reach)))
-    error = rounding(program, joint.domains, bounds)
-    if not error <= _MOST_ROUNDING * max(1.0, request.scale):
+    error, border = rounding(program, joint.domains, bounds)
+    if not max(error, border) <= _MOST_ROUNDING * max(1.0, request.scale):
         return None
-    words = f", in exact arithmetic; the text rounds by at most {error:.1g}"
-    if request.whole:
-        # the same number to the last digit is what a proof is about
-        return _Text(words, error) if found is not None and found.forgets and not grows else None
-    words += f" a position while no value exceeds {reach:.3g}" if grows else " a position"
-    return _Text(words + ", and stayed within 1e-6 (relative) in all tests")
+    while_small = f" while no value exceeds {reach:.3g}" if grows else ""
+    words = f", in exact arithmetic; the text rounds by at most {error:.1g} a position{while_small}"
+    if not joint.discrete and border:
+        words += f", and decides otherwise only within {border:.1g} of a border"
+    if not request.whole:
+        return _Text(f"{words}; it stayed within 1e-6 (relative) in all tests")
+    if found.exact:
+        return _Text(words)
+    # the same number to the last digit is what a proof is about
+    return _Text(words, error) if joint.discrete and found.forgets and not grows else None
 
 
 def _follows(program: Recurrence, joint: Product, found: Arithmetic, request: _Request) -> str | None:

@@ -140,9 +140,8 @@ class _Search:
         self.infinite = any(value in (np.inf, -np.inf) for value in self.machine.start.values())
         self.undefined = np.zeros(0, dtype=bool)
         self.needed = stopping_steps(self.machine) | {name for pair in joint.pairs for name in pair}
-        found = arithmetic(self.machine, joint.domains)
-        #: Values on the way are watched unless it is known that float64 holds them.
-        self.watched = None if found.exact and found.bounded else Largest()
+        #: Values on the way are watched unless it is known that they stay small.
+        self.watched = None if arithmetic(self.machine, joint.domains).bounded else Largest()
         self.error = 0.0
         self.inputs = all_inputs(joint.domains)
         self.values = {variable.name: _Values() for variable in self.state}

@@ -64,11 +64,11 @@ class Precision(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """A program on whole-number inputs, as float64 computes it while no value reaches `limit`.
+    """A program as float64 computes it while no value reaches `limit`.
 
-    `decided`: rounding changes no decision. `exact`: no output is rounded. `forgets`: nothing that is rounded
-    is carried on to later positions. `largest`: no value on the way to an output is larger, at any length;
-    infinite where that is not known.
+    `decided`: rounding changes no decision. `exact`: no output is rounded, if decisions are right. `forgets`:
+    nothing that is rounded is carried on to later positions. `largest`: no value on the way to an output is
+    larger, at any length; infinite where that is not known.
     """
 
     decided: bool
@@ -85,7 +85,7 @@ class Arithmetic:
 def arithmetic(
     program: Recurrence, domains: tuple[Domain, ...], seen: Mapping[str, Interval] | None = None
 ) -> Arithmetic:
-    """How a program computes on whole numbers, at any length; or while its names stay in what was `seen`."""
+    """How a program computes, at any length; or while its names stay within what was `seen`."""
     ranges = _Ranges(program, domains, seen)
     ranges.settle()
     analysis = _Analysis(program, domains, ranges.held)
@@ -95,7 +95,7 @@ def arithmetic(
     rounded = {name for name, known in analysis.known.items() if known.precision != Precision.EXACT}
     return Arithmetic(
         analysis.decided,
-        analysis.decided and rounded.isdisjoint(program.outputs),
+        rounded.isdisjoint(program.outputs),
         rounded.isdisjoint(program.depths()),
         limit,
         ranges.advance(),
@@ -118,11 +118,17 @@ def bounds_of(program: Recurrence, domains: tuple[Domain, ...]) -> dict[str, Int
     return ranges.held
 
 
-def rounding(program: Recurrence, domains: tuple[Domain, ...], bounds: Mapping[str, Interval]) -> float:
-    """How far one position rounds at most, decisions apart, while names stay within the bounds."""
+def rounding(
+    program: Recurrence, domains: tuple[Domain, ...], bounds: Mapping[str, Interval]
+) -> tuple[float, float]:
+    """How far one position rounds at most, decisions apart, while names stay within the bounds.
+
+    Beside it, how far at most what is compared or rounded down is off: decisions nearer to a border may fall
+    otherwise.
+    """
     analysis = _Analysis(program, domains, bounds)
     analysis.settle()
-    return max(analysis.errors.values())
+    return max(analysis.errors.values()), analysis.border
 
 
 class _Ranges:
@@ -306,7 +312,7 @@ class _Analysis:
         while True:
             before = dict(self.known)
             self.decided, self.quotients_decide = True, False
-            self.places = 0
+            self.places, self.border = 0, 0.0
             self.errors: dict[str, float] = dict.fromkeys(self.program.inputs, 0.0)
             for step in self.program.steps:
                 definition = step.definition
@@ -370,22 +376,23 @@ class _Analysis:
             comparable = worst <= Precision.QUOTIENT or (
                 low == Precision.EXACT and worst <= Precision.SHIFTED
             )
-            self.decide(worst, comparable)
+            self.decide(worst, comparable, parts)
             return _WHOLE
         if node.name == "where":
             condition, yes, no = (part.known for part in parts)
-            self.decide(condition.precision, condition.precision <= Precision.SHIFTED)
+            self.decide(condition.precision, condition.precision <= Precision.SHIFTED, parts[:1])
             return _join(yes, no)
         if entry.boolean or entry.whole:
-            self.decide(worst, worst <= Precision.SHIFTED)
+            self.decide(worst, worst <= Precision.SHIFTED, parts)
             return _WHOLE
         if node.name == "mod":
-            self.decide(worst, worst == Precision.EXACT)
+            self.decide(worst, worst == Precision.EXACT, parts)
             return _join(*(part.known for part in parts))
         return _of_arithmetic(node, [part.known for part in parts], low, worst)
 
-    def decide(self, worst: Precision, safe: bool) -> None:
+    def decide(self, worst: Precision, safe: bool, parts: list[_Value]) -> None:
         self.decided &= safe
+        self.border = max(self.border, sum(part.error for part in parts))
         self.quotients_decide |= worst > Precision.EXACT
 
 
