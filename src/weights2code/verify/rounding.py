@@ -92,13 +92,16 @@ def arithmetic(
     analysis.settle()
     digits = _DIGITS_OF_QUOTIENTS if analysis.quotients_decide else _DIGITS
     limit = 1 << max(0, digits - analysis.places)
+    largest = ranges.advance()
+    if analysis.quotients_decide:
+        largest = max(largest, analysis.fractions)
     rounded = {name for name, known in analysis.known.items() if known.precision != Precision.EXACT}
     return Arithmetic(
         analysis.decided,
         rounded.isdisjoint(program.outputs),
         rounded.isdisjoint(program.depths()),
         limit,
-        ranges.advance(),
+        largest,
     )
 
 
@@ -234,8 +237,6 @@ class _Ranges:
             if isinstance(node, Const):
                 value = exact_number(node.value)
                 interval, size = point(value), abs(value)
-                if isinstance(value, Fraction) and _of_number(value).precision == Precision.QUOTIENT:
-                    size = max(size, abs(value.numerator), value.denominator)
             elif isinstance(node, Var):
                 interval = (held if node.lag or node.name not in present else present)[node.name]
                 size = interval.size
@@ -312,7 +313,7 @@ class _Analysis:
         while True:
             before = dict(self.known)
             self.decided, self.quotients_decide = True, False
-            self.places, self.border = 0, 0.0
+            self.places, self.fractions, self.border = 0, 0, 0.0
             self.errors: dict[str, float] = dict.fromkeys(self.program.inputs, 0.0)
             for step in self.program.steps:
                 definition = step.definition
@@ -338,7 +339,10 @@ class _Analysis:
         if isinstance(node, Const):
             number = exact_number(node.value)
             known = _of_number(node.value)
-            error = 0.0 if known.precision == Precision.EXACT else _UNIT * float(abs(number))
+            error = 0.0
+            if known.precision != Precision.EXACT:  # a quotient, whose parts must be small for comparisons
+                error = _UNIT * float(abs(number))
+                self.fractions = max(self.fractions, abs(number.numerator), number.denominator)
             return _Value(point(number), abs(number), known, error)
         if isinstance(node, Var):
             interval = self.bounds.get(node.name, point(0))  # never anything but its infinite start

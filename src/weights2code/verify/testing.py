@@ -30,6 +30,8 @@ Runner = Callable[[np.ndarray], np.ndarray]
 
 _EXACT = 2**53
 _EXACT_SEQUENCES = 16
+#: Room for values is looked for in steps of this.
+_FEWER = 8
 #: An error of this share of the largest value so far is more than rounding can do.
 _PLAINLY = 1e-3
 
@@ -200,9 +202,9 @@ def _room(machine: Recurrence, domains: tuple[Domain, ...], trace: Mapping[str, 
     size = _EXACT
     while size > 1:
         found = arithmetic(machine, domains, _seen(machine, trace, size))
-        if not found.decided or found.bounded:
-            break
-        size //= 2
+        if found.bounded or not (found.decided and found.exact):
+            break  # what rounds anyway is judged as it runs
+        size //= _FEWER
     return size
 
 
