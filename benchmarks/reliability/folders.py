@@ -663,7 +663,7 @@ def too_much(case: Case) -> None:
     operator = case.rng.choice(("add", "mul", "sub", "where", "max", "neg", "abs", "mod", "pow", "and", "eq"))
     count = case.rng.choice((50, 190, 5_000, 20_000))
     lag = case.rng.choice((100, 900, 9_000, 10**9))
-    levels = case.rng.choice((6, 9, 13, 15))
+    levels = case.rng.choice((6, 9, 11, 13, 15))
     before = read(step["name"], 1)
     start = case.rng.choice((1e-05, 1e16, "1e-05", "1e16", "inf", "-inf", "nan", [], {}, 10**400, "9" * 5000))
     ways: dict[str, Callable[[], Any]] = {
