@@ -19,7 +19,7 @@ MOST_ITEMS = 100_000
 MOST_COUNT = 10**9
 #: How deep an expression may be nested; nodes and steps of a recurrence, and how far a step looks back.
 MOST_DEPTH = 200
-MOST_NODES = 20_000
+MOST_NODES = 5_000
 MOST_STEPS = 200
 MOST_LAG = 1_000
 #: Digits of constants: what float64 can hold.
