@@ -73,10 +73,11 @@ def _read(
     header_line = next(lines, "")
     unquoted = _QUOTED.sub("", header_line)
     delimiter = max(DELIMITERS, key=unquoted.count)
-    with _one_sentence(path, "line 1"):
-        header = [
-            name.strip() for name in next(csv.reader([header_line], delimiter=delimiter, strict=True), [])
-        ]
+    try:
+        names = next(csv.reader([header_line], delimiter=delimiter, strict=True), [])
+    except csv.Error as error:
+        raise _unreadable(path, 1, error) from None
+    header = [name.strip() for name in names]
     places = {name: find_column(path, header, name) for name in (*numbers, *labels)}
     parts: dict[str, list[np.ndarray]] = {name: [] for name in places}
     count = 0
@@ -125,15 +126,12 @@ def _lines(path: Path, file: io.TextIOBase) -> Iterator[str]:
         yield line
 
 
-@contextmanager
-def _one_sentence(path: Path, place: str) -> Iterator[None]:
+def _unreadable(path: Path, line: int, error: csv.Error) -> InputError:
     """What the standard library says about cells that are not those of a table."""
-    try:
-        yield
-    except csv.Error as error:
-        quotes = "a quoted cell is not closed, or goes on after its closing quote; mend the quotes"
-        too_long = "a cell is too long; shorten it"
-        raise InputError(f"{path}, {place}: {too_long if 'limit' in str(error) else quotes}.") from None
+    what = "a quoted cell is not closed, or goes on after its closing quote; mend the quotes"
+    if "limit" in str(error):
+        what = "a cell is too long; shorten it"
+    return InputError(f"{path}, line {line}: {what}.")
 
 
 def _blocks(path: Path, lines: Iterator[str], delimiter: str) -> Iterator[tuple[list[int], list[list[str]]]]:
@@ -153,8 +151,7 @@ def _blocks(path: Path, lines: Iterator[str], delimiter: str) -> Iterator[tuple[
         try:
             row = next(reader, None)
         except csv.Error as error:
-            with _one_sentence(path, f"line {reader.line_num + 1}"):
-                raise error from None
+            raise _unreadable(path, reader.line_num + 1, error) from None
         if row is None:
             break
         if row:  # not a blank line
