@@ -45,7 +45,7 @@ TRAINING, VALIDATION = 8192, 512
 FRESH, LONGER, TOLERANCE = 200, 4, 1e-6
 #: Imported once for all runs, so that the times are those of the searches.
 PRELOADED = ["weights2code.pipeline", "weights2code.training.train", "scipy.optimize", "sympy", "z3"]
-#: A process is ended after this many time limits and this many seconds more: the limit only stops new rungs.
+#: A process is ended after this many time limits and this many seconds more, if it has not ended by itself.
 PATIENCE, GRACE = 2.0, 60.0
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 #: Seconds after which a command is taken to hang.
-PATIENCE = 150.0
+PATIENCE = 400.0
 #: What may differ between two runs of one command: how long it took, when, where, and in how many goes.
 FREE = re.compile(r"seconds$|^(date|folder|files|command|load|tries|resumed|machine|commit|version.*)$")
 TASKS = ("sum_last2", "bitwise_xor", "parity", "abs", "diff_last2", "Prev2", "Add_Mod_4", "Evens_Detector")
@@ -52,7 +52,8 @@ def draw(rng: np.random.Generator, folder: Path, kinds: tuple[str, ...]) -> Comm
         name = str(rng.choice(list(RULES)))
         return Command(f"fit {name}", (*_fit(write(folder, name, rng)), *seed), RUN_FILES)
     if kind == HARD:
-        return Command(f"fit {HARD}", (*_fit(write(folder, HARD, rng)), *seed), RUN_FILES)
+        arguments = (*_fit(write(folder, HARD, rng)), *seed, "--time-limit", "600")
+        return Command(f"fit {HARD}", arguments, RUN_FILES)
     if kind == "bench":
         names = rng.choice(QUICK, 2, replace=False).tolist()
         return Command("bench", ("bench", *names, "--jobs", "2", "--json"), ("bench.json",))

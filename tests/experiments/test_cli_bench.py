@@ -205,6 +205,10 @@ def test_rows_in_words() -> None:
         False,
         "k: - in 2.0 s: training: pairs, member 0 (hard loss 0.4): does not fit",
     )
+    cut = [*MISSED, Attempt.cut_short(5.0).to_dict()]
+    found = failure({"error": None, "solved": False, "verdict": "-", "attempts": cut})
+    assert found is not None
+    assert found.evidence.endswith("; time limit: 5 s were not enough for all that could be tried")
     assert failure({"error": None, "solved": True, "verdict": "proved"}) is None
 
 

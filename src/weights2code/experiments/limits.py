@@ -54,12 +54,13 @@ def failure(run: Row) -> Failure | None:
 
 
 def nearest(attempts: Iterable[Row]) -> Failure:
-    """The limit of the attempt that came nearest: the one with the lowest hard loss."""
+    """The limit of the attempt that came nearest, the one with the lowest hard loss; and the time limit's."""
     found = [Attempt.from_dict(attempt) for attempt in attempts]
     if not found:
         return Failure("training", "nothing was tried within the time limit")
     best = min(found, key=lambda attempt: attempt.loss)
-    return Failure(LIMIT_OF[best.reason] if best.reason else "regression", str(best))
+    evidence = "; ".join(map(str, dict.fromkeys([best, *(attempt for attempt in found if attempt.cuts)])))
+    return Failure(LIMIT_OF[best.reason] if best.reason else "regression", evidence)
 
 
 def formula(run: Row, most: int = 160) -> str:

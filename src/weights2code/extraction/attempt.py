@@ -62,7 +62,12 @@ class Attempt:
     def cut_short(seconds: float) -> Attempt:
         """What the time limit did not leave time for."""
         detail = f"{seconds:g} s were not enough for all that could be tried"
-        return Attempt("time limit", reason=Reason.NO_TIME, detail=detail)
+        return Attempt(_CUT, reason=Reason.NO_TIME, detail=detail)
+
+    @property
+    def cuts(self) -> bool:
+        """Whether this says that the time limit cut the whole search short."""
+        return self.rung == _CUT
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Attempt:
@@ -81,5 +86,7 @@ class Attempt:
         )
 
 
+#: In place of a rung: what cut all of them short.
+_CUT = "time limit"
 #: What an attempt took the targets for.
 _TAKEN = {Regime.ROUNDED: "as rounded readings", Regime.NOISY: "as noise", Regime.MISTAKES: "with mistakes"}
