@@ -69,11 +69,15 @@ def test_training_alone_takes_files_too(tank: list[str], capsys: pytest.CaptureF
     assert main(["extract", "out", "--quiet"]) == 0
 
 
+#: One rung of a few steps.
+SMALL = ["--layers", "1", "--heads", "1", "--submlps", "0", "--members", "2", "--epochs", "1"]
+
+
 @pytest.mark.slow
 def test_what_has_no_rule_ends_with_one_and_says_so(capsys: pytest.CaptureFixture[str]):
     rng = np.random.default_rng(1)
     write("noise.csv", {"x": rng.normal(size=400), "y": rng.normal(size=400)})
-    code = main(["fit", "noise.csv", "--inputs", "x", "--targets", "y", "--time-limit", "0.1", "--json"])
+    code = main(["fit", "noise.csv", "--inputs", "x", "--targets", "y", *SMALL, "--json"])
     result = json.loads(capsys.readouterr().out)
     assert (code, result["certificate"]["verdict"]) == (1, "failed")
     assert "nearly nothing of y is explained" in result["message"]
