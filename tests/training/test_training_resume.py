@@ -166,3 +166,27 @@ def test_a_corrupt_checkpoint_is_refused_and_left(tmp_path: Path):
                 train(problem, settings, folder)
             assert file.read_bytes() == b"\x10\0\0\0\0\0\0\0 not a header"
             file.unlink()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("every_epoch")
+@pytest.mark.parametrize("name", ["Evens_Detector", "freebody"])
+def test_every_rung_goes_on_from_every_epoch(name: str, tmp_path: Path):
+    settings = Settings(samples=256, members=2, epochs=2, length=5, time_limit=1000.0)
+    problem = problem_of(name, settings)
+    whole = [(trained.rung, len(trained.history)) for trained in climb(problem, settings, tmp_path / "whole")]
+
+    def cut(stage: str, epoch: int, *_: float) -> None:
+        raise Stop
+
+    stops = 0
+    while True:
+        try:
+            parts = [
+                (found.rung, len(found.history)) for found in climb(problem, settings, tmp_path / "cut", cut)
+            ]
+            break
+        except Stop:
+            stops += 1
+    assert parts == whole
+    assert stops >= len(whole)

@@ -159,7 +159,7 @@ def _restore_loop(state: LoopState, tensors: dict[str, Tensor], header: dict[str
             moments.setdefault(int(index), {})[key] = value
     fresh = state.optimizer.state_dict()
     parameters = [parameter for group in state.optimizer.param_groups for parameter in group["params"]]
-    if set(moments) not in (set(), set(range(len(parameters)))):
+    if not set(moments) <= set(range(len(parameters))):  # what is solved for and not learned has none
         raise ValueError("the moments are not those of its parameters")
     for index, entry in moments.items():
         for key, value in entry.items():
