@@ -216,12 +216,14 @@ def wrong_verdict(case: Case, certificate: Certificate, rng: np.random.Generator
     covered = re.search(r"lengths 1 to (\d+)", certificate.covers)
     allowed = re.search(r"within (\S+) times the largest target", certificate.method)
     tolerance = float(allowed[1]) if allowed else 0.0
-    random_runs, differing = 0, 0
+    random_runs, scale = 0, 0.0
+    wrong: list[Difference] = []
     for rows in sequences(case, rng):
         found = difference(case, function, rows)
         random_runs += len(rows) == case.length
         if found is None:
             continue
+        scale = max(scale, found.scale)
         shown = f"after {found.position + 1} inputs {found.rows[-6:]} it is off by {found.by:.3g}"
         if certificate.verdict == "proved":
             if not case.whole and not found.wrong:
@@ -237,7 +239,9 @@ def wrong_verdict(case: Case, certificate: Certificate, rng: np.random.Generator
             and found.position < int(covered[1] if covered else 0)
         ):
             return f"exhaustive, but {shown}"
-        differing += found.wrong and len(rows) == case.length and found.by > tolerance * found.scale
+        if found.wrong and len(rows) == case.length:
+            wrong.append(found)
+    differing = sum(found.by > tolerance * scale for found in wrong)
     if certificate.verdict == "tested" and random_runs and differing > OFTEN * random_runs:
         return f"tested, but {differing} of {random_runs} random sequences show a difference"
     return ""
