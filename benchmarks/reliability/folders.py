@@ -23,7 +23,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -710,8 +710,9 @@ def change_config(case: Case) -> None:
     if where == "settings":
         data["settings"][name] = value
     elif where == "source":
-        data["source"] = case.rng.choice((*STRANGE, "sum", "parity_last2", "freebody"))
-        value = data["source"]
+        value = data["source"] = case.rng.choice((*STRANGE, *TASKS))
+        if value in TASKS:  # the folder is one of that task from now on
+            case.base = replace(prepare()[value], again=case.base.again)
     else:
         pipe = case.folder.parent / "pipe"
         os.mkfifo(pipe)

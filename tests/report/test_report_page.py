@@ -259,3 +259,10 @@ def test_verifying_again_remakes_the_page(run_folder, capsys):
     (run_folder / "program.py").write_text(source.replace("% 2", "% 1"))
     assert main(["verify", str(run_folder), "--quiet"]) == 1
     assert "program.py is not the program" in (run_folder / "report.html").read_text()
+
+
+def test_listings_that_no_run_wrote_are_shown_as_they_are_or_cut():
+    assert "&lt; 2" in re.sub(r"</?span[^>]*>", "", listing("x = 1 \0 < 2"))
+    long = listing("1 + " * 200_000)
+    assert "more characters" in long[-40:]
+    assert len(long) < 300_000

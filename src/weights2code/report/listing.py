@@ -10,11 +10,17 @@ from html import escape
 from itertools import accumulate
 
 
+#: Longer texts are cut: nobody reads them on a page, and no run writes them.
+LONGEST = 200_000
+
+
 def listing(source: str) -> str:
     """The text with keywords, strings, comments and numbers marked."""
+    if len(source) > LONGEST:
+        return f"{escape(source[:LONGEST])}\n... ({len(source) - LONGEST} more characters)"
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
-    except (tokenize.TokenError, SyntaxError):
+    except (tokenize.TokenError, SyntaxError, SystemError):  # the last for zero bytes, in Python 3.12
         return escape(source)
     starts = list(accumulate(map(len, source.splitlines(keepends=True)), initial=0))
     parts, at = [], 0
