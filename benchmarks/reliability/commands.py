@@ -18,7 +18,7 @@ import numpy as np
 #: Seconds after which a command is taken to hang.
 PATIENCE = 400.0
 #: What may differ between two runs of one command: how long it took, when, where, and in how many goes.
-FREE = re.compile(r"seconds$|^(date|folder|files|command|load|tries|resumed|machine|commit|version.*)$")
+FREE = re.compile(r"seconds$|^(date|folder|files|command|load|tries|resumed|machine|commit|src|version.*)$")
 TASKS = ("sum_last2", "bitwise_xor", "parity", "abs", "diff_last2", "Prev2", "Add_Mod_4", "Evens_Detector")
 QUICK = TASKS[:6]
 #: The rules of the files' targets.
