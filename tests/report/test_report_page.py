@@ -266,3 +266,4 @@ def test_listings_that_no_run_wrote_are_shown_as_they_are_or_cut():
     long = listing("1 + " * 200_000)
     assert "more characters" in long[-40:]
     assert len(long) < 300_000
+    assert listing("1 + " * 20_000) == "1 + " * 20_000  # one line, which every token would copy

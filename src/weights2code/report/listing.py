@@ -12,17 +12,22 @@ from itertools import accumulate
 
 #: Longer texts are cut: nobody reads them on a page, and no run writes them.
 LONGEST = 200_000
+#: Squares of the lengths of all lines: since Python 3.12 every token comes with a copy of its line.
+MOST_COPIED = 10**8
 
 
 def listing(source: str) -> str:
     """The text with keywords, strings, comments and numbers marked."""
     if len(source) > LONGEST:
         return f"{escape(source[:LONGEST])}\n... ({len(source) - LONGEST} more characters)"
+    lines = source.splitlines(keepends=True)
+    if sum(len(line) ** 2 for line in lines) > MOST_COPIED:
+        return escape(source)
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
     except (tokenize.TokenError, SyntaxError, SystemError):  # the last for zero bytes, in Python 3.12
         return escape(source)
-    starts = list(accumulate(map(len, source.splitlines(keepends=True)), initial=0))
+    starts = list(accumulate(map(len, lines), initial=0))
     parts, at = [], 0
     for item in tokens:
         kind = _kind(item)
