@@ -9,7 +9,6 @@ import tokenize
 from html import escape
 from itertools import accumulate
 
-
 #: Longer texts are cut: nobody reads them on a page, and no run writes them.
 LONGEST = 200_000
 #: Squares of the lengths of all lines: since Python 3.12 every token comes with a copy of its line.
