@@ -267,12 +267,17 @@ def _text(program: Recurrence, joint: Product, request: _Request) -> _Text | Non
     error, border = rounding(program, joint.domains, bounds)
     if not max(error, border) <= _MOST_ROUNDING * max(1.0, request.scale):
         return None
-    while_small = f" while no value exceeds {reach:.3g}" if grows else ""
-    words = f", in exact arithmetic; the text rounds by at most {error:.1g} a position{while_small}"
-    if not joint.discrete and border:
-        words += f", and decides otherwise only within {border:.1g} of a border"
+    said = []
+    if error:
+        while_small = f" while no value exceeds {reach:.3g}" if grows else ""
+        said.append(f"rounds by at most {error:.1g} a position{while_small}")
+    if border and not joint.discrete:
+        said.append(f"decides otherwise only within {border:.1g} of a border")
+    words = ", in exact arithmetic" + (
+        f"; the text {' and '.join(said)}" if said else ", which the text follows"
+    )
     if not request.whole:
-        return _Text(f"{words}; it stayed within 1e-6 (relative) in all tests")
+        return _Text(f"{words}; it stayed within 1e-6 (relative) in all tests" if error else words)
     if found.exact:
         return _Text(words)
     # the same number to the last digit is what a proof is about
