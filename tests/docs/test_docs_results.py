@@ -57,6 +57,7 @@ def test_regression_without_a_network_counts_once_it_covers_the_suite() -> None:
     assert result_pages.solved_by_way(None, {"sum"}) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted((ROOT / "docs/gallery").glob("*.py")), ids=lambda path: path.stem)
 def test_programs_of_the_gallery_compute_their_task(path: Path) -> None:
     task = tasks.get(path.stem)

@@ -65,6 +65,7 @@ COUNT = Recurrence(("x",), (Step("y", Var("x") + Var("y", 1)),), ("y",))
 OTHER = Recurrence(("x",), (Step("y", Var("y", 1) + op("max", Var("x"), 0)),), ("y",))
 
 
+@pytest.mark.slow
 def test_searches_and_proofs_count_their_work(no_clock: None):
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 10, (400, 3)).astype(float), rng.integers(0, 4, 400).astype(float)

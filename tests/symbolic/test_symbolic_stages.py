@@ -156,6 +156,7 @@ HELPERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_stage_alone_finds_its_formula(name: str) -> None:
     rule, domains, expected = CASES[name]
@@ -221,6 +222,7 @@ BEYOND: dict[str, tuple[set[str], Rule, tuple[Domain, ...], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BEYOND)
 def test_limits_follow_the_data(name: str) -> None:
     stages, rule, domains, expected = BEYOND[name]

@@ -91,6 +91,7 @@ def test_a_model_of_other_columns_is_refused(model: Path):
         Trained.load(model, problem_of("bit_addition", Settings(samples=64)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [
