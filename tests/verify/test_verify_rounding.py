@@ -28,7 +28,8 @@ from weights2code.language.operators import OPERATORS
 from weights2code.program import Program
 from weights2code.simplify import grouped_as_read
 from weights2code.verify import certify
-from weights2code.verify.rounding import arithmetic, bounds_of, positions_below, rounding
+from weights2code.verify.ranges import bounds_of, positions_below
+from weights2code.verify.rounding import arithmetic, rounding
 
 x, x1, y1 = Var("x"), Var("x", 1), Var("y", 1)
 DIGITS, UNIT = integers(0, 9), reals(0.0, 1.0)

@@ -23,7 +23,8 @@ from weights2code.verify.exploration import explore, looks_finite
 from weights2code.verify.identity import same_up_to_algebra, same_up_to_names
 from weights2code.verify.induction import prove_by_induction
 from weights2code.verify.product import Product, product
-from weights2code.verify.rounding import Arithmetic, arithmetic, bounds_of, positions_below, rounding
+from weights2code.verify.ranges import bounds_of, positions_below
+from weights2code.verify.rounding import Arithmetic, arithmetic, rounding
 from weights2code.verify.testing import Runner, Sampler, Trial, compare, run_tests, wrong_positions
 
 _ENUMERATION_BUDGET = 1 << 18
