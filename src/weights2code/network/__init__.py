@@ -1,0 +1,1 @@
+"""Is the network equal to its program? The link between the weights and the text."""
