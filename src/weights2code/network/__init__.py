@@ -1,0 +1,1 @@
+"""The network itself: run from its file, and held against its program."""
