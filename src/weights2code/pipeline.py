@@ -101,17 +101,25 @@ def extract(folder: RunFolder) -> Outcome:
         extract_uncut(climb, trained)  # it may have been trained on uncut sequences
     climb.settle()
     outcome = outcome_of(climb, began, training=False)
+    if outcome.extraction is not None and outcome.trained is not None:
+        outcome.trained.save(folder.file(MODEL))
     if outcome.extraction is not None or not folder.has(CERTIFICATE):
         leave(outcome, problem, folder)
     return outcome
 
 
 def outcome_of(climb: Climb, began: float, *, training: bool = True) -> Outcome:
-    """What a climb ends with; every live node of its program's graph is explained, for listing and report."""
+    """What a climb ends with; every live node of its program's graph is explained, for listing and report.
+
+    That graph takes the place of the member that it was read from: the weights are the network that is meant.
+    """
     from weights2code.training.train import best as best_rung
 
     best = climb.best and with_explanation(climb.best, climb.problem, climb.log)
     chosen = climb.source or best_rung(climb.climbed)
+    if best and best.member is not None:
+        whole = best.program.integer_outputs
+        chosen = chosen.with_network(best.member, best.graph, integer_outputs=whole)
     spent = sum(trained.seconds for trained in climb.climbed) if training else None
     return Outcome(best, chosen, tuple(climb.log.attempts), now() - began, spent)
 

@@ -88,6 +88,7 @@ def attempt(member: Member, problem: Problem, log: Log) -> Extraction | None:
     except Exception as error:
         log.missed(member, problem.regime, defect(error))
     if best is not None:
+        best = replace(best, member=member.index)
         if not member.fits and problem.regime is Regime.EXACT:
             best = replace(best, certificate=with_caveat(best.certificate))
         log.found(member, problem.regime, best)

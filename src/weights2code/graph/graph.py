@@ -78,12 +78,13 @@ class RouterNode:
         picked = np.take_along_axis(value, np.maximum(place, 0), 1)
         return np.where(place >= 0, picked, 0.0)
 
-    def selection(self, values: np.ndarray) -> np.ndarray:
-        """The position that a pointer or equality head selects (n, T); -1 is the null slot."""
+    def selection(self, values: np.ndarray, first: int = 0) -> np.ndarray:
+        """The position that a pointer or equality head selects (n, T - first), asked from position `first`
+        on; -1 is the null slot."""
         length = values.shape[1]
-        query, key = values[..., self.reads["query"]], values[..., self.reads["key"]]
+        query, key = values[:, first:, self.reads["query"]], values[..., self.reads["key"]]
         position = np.arange(length)
-        offset = position[:, None] - position[None, :]
+        offset = position[first:, None] - position[None, :]
         assert self.relative_bias is not None
         bias = self.relative_bias[np.clip(offset, 0, len(self.relative_bias) - 1)]
         if self.kind == "pointer":

@@ -1,1 +1,1 @@
-"""Is the network equal to its program? The link between the weights and the text."""
+"""The network that a program was read from: run from its weights, and compared with the program."""
