@@ -18,8 +18,15 @@ from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.beginnings import climb_uncut, extract_uncut
 from weights2code.extraction.climb import Climb
 from weights2code.extraction.extract import with_explanation
+from weights2code.extraction.links import with_network
 from weights2code.extraction.values import Log
-from weights2code.recheck import certified_again, check_written, judged_otherwise, text_problems
+from weights2code.recheck import (
+    certified_again,
+    check_written,
+    judged_otherwise,
+    link_problems,
+    text_problems,
+)
 from weights2code.results import Outcome, certificate_dict, leave_files, read_run
 from weights2code.run_folder import CERTIFICATE, LATEX, MODEL, PROGRAM, RunFolder
 from weights2code.settings import Settings
@@ -115,11 +122,12 @@ def outcome_of(climb: Climb, began: float, *, training: bool = True) -> Outcome:
     """
     from weights2code.training.train import best as best_rung
 
-    best = climb.best and with_explanation(climb.best, climb.problem, climb.log)
-    chosen = climb.source or best_rung(climb.climbed)
-    if best and best.member is not None:
-        whole = best.program.integer_outputs
-        chosen = chosen.with_network(best.member, best.graph, integer_outputs=whole)
+    best, chosen = climb.best, climb.source or best_rung(climb.climbed)
+    if best:
+        best = with_explanation(
+            with_network(best, chosen, climb.problem, climb.log), climb.problem, climb.log
+        )
+        chosen = chosen.with_network(best.member, best.graph, integer_outputs=best.program.integer_outputs)
     spent = sum(trained.seconds for trained in climb.climbed) if training else None
     return Outcome(best, chosen, tuple(climb.log.attempts), now() - began, spent)
 
@@ -144,7 +152,7 @@ def verify(folder: RunFolder) -> Outcome:
     if not foreign:
         folder.write(PROGRAM, extraction.program.source())
         folder.write(LATEX, extraction.program.latex())
-    outcome = Outcome(extraction, None, (), now() - began)
+    outcome = Outcome(extraction, None, (), now() - began, broken=link_problems(found, problem, folder))
     leave_report(folder, problem, outcome)  # it must not say what is no longer known
     return outcome
 

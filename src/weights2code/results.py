@@ -37,6 +37,8 @@ class Outcome:
     seconds: float
     #: Of them, what all rungs took to train; None if this outcome trained none.
     training_seconds: float | None = None
+    #: Why files of its folder do not belong together; empty if they do.
+    broken: str = ""
 
     @property
     def program(self) -> Program | None:
@@ -50,7 +52,7 @@ class Outcome:
     def exit_code(self) -> int:
         if self.extraction is None:
             return 3
-        return 0 if self.extraction.certificate.verified else 1
+        return 0 if self.extraction.certificate.verified and not self.broken else 1
 
     @property
     def message(self) -> str:
@@ -58,7 +60,7 @@ class Outcome:
             return "no program could be extracted; " + (
                 str(self.attempts[-1]) if self.attempts else "nothing was tried"
             )
-        return self.extraction.certificate.explain()
+        return self.broken or self.extraction.certificate.explain()
 
 
 def leave_files(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:

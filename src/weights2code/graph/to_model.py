@@ -56,6 +56,25 @@ def write_back(model: DiscreteTransformer, member: int, graph: DiscreteGraph) ->
     return written
 
 
+def model_of(graph: DiscreteGraph) -> DiscreteTransformer:
+    """A model of one member that is the graph, which has one layer of location heads and sub-MLPs."""
+    operators = [node for node in graph.nodes if isinstance(node, OperatorNode)]
+    heads = [node for node in graph.nodes if isinstance(node, RouterNode)]
+    layout = graph.layout
+    architecture = Architecture(
+        channels=layout.channels,
+        outputs=layout.outputs,
+        location=len(heads),
+        submlps=len(operators),
+        arity=max([1, *(len(node.operands) for node in operators)]),
+        hidden=max([1, *(len(node.hidden_bias) for node in operators)]),
+        window=max([1, *((node.offset or 0) + 1 for node in heads)]),
+        past=layout.channels - len(graph.inputs),
+        learned_start=True,
+    )
+    return write_back(DiscreteTransformer(architecture, 1), 0, graph)
+
+
 def _refuse_others(model: DiscreteTransformer, graph: DiscreteGraph) -> None:
     """Raise ValueError if the graph is not one of this architecture."""
     a = model.architecture

@@ -1,9 +1,9 @@
 """The verdict on a network and its program: cheapest evidence first, strongest claim last.
 
-Whole numbers: the contexts that the program can reach are explored; where they do not end, because values grow
-or windows are too many, the difference of both is bounded over the linear pieces of the network; what neither
-decides is enumerated to a length. Reals are bounded over the pieces. Tests at several lengths come first, so
-that nothing is called equal that a test would show to differ.
+Whole numbers: the contexts that the program can reach are explored; where they do not end, because values
+grow or windows are too many, the difference of both is bounded over the linear pieces of the network; what
+neither decides is enumerated to a length. Reals are bounded over the pieces. Tests at several lengths come
+first, so that nothing is called equal that a test would show to differ.
 """
 
 from __future__ import annotations
@@ -153,7 +153,8 @@ def _enumerated(
 
 def _tested(trial: Trial, problem: Problem) -> NetworkCertificate:
     lengths = ", ".join(map(str, trial.lengths))
-    method = f"{trial.sequences} sequences of length {lengths} were run; the largest difference is {trial.error:.3g}"
+    ran = f"{trial.sequences} sequences of length {lengths} were run"
+    method = f"{ran}; the largest difference is {trial.error:.3g}"
     margin = trial.margin if problem.integer_outputs else None
     free = None if trial.free_running is None else _finite(trial.free_running)
     return NetworkCertificate(

@@ -1,8 +1,8 @@
 """Network and program run side by side, at several lengths.
 
 As long as both agree, the network's past outputs are the program's; so whole numbers are compared with the
-program's outputs given as the past, which shows the first difference wherever it is. Reals are compared twice:
-one step ahead, and each running on its own past.
+program's outputs given as the past, which shows the first difference wherever it is. Reals are compared
+twice: one step ahead, and each running on its own past.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.graph import DiscreteGraph
 from weights2code.language import Recurrence
+from weights2code.network.running import free_running
 from weights2code.verify.links import Sequence
 from weights2code.verify.testing import probes
 
@@ -92,17 +93,6 @@ def one_step(graph: DiscreteGraph, x: np.ndarray, past: np.ndarray, *, whole: bo
     past = np.round(past) if whole else past
     with np.errstate(all="ignore"):
         return graph.run(Sequences(x, past, np.full(len(x), x.shape[1])))
-
-
-def free_running(graph: DiscreteGraph, x: np.ndarray, *, whole: bool) -> np.ndarray:
-    """The network's outputs on its own past outputs, rounded for whole numbers; position by position."""
-    out = np.zeros((len(x), x.shape[1], len(graph.outputs)))
-    reads_past = any(index >= len(graph.inputs) for index in graph.live() if index < graph.layout.channels)
-    if not reads_past:
-        return one_step(graph, x, out, whole=whole)
-    for t in range(x.shape[1]):
-        out[:, t] = one_step(graph, x[:, : t + 1], out[:, : t + 1], whole=whole)[:, t]
-    return out
 
 
 def _shortest(x: np.ndarray, wrong: np.ndarray) -> Sequence:

@@ -20,7 +20,7 @@ from weights2code.data import Encoded, Layout, Problem, fit_layout
 from weights2code.effort import TimeUp, now
 from weights2code.errors import InputError
 from weights2code.graph import DiscreteGraph
-from weights2code.graph.to_model import write_back
+from weights2code.graph.to_model import model_of, write_back
 from weights2code.heads import EQUALITY_SHARPNESS, sharpness_for
 from weights2code.json_values import any_number, items, number, text, truth, whole
 from weights2code.model import HARD, DiscreteTransformer
@@ -89,10 +89,22 @@ class Trained:
     member: int | None = None
     integer_outputs: bool | None = None
 
-    def with_network(self, member: int, graph: DiscreteGraph, *, integer_outputs: bool) -> Trained:
-        """The same rung with a graph in the place of one member, which is marked; losses stay as measured."""
-        written = write_back(self.model, member, graph)
-        return replace(self, model=written, member=member, integer_outputs=integer_outputs)
+    def with_network(self, member: int | None, graph: DiscreteGraph, *, integer_outputs: bool) -> Trained:
+        """The same rung with a graph in the place of one member, which is marked; losses stay as measured.
+
+        A graph that is no member has another architecture, and takes the place of all.
+        """
+        if member is not None:
+            written = write_back(self.model, member, graph)
+            return replace(self, model=written, member=member, integer_outputs=integer_outputs)
+        return replace(
+            self,
+            model=model_of(graph),
+            losses=self.losses[:1],
+            accuracies=self.accuracies[:1],
+            member=0,
+            integer_outputs=integer_outputs,
+        )
 
     def header(self) -> dict[str, Any]:
         return storage.model_header(self.model, self.layout) | {

@@ -163,6 +163,10 @@ class Certificate:
             text += f" It was also run on {ran}; the largest error is {self.max_abs_error:.3g}."
         return text
 
+    def words(self) -> str:
+        """What is known of the program, and of the network that it was read from."""
+        return self.explain() if self.network is None else f"{self.explain()} {self.network.explain()}"
+
     def to_dict(self) -> dict[str, Any]:
         """JSON form; the numbers against the target stand at the top too, where people look first."""
         return {

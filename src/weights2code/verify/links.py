@@ -61,16 +61,17 @@ class NetworkCertificate:
 
     def explain(self) -> str:
         """What is known, in plain English."""
+        where = f", {self.covers}"
         text = {
-            "proved": f"The network is proved equal to the program, {self.covers}",
-            "exhaustive": f"The network equals the program on every sequence, {self.covers}",
-            "bounded": f"The network is within {self.error or 0:.2g} of the program one step ahead, {self.covers}",
+            "proved": f"The network is proved equal to the program{where}",
+            "exhaustive": f"The network equals the program on every sequence{where}",
+            "bounded": f"One step ahead the network is within {self.error or 0:.2g} of the program{where}",
             "tested": "The network was compared with the program on sequences, not proved equal to it",
             "differs": "The network differs from the program",
         }[self.verdict]
         text += f": {self.method}."
         if self.trained_on:
-            text += " It was trained on for that, after the program was found."
+            text += " It did not do so yet when the program was found, and was trained on since."
         return text
 
     def to_dict(self) -> dict[str, Any]:
