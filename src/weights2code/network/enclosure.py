@@ -44,12 +44,20 @@ def at_points(difference: Difference, points: np.ndarray) -> tuple[np.ndarray, n
     """Between which numbers the outputs (points, outputs) lie at points (points, leaves)."""
     low = np.zeros((len(points), difference.symbols))
     low[:, : points.shape[1]] = points
-    high = low.copy()
+    high, lost = low.copy(), np.zeros(len(points), bool)
     for layer in difference.layers:
         below, above = results(layer, *sums(layer.rows, low, high))
         place = slice(layer.first, layer.first + layer.results)
-        low[:, place], high[:, place] = below, above
-    return sums(difference.outputs, low, high)
+        low[:, place], high[:, place], unbounded = _finite(below, above)
+        lost |= unbounded.any(axis=1)
+    below, above = sums(difference.outputs, low, high)
+    return np.where(lost[:, None], -np.inf, below), np.where(lost[:, None], np.inf, above)
+
+
+def _finite(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where there are no bounds, zeros, so that one may go on; and where that is."""
+    unbounded = ~(np.isfinite(low) & np.isfinite(high))
+    return np.where(unbounded, 0.0, low), np.where(unbounded, 0.0, high), unbounded
 
 
 def sums(rows: Rows, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -104,8 +112,9 @@ def _function(kind: str, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray,
         if kind == "reciprocal":
             ends, defined = (1 / high, 1 / low), (low > 0) | (high < 0)
         else:
-            ends, defined = (getattr(np, kind)(low), getattr(np, kind)(high)), low >= (kind == "log") * _LEAST
-            defined |= kind == "exp"
+            if kind != "exp":  # elsewhere the program has no value
+                low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
+            ends, defined = (getattr(np, kind)(low), getattr(np, kind)(high)), True
         pads = [_LIBRARY * np.abs(end) + _LEAST for end in ends]
         if kind == "sqrt":  # correctly rounded, so that roots of squares are what they are
             pads = [
@@ -142,6 +151,7 @@ class Enclosure:
         self.below.slope[:leaves] = np.eye(leaves)
         self.above = Affine(self.below.slope.copy(), self.below.number.copy())
         self.row_low, self.row_high = cell.row_low.copy(), cell.row_high.copy()
+        self.unbounded = False
         for layer in difference.layers:
             self._layer(layer)
         self.outputs = self._sums(difference.outputs)
@@ -153,7 +163,8 @@ class Enclosure:
         low, high = self._range(layer, numbers, under, over)
         self.row_low[numbers], self.row_high[numbers] = low, high
         place = slice(layer.first, layer.first + layer.results)
-        self.low[place], self.high[place] = results(layer, low, high)
+        self.low[place], self.high[place], unbounded = _finite(*results(layer, low, high))
+        self.unbounded |= bool(unbounded.any())
         for side, chosen in zip(
             (self.below, self.above), self._affine(layer, low, high, under, over), strict=True
         ):
@@ -268,7 +279,7 @@ class Enclosure:
             share = 1 / layer.divisor
             below, above = self._scaled(under, share, -lost), self._scaled(over, share, 0.0)
             return self._outwards(below, -1.0, lost), self._outwards(above, 1.0)
-        below, above = results(layer, low, high)
+        below, above, _ = _finite(*results(layer, low, high))
         flat = np.zeros_like(under.slope)
         return Affine(flat, below), Affine(flat, above)
 

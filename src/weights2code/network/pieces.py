@@ -206,7 +206,7 @@ class _Search:
                 point = point if place is None else place
             self.tried(point[None])
             upper = max(upper, value)
-        return upper
+        return inf if enclosure.unbounded else upper
 
     def split(self, negative: float, _: int, cell: Cell, enclosure: Enclosure) -> None:
         """Two cells in the place of one; a cell that cannot be split keeps its bound."""
