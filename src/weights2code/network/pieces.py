@@ -18,9 +18,9 @@ import numpy as np
 from weights2code.effort import Effort
 from weights2code.graph import DiscreteGraph
 from weights2code.language import Expr, Var
+from weights2code.network.box import Box
 from weights2code.network.difference import Difference, Layer, difference_of
 from weights2code.network.enclosure import Cell, Empty, Enclosure, at_points, results
-from weights2code.network.leaves import rounding_at
 from weights2code.network.polytope import largest_value, on_box, tightened
 
 #: Boxes of so many whole points are gone through point by point, at once and after splits.
@@ -31,29 +31,6 @@ CELL, PROGRAM, VALUE = 5e-4, 2e-3, 1e-8
 _ROUNDS, _HELPS = 3, 0.8
 _SAMPLES, _CHUNK = 256, 4096
 _ROOM = 1e-9
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Box:
-    """Leaves between `low` and `high`, some of them whole numbers, where `matrix @ leaves <= limit`."""
-
-    leaves: tuple[Var, ...]
-    low: np.ndarray
-    high: np.ndarray
-    whole: np.ndarray
-    matrix: np.ndarray | None = None
-    limit: np.ndarray | None = None
-
-    @property
-    def half_spaces(self) -> tuple[np.ndarray, np.ndarray]:
-        if self.matrix is None or self.limit is None:
-            return np.zeros((0, len(self.leaves))), np.zeros(0)
-        return np.asarray(self.matrix, float), np.asarray(self.limit, float)
-
-    @property
-    def size(self) -> dict[Var, float]:
-        """The largest absolute value of each leaf."""
-        return dict(zip(self.leaves, np.maximum(np.abs(self.low), np.abs(self.high)).tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,11 +77,6 @@ def largest_of(
     """`largest_difference` of a difference that is written already."""
     outputs = range(len(difference.outputs.constant))
     return [_Search(difference, box, output, effort, below, gap).run() for output in outputs]
-
-
-def rounding_of(graph: DiscreteGraph, box: Box) -> float:
-    """How far float64 evaluation of the network, sums in any order, may be from its exact outputs."""
-    return float(rounding_at(graph, box.size).max())
 
 
 @dataclass(slots=True)

@@ -8,7 +8,6 @@ sharpness, never soundness.
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import linprog
 
 from weights2code.network.leaves import UNIT
 
@@ -57,6 +56,8 @@ def largest_value(
 
     The number is minus infinity if there is no point for sure; the point is None if the solver found none.
     """
+    from scipy.optimize import linprog
+
     bound, point = on_box(slope, number, low, high)
     middle, half = (low + high) / 2, (high - low) / 2
     rows = matrix * half
