@@ -1,29 +1,85 @@
-"""Up to which values a network, rounded to whole numbers, equals its program.
+"""How far a network may be from its program, one step ahead, over all values that both may read.
 
-Weights that are a little off hold as long as the values that they multiply stay small. By induction network
-and program have read the same past so far; they go on being equal while the difference one step ahead, and
-what float64 may be off when it computes the network, stay below one half together.
+By induction network and program have read the same past so far. Rounded to whole numbers they go on being
+equal while the difference one step ahead, and what float64 may be off when it computes the network, stay
+below one half together: weights that are a little off hold as long as the values that they multiply stay
+small. For reals the largest difference is all that can be said.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import inf
 
 import numpy as np
 
 from weights2code.effort import Effort
 from weights2code.graph import DiscreteGraph
-from weights2code.language import Domain, Recurrence
-from weights2code.language.interval import ANYTHING, is_infinite
+from weights2code.language import Domain, Expr, Recurrence, Var
+from weights2code.language.interval import ANYTHING, Interval, is_infinite
 from weights2code.network.box import Box
-from weights2code.network.difference import difference_of
+from weights2code.network.difference import Difference, difference_of
 from weights2code.network.leaves import leaves_of, rounding_at
 from weights2code.network.pieces import largest_of
+from weights2code.network.unrolled import at_age, unrolled
 from weights2code.verify.product import inlined
 from weights2code.verify.ranges import bounds_of
 
 #: Float64 holds every whole number up to this power of two.
 _MOST = 53
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Situation:
+    """Network and program at one place of a sequence: near its start, with `age` positions before, or away
+    from it. `difference` is that of their outputs as a function of the leaves."""
+
+    age: int | None
+    graph: DiscreteGraph
+    leaves: tuple[Var, ...]
+    outputs: tuple[Expr, ...]
+
+    def difference(self, whole: np.ndarray) -> Difference | None:
+        return difference_of(self.graph, self.outputs, self.leaves, whole)
+
+
+def situations(graph: DiscreteGraph, program: Recurrence) -> list[Situation] | None:
+    """Away from the start first, then from it on; None if one is no function of finitely many leaves."""
+    machine = program.live()
+    if machine.retrieves():
+        return None
+    formulas = inlined(machine)
+    outputs = tuple(formulas[name] for name in machine.outputs)
+    away = _situation(graph, outputs, None)
+    if away is None:
+        return None
+    depth = max((leaf.lag for leaf in away.leaves), default=0)
+    found = [away]
+    for age in range(depth):
+        early = _situation(graph, tuple(at_age(formula, machine, age) for formula in outputs), age)
+        assert early is not None
+        found.append(early)
+    return found
+
+
+def _situation(graph: DiscreteGraph, outputs: tuple[Expr, ...], age: int | None) -> Situation | None:
+    flat = unrolled(graph, age)
+    network = None if flat is None else leaves_of(flat)
+    if flat is None or network is None:
+        return None
+    leaves = tuple(dict.fromkeys([*network, *(v for formula in outputs for v in formula.variables())]))
+    return Situation(age, flat, leaves, outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Network and program are equal while no past value is larger than `value`; infinity is no limit.
+
+    `error` is the largest difference up to there, what float64 may be off included.
+    """
+
+    value: float
+    error: float
 
 
 def limit_of_values(
@@ -32,52 +88,60 @@ def limit_of_values(
     domains: tuple[Domain, ...],
     effort: Effort,
     margin: float = 0.0,
-) -> float | None:
-    """The largest power of two such that both are equal while no past value is larger.
+) -> Limit | None:
+    """The largest power of two such that both are equal, with a margin, while no past value is larger.
 
-    Infinity: whatever the past is, as far as the program lets it be. 0: not even at small values, as far as
-    could be shown. None: one of them is no function of finitely many leaves that can be bounded.
+    None: not even at small values, as far as could be shown, or one of them is no function of finitely many
+    leaves that can be bounded.
 
     Parameters
     ----------
     margin
-        How far from the next rounding border outputs have to stay besides.
+        How far from the next rounding border outputs have to stay.
     """
-    machine = program.live()
-    network = leaves_of(graph)
-    if network is None or machine.retrieves():
+    places = situations(graph, program) if all(domain.discrete for domain in domains) else None
+    if places is None:
         return None
-    formulas = inlined(machine)
-    outputs = tuple(formulas[name] for name in machine.outputs)
-    leaves = tuple(dict.fromkeys([*network, *(v for formula in outputs for v in formula.variables())]))
+    written = [place.difference(np.ones(len(place.leaves), bool)) for place in places]
     bounds = bounds_of(program, domains)
-    ranges = [bounds.get(leaf.name, ANYTHING) for leaf in leaves]
-    whole = np.ones(len(leaves), bool)
-    difference = difference_of(graph, outputs, leaves, whole)
-    if difference is None or not all(domain.discrete for domain in domains):
+    if any(item is None for item in written):
         return None
 
-    def equal(power: int) -> bool:
-        """Whether both are equal while no value that has no bound is larger than this power of two."""
-        limit = 2.0**power
-        low = [-limit if is_infinite(item.low) else float(item.low) for item in ranges]
-        high = [limit if is_infinite(item.high) else float(item.high) for item in ranges]
-        box = Box(leaves, np.array(low), np.maximum(low, high), whole)
-        given = effort.left / 4
-        share = Effort(given)
-        below = 0.5 - margin - float(rounding_at(graph, box.size).max())
-        equal = below > 0 and all(
-            found.upper < below for found in largest_of(difference, box, share, below=below)
-        )
-        effort.spend(given - share.left)
-        return equal
+    def error(power: int) -> float:
+        """The largest difference while no value without a bound is larger than this power of two."""
+        largest = 0.0
+        for place, difference in zip(places, written, strict=True):
+            assert difference is not None
+            box = _box(place.leaves, bounds, 2.0**power)
+            rounding = float(rounding_at(place.graph, box.size).max())
+            below = 0.5 - margin - rounding
+            if below <= 0:
+                return inf
+            share = Effort(effort.left / 4)
+            given = share.left
+            found = largest_of(difference, box, share, below=below)
+            effort.spend(given - share.left)
+            largest = max(largest, *(item.upper + rounding for item in found))
+            if largest >= 0.5 - margin:
+                return inf
+        return largest
 
-    if all(item.finite for item in ranges):
-        return inf if equal(_MOST) else 0.0
-    if not equal(0):
-        return 0.0
-    power, too_large = 0, _MOST + 1
+    read = {leaf.name for place in places for leaf in place.leaves}
+    if all(bounds.get(name, ANYTHING).finite for name in read):
+        found = error(_MOST)
+        return None if found == inf else Limit(inf, found)
+    power, too_large, known = -1, _MOST + 1, {}
     while too_large - power > 1:
-        middle = (power + too_large) // 2
-        power, too_large = (middle, too_large) if equal(middle) else (power, middle)
-    return 2.0**power
+        middle = 0 if power < 0 else (power + too_large) // 2
+        known[middle] = error(middle)
+        power, too_large = (middle, too_large) if known[middle] < inf else (power, middle)
+        if too_large == 0:
+            return None
+    return Limit(2.0**power, known[power])
+
+
+def _box(leaves: tuple[Var, ...], bounds: dict[str, Interval], limit: float) -> Box:
+    ranges = [bounds.get(leaf.name, ANYTHING) for leaf in leaves]
+    low = np.array([-limit if is_infinite(item.low) else float(item.low) for item in ranges])
+    high = np.array([limit if is_infinite(item.high) else float(item.high) for item in ranges])
+    return Box(leaves, low, np.maximum(low, high), np.ones(len(leaves), bool))
