@@ -1,0 +1,173 @@
+"""Hidden units for sub-MLPs that cannot express what is wanted of them, and a sub-MLP where there is none.
+
+A unit is a kink of a direction. Candidates are kinks at the values that the operands take, along one operand,
+along sums and differences of few, along the directions that are there already and along random ones; those
+that explain most of what is left are added, one after the other (orthogonal matching pursuit).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations, product
+
+import numpy as np
+
+from weights2code.graph import DiscreteGraph, Node, OperatorNode
+from weights2code.network.least_error import SPEED, Search
+from weights2code.network.weights import direct_operators
+
+#: Directions that are looked at, and kinks along each.
+MOST_DIRECTIONS = 96
+MOST_KINKS = 24
+#: Operands that enter a direction that is a plain sum of some.
+SUMMED = 3
+#: Of a candidate, what must be new: the rest lies in what the head can do already.
+NEW = 1e-6
+
+
+def with_units(graph: DiscreteGraph, search: Search, count: int, rng: np.random.Generator) -> DiscreteGraph:
+    """The graph with at most `count` more hidden units in sub-MLPs that feed the head directly.
+
+    They have no effect yet: their output weights are to be solved for.
+    """
+    errors, jacobian = search.jacobian(search.vector)
+    stream = search.weights.stream(search.vector, search.rows)[search.rows.scored]
+    candidates: list[tuple[int, np.ndarray, float]] = []
+    columns: list[np.ndarray] = []
+    for index in direct_operators(graph):
+        node = graph.nodes[index]
+        assert isinstance(node, OperatorNode)
+        weight = graph.head[:, index] / search.units
+        for direction in _directions(graph, node, stream, rng):
+            along = stream[:, list(node.operands)] @ direction
+            for kink in _kinks(along):
+                candidates.append((index, direction, kink))
+                columns.append((np.maximum(along - kink, 0.0)[:, None] * weight).ravel())
+    if not columns:
+        return graph
+    chosen = _pursue(np.column_stack(columns), errors, jacobian[:, search.weights.linear()], count, search)
+    nodes: list[Node] = list(graph.nodes)
+    for place in chosen:
+        index, direction, kink = candidates[place]
+        node = nodes[index]
+        assert isinstance(node, OperatorNode)
+        nodes[index] = replace(
+            node,
+            hidden_weight=np.vstack([node.hidden_weight, direction]),
+            hidden_bias=np.append(node.hidden_bias, -kink),
+            output_weight=np.append(node.output_weight, 0.0),
+        )
+    return replace(graph, nodes=tuple(nodes))
+
+
+def _directions(
+    graph: DiscreteGraph, node: OperatorNode, stream: np.ndarray, rng: np.random.Generator
+) -> list[np.ndarray]:
+    """Directions over the operands of one sub-MLP; operands that were pruned take no part."""
+    arity = len(node.operands)
+    used = [slot for slot in range(arity) if node.hidden_weight[:, slot].any()]
+    values = stream[:, [node.operands[slot] for slot in used]]
+    count = len(used)
+    found = [np.eye(count)[i] for i in range(count)]
+    units = graph.units()[[node.operands[slot] for slot in used]]
+    units = units / units.max()
+    spread, axes = np.linalg.eigh(np.cov(values.T).reshape(count, count) + 1e-12 * np.eye(count))
+    white = (axes / np.sqrt(np.maximum(spread, 1e-12 * spread.max() + 1e-300))).T
+    for size in range(2, min(SUMMED, count) + 1):
+        for chosen in combinations(range(count), size):
+            for signs in product((1.0, -1.0), repeat=size - 1):
+                plain = np.zeros(count)
+                plain[list(chosen)] = (1.0, *signs)
+                found += [plain * units, plain @ white]
+    if count > 1:
+        found.append(units.copy())
+        found += [row @ white for row in rng.normal(size=(count * 4, count))]
+        own = node.hidden_weight[:, used]
+        found += list(own[np.argsort(-np.linalg.norm(own, axis=1))])
+    result = []
+    for direction in found:
+        along = values @ direction
+        size = float(along.max() - along.min()) if len(along) else 0.0
+        if size > 0:
+            whole = np.zeros(arity)
+            whole[used] = direction / size
+            result.append(whole)
+    if len(result) > MOST_DIRECTIONS:
+        kept = np.sort(rng.permutation(len(result))[:MOST_DIRECTIONS])
+        result = [result[i] for i in kept]
+    return result
+
+
+def _kinks(along: np.ndarray) -> np.ndarray:
+    """Values at which a unit may begin: all but the largest, or some of them."""
+    values = np.unique(along)[:-1]
+    if len(values) <= MOST_KINKS:
+        return values
+    return np.quantile(values, np.linspace(0.0, 1.0, MOST_KINKS))
+
+
+def _pursue(
+    candidates: np.ndarray, errors: np.ndarray, known: np.ndarray, count: int, search: Search
+) -> list[int]:
+    """The columns that explain most of the errors beside what is known, one after the other."""
+    size = np.linalg.norm(candidates, axis=0)
+    left, wanted = candidates / np.maximum(size, 1e-300), -errors
+    vectors, values, _ = np.linalg.svd(known, full_matrices=False)
+    basis = vectors[:, values > 1e-10 * values[0]]
+    left = left - basis @ (basis.T @ left)
+    wanted = wanted - basis @ (basis.T @ wanted)
+    search.effort.spend(4 * left.size * (basis.shape[1] + count) / SPEED)
+    chosen: list[int] = []
+    for _ in range(count):
+        length = np.linalg.norm(left, axis=0)
+        gain = np.where(length > NEW, np.abs(wanted @ left) / np.maximum(length, NEW), 0.0)
+        best = int(gain.argmax())
+        if gain[best] <= 1e-12 * max(1.0, float(np.linalg.norm(errors))):
+            break
+        chosen.append(best)
+        column = left[:, best] / length[best]
+        left = left - np.outer(column, column @ left)
+        wanted = wanted - column * (column @ wanted)
+    return chosen
+
+
+def with_operator(graph: DiscreteGraph) -> DiscreteGraph | None:
+    """The graph with one sub-MLP more that sees all values together that the output is computed from.
+
+    One that nothing reads is taken where there is one that has enough operands; a graph of a single layer
+    without sub-MLPs gets one. None if neither can be.
+    """
+    live = graph.live()
+    values = tuple(i for i in live if not isinstance(graph.nodes[i], OperatorNode))
+    operators = [i for i, node in enumerate(graph.nodes) if isinstance(node, OperatorNode)]
+    layers = {node.name.rsplit("_L", 1)[-1][0] for node in graph.nodes[graph.layout.channels :]}
+    if not values or len(graph.nodes) == graph.layout.channels:
+        return None
+    if not operators:
+        if len(layers) != 1:
+            return None
+        name = f"V{len(graph.nodes)}_MLP_L0M0"
+        nodes = (*graph.nodes, _blank(name, values, len(values)))
+        head = np.insert(graph.head, -1, 1.0, axis=1)
+        return replace(graph, nodes=nodes, head=head)
+    idle = [i for i in operators if i not in live]
+    if not idle:
+        return None
+    index = idle[-1]
+    node = graph.nodes[index]
+    assert isinstance(node, OperatorNode)
+    seen = [i for i in values if i < index]
+    if len(seen) > len(node.operands) or len(seen) < len(values):
+        return None
+    blank = _blank(node.name, tuple(seen), len(node.operands))
+    head = graph.head.copy()
+    head[:, index] = 1.0
+    return replace(graph, nodes=(*graph.nodes[:index], blank, *graph.nodes[index + 1 :]), head=head)
+
+
+def _blank(name: str, values: tuple[int, ...], arity: int) -> OperatorNode:
+    """A sub-MLP of these values that gives 0 as yet."""
+    operands = (values * arity)[:arity] if len(values) < arity else values
+    weight = np.zeros((1, arity))
+    weight[:, : len(values)] = 1.0
+    return OperatorNode(name, operands, weight, np.zeros(1), np.zeros(1), 0.0)
