@@ -16,8 +16,9 @@ from weights2code.data import Problem
 from weights2code.effort import Effort
 from weights2code.graph import DiscreteGraph
 from weights2code.language import Recurrence
-from weights2code.network.exploration import SINGLE, Explored, explore
+from weights2code.network.exploration import MORE, Explored, explore
 from weights2code.network.pointing import windows_on
+from weights2code.network.scoring import SINGLE
 from weights2code.network.trial import Trial, one_step, outputs_of, run_side_by_side
 from weights2code.network.view import Unsuited, View
 from weights2code.verify.exhaustive import all_sequences, longest_length
@@ -27,6 +28,8 @@ from weights2code.verify.links import NetworkCertificate, Sequence
 EFFORT, FIRST_LOOK = 2.0, 0.3
 #: Sequences that are enumerated at most where nothing else decides.
 ENUMERATED = 1 << 13
+#: Outputs that were run and not bounded must stay this far from a rounding border.
+NO_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +51,9 @@ def certify_network(graph: DiscreteGraph, program: Recurrence, problem: Problem,
     if explored is not None and (explored.wrong or trial.counterexample):
         return _differs(graph, program, explored, trial)
     if trial.counterexample is not None:
-        return Checked(_different(trial.counterexample, trial), (trial.counterexample,))
-    if explored is None:
+        last = graph.layout.name != "concat"
+        return Checked(_different(trial.counterexample, trial, last=last), (trial.counterexample,))
+    if explored is None or not explored.length:
         return Checked(_enumerated(graph, program, problem, trial) or _tested(trial, problem))
     return Checked(_equal(explored, trial, problem), explored.worst)
 
@@ -69,7 +73,7 @@ def _explored(graph: DiscreteGraph, program: Recurrence, problem: Problem, effor
 def _equal(explored: Explored, trial: Trial, problem: Problem) -> NetworkCertificate:
     domain = ", ".join(dict.fromkeys(str(domain) for domain in problem.domains))
     rounding = (
-        "float64 and float32" if 0.5 - explored.error > 1.01 * SINGLE * explored.rounding else "float64"
+        "float64 and float32" if 0.5 - explored.error > MORE * SINGLE * explored.rounding else "float64"
     )
     words = (
         f"it was computed on all {explored.contexts} contexts that the program can reach, and outputs stay "
@@ -91,22 +95,25 @@ def _equal(explored: Explored, trial: Trial, problem: Problem) -> NetworkCertifi
 
 def _differs(graph: DiscreteGraph, program: Recurrence, explored: Explored, trial: Trial) -> Checked:
     """The shortest sequence that shows it; where rounding could go either way, nothing is claimed."""
-    example = explored.counterexample or trial.counterexample
-    assert example is not None
-    if not _shows(graph, program, example):
+    known = (explored.counterexample, trial.counterexample)
+    example = next((one for one in known if one is not None and _shows(graph, program, one)), None)
+    if example is None:
         near = "some outputs lie so near a rounding border that rounding errors decide"
-        certificate = NetworkCertificate("tested", near, "the tested lengths", 0.0, explored.error)
+        certificate = NetworkCertificate("tested", near, "the tested lengths", 0.0, _finite(explored.error))
         return Checked(certificate, explored.worst)
     worst = explored.worst or (example,)
     return Checked(_different(example, trial, max(explored.error, trial.error)), worst)
 
 
-def _different(example: Sequence, trial: Trial, error: float | None = None) -> NetworkCertificate:
+def _different(
+    example: Sequence, trial: Trial, error: float | None = None, *, last: bool = True
+) -> NetworkCertificate:
     shown = ", ".join(str(row[0]) if len(row) == 1 else str(row) for row in example[:_SHOWN])
     shown += ", ..." if len(example) > _SHOWN else ""
+    place = f"at position {len(example)} of" if last else "on"
     return NetworkCertificate(
         "differs",
-        f"it rounds to another number at position {len(example)} of the inputs {shown}",
+        f"it rounds to another number {place} the inputs {shown}",
         "the counterexample",
         None,
         _finite(trial.error if error is None else error),
@@ -137,7 +144,7 @@ def _enumerated(
         return None
     error = 0.0
     for x in all_sequences(problem.domains, length):
-        right = outputs_of(program, x)
+        right = np.round(outputs_of(program, x))
         apart = np.abs(one_step(graph, x, right, whole=True) - right)
         if not np.all(apart < 0.5):
             wrong = (~(apart < 0.5)).any(2)
@@ -146,6 +153,8 @@ def _enumerated(
             example = tuple(tuple(values) for values in x[row, : first[row] + 1].tolist())
             return _different(example, trial, float(apart.max()))
         error = max(error, float(apart.max()))
+    if 0.5 - error < NO_ROUNDING:
+        return None
     method = f"all were run, and outputs stay {0.5 - error:.2g} away from the nearest rounding border"
     covers = f"up to length {length}"
     return NetworkCertificate("exhaustive", method, covers, 0.5 - error, error, None, trial.sequences)

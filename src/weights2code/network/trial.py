@@ -58,6 +58,7 @@ def run_side_by_side(graph: DiscreteGraph, program: Recurrence, problem: Problem
             same = problem.validation.x.shape[1] == length
             drawn = np.concatenate([drawn, problem.validation.x[:COUNT]]) if same else drawn
         right = outputs_of(program, drawn)
+        right = np.round(right) if whole else right
         answer = one_step(graph, drawn, right, whole=whole)
         skip = graph.layout.first_scored if fixed else 0
         counts = np.isfinite(right) & (np.abs(right) < LARGEST)
@@ -68,7 +69,7 @@ def run_side_by_side(graph: DiscreteGraph, program: Recurrence, problem: Problem
         scale = max(scale, float(np.max(np.abs(right), where=counts, initial=0.0)))
         wrong = (apart >= 0.5).any(2) if whole else np.zeros(apart.shape[:2], bool)
         if wrong.any():
-            found = _shortest(drawn, wrong)
+            found = _shortest(drawn, wrong, cut=not fixed)
             example = found if example is None or len(found) < len(example) else example
         if not whole and not fixed:
             some = drawn[:FREE]
@@ -95,8 +96,8 @@ def one_step(graph: DiscreteGraph, x: np.ndarray, past: np.ndarray, *, whole: bo
         return graph.run(Sequences(x, past, np.full(len(x), x.shape[1])))
 
 
-def _shortest(x: np.ndarray, wrong: np.ndarray) -> Sequence:
-    """The inputs up to the earliest wrong position."""
+def _shortest(x: np.ndarray, wrong: np.ndarray, *, cut: bool) -> Sequence:
+    """The inputs up to the earliest wrong position; all of them if later ones matter too."""
     first = np.where(wrong.any(1), wrong.argmax(1), wrong.shape[1])
     row = int(first.argmin())
-    return tuple(tuple(values) for values in x[row, : first[row] + 1].tolist())
+    return tuple(tuple(values) for values in x[row, : first[row] + 1 if cut else None].tolist())
