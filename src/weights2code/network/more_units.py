@@ -16,13 +16,16 @@ from weights2code.graph import DiscreteGraph, Node, OperatorNode
 from weights2code.network.least_error import SPEED, Search
 from weights2code.network.weights import direct_operators
 
-#: Directions that are looked at, and kinks along each.
+#: Directions that are looked at, kinks along each, and all of them.
 MOST_DIRECTIONS = 96
-MOST_KINKS = 24
+LEAST_KINKS = 16
+CANDIDATES = 1500
 #: Operands that enter a direction that is a plain sum of some.
 SUMMED = 3
 #: Of a candidate, what must be new: the rest lies in what the head can do already.
-NEW = 1e-6
+NEW = 1e-3
+#: Shares of the largest singular value from which on a direction is one that the head can use.
+FIRM = 1e-4
 
 
 def with_units(graph: DiscreteGraph, search: Search, count: int, rng: np.random.Generator) -> DiscreteGraph:
@@ -38,9 +41,11 @@ def with_units(graph: DiscreteGraph, search: Search, count: int, rng: np.random.
         node = graph.nodes[index]
         assert isinstance(node, OperatorNode)
         weight = graph.head[:, index] / search.units
-        for direction in _directions(graph, node, stream, rng):
+        directions = _directions(graph, node, stream, rng)
+        most = max(LEAST_KINKS, CANDIDATES // max(len(directions), 1))
+        for direction in directions:
             along = stream[:, list(node.operands)] @ direction
-            for kink in _kinks(along):
+            for kink in _kinks(along, most):
                 candidates.append((index, direction, kink))
                 columns.append((np.maximum(along - kink, 0.0)[:, None] * weight).ravel())
     if not columns:
@@ -98,22 +103,22 @@ def _directions(
     return result
 
 
-def _kinks(along: np.ndarray) -> np.ndarray:
+def _kinks(along: np.ndarray, most: int) -> np.ndarray:
     """Values at which a unit may begin: all but the largest, or some of them."""
-    values = np.unique(along)[:-1]
-    if len(values) <= MOST_KINKS:
+    values = np.unique(np.round(along, 11))[:-1]
+    if len(values) <= most:
         return values
-    return np.quantile(values, np.linspace(0.0, 1.0, MOST_KINKS))
+    return np.quantile(values, np.linspace(0.0, 1.0, most))
 
 
 def _pursue(
     candidates: np.ndarray, errors: np.ndarray, known: np.ndarray, count: int, search: Search
 ) -> list[int]:
     """The columns that explain most of the errors beside what is known, one after the other."""
-    size = np.linalg.norm(candidates, axis=0)
-    left, wanted = candidates / np.maximum(size, 1e-300), -errors
+    left, wanted = _normed(candidates), -errors
+    known = _normed(known)
     vectors, values, _ = np.linalg.svd(known, full_matrices=False)
-    basis = vectors[:, values > 1e-10 * values[0]]
+    basis = vectors[:, values > FIRM * values[0]]
     left = left - basis @ (basis.T @ left)
     wanted = wanted - basis @ (basis.T @ wanted)
     search.effort.spend(4 * left.size * (basis.shape[1] + count) / SPEED)
@@ -129,6 +134,11 @@ def _pursue(
         left = left - np.outer(column, column @ left)
         wanted = wanted - column * (column @ wanted)
     return chosen
+
+
+def _normed(columns: np.ndarray) -> np.ndarray:
+    size = np.linalg.norm(columns, axis=0)
+    return columns / np.where(size > 0, size, np.inf)
 
 
 def with_operator(graph: DiscreteGraph) -> DiscreteGraph | None:
