@@ -24,8 +24,8 @@ GAIN = 1e-3
 PATIENCE = 3
 #: Rows have at least this share of the largest weight.
 LEAST_WEIGHT = 0.02
-#: What a vector of weights may be larger than at its start by: larger ones only magnify rounding.
-LARGEST = 1e4
+#: Weights beyond this only magnify rounding, and what lies between the rows.
+LARGEST = 1e3
 #: Shares of the largest singular value below which a direction counts less and less, the firmest first.
 FIRMNESS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-10)
 
@@ -43,10 +43,13 @@ class Search:
     effort: Effort
     vector: np.ndarray
     worst: float
+    largest_weight: float
 
     @staticmethod
-    def of(weights: Weights, rows: Rows, units: np.ndarray, effort: Effort) -> Search:
-        found = Search(weights, rows, units, effort, weights.vector(), np.inf)
+    def of(
+        weights: Weights, rows: Rows, units: np.ndarray, effort: Effort, largest_weight: float = LARGEST
+    ) -> Search:
+        found = Search(weights, rows, units, effort, weights.vector(), np.inf, largest_weight)
         found.worst = found.largest(found.errors(found.vector))
         return found
 
@@ -93,7 +96,7 @@ class Search:
             damped = values / (values**2 + (firmness * values[0]) ** 2 + 1e-300)
             vector = start.copy()
             vector[chosen] += right.T @ (damped * along) / size
-            if np.abs(vector).max() <= LARGEST * max(1.0, np.abs(start).max()):
+            if np.abs(vector).max() <= self.largest_weight:
                 self.keep(vector, self.errors(vector))
 
     def solve_largest(self, chosen: np.ndarray, enough: float, rounds: int = 12) -> None:
@@ -130,7 +133,6 @@ class Search:
         vector, damping, idle = self.vector, DAMPING, 0
         errors, jacobian = self.jacobian(vector)
         loss = float(np.sum((importance * errors) ** 2))
-        largest = LARGEST * max(1.0, float(np.abs(vector).max()))
         for _ in range(steps):
             if self.worst <= enough or self.effort.spent() or idle >= PATIENCE or damping > MOST_DAMPING:
                 return
@@ -138,7 +140,7 @@ class Search:
             tried[chosen] += self._step(
                 jacobian[:, chosen] * importance[:, None], importance * errors, damping
             )
-            found = self.errors(tried) if np.abs(tried).max() <= largest else np.array([np.inf])
+            found = self.errors(tried) if np.abs(tried).max() <= self.largest_weight else np.array([np.inf])
             after = float(np.sum((importance * found) ** 2)) if len(found) == len(errors) else np.inf
             if not after < loss:
                 damping *= HARDER

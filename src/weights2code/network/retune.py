@@ -14,10 +14,10 @@ import numpy as np
 
 from weights2code.data import Sequences
 from weights2code.effort import Effort
-from weights2code.graph import DiscreteGraph, RouterNode
-from weights2code.network.least_error import Search
+from weights2code.graph import DiscreteGraph, OperatorNode, RouterNode
+from weights2code.network.least_error import LARGEST, Search
 from weights2code.network.more_units import with_operator, with_units
-from weights2code.network.weights import Rows, Weights, Which, past_channels
+from weights2code.network.weights import Rows, Weights, Which, direct_operators, past_channels
 
 #: The largest error that is aimed at: of a whole number, and of a real one as a share of the largest value.
 AIM = {True: 0.05, False: 1e-6}
@@ -29,6 +29,7 @@ EFFORT = 2.0
 SAME = 11
 #: Rows that are tuned on at once, and rounds in which those with the largest errors join.
 MOST_ROWS = 3000
+ROWS_A_WEIGHT = 8
 ROUNDS = 4
 #: Steps of a descent, and how often rows are weighted anew.
 STEPS = 25
@@ -37,6 +38,8 @@ REWEIGHTED = 4
 UNITS = (4, 8, 16, 32)
 #: A change of what there is must lower the largest error to this share.
 WORTH = 0.8
+#: Leaving something out may raise the largest error by this factor.
+SLACK = 1.05
 #: Positions that starts are looked for on.
 MOST_START_ROWS = 1500
 
@@ -62,12 +65,14 @@ def retuned(
     best = best.better(_settled(best, left))
     best = _with_more_units(best, left, rng)
     if best.worst > TOO_LARGE[whole]:
-        wider = with_operator(best.graph)
+        wider = with_operator(best.graph, best.rows, whole=whole)
         if wider is not None:
             best = best.better(_with_more_units(best.other(wider), left, rng), WORTH)
     if best.worst > TOO_LARGE[whole] and best.operators != "all" and not left.spent():
-        best = best.better(_settled(Tuned.of(best.graph, sequences, whole, "all"), left))
-    return best.graph
+        best = best.better(_settled(best.other(best.graph, "all"), left))
+    if best.graph is graph or (whole and best.worst >= 0.5):
+        return graph  # one that is wrong somewhere had better be right as often as it was
+    return _simpler(best, left).graph
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,6 +86,7 @@ class Tuned:
     rows: Rows
     units: np.ndarray
     worst: float
+    largest_weight: float
 
     @staticmethod
     def of(
@@ -88,19 +94,25 @@ class Tuned:
     ) -> Tuned:
         """Where heads read what sub-MLPs give, positions hang together, which costs: then only those that
         feed the head alone are tuned, unless told otherwise."""
-        if operators is None:
-            operators = "direct" if _reads_operators(graph, "all") else "all"
-        rows = rows_of(graph, sequences, operators)
+        rows = rows_of(graph, sequences, operators := operators or _operators(graph))
         units = units_of(graph, sequences, whole)
-        return Tuned(graph, sequences, whole, operators, rows, units, _worst(graph, rows, units))
+        largest = max(LARGEST, 10.0 * float(np.abs(Weights.of(graph).vector()).max()))
+        return Tuned(graph, sequences, whole, operators, rows, units, _worst(graph, rows, units), largest)
 
     def search(self, chosen: np.ndarray, effort: Effort) -> Search:
         """The weights under way, on some of the rows."""
-        return Search.of(Weights.of(self.graph, self.operators), self.rows.take(chosen), self.units, effort)
+        weights = Weights.of(self.graph, self.operators)
+        return Search.of(weights, self.rows.take(chosen), self.units, effort, self.largest_weight)
 
-    def other(self, graph: DiscreteGraph) -> Tuned:
+    def other(self, graph: DiscreteGraph, operators: Which | None = None) -> Tuned:
         """Another graph on the same sequences; one with other nodes has other rows."""
-        return Tuned.of(graph, self.sequences, self.whole)
+        made = Tuned.of(graph, self.sequences, self.whole, operators)
+        return replace(made, largest_weight=self.largest_weight)
+
+    def most_rows(self) -> int:
+        """Rows, or sequences, that are enough for so many weights."""
+        weights = Weights.of(self.graph, self.operators)
+        return max(min(MOST_ROWS, ROWS_A_WEIGHT * weights.size) // self.rows.values.shape[1], 1)
 
     def with_weights(self, graph: DiscreteGraph) -> Tuned:
         """The same nodes with other weights."""
@@ -138,6 +150,10 @@ def rows_of(graph: DiscreteGraph, sequences: Sequences, operators: Which) -> Row
     )
 
 
+def _operators(graph: DiscreteGraph) -> Which:
+    return "direct" if _reads_operators(graph, "all") else "all"
+
+
 def _reads_operators(graph: DiscreteGraph, operators: Which) -> bool:
     """Whether a head reads what may change, so that a position depends on others."""
     return any(isinstance(graph.nodes[index], RouterNode) for index in Weights.of(graph, operators).moving)
@@ -162,7 +178,7 @@ def _errors(graph: DiscreteGraph, rows: Rows, units: np.ndarray) -> np.ndarray:
 def _settled(tuned: Tuned, effort: Effort) -> Tuned:
     """All weights tuned: on some rows first, then with those that turn out worst."""
     best, current = tuned, tuned
-    enough, most = AIM[tuned.whole], max(MOST_ROWS // tuned.rows.values.shape[1], 1)
+    enough, most = AIM[tuned.whole], tuned.most_rows()
     chosen = _some(len(tuned.rows.values), most)
     for _ in range(ROUNDS):
         search = current.search(chosen, effort)
@@ -190,7 +206,7 @@ def _with_more_units(tuned: Tuned, effort: Effort, rng: np.random.Generator) -> 
     for count in UNITS:
         if best.worst <= TOO_LARGE[tuned.whole] or effort.spent():
             break
-        most = max(MOST_ROWS // current.rows.values.shape[1], 1)
+        most = current.most_rows()
         errors = _errors(current.graph, current.rows, current.units)
         worst = np.argsort(-errors, kind="stable")[: max(most // 4, 1)]
         search = current.search(np.union1d(_some(len(errors), most), worst), effort)
@@ -219,3 +235,60 @@ def _with_starts(tuned: Tuned, effort: Effort) -> Tuned | None:
     search = Search.of(Weights.of(graph, "none", starts=True), rows.take(chosen), tuned.units, effort)
     search.descend(AIM[tuned.whole], STEPS, REWEIGHTED, search.weights.of_parts("start", "head"))
     return tuned.other(search.weights.with_vector(search.vector))
+
+
+# -- what is not needed --------------------------------------------------------------------------------------
+
+
+def _simpler(tuned: Tuned, effort: Effort) -> Tuned:
+    """Without what the head and the sub-MLPs that feed it read and do not need: it would only do harm where
+    values are larger than any that were seen. Sums grow for ever, so they go first."""
+    best, most = tuned, max(AIM[tuned.whole], SLACK * tuned.worst)
+    chosen = _some(len(tuned.rows.values), tuned.most_rows())
+    for reader, place in _reads(tuned.graph):
+        if effort.spent():
+            break
+        graph = _unread(best.graph, reader, place)
+        if graph is None:
+            continue
+        search = best.with_weights(graph).search(chosen, effort)
+        search.solve_largest(search.weights.linear(), most)
+        without = best.with_weights(search.weights.with_vector(search.vector))
+        if without.worst <= most:
+            best = without
+    return best
+
+
+def _reads(graph: DiscreteGraph) -> list[tuple[int | None, int]]:
+    """Who reads what: the head (None) a node, or a sub-MLP that feeds it the operand at some place."""
+    found: list[tuple[int | None, int, int]] = [
+        (None, int(i), int(i))
+        for i in np.flatnonzero(np.any(graph.head[:, :-1] != 0, axis=0))
+        if not isinstance(graph.nodes[i], OperatorNode)
+    ]
+    for index in direct_operators(graph):
+        node = graph.nodes[index]
+        found += [(index, place, source) for place, source in enumerate(node.sources())]
+
+    def order(item: tuple[int | None, int, int]) -> tuple[bool, bool, int]:
+        node = graph.nodes[item[2]]
+        summed = isinstance(node, RouterNode) and node.kind == "sum"
+        return not summed, item[0] is not None, -item[2]
+
+    return [(reader, place) for reader, place, _ in sorted(found, key=order)]
+
+
+def _unread(graph: DiscreteGraph, reader: int | None, place: int) -> DiscreteGraph | None:
+    """The graph in which somebody does not read something; None if nobody did."""
+    if reader is None:
+        head = graph.head.copy()
+        head[:, place] = 0.0
+        return replace(graph, head=head)
+    node = graph.nodes[reader]
+    assert isinstance(node, OperatorNode)
+    weight = node.hidden_weight.copy()
+    weight[:, place] = 0.0
+    if not weight.any() or not node.hidden_weight[:, place].any():
+        return None
+    nodes = (*graph.nodes[:reader], replace(node, hidden_weight=weight), *graph.nodes[reader + 1 :])
+    return replace(graph, nodes=nodes)
