@@ -89,8 +89,8 @@ class RouterNode:
         if self.kind == "pointer":
             assert self.query_table is not None
             assert self.key_table is not None
-            encoded_query = _encode(query, self.query_table, self.value_range)
-            encoded_key = _encode(key, self.key_table, self.value_range)
+            encoded_query = encode(query, self.query_table, self.value_range)
+            encoded_key = encode(key, self.key_table, self.value_range)
             scores = encoded_query @ encoded_key.transpose(0, 2, 1) / np.sqrt(self.query_table.shape[1])
         else:
             distance = query[:, :, None] - key[:, None, :]
@@ -242,11 +242,12 @@ def shifted(value: np.ndarray, offset: int | None, start: float) -> np.ndarray:
     return out
 
 
-def _encode(
+def encode(
     x: Float[np.ndarray, "*shape"],
     table: Float[np.ndarray, "boundary width"],
     value_range: tuple[float, float],
 ) -> Float[np.ndarray, "*shape width"]:
+    """Each value as the mix of the two rows of a table between which it lies."""
     bins = len(table) - 1
     low, high = value_range
     place = np.clip((x - low) / (high - low), 0.0, 1.0) * bins
