@@ -109,7 +109,8 @@ def explain_operator(
     )
     best = pick(front, tolerance)
     rounding = ROUNDING * float(np.abs(outputs).max(initial=0.0))
-    exact = next((found.expr for found in front if found.max_error <= rounding), None)
+    plain = (found.expr for found in front if found.kind == "formula" and found.max_error <= rounding)
+    exact = next(plain, None)
     if best.max_error <= tolerance:
         return OperatorFit(tuple(used), best.expr, best.kind, best.max_error, tolerance, exact)
     expr = _read_off(node, used, units, inputs)

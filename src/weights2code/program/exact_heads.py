@@ -75,7 +75,8 @@ def _pair_scores(node: RouterNode, query: Read, key: Read) -> np.ndarray | None:
     assert node.key_table is not None
     one = encode(query.scaled, node.query_table, node.value_range)
     many = encode(key.scaled, node.key_table, node.value_range)
-    return one @ many.T / np.sqrt(node.query_table.shape[1])
+    products = np.cumsum(one[:, None, :] * many[None, :, :], axis=-1)  # in order, the same on every machine
+    return products[..., -1] / np.sqrt(node.query_table.shape[1])
 
 
 # -- pointer heads -------------------------------------------------------------------------------------------

@@ -4,12 +4,13 @@ The value of an operator is a number on an arbitrary scale, and what its readers
 means. So the scale comes off where that is free. Levels that lie evenly are numbered 0, 1, 2, ... A function
 of two values each is one crisp function and a weighted sum of its operands, which goes to the output head.
 What the output head alone reads is written as its share of the output, with what the head adds of its
-operands. Whatever is done, the listing stays equal to the network up to rounding.
+operands. Whatever is done, the listing stays equal to the network up to rounding. Sums are made in a fixed
+order, so that every machine writes the same digits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -77,7 +78,7 @@ def exact_form(
     possible = [operand.possible.values for operand in operands]
     rows = combinations([some for some in possible if some is not None]) if None not in possible else None
     if rows is not None and operands:
-        values = node.apply(rows)
+        values = in_order(node, rows)
         table = _Table(tuple(operands), rows, values)
         for formula in formulas:
             if table.holds(formula):
@@ -93,7 +94,7 @@ def exact_form(
     found = hinges(node.hidden_weight, node.hidden_bias, node.output_weight, node.output_bias, box)
     row = heads[0] if len(heads) == 1 else HeadRow(1.0, (0.0,) * len(operands), 0.0)
     if rows is not None and operands and len(rows) <= min(MOST_ROWS, found.numbers()):
-        values = row.weight * table.values + rows @ np.array(row.operands) + row.bias
+        values = row.weight * table.values + _weighted(rows, row.operands) + row.bias
         form = _written_out(node, table, values)
     else:
         form = _piecewise(node, operands, _taken_over(found, row), box)
@@ -124,32 +125,58 @@ class _Table:
             found = evaluate(formula, dict(zip(map(Var, names), self.rows.T, strict=True)))
             return bool((np.abs(found - self.values) <= self.rounding).all())
 
-    def solve(self, *columns: np.ndarray) -> np.ndarray | None:
-        """The values as a weighted sum of columns, last a constant; None if they are none."""
-        design = np.column_stack([*columns, np.ones(len(self.values))])
-        solution = np.linalg.lstsq(design, self.values, rcond=None)[0]
-        close = np.abs(design @ solution - self.values).max() <= self.rounding
-        return solution if close else None
+    def plane(self, rounding: float | None = None) -> tuple[tuple[float, ...], float] | None:
+        """The values as a weighted sum of the operands and a constant; None if they are none.
+
+        All combinations are there, in order: each weight is told by the row in which one operand is at its
+        highest and the others at their lowest.
+        """
+        first, place, weights = self.rows[0], len(self.rows), []
+        for slot, operand in enumerate(self.operands):
+            count = len(operand.possible.values or ())
+            place //= count
+            row = (count - 1) * place
+            width = self.rows[row, slot] - first[slot]
+            weights.append(float((self.values[row] - self.values[0]) / width) if width else 0.0)
+        constant = float(self.values[0] - _weighted(self.rows[:1], weights)[0])
+        off = np.abs(_weighted(self.rows, weights) + constant - self.values).max()
+        return (tuple(weights), constant) if off <= (rounding or self.rounding) else None
+
+
+def in_order(node: OperatorNode, rows: np.ndarray) -> np.ndarray:
+    """What an operator gives, added up in the order of its units: a matrix product leaves that open."""
+    total = np.full(len(rows), float(node.output_bias))
+    for weights, bias, factor in zip(node.hidden_weight, node.hidden_bias, node.output_weight, strict=True):
+        total = total + factor * np.maximum(_weighted(rows, weights) + bias, 0.0)
+    return total
+
+
+def _weighted(rows: np.ndarray, weights: Iterable[float]) -> np.ndarray:
+    """Rows times weights, added up in their order."""
+    total = np.zeros(len(rows))
+    for column, weight in zip(rows.T, weights, strict=True):
+        total = total + weight * column
+    return total
 
 
 def _formula(node: OperatorNode, formula: Expr) -> RawNode:
     return RawNode(node.name, "formula", formula=formula)
 
 
-def _sum_of(table: _Table, solution: list[float]) -> Expr:
+def _sum_of(table: _Table, weights: Iterable[float], constant: float) -> Expr:
     """The weighted sum of the operands, and the constant."""
-    numbers = [Const(number).value for number in solution]
     names = [Var(operand.name) for operand in table.operands]
-    return weighted_sum(list(zip(numbers[:-1], names, strict=True)), numbers[-1])
+    numbers = [Const(float(weight)).value for weight in weights]
+    return weighted_sum(list(zip(numbers, names, strict=True)), Const(float(constant)).value)
 
 
 def _affine(node: OperatorNode, table: _Table) -> Form | None:
     """A weighted sum of the operands."""
-    solution = table.solve(*table.rows.T)
-    if solution is None:
+    plane = table.plane()
+    if plane is None:
         return None
     low, high = float(table.values.min()), float(table.values.max())
-    return Form(_formula(node, _sum_of(table, solution.tolist())), Possible(low, high))
+    return Form(_formula(node, _sum_of(table, *plane)), Possible(low, high))
 
 
 def _numbered(node: OperatorNode, table: _Table) -> Form | None:
@@ -180,9 +207,9 @@ def _numbered(node: OperatorNode, table: _Table) -> Form | None:
 def _plain_formulas(table: _Table) -> list[Expr]:
     """Formulas worth trying on whole numbers: weighted sums, and what two operands can do."""
     found: list[Expr] = []
-    solution = table.solve(*table.rows.T)
-    if solution is not None:
-        found.append(_sum_of(table, np.round(solution).tolist()))
+    plane = table.plane()
+    if plane is not None:
+        found.append(_sum_of(table, np.round(plane[0]), np.round(plane[1])))
     return [*found, *_of_two(table)]
 
 
@@ -206,21 +233,26 @@ def _of_two_pairs(node: OperatorNode, table: _Table, heads: Sequence[HeadRow]) -
     for formula in _of_two(table):
         names = (Var(operand.name) for operand in table.operands)
         crisp = np.asarray(evaluate(formula, dict(zip(names, table.rows.T, strict=True))), float)
-        if np.linalg.matrix_rank(np.column_stack([table.rows, crisp, np.ones(4)])) < 4:
+        if not _twist(crisp):
             continue  # itself a sum of the two
-        solution = table.solve(*table.rows.T, crisp)
-        if solution is None or abs(solution[2]) <= table.rounding:
+        factor = _twist(table.values) / _twist(crisp)
+        plane = replace(table, values=table.values - factor * crisp).plane(table.rounding)
+        if plane is None or abs(factor) <= table.rounding:
             continue
         left = 0
         for row in heads:
-            rest = row.weight * solution[:2] + np.array(row.operands)
-            left += int((np.abs(rest) > NEGLIGIBLE * abs(row.weight * solution[2])).sum())
+            rest = row.weight * np.array(plane[0]) + np.array(row.operands)
+            left += int((np.abs(rest) > NEGLIGIBLE * abs(row.weight * factor)).sum())
         held = Possible.of(set(crisp.tolist()))
-        shares = (float(solution[0]), float(solution[1]))
-        form = Form(_formula(node, formula), held, float(solution[3]), float(solution[2]), shares)
+        form = Form(_formula(node, formula), held, plane[1], factor, plane[0])
         if best is None or left < best[0]:
             best = left, form
     return best[1] if best else None
+
+
+def _twist(values: np.ndarray) -> float:
+    """What a function of two pairs of values has that no sum of its operands has."""
+    return float(values[0] - values[1] - values[2] + values[3])
 
 
 def _written_out(node: OperatorNode, table: _Table, values: np.ndarray) -> Form:

@@ -199,7 +199,7 @@ class _Listing:
         named: dict[Var, Expr] = {
             node_variable(o): Var(listed.name) for o, listed in zip(used, read, strict=True)
         }
-        found = (fit.formula, fit.exact_formula)
+        found = (fit.formula if fit.kind == "formula" else None, fit.exact_formula)
         return [formula.substitute(named) for formula in found if formula is not None]
 
     def free(self, index: int) -> bool:

@@ -59,8 +59,9 @@ def hinges(W1: np.ndarray, b1: np.ndarray, W2: np.ndarray, b2: float, box: np.nd
     high, low = b1 + np.maximum(*ends).sum(axis=1), b1 + np.minimum(*ends).sum(axis=1)
     alive = (high > 0) & (W2 != 0)
     linear = alive & (low >= 0)
-    slope, offset = W2[linear] @ W1[linear], float(np.asarray(b2).reshape(-1)[0])
-    offset += float(W2[linear] @ b1[linear])
+    slope, offset = np.zeros(k), float(np.asarray(b2).reshape(-1)[0])
+    for i in np.flatnonzero(linear):  # in order, so that every machine gives the same digits
+        slope, offset = slope + W2[i] * W1[i], offset + float(W2[i] * b1[i])
     units = tuple(
         (float(W2[i]), tuple(W1[i].tolist()), float(b1[i])) for i in np.flatnonzero(alive & ~linear)
     )
