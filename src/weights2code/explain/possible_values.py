@@ -17,9 +17,9 @@ from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterN
 
 #: A set of values is told one by one up to so many, and so many combinations of them are tried.
 MOST_VALUES = 1000
-MOST_COMBINATIONS = 250_000
+MOST_COMBINATIONS = 100_000
 #: Rounds in which the values of past outputs may still grow, and the values that they may have.
-ROUNDS = 20
+ROUNDS = 8
 MOST_OUTPUTS = 60
 #: An output so near to the border of two whole numbers may be rounded to either.
 BORDER = 1e-6

@@ -24,6 +24,8 @@ from weights2code.program.sandbox import check_source, run_program
 #: Sequences of each length, and the lengths: one, and so many times that of training.
 SEQUENCES = 10
 TIMES = (1, 4, 10)
+#: Longer ones are cut, unless the training length is longer still: heads look at every pair of positions.
+LONGEST = 1000
 #: What the listing may differ by from the network, of the largest output: rounding.
 ROUNDING = 1e-9
 
@@ -118,21 +120,22 @@ def _inputs(graph: DiscreteGraph, problem: Problem, seed: int) -> list[np.ndarra
     """
     length = problem.length
     if problem.sampler is not None:
-        lengths = [1, *(times * length for times in TIMES)]
+        lengths = [1, *(max(length, min(times * length, LONGEST)) for times in TIMES)]
         lengths = [length] if graph.layout.name == "concat" else lengths
         rng = np.random.default_rng(seed)
         return [problem.sampler(rng, SEQUENCES, some) for some in dict.fromkeys(lengths)]
     batches = []
     for data in (problem.validation, problem.held_out):
         if data is not None:
-            batches += _own(data)
+            batches += _own(data, max(length, LONGEST))
     return batches
 
 
-def _own(data: Sequences) -> list[np.ndarray]:
+def _own(data: Sequences, longest: int) -> list[np.ndarray]:
     """Some sequences as long as they are, and the first position of each."""
     by_length: dict[int, list[np.ndarray]] = {}
     for x, length in zip(data.x[:SEQUENCES], data.lengths[:SEQUENCES], strict=True):
-        by_length.setdefault(int(length), []).append(x[: int(length)])
+        cut = min(int(length), longest)
+        by_length.setdefault(cut, []).append(x[:cut])
     batches = [np.stack(some) for _, some in sorted(by_length.items())]
     return [np.stack([x[:1] for x in data.x[:SEQUENCES]]), *batches]
