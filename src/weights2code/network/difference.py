@@ -87,10 +87,17 @@ class _Unknown(Exception):
 
 
 def difference_of(
-    graph: DiscreteGraph, program: tuple[Expr, ...], leaves: tuple[Var, ...], whole: np.ndarray
+    graph: DiscreteGraph,
+    program: tuple[Expr, ...],
+    leaves: tuple[Var, ...],
+    whole: np.ndarray,
+    past: Mapping[Var, Expr] | None = None,
 ) -> Difference | None:
-    """Network minus program, or None if one of them is no function of the leaves made of such steps."""
-    writing = _Writing(leaves, [bool(item) for item in whole])
+    """Network minus program, or None if one of them is no function of the leaves made of such steps.
+
+    `past` says what other values that they read are, as formulas of the leaves.
+    """
+    writing = _Writing(leaves, [bool(item) for item in whole], past or {})
     try:
         outputs = [
             added(network, writing.formula(formula), Fraction(-1))
@@ -110,14 +117,17 @@ class _Writing:
 
     leaves: tuple[Var, ...]
     whole: list[bool]
+    past: Mapping[Var, Expr]
     layers: list[Layer] = field(default_factory=list)
     rows: int = 0
     known: dict[object, Sum] = field(default_factory=dict)
 
-    def place(self, leaf: Var) -> int:
-        if leaf not in self.leaves:
-            raise _Unknown(leaf)
-        return self.leaves.index(leaf)
+    def leaf(self, variable: Var) -> Sum:
+        if variable in self.past:
+            return self.formula(self.past[variable])
+        if variable not in self.leaves:
+            raise _Unknown(variable)
+        return {self.leaves.index(variable): Fraction(1)}
 
     def add(self, kind: str, rows: Rows, whole: list[bool], divisor: float = 1.0) -> int:
         """A further layer; its first symbol."""
@@ -152,7 +162,7 @@ class _Writing:
             if leaf is None:
                 raise _Unknown(node.name)
             scale = Fraction(channel_scales(graph.layout)[index])
-            return {self.place(leaf): 1 / scale} if isinstance(leaf, Var) else {}
+            return added({}, self.leaf(leaf), 1 / scale) if isinstance(leaf, Var) else {}
         if isinstance(node, RouterNode):
             if node.kind != "location":
                 raise _Unknown(node.name)
@@ -183,7 +193,7 @@ class _Writing:
                 raise _Unknown(expr)
             return {ONE: Fraction(value)}
         if isinstance(expr, Var):
-            return {self.place(expr): Fraction(1)}
+            return self.leaf(expr)
         assert isinstance(expr, Op)
         if expr not in self.known:
             self.known[expr] = self._operator(expr.name, expr.args)

@@ -24,7 +24,7 @@ from weights2code.network.enclosure import Cell, Empty, Enclosure, at_points, re
 from weights2code.network.polytope import largest_value, on_box, tightened
 
 #: Boxes of so many whole points are gone through point by point, at once and after splits.
-MOST_POINTS, FEW_POINTS = 2**17, 2**10
+MOST_POINTS, FEW_POINTS = 2**20, 2**10
 #: What a cell, a linear program and a value at a point cost, in seconds of a usual machine.
 CELL, PROGRAM, VALUE = 5e-4, 2e-3, 1e-8
 #: How often the box of a cell is made smaller by its half spaces, while that helps.
@@ -212,13 +212,17 @@ class _Search:
     def points(self, cell: Cell, most: int) -> np.ndarray | None:
         """Every point of a box of few whole numbers."""
         free = cell.high > cell.low
-        if (free & ~self.box.whole).any() or prod((cell.high - cell.low + 1).tolist()) > most:
+        many = prod((cell.high - cell.low + 1).tolist())
+        if (free & ~self.box.whole).any() or many > most or self.cost(many) > self.effort.left:
             return None
         axes = [
             np.arange(low, high + 1) if low < high else np.array([low])
             for low, high in zip(cell.low, cell.high, strict=True)
         ]
         return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=-1)
+
+    def cost(self, points: float) -> float:
+        return VALUE * points * (self.difference.symbols + 10)
 
     def sample(self, cell: Cell) -> None:
         rng = np.random.default_rng(0)
@@ -236,7 +240,7 @@ class _Search:
         upper = 0.0
         for start in range(0, len(points), _CHUNK):
             some = points[start : start + _CHUNK]
-            self.effort.spend(VALUE * len(some) * (self.difference.symbols + 10))
+            self.effort.spend(self.cost(len(some)))
             low, high = (side[:, self.output] for side in at_points(self.difference, some))
             least = np.maximum(np.maximum(low, -high), 0.0)
             upper = max(upper, float(np.maximum(high, -low).max()))
