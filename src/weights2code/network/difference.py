@@ -8,17 +8,17 @@ whole numbers compare whole numbers; the leaves that both sides weigh cancel exa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import gcd, isfinite, lcm
+from math import floor, gcd, isfinite, lcm
 
 import numpy as np
 
 from weights2code.graph import ChannelNode, DiscreteGraph, RouterNode
 from weights2code.graph.graph import channel_scales
 from weights2code.language import Const, Expr, Op, Var, exact_number, is_boolean
-from weights2code.network.leaves import UNIT, leaf_of
+from weights2code.network.leaves import UNIT, is_power_of_two, leaf_of
 
 #: A weighted sum of symbols; the number that is added stands under `ONE`.
 Sum = dict[int, Fraction]
@@ -34,7 +34,8 @@ class Rows:
     """Weighted sums: `weight` (rows, reads) of the symbols `reads`, plus `constant`.
 
     `slack` and `constant_slack` say how far these numbers may be from what is meant. `whole` rows are whole
-    numbers; `exact` ones are computed without rounding, too, as long as they are below 2^53.
+    numbers; `exact` ones are computed without rounding, too, as long as they are below 2^53; `copied` ones
+    always are: one symbol times a power of two.
     """
 
     reads: np.ndarray
@@ -44,6 +45,7 @@ class Rows:
     constant_slack: np.ndarray
     whole: np.ndarray
     exact: np.ndarray
+    copied: np.ndarray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -302,6 +304,9 @@ class _Writing:
 
     def made(self, kind: str, arguments: tuple[Sum, ...], whole: bool, divisor: float = 1.0) -> Sum:
         """The symbol that a function of sums is, made when it is first asked for."""
+        number = constant(arguments[0])
+        if number is not None and kind in _OF_NUMBERS:
+            return added({}, {ONE: Fraction(_OF_NUMBERS[kind](number / Fraction(divisor)))})
         key = (kind, divisor, tuple(tuple(sorted(item.items())) for item in arguments))
         if key not in self.known:
             rows = rows_of(list(arguments), self.whole)
@@ -323,6 +328,12 @@ class _Writing:
         return {place: weight / unit for place, weight in a.items()}, unit
 
 
+#: Steps of numbers are numbers.
+_OF_NUMBERS: dict[str, Callable[[Fraction], Fraction | int]] = {
+    "ramp": lambda number: max(number, Fraction(0)),
+    "test": lambda number: int(number >= 0),
+    "floor": floor,
+}
 #: A comparison as a sum of [difference >= 0], [difference <= 0] and a number.
 _COMPARED = {
     "ge": (1, 0, 0),
@@ -382,7 +393,13 @@ def rows_of(sums: list[Sum], whole: list[bool]) -> Rows:
         slack[:, -1],
         np.array(is_whole, bool),
         np.array(is_whole, bool) & ~slack.any(axis=1),
+        np.array([_is_copy(item) for item in sums], bool),
     )
+
+
+def _is_copy(a: Sum) -> bool:
+    weights = list(a.values())
+    return len(a) == 1 and ONE not in a and is_power_of_two(abs(float(weights[0])))
 
 
 def _nearest(value: Fraction) -> float:

@@ -2,8 +2,8 @@
 
 Weights that are a little off hold as long as the values that they multiply stay small. By induction network
 and program have read the same past so far; they go on being equal while the difference one step ahead, and
-what float64 may be off when it computes the network, stay below one half together. Where that fails, values of
-the past are written as the program's formulas of earlier ones, so that no past is asked about that cannot be.
+what float64 may be off when it computes the network, stay below one half together. Where that fails, values
+of the past are written as the program's formulas of earlier ones: no past is asked about that cannot be.
 """
 
 from __future__ import annotations
