@@ -89,9 +89,7 @@ class Tuned:
     largest_weight: float
 
     @staticmethod
-    def of(
-        graph: DiscreteGraph, sequences: Sequences, whole: bool, operators: Which | None = None
-    ) -> Tuned:
+    def of(graph: DiscreteGraph, sequences: Sequences, whole: bool, operators: Which | None = None) -> Tuned:
         """Where heads read what sub-MLPs give, positions hang together, which costs: then only those that
         feed the head alone are tuned, unless told otherwise."""
         rows = rows_of(graph, sequences, operators := operators or _operators(graph))
@@ -145,9 +143,7 @@ def rows_of(graph: DiscreteGraph, sequences: Sequences, operators: Which) -> Row
     size = np.maximum(np.abs(flat).max(axis=0, initial=0.0), 1e-300)
     _, kept = np.unique(np.round(flat / size, SAME), axis=0, return_index=True)
     kept.sort()
-    return Rows(
-        values[scored][kept][:, None], wanted[scored][kept][:, None], np.ones((len(kept), 1), bool)
-    )
+    return Rows(values[scored][kept][:, None], wanted[scored][kept][:, None], np.ones((len(kept), 1), bool))
 
 
 def _operators(graph: DiscreteGraph) -> Which:
