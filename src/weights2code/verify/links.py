@@ -71,7 +71,7 @@ class NetworkCertificate:
         }[self.verdict]
         text += f": {self.method}."
         if self.trained_on:
-            text += " It did not do so yet when the program was found, and was trained on since."
+            text += " It was trained on for that after the program was found."
         return text
 
     def to_dict(self) -> dict[str, Any]:
