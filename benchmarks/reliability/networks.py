@@ -96,7 +96,8 @@ class _Making:
         labels = self.layout.channel_names(self.inputs, self.outputs)
         starts = [0.0] * columns + [float(rng.normal())] * outputs
         self.nodes: list[Node] = [
-            ChannelNode(f"V{i}", label, start) for i, (label, start) in enumerate(zip(labels, starts))
+            ChannelNode(f"V{i}", label, start)
+            for i, (label, start) in enumerate(zip(labels, starts, strict=False))
         ]
 
     def any(self) -> int:
@@ -280,7 +281,8 @@ def huge_weights(rng: Random) -> Network:
     bias, out = rng.normal(size=hidden), rng.normal(size=hidden)
     way = rng_int(rng, 0, 2)
     if way == 0:  # the same operand twice
-        operands, weight = (0, 0, 1), np.concatenate([weight[:, :1] + large, -large * np.ones((4, 1)), weight[:, 1:]], 1)
+        parts = [weight[:, :1] + large, -large * np.ones((hidden, 1)), weight[:, 1:]]
+        operands, weight = (0, 0, 1), np.concatenate(parts, 1)
     elif way == 1:  # large units that cancel
         bias = bias + large
         out[1::2] = -out[::2]

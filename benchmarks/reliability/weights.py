@@ -1,7 +1,7 @@
 """Networks with one weight changed: none that differs from its program somewhere is called equal to it.
 
-A few small tasks are trained once. A case takes one of these networks, changes one weight that matters (or the
-offset or operand of a choice) by an amount from the last digit to a multiple, and looks whether a rounded
+A few small tasks are trained once. A case takes one of these networks, changes one weight that matters (or
+the offset or operand of a choice) by an amount from the last digit to a multiple, and looks whether a rounded
 output changes somewhere; most cases go on until one does, and some of those then look for the smallest change
 that still does. What the certificate says of the mutant must hold on everything that was run.
 """
@@ -34,8 +34,8 @@ WHOLE = 1200
 SECONDS = 60.0
 HERE = Path(__file__).parent
 
-#: Small tasks of every kind of network: windows, past outputs, several layers, running extrema, means, lookups,
-#: values that grow, two outputs, reals.
+#: Small tasks of every kind of network: windows, past outputs, several layers, running extrema, means,
+#: lookups, values that grow, two outputs, reals.
 TASKS = (
     "sum_last2", "parity", "parity_last3", "div_3", "add_mod_3", "bit_addition", "unique_prev2", "diff_last2",
     "bitwise_xor", "Prev2", "Max_Seen", "Min_Seen", "Majority_0_1", "Evens_Detector", "Parity_Last4",
@@ -61,7 +61,7 @@ class Base:
 
 @functools.cache
 def base(name: str) -> Base:
-    """One task, trained once for every version of the source; processes that are started later have it too."""
+    """One task, trained once for every version of the source; processes started later have it too."""
     place = HERE / "runs" / f"networks_{(source() or 'unknown')[:10]}" / name
     kept = not (source() or CHANGES).endswith(CHANGES)
     if not (kept and (place / "certificate.json").exists()):

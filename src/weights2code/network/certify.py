@@ -12,13 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weights2code.data import Problem
+from weights2code.data import Problem, Sequences
 from weights2code.effort import Effort
 from weights2code.graph import DiscreteGraph, OperatorNode
 from weights2code.language import Recurrence
-from weights2code.network.exploration import MORE, Explored, explore
+from weights2code.network.exploration import DOUBLE, MORE, Explored, explore
 from weights2code.network.limits import Limit, largest_error, limit_of_values
 from weights2code.network.pointing import windows_on
+from weights2code.network.rounding import sensitivity
 from weights2code.network.scoring import SINGLE
 from weights2code.network.trial import LARGEST, Trial, drawn, one_step, outputs_of, run_side_by_side
 from weights2code.network.view import Unsuited, View
@@ -32,8 +33,6 @@ EFFORT, FIRST_LOOK = 2.0, 0.3
 WIDE, MOST_POSITIONS = 0.25, 256
 #: Sequences that are enumerated at most where nothing else decides.
 ENUMERATED = 1 << 13
-#: Outputs that were run and not bounded must stay this far from a rounding border.
-NO_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +202,7 @@ def _enumerated(
     length = longest_length(problem.domains, ENUMERATED)
     if graph.layout.name == "concat" or length < 2:
         return None
-    error = 0.0
+    error, rounding = 0.0, 0.0
     for x in all_sequences(problem.domains, length):
         right = np.round(outputs_of(program, x))
         apart = np.abs(one_step(graph, x, right, whole=True) - right)
@@ -214,11 +213,17 @@ def _enumerated(
             example = tuple(tuple(values) for values in x[row, : first[row] + 1].tolist())
             return _different(example, trial, float(apart.max()))
         error = max(error, float(apart.max()))
-    if 0.5 - error < NO_ROUNDING:
+        moved = sensitivity(graph, Sequences(x, right, np.full(len(x), length)))
+        rounding = max(rounding, MORE * DOUBLE * float(moved.max()))
+    margin = 0.5 - error - rounding
+    if margin <= 0:
         return None
-    method = f"all were run, and outputs stay {0.5 - error:.2g} away from the nearest rounding border"
+    method = (
+        f"all were run, and outputs stay {margin:.2g} away from the nearest rounding border, rounding errors "
+        "of float64 included"
+    )
     covers = f"up to length {length}"
-    return NetworkCertificate("exhaustive", method, covers, 0.5 - error, error, None, trial.sequences)
+    return NetworkCertificate("exhaustive", method, covers, margin, error + rounding, None, trial.sequences)
 
 
 def _tested(trial: Trial, problem: Problem) -> NetworkCertificate:

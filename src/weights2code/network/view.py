@@ -101,7 +101,7 @@ class _Reach:
             past = index - len(graph.inputs)
             name, lag = (graph.inputs[index], offset) if past < 0 else (graph.outputs[past], offset + 1)
             self.lags[name] = max(self.lags.get(name, 0), lag)
-            if past >= 0:
+            if past >= 0 or node.start:
                 self.depth = max(self.depth, offset + 1)
         elif isinstance(node, OperatorNode):
             for operand in node.used():
@@ -169,7 +169,10 @@ class OnContexts:
         if isinstance(node, ChannelNode):
             past = index - len(graph.inputs)
             if past < 0:
-                return _exact(self.leaves[Var(graph.inputs[index], offset)] / self.scales[index])
+                given = self.leaves[Var(graph.inputs[index], offset)] / self.scales[index]
+                return _exact(
+                    given if not node.start else np.where(self.age > offset, given, given + node.start)
+                )
             before = self.leaves[Var(graph.outputs[past], offset + 1)] / self.scales[index]
             return _exact(np.where(self.age > offset, before, node.start))
         if isinstance(node, OperatorNode):
