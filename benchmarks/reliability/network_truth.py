@@ -203,7 +203,7 @@ def difference(
         apart = np.where(counts, np.abs(answer - right), 0.0)
         apart = np.where(np.isnan(apart), np.inf, apart)
         error = max(error, float(apart.max(initial=0.0)))
-        wrong = (apart >= 0.5).any(2) if whole else np.zeros(apart.shape[:2], bool)
+        wrong = np.asarray(np.any((apart >= 0.5) & whole, axis=2))
         if some.drawn:
             share = float(wrong.any(1).mean())
         if wrong.any():
@@ -249,7 +249,7 @@ def wrong_claim(
         often = whole and certificate.sequences > 0 and found.share > OFTEN
         return f"tested, but {found.share:.0%} of drawn sequences differ" if often else ""
     covered = [_within(certificate, some, graph.outputs) for some in known]
-    ways = [(np.float64, False), (np.float64, True)]
+    ways: list[tuple[type, bool]] = [(np.float64, False), (np.float64, True)]
     if "float32" in certificate.method:
         ways.append((np.float32, False))
     for kind, backwards in ways:

@@ -226,8 +226,9 @@ def large_domain(rng: Random) -> Network:
 def extrema(rng: Random) -> Network:
     """The largest or smallest input so far, beside others, below a sub-MLP."""
     made = _Making(rng, past=bool(rng.random() < 0.3))
-    kinds = [k for k in ("max", "min") if rng.random() < 0.7] or ["max"]
-    found = tuple((kind, made.over_all(kind, 0)) for kind in kinds)  # type: ignore[arg-type]
+    both: tuple[HeadKind, ...] = ("max", "min")
+    kinds = tuple(kind for kind in both if rng.random() < 0.7) or both
+    found = tuple((kind, made.over_all(kind, 0)) for kind in kinds)
     if rng.random() < 0.5:
         made.location(0, most=1)
     made.operator(tuple(dict.fromkeys([*(index for _, index in found), made.any()])))

@@ -207,7 +207,7 @@ def _enumerated(
         right = np.round(outputs_of(program, x))
         apart = np.abs(one_step(graph, x, right, whole=True) - right)
         if not np.all(apart < 0.5):
-            wrong = (~(apart < 0.5)).any(2)
+            wrong = np.asarray(np.any(~(apart < 0.5), axis=2))
             first = np.where(wrong.any(1), wrong.argmax(1), length)
             row = int(first.argmin())
             example = tuple(tuple(values) for values in x[row, : first[row] + 1].tolist())

@@ -1,8 +1,8 @@
 """By how much rounding can move the outputs of a network that was run on sequences.
 
 As on contexts (`network.view`), but for every head: computed with rounding errors of u, in whatever order
-sums are taken, an output is off by less than u times its sensitivity. Where rounding can change which position
-a head selects, and with it the value, there is no such number, and the sensitivity is infinite.
+sums are taken, an output is off by less than u times its sensitivity. Where rounding can change which
+position a head selects, and with it the value, there is no such number, and the sensitivity is infinite.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def run_side_by_side(
         apart = np.where(np.isnan(apart), np.inf, apart)
         error, count = max(error, float(apart.max())), count + len(drawn)
         scale = max(scale, float(np.max(np.abs(right), where=counts, initial=0.0)))
-        wrong = (apart >= 0.5).any(2) if whole else np.zeros(apart.shape[:2], bool)
+        wrong = np.asarray(np.any((apart >= 0.5) & whole, axis=2))
         if wrong.any():
             found = _shortest(drawn, wrong, cut=not fixed)
             example = found if example is None or len(found) < len(example) else example
