@@ -41,6 +41,8 @@ def facts(outcome: Outcome, folder: RunFolder) -> list[tuple[str, str]]:
         )
         if certificate.network:
             rows.append(("network", f"{certificate.network.verdict}: {certificate.network.explain()}"))
+        if certificate.listing:
+            rows.append(("listing", certificate.listing.explain()))
         rows += [("note", note) for note in certificate.notes]
         rows += [("note", _invariant(certificate.invariant))] if certificate.invariant else []
     else:

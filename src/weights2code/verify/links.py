@@ -12,7 +12,7 @@ Five words, strongest first:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, cast, get_args
 
 from weights2code.json_values import items, mapping, number, text, whole
@@ -113,3 +113,49 @@ class NetworkCertificate:
 
 def _optional(data: Any, what: str) -> float | None:
     return None if data is None else float(number(data, what))
+
+
+#: What the listing may differ by from the network, of the largest output: rounding.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """How far `program_raw.py` is from the network.
+
+    Parameters
+    ----------
+    max_abs_error : the largest difference of one step; of outputs beyond the scale, in proportion to them.
+    scale : the largest output that was asked for.
+    lengths : of the sequences; sequences : how many.
+    """
+
+    max_abs_error: float
+    scale: float
+    lengths: tuple[int, ...]
+    sequences: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether the difference is rounding."""
+        return self.max_abs_error <= ROUNDING * self.scale
+
+    def explain(self) -> str:
+        """How far apart both are, in plain English."""
+        ran = f"{self.sequences} sequences of length {', '.join(map(str, self.lengths))}"
+        how = "equals the network to rounding" if self.exact else "is not exactly the network"
+        return f"program_raw.py {how}: off by up to {self.max_abs_error:.2g} on {ran}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"lengths": list(self.lengths)}
+
+    @staticmethod
+    def from_dict(data: Any) -> Listing:
+        """Inverse of `to_dict`."""
+        data = mapping(data, "the listing")
+        return Listing(
+            float(number(data["max_abs_error"], "an error")),
+            float(number(data["scale"], "a scale")),
+            tuple(whole(length, "a length", least=1) for length in items(data["lengths"], "the lengths")),
+            whole(data["sequences"], "the sequences"),
+        )
