@@ -34,8 +34,11 @@ ROUNDS = 4
 #: Steps of a descent, and how often rows are weighted anew.
 STEPS = 25
 REWEIGHTED = 4
-#: Hidden units that are added at a time.
-UNITS = (4, 8, 16, 32)
+#: Hidden units that are added at a time, and rows that they are chosen on.
+UNITS = (4, 8, 16, 32, 64)
+UNITS_CHOSEN_ON = 1000
+#: What one descent may take of the effort that is left.
+SHARE = 0.25
 #: A change of what there is must lower the largest error to this share.
 WORTH = 0.8
 #: Leaving something out may raise the largest error by this factor.
@@ -175,9 +178,11 @@ def _errors(graph: DiscreteGraph, rows: Rows, units: np.ndarray) -> np.ndarray:
 # -- weights -------------------------------------------------------------------------------------------------
 
 
-def _settled(tuned: Tuned, effort: Effort) -> Tuned:
+def _settled(tuned: Tuned, whole_effort: Effort, share: float = SHARE) -> Tuned:
     """All weights tuned: on some rows first, then with those that turn out worst."""
     best, current = tuned, tuned
+    effort = Effort(share * whole_effort.left)
+    whole_effort.spend(effort.left)
     enough, most = AIM[tuned.whole], tuned.most_rows()
     chosen = _some(len(tuned.rows.values), most)
     for _ in range(ROUNDS):
@@ -192,6 +197,7 @@ def _settled(tuned: Tuned, effort: Effort) -> Tuned:
         errors = _errors(current.graph, tuned.rows, tuned.units)
         worst = np.argsort(-errors, kind="stable")[: max(most // 4, 1)]
         chosen = np.union1d(chosen, worst)
+    whole_effort.spend(-effort.left)  # what is left is given back
     return best
 
 
@@ -206,7 +212,7 @@ def _with_more_units(tuned: Tuned, effort: Effort, rng: np.random.Generator) -> 
     for count in UNITS:
         if best.worst <= TOO_LARGE[tuned.whole] or effort.spent():
             break
-        most = current.most_rows()
+        most = max(min(current.most_rows(), UNITS_CHOSEN_ON // current.rows.values.shape[1]), 1)
         errors = _errors(current.graph, current.rows, current.units)
         worst = np.argsort(-errors, kind="stable")[: max(most // 4, 1)]
         search = current.search(np.union1d(_some(len(errors), most), worst), effort)
