@@ -41,6 +41,9 @@ UNITS_CHOSEN_ON = 1000
 SHARE = 0.25
 #: A change of what there is must lower the largest error to this share.
 WORTH = 0.8
+#: Digits of round numbers, and how near to one a weight must be.
+ROUND_DIGITS = 6
+NEARLY_ROUND = 1e-7
 #: Leaving something out may raise the largest error by this factor.
 SLACK = 1.05
 #: Positions that starts are looked for on.
@@ -63,7 +66,7 @@ def retuned(
     best = Tuned.of(graph, sequences, whole)
     left, rng = Effort(effort), np.random.default_rng(seed)
     if best.worst <= AIM[whole]:
-        return graph
+        return _snapped(best).graph
     best = best.better(_with_starts(best, left), WORTH)
     best = best.better(_settled(best, left))
     best = _with_more_units(best, left, rng)
@@ -75,7 +78,10 @@ def retuned(
         best = best.better(_settled(best.other(best.graph, "all"), left))
     if best.graph is graph or (whole and best.worst >= 0.5):
         return graph  # one that is wrong somewhere had better be right as often as it was
-    return _simpler(best, left).graph
+    best = _simpler(best, left)
+    if best.linear:
+        best = best.better(_with_starts(best, left), WORTH)
+    return _snapped(best).graph
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,6 +117,16 @@ class Tuned:
         """Another graph on the same sequences; one with other nodes has other rows."""
         made = Tuned.of(graph, self.sequences, self.whole, operators)
         return replace(made, largest_weight=self.largest_weight)
+
+    @property
+    def linear(self) -> bool:
+        """Whether there are no sub-MLPs, so that tuning costs nothing and may be as exact as can be."""
+        return not any(isinstance(self.graph.nodes[index], OperatorNode) for index in self.graph.live())
+
+    @property
+    def enough(self) -> float:
+        """The largest error that tuning ends at."""
+        return 0.0 if self.linear else AIM[self.whole]
 
     def most_rows(self) -> int:
         """Rows, or sequences, that are enough for so many weights."""
@@ -183,7 +199,7 @@ def _settled(tuned: Tuned, whole_effort: Effort, share: float = SHARE) -> Tuned:
     best, current = tuned, tuned
     effort = Effort(share * whole_effort.left)
     whole_effort.spend(effort.left)
-    enough, most = AIM[tuned.whole], tuned.most_rows()
+    enough, most = tuned.enough, tuned.most_rows()
     chosen = _some(len(tuned.rows.values), most)
     for _ in range(ROUNDS):
         search = current.search(chosen, effort)
@@ -239,7 +255,7 @@ def _with_starts(tuned: Tuned, effort: Effort) -> Tuned | None:
         return None
     chosen = _some(len(wanted), max(MOST_START_ROWS // wanted.shape[1], 1))
     search = Search.of(Weights.of(graph, "none", starts=True), rows.take(chosen), tuned.units, effort)
-    search.descend(AIM[tuned.whole], STEPS, REWEIGHTED, search.weights.of_parts("start", "head"))
+    search.descend(tuned.enough, STEPS, REWEIGHTED, search.weights.of_parts("start", "head"))
     return tuned.other(search.weights.with_vector(search.vector))
 
 
@@ -258,7 +274,7 @@ def _simpler(tuned: Tuned, effort: Effort) -> Tuned:
         if graph is None:
             continue
         search = best.with_weights(graph).search(chosen, effort)
-        search.solve_largest(search.weights.linear(), most)
+        search.solve_largest(search.weights.linear(), 0.0 if best.linear else most)
         without = best.with_weights(search.weights.with_vector(search.vector))
         if without.worst <= most:
             best = without
@@ -298,3 +314,20 @@ def _unread(graph: DiscreteGraph, reader: int | None, place: int) -> DiscreteGra
         return None
     nodes = (*graph.nodes[:reader], replace(node, hidden_weight=weight), *graph.nodes[reader + 1 :])
     return replace(graph, nodes=nodes)
+
+
+def _snapped(tuned: Tuned) -> Tuned:
+    """Where outputs are weighted sums of what was given: weights that are all but round numbers, in the
+    user's units, are those numbers, so that no error grows with the values."""
+    graph = tuned.graph
+    if not tuned.linear:
+        return tuned
+    scale = np.array(graph.layout.output_scales)[:, None] / np.append(graph.units(), 1.0)
+    plain = graph.head * scale
+    round_numbers = np.round(plain, ROUND_DIGITS)
+    near = np.abs(plain - round_numbers) <= NEARLY_ROUND * np.maximum(1.0, np.abs(plain))
+    head = np.where(near, round_numbers / scale, graph.head)
+    if np.array_equal(head, graph.head):
+        return tuned
+    snapped = tuned.with_weights(replace(graph, head=head))
+    return snapped if snapped.worst <= max(tuned.worst, NEARLY_ROUND) else tuned
