@@ -14,7 +14,7 @@ import numpy as np
 
 from weights2code.graph import DiscreteGraph, Node, OperatorNode
 from weights2code.network.least_error import SPEED, Search
-from weights2code.network.weights import Rows, direct_operators
+from weights2code.network.weights import Rows, direct_operators, steady
 
 #: Directions that are looked at, kinks along each, and all of them.
 MOST_DIRECTIONS = 96
@@ -47,7 +47,8 @@ def with_units(graph: DiscreteGraph, search: Search, count: int, rng: np.random.
         node = graph.nodes[index]
         assert isinstance(node, OperatorNode)
         weight = graph.head[:, index] / search.units
-        directions = _directions(graph, node, stream, rng)[: MOST_DIRECTIONS // len(operators)]
+        kept = steady(node, search.weights.growing)
+        directions = _directions(graph, node, stream, kept, rng)[: MOST_DIRECTIONS // len(operators)]
         most = max(LEAST_KINKS, CANDIDATES // (max(len(directions), 1) * len(operators)))
         for direction in directions:
             along = stream[:, list(node.operands)] @ direction
@@ -72,9 +73,10 @@ def with_units(graph: DiscreteGraph, search: Search, count: int, rng: np.random.
 
 
 def _directions(
-    graph: DiscreteGraph, node: OperatorNode, stream: np.ndarray, rng: np.random.Generator
+    graph: DiscreteGraph, node: OperatorNode, stream: np.ndarray, kept: np.ndarray, rng: np.random.Generator
 ) -> list[np.ndarray]:
-    """Directions over the operands of one sub-MLP; operands that were pruned take no part."""
+    """Directions over the operands of one sub-MLP, as far as they are `kept`; operands that were pruned take
+    no part."""
     arity = len(node.operands)
     places = {o: slot for slot, o in enumerate(node.operands) if node.hidden_weight[:, slot].any()}
     used = list(places.values())  # each value once
@@ -83,8 +85,11 @@ def _directions(
     found = [np.eye(count)[i] for i in range(count)]
     units = graph.units()[[node.operands[slot] for slot in used]]
     units = units / units.max()
-    spread, axes = np.linalg.eigh(np.cov(values.T).reshape(count, count) + 1e-12 * np.eye(count))
-    white = (axes / np.sqrt(np.maximum(spread, FLAT**2 * spread.max() + 1e-300))).T
+    kept = kept[np.ix_(used, used)]
+    covariance = kept @ np.cov(values.T).reshape(count, count) @ kept
+    spread, axes = np.linalg.eigh(covariance)
+    white = (axes / np.sqrt(np.maximum(spread, FLAT**2 * spread.max() + 1e-300))).T[spread > 0]
+    white = np.concatenate([white, np.zeros((count - len(white), count))])
     for size in range(2, min(SUMMED, count) + 1):
         for chosen in combinations(range(count), size):
             for signs in product((1.0, -1.0), repeat=size - 1):
@@ -98,6 +103,7 @@ def _directions(
         found += list(own[np.argsort(-np.linalg.norm(own, axis=1))])
     result = []
     for direction in found:
+        direction = kept @ direction
         along = values @ direction
         size = float(along.max() - along.min()) if len(along) else 0.0
         if size > FLAT * float(np.abs(direction) @ np.abs(values).max(axis=0)):
