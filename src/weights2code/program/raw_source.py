@@ -145,6 +145,8 @@ class _Listing:
             names = [self.labels[name] for name in node.reads]
             keys = names[0] if len(names) == 1 else f"zip({', '.join(names)})"
             return [f"{label} = np.array([{self._table(node)}[key] for key in {keys}], dtype=float)"]
+        if node.kind == "piecewise" and not any(node.slope) and not node.units:
+            return [f"{label} = np.full(seq_len, {_number(node.start)})"]
         if node.kind == "piecewise":
             return self._hinges(label, node, "")
         before = [f"{label} = np.zeros(seq_len)"]

@@ -265,8 +265,8 @@ def operator_section(contents: Contents, figure: Figures) -> str:
     if not parts:
         return "<p>The output needs no sub-MLP: it is linear in what the heads deliver.</p>"
     return (
-        "<p>Each sub-MLP that matters, as a formula as near as the output asks for. The listing has it exactly, "
-        f"its scale taken off where that is free.</p>{''.join(parts)}"
+        "<p>Each sub-MLP that matters, as a formula as near as the output asks for. The listing has it "
+        f"exactly, its scale taken off where that is free.</p>{''.join(parts)}"
     )
 
 
