@@ -25,11 +25,15 @@ from weights2code.network.polytope import largest_value, on_box, tightened
 
 #: Boxes of so many whole points are gone through point by point, at once and after splits.
 MOST_POINTS, FEW_POINTS = 2**20, 2**10
-#: What a cell, a linear program and a value at a point cost, in seconds of a usual machine.
-CELL, PROGRAM, VALUE = 5e-4, 2e-3, 1e-8
+#: What a layer on a cell, a linear program and a value at a point cost, in seconds of a usual machine.
+LAYER, PROGRAM, VALUE = 3e-4, 2e-3, 1e-8
 #: How often the box of a cell is made smaller by its half spaces, while that helps.
 _ROUNDS, _HELPS = 3, 0.8
 _SAMPLES, _CHUNK = 256, 4096
+#: Of the values that are subtracted from each other, the share that is rounding.
+_ROUNDING = 1e-13
+#: A width that is nothing beside what is looked for.
+_NEGLIGIBLE = 1e-6
 #: Points may be outside by this share; next to a border of a test another value counts.
 _ROOM, _INWARDS = 1e-9, 1e-6
 
@@ -93,6 +97,7 @@ class _Search:
     lower: float = 0.0
     at: np.ndarray | None = None
     settled: float = 0.0
+    rounding: float = 0.0
     cells: int = 0
     waiting: list[tuple[float, int, Cell, Enclosure]] = field(default_factory=list)
     number: count[int] = field(default_factory=count)
@@ -114,7 +119,7 @@ class _Search:
         upper = max(self.upper, self.lower)
         point = self.at if self.at is not None else (low + high) / 2
         at = dict(zip(self.box.leaves, point.tolist(), strict=True))
-        return Largest(upper, self.lower, at, self.cells, upper <= self.enough() or not self.waiting)
+        return Largest(upper, self.lower, at, self.cells, upper <= self.enough() + self.rounding)
 
     @property
     def upper(self) -> float:
@@ -139,7 +144,7 @@ class _Search:
         self.cells += 1
         matrix, limit = self.box.half_spaces
         for turn in range(_ROUNDS):
-            self.effort.spend(CELL)
+            self.effort.spend(LAYER * (1 + len(self.difference.layers)))
             try:
                 enclosure = Enclosure(self.difference, cell, matrix, limit)
             except Empty:
@@ -151,14 +156,15 @@ class _Search:
             cell = replace(cell, low=smaller[0], high=smaller[1])
             if turn + 1 == _ROUNDS or not (after < _HELPS * before).any():
                 break
+        if self.cells == 1:
+            reach = max(float(enclosure.reach(side)[self.output]) for side in enclosure.outputs)
+            self.rounding = _ROUNDING * reach
         points = self.points(cell, most)
         if points is not None:
             self.settled = max(self.settled, self.tried(points, everywhere=True))
             return
         upper = self.bound(cell, enclosure)
-        if upper == -inf or np.isnan(upper):
-            self.settled = inf if np.isnan(upper) else self.settled
-        elif self.unneeded(upper):
+        if self.unneeded(upper):
             self.settled = max(self.settled, upper)
         else:
             heapq.heappush(self.waiting, (-upper, next(self.number), cell, enclosure))
@@ -178,14 +184,15 @@ class _Search:
                     return -inf
                 point = point if place is None else place
             points.append(point)
-            upper = max(upper, value)
+            upper = inf if np.isnan(value) else max(upper, value)
         inside = (points[0] + points[1] + (cell.low + cell.high) / 2) / 3
         self.tried(np.array(points + [point + _INWARDS * (inside - point) for point in points]))
         return inf if enclosure.unbounded else upper
 
     def split(self, negative: float, _: int, cell: Cell, enclosure: Enclosure) -> None:
         """Two cells in the place of one; a cell that cannot be split keeps its bound."""
-        cut = _coarsest(self.difference, cell, enclosure, self.output)
+        wanted = -negative - self.enough()
+        cut = _coarsest(self.difference, cell, enclosure, self.output, wanted)
         if cut is None:
             self.halve(-negative, cell, enclosure)
             return
@@ -254,28 +261,31 @@ class _Search:
 
 
 def _coarsest(
-    difference: Difference, cell: Cell, enclosure: Enclosure, output: int
+    difference: Difference, cell: Cell, enclosure: Enclosure, output: int, wanted: float
 ) -> tuple[int, float, float] | None:
     """The row to split, the largest value on its left and the smallest on its right; None if there is none.
 
-    What a step adds to the width of the bound is its own width times the weights on the way to the output;
-    where the output is decided, on the way to a row that is known to lie between two numbers in this cell.
+    What a step adds to the width of the bound is its own width times the weights on the way to the output. If
+    all that is less than `wanted`, the steps on the way to rows that are known to lie between two numbers in
+    this cell may tell more: whether it is as large as it seems.
     """
     weight = np.zeros(difference.symbols)
     weight[difference.outputs.reads] = np.abs(difference.outputs.weight[output])
-    found = _widest(difference, enclosure, weight, np.zeros(difference.rows))
-    if found is None:
+    total, found = _widest(difference, enclosure, weight, np.zeros(difference.rows))
+    if found is None or total < wanted / 2:
         known = np.isfinite(cell.row_low) | np.isfinite(cell.row_high)
         size = np.maximum(np.abs(enclosure.row_low), np.abs(enclosure.row_high))
-        found = _widest(difference, enclosure, 0 * weight, known / np.maximum(size, 1e-100))
-    return found
+        loose, other = _widest(difference, enclosure, 0 * weight, known / np.maximum(size, 1e-100))
+        if loose > _NEGLIGIBLE:
+            return other
+    return found if total > _NEGLIGIBLE * wanted else None
 
 
 def _widest(
     difference: Difference, enclosure: Enclosure, weight: np.ndarray, row_weight: np.ndarray
-) -> tuple[int, float, float] | None:
-    """Where to split so that symbols and rows of these weights get closer bounds."""
-    best, found = 0.0, None
+) -> tuple[float, tuple[int, float, float] | None]:
+    """Where to split so that symbols and rows of these weights get closer bounds; how far apart they are."""
+    total, best, found = 0.0, 0.0, None
     for layer in reversed(difference.layers):
         own = weight[layer.first : layer.first + layer.results]
         rows = slice(layer.row, layer.row + layer.arguments)
@@ -287,10 +297,11 @@ def _widest(
             cut = _cut(layer, place, low, high)
             if cut is not None:
                 best, found = float(scores[place]), cut
+        total += float(scores.sum())
         through = np.repeat(own, 2) if layer.kind == "product" else own
         through = through * slopes + row_weight[rows]
         np.add.at(weight, layer.rows.reads, np.abs(layer.rows.weight).T @ through)
-    return found
+    return total, found
 
 
 def _widths(layer: Layer, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
