@@ -113,7 +113,7 @@ class _Search:
         affine = not self.difference.layers
         if not affine:
             self.sample(root)
-        self.visit(root, MOST_POINTS)
+        self.visit(root, most=MOST_POINTS)
         while self.waiting and not self.decided() and not self.effort.spent():
             self.split(*heapq.heappop(self.waiting))
         upper = max(self.upper, self.lower)
@@ -139,8 +139,8 @@ class _Search:
 
     # -- cells ----------------------------------------------------------------------------------------------
 
-    def visit(self, cell: Cell, most: int = FEW_POINTS) -> None:
-        """Bound a cell; it waits for a split if its bound is too large."""
+    def visit(self, cell: Cell, known: float = inf, most: int | None = None) -> None:
+        """Bound a cell, by what is `known` if need be; it waits for a split if its bound is too large."""
         self.cells += 1
         matrix, limit = self.box.half_spaces
         for turn in range(_ROUNDS):
@@ -159,11 +159,11 @@ class _Search:
         if self.cells == 1:
             reach = max(float(enclosure.reach(side)[self.output]) for side in enclosure.outputs)
             self.rounding = _ROUNDING * reach
-        points = self.points(cell, most)
+        points = self.points(cell, FEW_POINTS if most is None else most)
         if points is not None:
             self.settled = max(self.settled, self.tried(points, everywhere=True))
             return
-        upper = self.bound(cell, enclosure)
+        upper = min(known, self.bound(cell, enclosure))
         if self.unneeded(upper):
             self.settled = max(self.settled, upper)
         else:
@@ -175,13 +175,16 @@ class _Search:
         row, upper, points = self.output, -inf, []
         for slope, number in ((over.slope[row], over.number[row]), (-under.slope[row], -under.number[row])):
             value, point = on_box(slope, float(number), cell.low, cell.high)
+            if len(enclosure.limit):
+                value = min(value, enclosure.most(slope, float(number)))
             if len(enclosure.limit) and not self.unneeded(value):
                 self.effort.spend(PROGRAM)
-                value, place = largest_value(
+                found, place = largest_value(
                     slope, float(number), cell.low, cell.high, enclosure.matrix, enclosure.limit
                 )
-                if value == -inf:
+                if found == -inf:
                     return -inf
+                value = min(value, found)
                 point = point if place is None else place
             points.append(point)
             upper = inf if np.isnan(value) else max(upper, value)
@@ -191,16 +194,16 @@ class _Search:
 
     def split(self, negative: float, _: int, cell: Cell, enclosure: Enclosure) -> None:
         """Two cells in the place of one; a cell that cannot be split keeps its bound."""
-        wanted = -negative - self.enough()
-        cut = _coarsest(self.difference, cell, enclosure, self.output, wanted)
+        upper = -negative
+        cut = _coarsest(self.difference, cell, enclosure, self.output, upper - self.enough())
         if cut is None:
-            self.halve(-negative, cell, enclosure)
+            self.halve(upper, cell, enclosure)
             return
         row, left, right = cut
         row_low, row_high = cell.row_low.copy(), cell.row_high.copy()
         row_high[row], row_low[row] = left, right
-        self.visit(replace(cell, row_high=row_high))
-        self.visit(replace(cell, row_low=row_low))
+        self.visit(replace(cell, row_high=row_high), upper)
+        self.visit(replace(cell, row_low=row_low), upper)
 
     def halve(self, upper: float, cell: Cell, enclosure: Enclosure) -> None:
         """Where all is decided, only whole numbers leave room: the largest value need not be at one."""
@@ -214,8 +217,8 @@ class _Search:
         low, high = cell.low.copy(), cell.high.copy()
         high[leaf] = np.floor((cell.low[leaf] + cell.high[leaf]) / 2)
         low[leaf] = high[leaf] + 1
-        self.visit(replace(cell, high=high))
-        self.visit(replace(cell, low=low))
+        self.visit(replace(cell, high=high), upper)
+        self.visit(replace(cell, low=low), upper)
 
     # -- points ---------------------------------------------------------------------------------------------
 
