@@ -19,9 +19,10 @@ from weights2code.effort import Effort
 from weights2code.graph import DiscreteGraph
 from weights2code.language import Expr, Var
 from weights2code.network.box import Box
-from weights2code.network.difference import Difference, Layer, difference_of
-from weights2code.network.enclosure import Cell, Empty, Enclosure, at_points, results
+from weights2code.network.difference import Difference, difference_of
+from weights2code.network.enclosure import Cell, Empty, Enclosure, at_points
 from weights2code.network.polytope import largest_value, on_box, tightened
+from weights2code.network.splits import where_to_split
 
 #: Boxes of so many whole points are gone through point by point, at once and after splits.
 MOST_POINTS, FEW_POINTS = 2**20, 2**10
@@ -32,8 +33,6 @@ _ROUNDS, _HELPS = 3, 0.8
 _SAMPLES, _CHUNK = 256, 4096
 #: Of the values that are subtracted from each other, the share that is rounding.
 _ROUNDING = 1e-13
-#: A width that is nothing beside what is looked for.
-_NEGLIGIBLE = 1e-6
 #: Points may be outside by this share; next to a border of a test another value counts.
 _ROOM, _INWARDS = 1e-9, 1e-6
 
@@ -195,7 +194,7 @@ class _Search:
     def split(self, negative: float, _: int, cell: Cell, enclosure: Enclosure) -> None:
         """Two cells in the place of one; a cell that cannot be split keeps its bound."""
         upper = -negative
-        cut = _coarsest(self.difference, cell, enclosure, self.output, upper - self.enough())
+        cut = where_to_split(self.difference, cell, enclosure, self.output, upper - self.enough())
         if cut is None:
             self.halve(upper, cell, enclosure)
             return
@@ -261,85 +260,3 @@ class _Search:
             if least[best] > self.lower or self.at is None:
                 self.lower, self.at = float(least[best]), some[best]
         return upper
-
-
-def _coarsest(
-    difference: Difference, cell: Cell, enclosure: Enclosure, output: int, wanted: float
-) -> tuple[int, float, float] | None:
-    """The row to split, the largest value on its left and the smallest on its right; None if there is none.
-
-    What a step adds to the width of the bound is its own width times the weights on the way to the output. If
-    all that is less than `wanted`, the steps on the way to rows that are known to lie between two numbers in
-    this cell may tell more: whether it is as large as it seems.
-    """
-    weight = np.zeros(difference.symbols)
-    weight[difference.outputs.reads] = np.abs(difference.outputs.weight[output])
-    total, found = _widest(difference, enclosure, weight, np.zeros(difference.rows))
-    if found is None or total < wanted / 2:
-        known = np.isfinite(cell.row_low) | np.isfinite(cell.row_high)
-        size = np.maximum(np.abs(enclosure.row_low), np.abs(enclosure.row_high))
-        loose, other = _widest(difference, enclosure, 0 * weight, known / np.maximum(size, 1e-100))
-        if loose > _NEGLIGIBLE:
-            return other
-    return found if total > _NEGLIGIBLE * wanted else None
-
-
-def _widest(
-    difference: Difference, enclosure: Enclosure, weight: np.ndarray, row_weight: np.ndarray
-) -> tuple[float, tuple[int, float, float] | None]:
-    """Where to split so that symbols and rows of these weights get closer bounds; how far apart they are."""
-    total, best, found = 0.0, 0.0, None
-    for layer in reversed(difference.layers):
-        own = weight[layer.first : layer.first + layer.results]
-        rows = slice(layer.row, layer.row + layer.arguments)
-        low, high = enclosure.row_low[rows], enclosure.row_high[rows]
-        widths, slopes = _widths(layer, low, high)
-        scores = own * widths
-        place = int(scores.argmax())
-        if scores[place] > best:
-            cut = _cut(layer, place, low, high)
-            if cut is not None:
-                best, found = float(scores[place]), cut
-        total += float(scores.sum())
-        through = np.repeat(own, 2) if layer.kind == "product" else own
-        through = through * slopes + row_weight[rows]
-        np.add.at(weight, layer.rows.reads, np.abs(layer.rows.weight).T @ through)
-    return total, found
-
-
-def _widths(layer: Layer, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How far apart the bounds of each symbol are, and how steep it may be in each row."""
-    kind, width = layer.kind, high - low
-    if kind == "sum":
-        return np.zeros_like(low), np.ones_like(low)
-    if kind == "ramp":
-        split = (low < 0) & (high > 0)
-        return np.where(split, -low * high / np.where(split, width, 1.0), 0.0), (high > 0).astype(float)
-    if kind == "product":
-        return np.array([width[0] * width[1] / 2]), np.maximum(np.abs(low), np.abs(high))[::-1]
-    if kind == "square":
-        return width * width / 4, 2 * np.maximum(np.abs(low), np.abs(high))
-    below, above = results(layer, low, high)
-    spread = np.nan_to_num(above - below, nan=inf, posinf=1e300)
-    return spread, np.where(width > 0, spread / np.where(width > 0, width, 1.0), 0.0)
-
-
-def _cut(layer: Layer, place: int, low: np.ndarray, high: np.ndarray) -> tuple[int, float, float] | None:
-    if layer.kind == "product":
-        place = int((high - low).argmax())
-    whole = bool(layer.rows.whole[place])
-    least, most = float(low[place]), float(high[place])
-    if layer.kind == "ramp":
-        left, right = (-1.0 if whole else 0.0), 0.0
-    elif layer.kind in ("test", "floor"):
-        levels = [np.floor_divide(end, layer.divisor) for end in (least, most)]
-        right = 0.0 if layer.kind == "test" else float(np.ceil(sum(levels) / 2) * layer.divisor)
-        left = right - 1 if whole else float(np.nextafter(right, -inf))
-    else:
-        left = right = least + (most - least) / 2
-        if whole:
-            left = np.floor(left)
-            right = left + 1
-        if not least < right or not left < most:
-            return None
-    return layer.row + place, float(left), float(right)
