@@ -51,6 +51,7 @@ def limit_of_values(
     domains: tuple[Domain, ...],
     effort: Effort,
     margin: float = 0.0,
+    bounds: Mapping[str, Interval] | None = None,
 ) -> Limit | None:
     """The largest power of two up to which network, rounded, and program are equal.
 
@@ -60,6 +61,8 @@ def limit_of_values(
     ----------
     margin
         How far from the next rounding border outputs have to stay besides.
+    bounds
+        Between which numbers names are known to stay at any length; by interval arithmetic if not given.
     """
     machine = program.live()
     network = leaves_of(graph)
@@ -68,7 +71,7 @@ def limit_of_values(
     formulas = inlined(machine)
     outputs = tuple(formulas[name] for name in machine.outputs)
     read = tuple(dict.fromkeys([*network, *(v for formula in outputs for v in formula.variables())]))
-    bounds = bounds_of(program, domains)
+    bounds = bounds_of(program, domains) if bounds is None else bounds
     found = None
     for latest in range(max((leaf.lag for leaf in read), default=0) + 2):
         past = past_formulas(formulas, read, latest)
