@@ -6,12 +6,17 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from weights2code.estimator import ProgramRegressor
+    from weights2code.network.load import load_network
 
-__all__ = ["ProgramRegressor", "__version__"]
+__all__ = ["ProgramRegressor", "__version__", "load_network"]
 
 
 def __getattr__(name: str) -> object:
-    """`ProgramRegressor` is imported when first used: `import weights2code` stays fast."""
+    """Each is imported when first used: `import weights2code` stays fast."""
+    if name == "load_network":
+        from weights2code.network.load import load_network
+
+        return load_network
     if name == "ProgramRegressor":
         from weights2code.estimator import ProgramRegressor
 

@@ -17,9 +17,16 @@ from weights2code.errors import InputError
 from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.beginnings import climb_uncut, extract_uncut
 from weights2code.extraction.climb import Climb
-from weights2code.extraction.extract import with_explanation
+from weights2code.extraction.extract import with_explanation, with_listing
+from weights2code.extraction.links import with_network
 from weights2code.extraction.values import Log
-from weights2code.recheck import certified_again, check_written, judged_otherwise, text_problems
+from weights2code.recheck import (
+    certified_again,
+    check_written,
+    judged_otherwise,
+    link_problems,
+    text_problems,
+)
 from weights2code.results import Outcome, certificate_dict, leave_files, read_run
 from weights2code.run_folder import CERTIFICATE, LATEX, MODEL, PROGRAM, RunFolder
 from weights2code.settings import Settings
@@ -101,17 +108,25 @@ def extract(folder: RunFolder) -> Outcome:
         extract_uncut(climb, trained)  # it may have been trained on uncut sequences
     climb.settle()
     outcome = outcome_of(climb, began, training=False)
+    if outcome.extraction is not None and outcome.trained is not None:
+        outcome.trained.save(folder.file(MODEL))
     if outcome.extraction is not None or not folder.has(CERTIFICATE):
         leave(outcome, problem, folder)
     return outcome
 
 
 def outcome_of(climb: Climb, began: float, *, training: bool = True) -> Outcome:
-    """What a climb ends with; every live node of its program's graph is explained, for listing and report."""
+    """What a climb ends with; every live node of its program's graph is explained, for listing and report.
+
+    That graph takes the place of the member that it was read from: the weights are the network that is meant.
+    """
     from weights2code.training.train import best as best_rung
 
-    best = climb.best and with_explanation(climb.best, climb.problem, climb.log)
-    chosen = climb.source or best_rung(climb.climbed)
+    best, chosen = climb.best, climb.source or best_rung(climb.climbed)
+    if best:
+        best = with_network(best, chosen, climb.problem, climb.log)
+        best = with_listing(with_explanation(best, climb.problem, climb.log), climb.problem, climb.log)
+        chosen = chosen.with_network(best.member, best.graph, integer_outputs=best.program.integer_outputs)
     spent = sum(trained.seconds for trained in climb.climbed) if training else None
     return Outcome(best, chosen, tuple(climb.log.attempts), now() - began, spent)
 
@@ -136,7 +151,7 @@ def verify(folder: RunFolder) -> Outcome:
     if not foreign:
         folder.write(PROGRAM, extraction.program.source())
         folder.write(LATEX, extraction.program.latex())
-    outcome = Outcome(extraction, None, (), now() - began)
+    outcome = Outcome(extraction, None, (), now() - began, broken=link_problems(found, problem, folder))
     leave_report(folder, problem, outcome)  # it must not say what is no longer known
     return outcome
 

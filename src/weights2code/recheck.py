@@ -13,15 +13,19 @@ import numpy as np
 
 from weights2code.data import Problem, Regime
 from weights2code.errors import InputError
-from weights2code.explain.explanation import match_heads
+from weights2code.explain.explanation import ExplainedGraph, match_heads
 from weights2code.extraction.judge import certificate_of, unmatched_words, with_caveat, with_note
 from weights2code.extraction.values import Extraction
+from weights2code.graph import DiscreteGraph
 from weights2code.json_values import shown
+from weights2code.network.certify import certify_network
 from weights2code.program import Origin, Program, check_source, run_program
+from weights2code.program.listing_check import check_listing, listing_problems
 from weights2code.program.python_source import identifier
 from weights2code.program.same_text import first_difference
 from weights2code.results import StoredRun
-from weights2code.run_folder import CERTIFICATE, PROGRAM, RunFolder
+from weights2code.run_folder import CERTIFICATE, GRAPH, MODEL, PROGRAM, PROGRAM_RAW, RunFolder
+from weights2code.verify.links import Listing, NetworkCertificate
 
 #: Sequences that the text of a program is run on, of validation and fresh.
 COMPARED = 20
@@ -39,7 +43,9 @@ def certified_again(found: StoredRun, problem: Problem, folder: RunFolder) -> Ex
         certificate = with_note(certificate, unmatched_words(unmatched))
     if not found.certificate.model_fits:
         certificate = with_caveat(certificate)
-    extraction = Extraction(found.graph, None, found.program.with_verdict(certificate.explain()), certificate)
+    network, listing = network_again(found, problem, folder), listing_again(found, problem, folder)
+    certificate = replace(certificate, network=network, listing=listing)
+    extraction = Extraction(found.graph, None, found.program.with_verdict(certificate.words()), certificate)
     wrong = run_problems(extraction.program, problem)
     return judged_otherwise(extraction, f"its text is not its formula: {wrong}") if wrong else extraction
 
@@ -47,8 +53,77 @@ def certified_again(found: StoredRun, problem: Problem, folder: RunFolder) -> Ex
 def judged_otherwise(extraction: Extraction, method: str) -> Extraction:
     """The same program, which failed for another reason."""
     certificate = replace(extraction.certificate, verdict="failed", method=method)
-    program = extraction.program.with_verdict(certificate.explain())
+    program = extraction.program.with_verdict(certificate.words())
     return replace(extraction, program=program, certificate=certificate)
+
+
+def network_again(found: StoredRun, problem: Problem, folder: RunFolder) -> NetworkCertificate | None:
+    """The network in the folder's weights compared with the program again; None if there are no weights."""
+    stored, graph = found.certificate.network, network_in(folder, problem)
+    if graph is None:
+        return None
+    checked = certify_network(graph, found.program.recurrence, problem, folder.settings.seed)
+    return replace(checked.certificate, trained_on=stored.trained_on if stored else 0)
+
+
+def listing_again(found: StoredRun, problem: Problem, folder: RunFolder) -> Listing | None:
+    """The listing of the folder run beside the network again; None if there is none that runs."""
+    graph = network_in(folder, problem) or found.graph
+    if found.certificate.listing is None or not folder.has(PROGRAM_RAW):
+        return None
+    try:
+        return check_listing(folder.read_text(PROGRAM_RAW), graph, problem, folder.settings.seed)
+    except InputError:
+        return None  # `link_problems` says why
+
+
+def network_in(folder: RunFolder, problem: Problem) -> DiscreteGraph | None:
+    """The network that the weights of a folder are: the member that is marked; None if none is."""
+    if not folder.has(MODEL):
+        return None
+    from weights2code.graph.from_model import graph_of
+    from weights2code.training.search import Trained
+
+    trained = Trained.load(folder.file(MODEL), problem)
+    if trained.member is None:
+        return None
+    return graph_of(trained.model, trained.member, trained.layout, problem)
+
+
+def link_problems(found: StoredRun, problem: Problem, folder: RunFolder) -> str:
+    """Why the weights are not the network that was read; empty if they are."""
+    if found.certificate.network is None:
+        return ""
+    graph = network_in(folder, problem)
+    if graph is None:
+        return f"{MODEL} does not hold the network that the program was read from"
+    place = first_other_node(graph, found.graph)
+    if place:
+        return f"{MODEL} is not the network in {GRAPH}: {place}"
+    if found.certificate.listing is None:
+        return ""
+    explained = ExplainedGraph(found.graph, {}, found.formulas or {})
+    missing = not folder.has(PROGRAM_RAW)
+    wrong = (
+        "it is missing" if missing else listing_problems(folder.read_text(PROGRAM_RAW), explained, problem)
+    )
+    return f"{PROGRAM_RAW} is not the listing of the network: {wrong}" if wrong else ""
+
+
+def first_other_node(one: DiscreteGraph, other: DiscreteGraph) -> str:
+    """The first part of two networks that matters and is not the same; empty if there is none."""
+    if len(one.nodes) != len(other.nodes) or one.live() != other.live() or one.layout != other.layout:
+        return "they do not have the same nodes"
+    if not np.array_equal(one.head, other.head):
+        return "the output head is another"
+    for index in one.live():
+        a, b = one.nodes[index], other.nodes[index]
+        if type(a) is not type(b):
+            return f"{a.name} is something else"
+        for name in a.__slots__:
+            if not np.array_equal(getattr(a, name), getattr(b, name)):
+                return f"{name} of {a.name} is another"
+    return ""
 
 
 def problem_of_run(found: StoredRun, problem: Problem, folder: RunFolder) -> Problem:

@@ -6,11 +6,13 @@ Reading executes nothing: programs are rebuilt from JSON, and the text is compar
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from weights2code.data import Problem
-from weights2code.errors import InputError
+from weights2code.errors import InputError, NotExtracted
+from weights2code.explain.explanation import ExplainedGraph
 from weights2code.explain.operators import OperatorFit
 from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.values import Extraction
@@ -37,6 +39,8 @@ class Outcome:
     seconds: float
     #: Of them, what all rungs took to train; None if this outcome trained none.
     training_seconds: float | None = None
+    #: Why files of its folder do not belong together; empty if they do.
+    broken: str = ""
 
     @property
     def program(self) -> Program | None:
@@ -50,7 +54,7 @@ class Outcome:
     def exit_code(self) -> int:
         if self.extraction is None:
             return 3
-        return 0 if self.extraction.certificate.verified else 1
+        return 0 if self.extraction.certificate.verified and not self.broken else 1
 
     @property
     def message(self) -> str:
@@ -58,7 +62,7 @@ class Outcome:
             return "no program could be extracted; " + (
                 str(self.attempts[-1]) if self.attempts else "nothing was tried"
             )
-        return self.extraction.certificate.explain()
+        return self.broken or self.extraction.certificate.explain()
 
 
 def leave_files(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:
@@ -72,8 +76,9 @@ def leave_files(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:
             index: fit.to_dict() for index, fit in extraction.explained.operators.items()
         }
     folder.write(GRAPH, json.dumps(stored_graph) + "\n")
-    if extraction.explained is not None:
-        folder.write(PROGRAM_RAW, raw_program_source(extraction.explained, problem))
+    with suppress(NotExtracted):  # in `concat`, what cannot be re-indexed has no listing
+        explained = extraction.explained or ExplainedGraph(extraction.graph, {}, {})
+        folder.write(PROGRAM_RAW, raw_program_source(explained, problem))
     folder.write(PROGRAM, extraction.program.source())
     folder.write(LATEX, extraction.program.latex())
     folder.write_json(CERTIFICATE, certificate_dict(extraction, outcome.attempts))

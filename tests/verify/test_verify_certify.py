@@ -177,17 +177,6 @@ def test_enumeration_finds_the_one_wrong_sequence():
     assert first_wrong(last, never, (BITS,), whole=True, length=4) is None
 
 
-def test_the_discrete_model_has_its_own_numbers():
-    def model(inputs):
-        return np.cumsum(inputs, axis=1) + 0.25
-
-    found = verdict(SUM, machine(s, s=Var("s", 1) + x), BITS, discrete_model=model)
-    assert found.model is not None
-    assert found.model.rmse == pytest.approx(0.25)
-    assert found.model.accuracy == 1.0
-    assert found.rmse == 0.0
-
-
 def test_machines_that_do_not_fit_together_are_refused():
     two = Recurrence(("x",), (Step("y", x), Step("z", x)), ("y", "z"))
     with pytest.raises(ValueError, match="outputs"):

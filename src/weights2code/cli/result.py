@@ -39,6 +39,10 @@ def facts(outcome: Outcome, folder: RunFolder) -> list[tuple[str, str]]:
         rows.append(
             ("error", f"largest {certificate.max_abs_error:.3g}, rmse {certificate.rmse:.3g}{accuracy}")
         )
+        if certificate.network:
+            rows.append(("network", f"{certificate.network.verdict}: {certificate.network.explain()}"))
+        if certificate.listing:
+            rows.append(("listing", certificate.listing.explain()))
         rows += [("note", note) for note in certificate.notes]
         rows += [("note", _invariant(certificate.invariant))] if certificate.invariant else []
     else:

@@ -8,7 +8,7 @@ need not be climbed to its end.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -157,6 +157,7 @@ class Climb:
             return None
         assert found.matched is not None
         exactly = judged(machine, Origin.LEAVES, found.matched, self.problem, self.log.seed)
+        exactly = replace(exactly, member=found.member)
         return Kept(exactly, 0.0, exact=True) if exactly.certificate.verified else None
 
     def _with_noise(self, found: Extraction) -> Kept:

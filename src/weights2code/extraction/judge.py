@@ -15,7 +15,9 @@ from weights2code.language import Expr, Recurrence
 from weights2code.program import Origin, Program
 from weights2code.simplify import grouped_as_read, simplify_recurrence
 from weights2code.verify import Certificate, certify
+from weights2code.verify.certificate import Agreement
 from weights2code.verify.own_data import certify_measured
+from weights2code.verify.testing import compare
 
 #: Effort for the proof of one program, in seconds of a usual machine.
 PROOF_EFFORT = 5.0
@@ -37,7 +39,7 @@ def judged(
     program = Program(
         problem.name, recurrence, problem.domains, problem.integer_outputs, origin, problem.regime
     )
-    program = program.with_verdict(certificate.explain())
+    program = program.with_verdict(certificate.words())
     return Extraction(matched.graph, None, program, certificate, matched)
 
 
@@ -58,22 +60,29 @@ def certificate_of(recurrence: Recurrence, graph: DiscreteGraph, problem: Proble
 def _certificate(recurrence: Recurrence, graph: DiscreteGraph, problem: Problem, seed: int) -> Certificate:
     if problem.reference is None:
         return certify_measured(recurrence, problem, seed)
-    reference = problem.reference
-
-    def discrete_model(x: np.ndarray) -> np.ndarray:
-        return graph.run(from_arrays(x, reference.run(x)))
-
-    return certify(
+    found = certify(
         recurrence,
-        reference=reference,
+        reference=problem.reference,
         domains=problem.domains,
         length=problem.length,
         integer_outputs=problem.integer_outputs,
         sampler=problem.sampler,
         seed=seed + 1,
         time_limit=PROOF_EFFORT,
-        discrete_model=discrete_model,
     )
+    return replace(found, model=model_agreement(recurrence, graph, problem, seed))
+
+
+def model_agreement(
+    recurrence: Recurrence, graph: DiscreteGraph, problem: Problem, seed: int, count: int = 256
+) -> Agreement:
+    """The program against the network, on sequences of the training length with the right past given."""
+    assert problem.reference is not None
+    assert problem.sampler is not None
+    x = problem.sampler(np.random.default_rng(seed + 1), count, problem.length)
+    with np.errstate(all="ignore"):
+        answers = graph.run(from_arrays(x, problem.reference.run(x)))
+        return compare(recurrence.run(x), answers, whole=problem.integer_outputs)
 
 
 def with_caveat(certificate: Certificate) -> Certificate:

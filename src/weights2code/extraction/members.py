@@ -34,11 +34,14 @@ def members(trained: Trained, problem: Problem, log: Log, *, resort: bool = Fals
     A member that fits is explained as it is. One that is right at most positions may have found the right
     values without fitting yet: its leaves are tried. As a last resort the leaves of the best members are
     tried however badly they fit. Members with a head that matches no hypothesis wait until the others were
-    tried. Where the targets are not exact a small loss tells nothing: the best member is taken.
+    tried. Where the targets are not exact a small loss tells nothing: the best member is taken. A member that
+    a program was read from before is the network that is meant, and comes first.
     """
     if problem.regime is not Regime.EXACT:
-        yield member(trained, 0, problem)
+        yield member(trained, trained.member or 0, problem)
         return
+    if trained.member is not None:
+        yield member(trained, trained.member, problem)
     waiting = []
     for found in _promising(trained, problem, log, resort):
         if found.matched.unmatched():
@@ -53,6 +56,8 @@ def _promising(trained: Trained, problem: Problem, log: Log, resort: bool) -> It
     for index, loss in enumerate(trained.losses):
         if len(seen) == MEMBERS_TRIED:
             return
+        if index == trained.member:
+            continue
         nearly = problem.integer_outputs and trained.accuracies[index] >= NEARLY_RIGHT
         if loss > PROMISING and not resort and (seen or not nearly):
             if not index:
@@ -67,8 +72,10 @@ def _promising(trained: Trained, problem: Problem, log: Log, resort: bool) -> It
 
 
 def member(trained: Trained, index: int, problem: Problem) -> Member:
-    """One member, pruned, with its heads matched."""
-    graph = prune(whole_graph(trained, index, problem), problem)
+    """One member, pruned unless it was when a program was read from it, with its heads matched."""
+    graph = whole_graph(trained, index, problem)
+    if index != trained.member:
+        graph = prune(graph, problem)
     loss = trained.losses[index]
     matched = match_heads(graph, problem.validation)
     return Member(trained.rung, index, loss, matched, fits=loss <= PROMISING)
@@ -81,6 +88,7 @@ def only(trained: Trained, index: int) -> Trained:
         model=trained.model.take([index]),
         losses=(trained.losses[index],),
         accuracies=(trained.accuracies[index],),
+        member=0 if index == trained.member else None,
     )
 
 

@@ -34,7 +34,8 @@ class Member:
 class Extraction:
     """What one member gave: its pruned graph, its explanation, and the best program made of it.
 
-    `matched` is what the heads were found to do; None if the graph was read from a folder.
+    `matched` is what the heads were found to do, and `member` its place in its rung; None if the graph was
+    read from a folder.
     """
 
     graph: DiscreteGraph
@@ -42,6 +43,7 @@ class Extraction:
     program: Program
     certificate: Certificate
     matched: MatchedGraph | None = None
+    member: int | None = None
 
     def better_than(self, other: Extraction | None) -> bool:
         """Verified before not verified, then the smaller error."""

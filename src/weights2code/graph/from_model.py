@@ -14,6 +14,18 @@ from weights2code.model import DiscreteTransformer
 
 def graph_of(model: DiscreteTransformer, member: int, layout: Layout, problem: Problem) -> DiscreteGraph:
     """The graph of one member, in float64."""
+    return graph_with_names(model, member, layout, problem.inputs, problem.outputs, problem.length)
+
+
+def graph_with_names(
+    model: DiscreteTransformer,
+    member: int,
+    layout: Layout,
+    inputs: tuple[str, ...],
+    outputs: tuple[str, ...],
+    length: int,
+) -> DiscreteGraph:
+    """The graph of one member where no problem is at hand: the weights know neither names nor length."""
     a = model.architecture
     weights = {
         name: value.detach().cpu().double().numpy()[member] for name, value in model.named_parameters()
@@ -21,7 +33,7 @@ def graph_of(model: DiscreteTransformer, member: int, layout: Layout, problem: P
     choice = iter(model.hard_choices()[member].tolist())
     names = model.wiring.variables
     starts = weights["start"] * float(model.start_mask[member]) if a.learned_start else np.zeros(0)
-    labels = layout.channel_names(problem.inputs, problem.outputs)
+    labels = layout.channel_names(inputs, outputs)
     nodes: list[Node] = []
     for index in range(a.channels):
         past = index - (a.channels - a.past)
@@ -52,17 +64,29 @@ def graph_of(model: DiscreteTransformer, member: int, layout: Layout, problem: P
         operators: list[Node] = []
         for index in range(a.submlps):
             operands = tuple(next(choice) for _ in range(a.arity))
+            units = _units(weights, layer, index)
             operators.append(
                 OperatorNode(
                     names[len(nodes) + index],
                     operands,
-                    weights["hidden_weight"][layer, index],
-                    weights["hidden_bias"][layer, index, :, 0],
-                    weights["output_weight"][layer, index, 0],
+                    weights["hidden_weight"][layer, index, :units],
+                    weights["hidden_bias"][layer, index, :units, 0],
+                    weights["output_weight"][layer, index, 0, :units],
                     float(weights["output_bias"][layer, index, 0, 0]),
                 )
             )
         nodes += operators
     head = weights["head"].copy()
     head[:, :-1] *= model.variable_mask[member].cpu().numpy()
-    return DiscreteGraph(tuple(nodes), head, layout, problem.inputs, problem.outputs, problem.length)
+    return DiscreteGraph(tuple(nodes), head, layout, inputs, outputs, length)
+
+
+def _units(weights: dict[str, np.ndarray], layer: int, index: int) -> int:
+    """Hidden units of a sub-MLP: the last ones are none if all their weights are 0, which only make up the
+    number that another sub-MLP has."""
+    real = (
+        weights["hidden_weight"][layer, index].any(-1)
+        | (weights["hidden_bias"][layer, index, :, 0] != 0)
+        | (weights["output_weight"][layer, index, 0] != 0)
+    )
+    return int(np.flatnonzero(real)[-1]) + 1 if real.any() else 1

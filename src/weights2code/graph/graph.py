@@ -78,19 +78,20 @@ class RouterNode:
         picked = np.take_along_axis(value, np.maximum(place, 0), 1)
         return np.where(place >= 0, picked, 0.0)
 
-    def selection(self, values: np.ndarray) -> np.ndarray:
-        """The position that a pointer or equality head selects (n, T); -1 is the null slot."""
+    def selection(self, values: np.ndarray, first: int = 0) -> np.ndarray:
+        """The position that a pointer or equality head selects (n, T - first), asked from position `first`
+        on; -1 is the null slot."""
         length = values.shape[1]
-        query, key = values[..., self.reads["query"]], values[..., self.reads["key"]]
+        query, key = values[:, first:, self.reads["query"]], values[..., self.reads["key"]]
         position = np.arange(length)
-        offset = position[:, None] - position[None, :]
+        offset = position[first:, None] - position[None, :]
         assert self.relative_bias is not None
         bias = self.relative_bias[np.clip(offset, 0, len(self.relative_bias) - 1)]
         if self.kind == "pointer":
             assert self.query_table is not None
             assert self.key_table is not None
-            encoded_query = _encode(query, self.query_table, self.value_range)
-            encoded_key = _encode(key, self.key_table, self.value_range)
+            encoded_query = encode(query, self.query_table, self.value_range)
+            encoded_key = encode(key, self.key_table, self.value_range)
             scores = encoded_query @ encoded_key.transpose(0, 2, 1) / np.sqrt(self.query_table.shape[1])
         else:
             distance = query[:, :, None] - key[:, None, :]
@@ -242,11 +243,12 @@ def shifted(value: np.ndarray, offset: int | None, start: float) -> np.ndarray:
     return out
 
 
-def _encode(
+def encode(
     x: Float[np.ndarray, "*shape"],
     table: Float[np.ndarray, "boundary width"],
     value_range: tuple[float, float],
 ) -> Float[np.ndarray, "*shape width"]:
+    """Each value as the mix of the two rows of a table between which it lies."""
     bins = len(table) - 1
     low, high = value_range
     place = np.clip((x - low) / (high - low), 0.0, 1.0) * bins

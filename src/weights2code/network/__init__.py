@@ -1,1 +1,1 @@
-"""Network and program side by side: how far they differ, and up to where they are equal."""
+"""The network that a program was read from: run from its weights, and compared with the program."""

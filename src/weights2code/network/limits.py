@@ -1,48 +1,88 @@
-"""Up to which values a network, rounded to whole numbers, equals its program.
+"""How far a network may be from its program, one step ahead, over all values that both may read.
 
-Weights that are a little off hold as long as the values that they multiply stay small. By induction network
-and program have read the same past so far; they go on being equal while the difference one step ahead, and
-what float64 may be off when it computes the network, stay below one half together. Where that fails, values
-of the past are written as the program's formulas of earlier ones: no past is asked about that cannot be.
+By induction network and program have read the same past so far. Rounded to whole numbers they go on being
+equal while the difference one step ahead, and what float64 may be off when it computes the network, stay
+below one half together: weights that are a little off hold as long as the values that they multiply stay
+small. For reals the largest difference is all that can be said.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from fractions import Fraction
 from math import inf
 
 import numpy as np
 
 from weights2code.effort import Effort
 from weights2code.graph import DiscreteGraph
-from weights2code.language import OPERATORS, Const, Domain, Expr, Op, Recurrence, Var, exact_number
-from weights2code.language.interval import ANYTHING, Interval, is_infinite, point
-from weights2code.network.box import Box
+from weights2code.language import Domain, Expr, Recurrence, Var
+from weights2code.language.interval import ANYTHING, Interval, is_infinite
+from weights2code.network.box import Box, box_around
 from weights2code.network.difference import Difference, difference_of
 from weights2code.network.leaves import leaves_of, rounding_at
+from weights2code.network.many_boxes import Unbounded, upper_bound
 from weights2code.network.pieces import largest_of
+from weights2code.network.unrolled import at_age, unrolled
 from weights2code.verify.product import inlined
 from weights2code.verify.ranges import bounds_of
 
 #: Float64 holds every whole number up to this power of two.
 _MOST = 53
-#: Of the effort that is left, one question may take one part in so many.
-_SHARES = 6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Situation:
+    """Network and program at one place of a sequence: near its start, with `age` positions before, or away
+    from it. `difference` is that of their outputs as a function of the leaves."""
+
+    age: int | None
+    graph: DiscreteGraph
+    leaves: tuple[Var, ...]
+    outputs: tuple[Expr, ...]
+
+    def difference(self, whole: np.ndarray) -> Difference | None:
+        return difference_of(self.graph, self.outputs, self.leaves, whole)
+
+
+def situations(graph: DiscreteGraph, program: Recurrence) -> list[Situation] | None:
+    """Away from the start first, then from it on; None if one is no function of finitely many leaves."""
+    machine = program.live()
+    if machine.retrieves():
+        return None
+    formulas = inlined(machine)
+    outputs = tuple(formulas[name] for name in machine.outputs)
+    away = _situation(graph, outputs, None)
+    if away is None:
+        return None
+    depth = max((leaf.lag for leaf in away.leaves), default=0)
+    found = [away]
+    for age in range(depth):
+        early = _situation(graph, tuple(at_age(formula, machine, age) for formula in outputs), age)
+        assert early is not None
+        found.append(early)
+    return found
+
+
+def _situation(graph: DiscreteGraph, outputs: tuple[Expr, ...], age: int | None) -> Situation | None:
+    flat = unrolled(graph, age)
+    network = None if flat is None else leaves_of(flat)
+    if flat is None or network is None:
+        return None
+    leaves = tuple(dict.fromkeys([*network, *(v for formula in outputs for v in formula.variables())]))
+    return Situation(age, flat, leaves, outputs)
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Both are equal while no value of the past is larger than `values`, `after` so many positions.
+    """Network and program are equal while no past value is larger than `value`; infinity is no limit.
 
-    Infinity: whatever the past is, as far as the program lets it be. 0: not even where values are small, as
-    far as could be shown. At the first positions something from before the start is read, so they are another
-    matter.
+    `error` is the largest difference up to there, what float64 may be off included.
     """
 
-    values: float
-    after: int
+    value: float
+    error: float
 
 
 def limit_of_values(
@@ -51,111 +91,138 @@ def limit_of_values(
     domains: tuple[Domain, ...],
     effort: Effort,
     margin: float = 0.0,
-    bounds: Mapping[str, Interval] | None = None,
 ) -> Limit | None:
-    """The largest power of two up to which network, rounded, and program are equal.
+    """The largest power of two such that both are equal, with a margin, while no past value is larger.
 
-    None: one of them is no function of finitely many leaves that can be bounded, or not of whole numbers.
+    None: not even at small values, as far as could be shown, or one of them is no function of finitely many
+    leaves that can be bounded.
 
     Parameters
     ----------
     margin
-        How far from the next rounding border outputs have to stay besides.
-    bounds
-        Between which numbers names are known to stay at any length; by interval arithmetic if not given.
+        How far from the next rounding border outputs have to stay.
     """
-    machine = program.live()
-    network = leaves_of(graph)
-    if network is None or machine.retrieves() or not all(domain.discrete for domain in domains):
+    places = situations(graph, program) if all(domain.discrete for domain in domains) else None
+    if places is None:
         return None
-    formulas = inlined(machine)
-    outputs = tuple(formulas[name] for name in machine.outputs)
-    read = tuple(dict.fromkeys([*network, *(v for formula in outputs for v in formula.variables())]))
-    bounds = bounds_of(program, domains) if bounds is None else bounds
-    found = None
-    for latest in range(max((leaf.lag for leaf in read), default=0) + 2):
-        past = past_formulas(formulas, read, latest)
-        one_step = None if latest and not past else _OneStep.of(graph, outputs, read, past)
-        if one_step is None:
-            break
-        found = one_step.limit(bounds, effort, margin)
-        if found.values or effort.spent():
-            break
-    return found
+    written = [place.difference(np.ones(len(place.leaves), bool)) for place in places]
+    bounds = bounds_of(program, domains)
+    if any(item is None for item in written):
+        return None
+
+    def error(power: int) -> float:
+        """The largest difference while no value without a bound is larger than this power of two."""
+        largest = 0.0
+        for place, difference in zip(places, written, strict=True):
+            assert difference is not None
+            box = _box(place.leaves, bounds, 2.0**power)
+            rounding = float(rounding_at(place.graph, box.size).max())
+            below = 0.5 - margin - rounding
+            if below <= 0:
+                return inf
+            share = Effort(effort.left / 4)
+            given = share.left
+            found = largest_of(difference, box, share, below=below)
+            effort.spend(given - share.left)
+            largest = max(largest, *(item.upper + rounding for item in found))
+            if largest >= 0.5 - margin:
+                return inf
+        return largest
+
+    read = {leaf.name for place in places for leaf in place.leaves}
+    if all(bounds.get(name, ANYTHING).finite for name in read):
+        found = error(_MOST)
+        return None if found == inf else Limit(inf, found)
+    power, too_large, known = -1, _MOST + 1, {}
+    while too_large - power > 1:
+        middle = 0 if power < 0 else (power + too_large) // 2
+        known[middle] = error(middle)
+        power, too_large = (middle, too_large) if known[middle] < inf else (power, middle)
+        if too_large == 0:
+            return None
+    return Limit(2.0**power, known[power])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _OneStep:
-    """Network and program one step ahead, as functions of `leaves`, which say what they `read`."""
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """One step ahead network and program differ by at most `error`, what float64 may be off included.
 
-    graph: DiscreteGraph
-    read: tuple[Var, ...]
-    past: Mapping[Var, Expr]
-    leaves: tuple[Var, ...]
-    difference: Difference
+    `past` says between which numbers the values of the past lie that this is about. `finished`: the largest
+    difference is about as large as that.
+    """
 
-    @staticmethod
-    def of(
-        graph: DiscreteGraph, outputs: tuple[Expr, ...], read: tuple[Var, ...], past: Mapping[Var, Expr]
-    ) -> _OneStep | None:
-        leaves = tuple(dict.fromkeys(v for leaf in read for v in past.get(leaf, leaf).variables()))
-        difference = difference_of(graph, outputs, leaves, np.ones(len(leaves), bool), past)
-        return None if difference is None else _OneStep(graph, read, past, leaves, difference)
-
-    def limit(self, bounds: Mapping[str, Interval], effort: Effort, margin: float) -> Limit:
-        """The largest power of two up to which both are equal, by bisection."""
-        after = max((leaf.lag for leaf in self.leaves), default=0)
-        ranges = [bounds.get(leaf.name, ANYTHING) for leaf in self.leaves]
-
-        def equal(power: int) -> bool:
-            share = Effort(effort.left / _SHARES)
-            effort.spend(share.left)
-            equal = self.equal(ranges, 2.0**power, share, margin)
-            effort.spend(-share.left)
-            return equal
-
-        if all(item.finite for item in ranges):
-            return Limit(inf if equal(_MOST) else 0.0, after)
-        if not equal(0):
-            return Limit(0.0, after)
-        power, too_large = 0, _MOST + 1
-        while too_large - power > 1:
-            middle = (power + too_large) // 2
-            power, too_large = (middle, too_large) if equal(middle) else (power, middle)
-        return Limit(2.0**power, after)
-
-    def equal(self, ranges: list[Interval], limit: float, effort: Effort, margin: float) -> bool:
-        """Whether both are equal while no value that has no bound is larger than the limit."""
-        low = np.array([-limit if is_infinite(item.low) else float(item.low) for item in ranges])
-        high = np.array([limit if is_infinite(item.high) else float(item.high) for item in ranges])
-        box = Box(self.leaves, low, np.maximum(low, high), np.ones(len(low), bool))
-        below = 0.5 - margin - float(rounding_at(self.graph, self._sizes(box)).max())
-        return below > 0 and all(
-            found.upper < below for found in largest_of(self.difference, box, effort, below=below)
-        )
-
-    def _sizes(self, box: Box) -> dict[Var, float]:
-        """How large everything that is read can be."""
-        ends = zip(box.low.tolist(), box.high.tolist(), strict=True)
-        known = dict(
-            zip(box.leaves, (Interval(Fraction(low), Fraction(high)) for low, high in ends), strict=True)
-        )
-
-        def interval(expr: Expr) -> Interval:
-            if isinstance(expr, Op):
-                return OPERATORS[expr.name].interval(*(interval(argument) for argument in expr.args))
-            return point(exact_number(expr.value)) if isinstance(expr, Const) else known[expr]  # type: ignore[index]
-
-        return {leaf: float(interval(self.past.get(leaf, leaf)).size) for leaf in self.read}
+    error: float
+    past: tuple[str, ...]
+    finished: bool
 
 
-def past_formulas(formulas: Mapping[str, Expr], read: tuple[Var, ...], latest: int) -> dict[Var, Expr]:
-    """What was computed up to `latest` positions back, of what is read, as formulas of what lies before."""
+def largest_error(
+    graph: DiscreteGraph, program: Recurrence, domains: tuple[Domain, ...], x: np.ndarray, effort: Effort
+) -> Bound | None:
+    """How far both are apart at most, for every input of the domain and every past between the smallest and
+    the largest values that the sequences `x` (n, T, columns) bring about, and steps between them likewise;
+    None if one of them is no function of finitely many leaves that can be bounded."""
+    places = situations(graph, program)
+    if places is None:
+        return None
+    with np.errstate(all="ignore"):
+        trace = program.trace(x)
+    depth = max((leaf.lag for leaf in places[0].leaves), default=0)
+    known = dict(zip(program.inputs, domains, strict=True))
+    whole = {name for name, domain in known.items() if domain.discrete}
+    error, finished, past = 0.0, True, ()
+    for place in places:
+        first, last = (depth, x.shape[1]) if place.age is None else (place.age, place.age + 1)
+        if first >= x.shape[1]:
+            return None
+        seen = {
+            leaf: trace[leaf.name][:, first - leaf.lag : last - leaf.lag].reshape(-1) for leaf in place.leaves
+        }
+        if not all(np.isfinite(values).all() for values in seen.values()):
+            return None
+        box = box_around(seen, known, np.array([leaf.name in whole for leaf in place.leaves], bool))
+        difference = place.difference(box.whole)
+        if difference is None:
+            return None
+        share = Effort(effort.left * (0.7 if place.age is None else 0.3))
+        given = share.left
+        largest, near = _over(difference, box, share)
+        effort.spend(given - share.left)
+        error = max(error, largest + float(rounding_at(place.graph, box.size).max()))
+        finished &= near
+        past = past or _words(box, known)
+    return Bound(error, past, finished) if error < inf else None
 
-    def written(variable: Var) -> Expr:
-        if variable.name not in formulas or variable.lag > latest:
-            return variable
-        shifted = formulas[variable.name].shift(variable.lag)
-        return shifted.substitute({v: written(v) for v in shifted.variables()})
 
-    return {leaf: written(leaf) for leaf in read if leaf.name in formulas and leaf.lag <= latest}
+#: The search for the largest difference of reals ends this near to it.
+GAP = 0.1
+#: Dimensions up to which a box is cut into many small ones.
+FEW = 4
+
+
+def _over(difference: Difference, box: Box, effort: Effort) -> tuple[float, bool]:
+    """The largest difference over a box, and whether it is about as large as that."""
+    if difference.layers and len(box.leaves) <= FEW and not box.whole.any():
+        with suppress(Unbounded):
+            outputs = range(len(difference.outputs.constant))
+            found = [upper_bound(difference, box, output, effort, GAP) for output in outputs]
+            return max(upper for upper, _, _ in found), all(near for _, _, near in found)
+    several = largest_of(difference, box, effort, gap=GAP)
+    return max(item.upper for item in several), all(item.finished for item in several)
+
+
+def _words(box: Box, known: Mapping[str, Domain]) -> tuple[str, ...]:
+    """Between which numbers values of the past lie, the wider of several lags."""
+    ends: dict[str, tuple[float, float]] = {}
+    for leaf, low, high in zip(box.leaves, box.low.tolist(), box.high.tolist(), strict=True):
+        if leaf.name not in known:
+            before = ends.get(leaf.name, (low, high))
+            ends[leaf.name] = (min(low, before[0]), max(high, before[1]))
+    return tuple(f"{name} between {low:.3g} and {high:.3g}" for name, (low, high) in ends.items())
+
+
+def _box(leaves: tuple[Var, ...], bounds: dict[str, Interval], limit: float) -> Box:
+    ranges = [bounds.get(leaf.name, ANYTHING) for leaf in leaves]
+    low = np.array([-limit if is_infinite(item.low) else float(item.low) for item in ranges])
+    high = np.array([limit if is_infinite(item.high) else float(item.high) for item in ranges])
+    return Box(leaves, low, np.maximum(low, high), np.ones(len(leaves), bool))

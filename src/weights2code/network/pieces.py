@@ -223,6 +223,8 @@ class _Search:
 
     def points(self, cell: Cell, most: int) -> np.ndarray | None:
         """Every point of a box of few whole numbers."""
+        if not len(cell.low):
+            return np.zeros((1, 0))
         free = cell.high > cell.low
         many = prod((cell.high - cell.low + 1).tolist())
         if (free & ~self.box.whole).any() or many > most or self.cost(many) > self.effort.left:

@@ -19,8 +19,10 @@ import torch
 from weights2code.data import Encoded, Layout, Problem, fit_layout
 from weights2code.effort import TimeUp, now
 from weights2code.errors import InputError
+from weights2code.graph import DiscreteGraph
+from weights2code.graph.to_model import model_of, write_back
 from weights2code.heads import EQUALITY_SHARPNESS, sharpness_for
-from weights2code.json_values import any_number, items, number, text, truth
+from weights2code.json_values import any_number, items, number, text, truth, whole
 from weights2code.model import HARD, DiscreteTransformer
 from weights2code.settings import Settings
 from weights2code.training import storage
@@ -67,7 +69,12 @@ Record = Callable[[Sequence[Epoch]], None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trained:
-    """What a rung found: its best members, best first; `unfinished` if the time limit cut it short."""
+    """What a rung found: its best members, best first; `unfinished` if the time limit cut it short.
+
+    `member` is the one that a program was read from: it is the network that is meant, pruned and tuned as the
+    program's graph is. `integer_outputs` says whether that network's outputs are rounded. Older files say
+    neither.
+    """
 
     rung: str
     kind: RungKind
@@ -79,6 +86,25 @@ class Trained:
     history: tuple[Epoch, ...]
     seconds: float
     unfinished: bool = False
+    member: int | None = None
+    integer_outputs: bool | None = None
+
+    def with_network(self, member: int | None, graph: DiscreteGraph, *, integer_outputs: bool) -> Trained:
+        """The same rung with a graph in the place of one member, which is marked; losses stay as measured.
+
+        A graph that is no member has another architecture, and takes the place of all.
+        """
+        if member is not None:
+            written = write_back(self.model, member, graph)
+            return replace(self, model=written, member=member, integer_outputs=integer_outputs)
+        return replace(
+            self,
+            model=model_of(graph),
+            losses=self.losses[:1],
+            accuracies=self.accuracies[:1],
+            member=0,
+            integer_outputs=integer_outputs,
+        )
 
     def header(self) -> dict[str, Any]:
         return storage.model_header(self.model, self.layout) | {
@@ -89,6 +115,8 @@ class Trained:
             "fitted": self.fitted,
             "history": [asdict(epoch) for epoch in self.history],
             "seconds": self.seconds,
+            "member": self.member,
+            "integer_outputs": self.integer_outputs,
         }
 
     def save(self, path: Path) -> None:
@@ -111,6 +139,7 @@ class Trained:
                 raise ValueError("its weights are not numbers")
             if kind not in get_args(RungKind) or not len(losses) == len(accuracies) == model.members:
                 raise ValueError("kind, losses or accuracies are not those of its members")
+            member, rounded = header.get("member"), header.get("integer_outputs")  # older files: neither
             return Trained(
                 text(header["rung"], "the rung"),
                 kind,
@@ -121,6 +150,8 @@ class Trained:
                 truth(header["fitted"], "fitted"),
                 tuple(Epoch.from_dict(row) for row in items(header["history"], "the history")),
                 float(number(header["seconds"], "seconds")),
+                member=None if member is None else whole(member, "the member", most=model.members - 1),
+                integer_outputs=None if rounded is None else truth(rounded, "integer_outputs"),
             )
         except (KeyError, TypeError, ValueError, RuntimeError, InputError) as error:
             raise InputError(
@@ -346,6 +377,7 @@ def rank(
         bool(fits[order[0]]),
         tuple(history),
         seconds,
+        integer_outputs=integer,
     )
 
 

@@ -22,11 +22,9 @@ from importlib import metadata
 from typing import Any, Literal, cast, get_args
 
 from weights2code.json_values import any_number, items, mapping, number, text, truth, whole
+from weights2code.verify.links import Listing, NetworkCertificate, Sequence
 
 Verdict = Literal["proved", "bounded", "exhaustive", "tested", "failed"]
-
-#: Inputs of one sequence: one tuple of column values a position.
-Sequence = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +97,10 @@ class Certificate:
         The inputs of a sequence on which the program is wrong, as short as was found.
     notes
         What a careful reader should know besides.
+    network
+        What is known about the network and the program; None if they were not compared.
+    listing
+        How far `program_raw.py` is from the network; None if there is none, or none was compared.
     """
 
     verdict: Verdict
@@ -117,6 +119,8 @@ class Certificate:
     model_fits: bool = True
     counterexample: Sequence | None = None
     notes: tuple[str, ...] = ()
+    network: NetworkCertificate | None = None
+    listing: Listing | None = None
 
     def __post_init__(self) -> None:
         if self.verdict not in get_args(Verdict):
@@ -162,6 +166,10 @@ class Certificate:
             text += f" It was also run on {ran}; the largest error is {self.max_abs_error:.3g}."
         return text
 
+    def words(self) -> str:
+        """What is known of the program, and of the network that it was read from."""
+        return self.explain() if self.network is None else f"{self.explain()} {self.network.explain()}"
+
     def to_dict(self) -> dict[str, Any]:
         """JSON form; the numbers against the target stand at the top too, where people look first."""
         return {
@@ -183,6 +191,8 @@ class Certificate:
             "model_fits": self.model_fits,
             "counterexample": None if self.counterexample is None else [list(r) for r in self.counterexample],
             "notes": list(self.notes),
+            "network": None if self.network is None else self.network.to_dict(),
+            "listing": None if self.listing is None else self.listing.to_dict(),
         }
 
     @staticmethod
@@ -218,6 +228,8 @@ class Certificate:
                 for row in items(example, "a counterexample")
             ),
             notes=_texts(data["notes"], "the notes"),
+            network=None if data.get("network") is None else NetworkCertificate.from_dict(data["network"]),
+            listing=None if data.get("listing") is None else Listing.from_dict(data["listing"]),
         )
 
 

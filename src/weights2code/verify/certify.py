@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 
 from weights2code.effort import Effort, time_is_up
-from weights2code.language import Domain, Recurrence, exact_number, uniform
+from weights2code.language import Domain, Recurrence, exact_number
 from weights2code.language.interval import Interval
 from weights2code.verify.certificate import Certificate, Sequence, Verdict, versions
 from weights2code.verify.evaluation import is_defined
@@ -25,7 +25,7 @@ from weights2code.verify.induction import prove_by_induction
 from weights2code.verify.product import Product, product
 from weights2code.verify.ranges import bounds_of, positions_below
 from weights2code.verify.rounding import Arithmetic, arithmetic, rounding
-from weights2code.verify.testing import Runner, Sampler, Trial, compare, run_tests, wrong_positions
+from weights2code.verify.testing import Sampler, Trial, run_tests, wrong_positions
 
 _ENUMERATION_BUDGET = 1 << 18
 #: Positions that are looked at one by one for values that outgrow float64.
@@ -82,7 +82,6 @@ def certify(
     sampler: Sampler | None = None,
     seed: int = 0,
     time_limit: float = 5.0,
-    discrete_model: Runner | None = None,
     tolerance: float = 1e-3,
     count: int = 256,
 ) -> Certificate:
@@ -102,8 +101,6 @@ def certify(
         (rng, n, T) -> inputs of shape (n, T, columns); uniform on the domains by default.
     time_limit
         Effort for all proofs together, in seconds of a usual machine; it is counted in states and steps.
-    discrete_model
-        Inputs (n, T, columns) -> outputs (n, T, outputs) of the discrete model, for its agreement numbers.
     tolerance
         For real outputs: the error that passes a test, relative to the largest target.
     count
@@ -131,7 +128,7 @@ def certify(
         finding = stronger or finding
         if trial.exact and finding.verdict in ("tested", "exhaustive") and time_is_up():
             finding = replace(finding, notes=(*finding.notes, _CUT_SHORT))
-    certificate = Certificate(
+    return Certificate(
         verdict=finding.verdict,
         method=finding.method,
         domain=tuple(str(domain) for domain in domains),
@@ -146,13 +143,6 @@ def certify(
         counterexample=finding.counterexample,
         notes=(*trial.notes, *finding.notes),
     )
-    if discrete_model is None:
-        return certificate
-    rng = np.random.default_rng(seed)
-    x = uniform(rng, domains, count, length) if sampler is None else sampler(rng, count, length)
-    with np.errstate(all="ignore"):
-        agreement = compare(program.run(x), discrete_model(x), whole=integer_outputs)
-    return replace(certificate, model=agreement)
 
 
 def _tested(trial: Trial, whole: bool, tolerance: float) -> _Finding:

@@ -1,0 +1,228 @@
+"""The verdict on a network and its program: cheapest evidence first, strongest claim last.
+
+Whole numbers: the contexts that the program can reach are explored; where they do not end, because values
+grow or windows are too many, the difference of both is bounded over the linear pieces of the network; what
+neither decides is enumerated to a length. Reals are bounded over the pieces. Tests at several lengths come
+first, so that nothing is called equal that a test would show to differ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from weights2code.data import Problem
+from weights2code.effort import Effort
+from weights2code.graph import DiscreteGraph, OperatorNode
+from weights2code.language import Recurrence
+from weights2code.network.exploration import SINGLE, Explored, explore
+from weights2code.network.limits import Limit, largest_error, limit_of_values
+from weights2code.network.pointing import windows_on
+from weights2code.network.trial import LARGEST, Trial, drawn, one_step, outputs_of, run_side_by_side
+from weights2code.network.view import Unsuited, View
+from weights2code.verify.exhaustive import all_sequences, longest_length
+from weights2code.verify.links import NetworkCertificate, Sequence
+from weights2code.verify.ranges import positions_below
+
+#: Effort for one network, in seconds of a usual machine, and for a first look whether exploration ends.
+EFFORT, FIRST_LOOK = 2.0, 0.3
+#: The margin that bounds over pieces leave where they can, and positions that are counted at most.
+WIDE, MOST_POSITIONS = 0.25, 256
+#: Sequences that are enumerated at most where nothing else decides.
+ENUMERATED = 1 << 13
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A certificate, and sequences on which the network is least right, worst first, to learn from."""
+
+    certificate: NetworkCertificate
+    worst: tuple[Sequence, ...] = ()
+
+
+def certify_network(graph: DiscreteGraph, program: Recurrence, problem: Problem, seed: int) -> Checked:
+    """Compare a network with its program, as far as can be done with little effort."""
+    if not problem.integer_outputs:
+        return _reals(graph, program, problem, seed)
+    linear = not any(isinstance(graph.nodes[index], OperatorNode) for index in graph.live())
+    limit = _limit(graph, program, problem) if linear else None
+    explored = None if limit else _explored(graph, program, problem, FIRST_LOOK)
+    if not linear and (explored is None or not (explored.closed or explored.wrong)):
+        limit = _limit(graph, program, problem)
+    trial = run_side_by_side(graph, program, problem, seed, LARGEST if limit is None else limit.value)
+    if explored is not None and explored.wrong:
+        return _differs(graph, program, explored, trial)
+    if trial.counterexample is not None:
+        worst = explored.worst if explored else ()
+        return Checked(_different(trial.counterexample, trial), (trial.counterexample, *worst))
+    if limit is not None:
+        return Checked(_below(limit, program, trial, problem))
+    if explored is not None and not explored.closed:
+        explored = _explored(graph, program, problem, EFFORT)
+        if explored is not None and explored.wrong:
+            return _differs(graph, program, explored, trial)
+    if explored is not None:
+        return Checked(_equal(explored, trial, problem), explored.worst)
+    return Checked(_enumerated(graph, program, problem, trial) or _tested(trial, problem))
+
+
+def _limit(graph: DiscreteGraph, program: Recurrence, problem: Problem) -> Limit | None:
+    """Up to which values both are equal: with a margin if there can be one."""
+    for margin in (WIDE, 0.0):
+        found = limit_of_values(graph, program, problem.domains, Effort(EFFORT), margin)
+        if found is not None:
+            return found
+    return None
+
+
+def _below(limit: Limit, program: Recurrence, trial: Trial, problem: Problem) -> NetworkCertificate:
+    """Equal as long as values stay below a limit."""
+    covers, margin = f"at every length for inputs in {_domain(problem)}", 0.5 - limit.error
+    if limit.value < np.inf:
+        positions = positions_below(program, problem.domains, int(limit.value), MOST_POSITIONS)
+        power = int(np.log2(limit.value))
+        covers += f", as long as no past value exceeds 2**{power} (not in the first {positions} positions)"
+    method = (
+        "the difference of both was bounded over all values that they may read, by branch and bound over the "
+        f"linear pieces; outputs stay {margin:.2g} away from the nearest rounding border, rounding errors of "
+        "float64 included"
+    )
+    return NetworkCertificate("proved", method, covers, margin, limit.error, None, trial.sequences)
+
+
+def _domain(problem: Problem) -> str:
+    return ", ".join(dict.fromkeys(str(domain) for domain in problem.domains))
+
+
+def _reals(graph: DiscreteGraph, program: Recurrence, problem: Problem, seed: int) -> Checked:
+    """A bound over the linear pieces, with the tests beside it."""
+    trial = run_side_by_side(graph, program, problem, seed)
+    x = drawn(problem, seed)
+    bound = largest_error(graph, program, problem.domains, x, Effort(EFFORT))
+    if bound is None:
+        return Checked(_tested(trial, problem))
+    past = f" and past values of {'; '.join(bound.past)}" if bound.past else ""
+    free = _finite(trial.free_running or 0.0)
+    exactly = "the largest difference" if bound.finished else "a bound of the difference"
+    method = (
+        f"{exactly} over all these values, by branch and bound over the linear pieces, rounding errors of "
+        f"float64 included; on its own past outputs it was off by up to {free:.3g} in {trial.sequences} "
+        f"sequences of length {', '.join(map(str, trial.lengths))}"
+    )
+    covers = f"for inputs in {_domain(problem)}{past}"
+    certificate = NetworkCertificate("bounded", method, covers, None, bound.error, free, trial.sequences)
+    return Checked(certificate)
+
+
+def _explored(graph: DiscreteGraph, program: Recurrence, problem: Problem, effort: float) -> Explored | None:
+    from weights2code.explain.explanation import stream_values
+
+    try:
+        windows = windows_on(graph, stream_values(graph, problem.validation))
+        if windows is None:
+            return None
+        return explore(View.of(graph, windows), program, problem.domains, Effort(effort))
+    except Unsuited:
+        return None
+
+
+def _equal(explored: Explored, trial: Trial, problem: Problem) -> NetworkCertificate:
+    domain = _domain(problem)
+    rounding = (
+        "float64 and float32" if 0.5 - explored.error > 1.01 * SINGLE * explored.rounding else "float64"
+    )
+    words = (
+        f"it was computed on all {explored.contexts} contexts that the program can reach, and outputs stay "
+        f"{explored.margin:.2g} away from the nearest rounding border, rounding errors of {rounding} included"
+    )
+    where = (
+        f"at every length for inputs in {domain}" if explored.closed else f"up to length {explored.length}"
+    )
+    return NetworkCertificate(
+        "proved" if explored.closed else "exhaustive",
+        words,
+        where,
+        explored.margin,
+        explored.error,
+        None,
+        trial.sequences,
+    )
+
+
+def _differs(graph: DiscreteGraph, program: Recurrence, explored: Explored, trial: Trial) -> Checked:
+    """The shortest sequence that shows it; where rounding could go either way, nothing is claimed."""
+    example = explored.counterexample or trial.counterexample
+    assert example is not None
+    if not _shows(graph, program, example):
+        near = "some outputs lie so near a rounding border that rounding errors decide"
+        certificate = NetworkCertificate("tested", near, "the tested lengths", 0.0, explored.error)
+        return Checked(certificate, explored.worst)
+    worst = explored.worst or (example,)
+    return Checked(_different(example, trial, max(explored.error, trial.error)), worst)
+
+
+def _different(example: Sequence, trial: Trial, error: float | None = None) -> NetworkCertificate:
+    shown = ", ".join(str(row[0]) if len(row) == 1 else str(row) for row in example[:_SHOWN])
+    shown += ", ..." if len(example) > _SHOWN else ""
+    return NetworkCertificate(
+        "differs",
+        f"it rounds to another number at position {len(example)} of the inputs {shown}",
+        "the counterexample",
+        None,
+        _finite(trial.error if error is None else error),
+        None,
+        trial.sequences,
+        example,
+    )
+
+
+#: Rows of a counterexample that a sentence shows.
+_SHOWN = 8
+
+
+def _shows(graph: DiscreteGraph, program: Recurrence, example: Sequence) -> bool:
+    """Whether the network, run on the counterexample, rounds to something else at its end."""
+    x = np.array(example, dtype=float)[None]
+    right = outputs_of(program, x)
+    answer = one_step(graph, x, right, whole=True)
+    return bool(np.any(np.round(answer[:, -1]) != np.round(right[:, -1])))
+
+
+def _enumerated(
+    graph: DiscreteGraph, program: Recurrence, problem: Problem, trial: Trial
+) -> NetworkCertificate | None:
+    """Every sequence up to a length, run."""
+    length = longest_length(problem.domains, ENUMERATED)
+    if graph.layout.name == "concat" or length < 2:
+        return None
+    error = 0.0
+    for x in all_sequences(problem.domains, length):
+        right = outputs_of(program, x)
+        apart = np.abs(one_step(graph, x, right, whole=True) - right)
+        if not np.all(apart < 0.5):
+            wrong = (~(apart < 0.5)).any(2)
+            first = np.where(wrong.any(1), wrong.argmax(1), length)
+            row = int(first.argmin())
+            example = tuple(tuple(values) for values in x[row, : first[row] + 1].tolist())
+            return _different(example, trial, float(apart.max()))
+        error = max(error, float(apart.max()))
+    method = f"all were run, and outputs stay {0.5 - error:.2g} away from the nearest rounding border"
+    covers = f"up to length {length}"
+    return NetworkCertificate("exhaustive", method, covers, 0.5 - error, error, None, trial.sequences)
+
+
+def _tested(trial: Trial, problem: Problem) -> NetworkCertificate:
+    lengths = ", ".join(map(str, trial.lengths))
+    ran = f"{trial.sequences} sequences of length {lengths} were run"
+    method = f"{ran}; the largest difference is {trial.error:.3g}"
+    margin = trial.margin if problem.integer_outputs else None
+    free = None if trial.free_running is None else _finite(trial.free_running)
+    return NetworkCertificate(
+        "tested", method, f"lengths {lengths}", margin, _finite(trial.error), free, trial.sequences
+    )
+
+
+def _finite(value: float) -> float:
+    """JSON has no infinities."""
+    return min(value, 1e300)

@@ -1,0 +1,83 @@
+"""The network that is meant, from its file alone: `load_network(folder)` gives something that can be called.
+
+`model.safetensors` holds the members of one rung; the one that the program was read from is marked, and holds
+what pruning and tuning made of it. Nothing else of the run folder is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weights2code.errors import InputError
+from weights2code.graph import DiscreteGraph
+from weights2code.network.running import free_running
+from weights2code.run_folder import MODEL
+
+if TYPE_CHECKING:
+    from weights2code.model import DiscreteTransformer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Network:
+    """A discrete network with its weights; call it to run it.
+
+    Parameters
+    ----------
+    model : the PyTorch module, an ensemble of this one member, in float64.
+    graph : the same network as nodes.
+    integer_outputs : whether outputs are whole numbers: each is rounded, floor(y + 1/2), before it is given
+        and fed back.
+    """
+
+    model: DiscreteTransformer
+    graph: DiscreteGraph
+    integer_outputs: bool
+
+    def __call__(self, x: Any) -> np.ndarray:
+        """Outputs of one sequence, (T,) or (T, columns), or of several, (n, T, columns), in the user's units.
+
+        The network sees the inputs and its own past outputs, whatever the length. One sequence gives (T,), or
+        (T, outputs) if there are several; n give (n, T, outputs).
+        """
+        given = np.asarray(x, dtype=float)
+        columns = len(self.graph.inputs)
+        sequences = given[:, None] if given.ndim == 1 and columns == 1 else given
+        sequences = sequences[None] if sequences.ndim == 2 else sequences
+        if sequences.ndim != 3 or sequences.shape[2] != columns:
+            raise InputError(
+                f"the network reads {columns} column{'s' * (columns > 1)}: give (T, {columns}) or "
+                f"(n, T, {columns}), not {given.shape}."
+            )
+        if not np.isfinite(sequences).all():
+            raise InputError("the inputs hold values that are missing or infinite; remove or fill them.")
+        outputs = free_running(self.graph, sequences, whole=self.integer_outputs)
+        if given.ndim == 3:
+            return outputs
+        return outputs[0, :, 0] if outputs.shape[2] == 1 else outputs[0]
+
+
+def load_network(path: Path | str) -> Network:
+    """The network of a run folder, or of its `model.safetensors`; without a marked member, the best one."""
+    from weights2code.graph.from_model import graph_with_names
+    from weights2code.training.search import Trained
+
+    path = Path(path)
+    file = path / MODEL if path.is_dir() else path
+    trained = Trained.load(file)
+    if trained.integer_outputs is None:
+        raise InputError(
+            f"{file} is of an older version and does not say whether outputs are whole numbers; "
+            "run `w2c extract` on its folder."
+        )
+    layout = trained.layout
+    names = [
+        tuple(f"{letter}{i + 1}" for i in range(len(scales)))
+        for letter, scales in (("x", layout.input_scales), ("y", layout.output_scales))
+    ]
+    model = trained.model.take([trained.member or 0]).double().cpu()
+    graph = graph_with_names(model, 0, layout, *names, length=1)
+    return Network(model, graph, trained.integer_outputs)

@@ -1,0 +1,74 @@
+"""How far back a head looks that points by content: its scores are tabulated.
+
+The score of a key is its content score, which depends on the query and the key alone, and a bias by offset,
+which is the same for all offsets beyond the window that was learned. On finitely many values both are tables.
+If for every query the worst score of some near offset, or the null slot, beats the best score of every offset
+beyond a window, then what is selected lies inside the window, at every length.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from weights2code.graph import DiscreteGraph, RouterNode
+from weights2code.heads import RECENCY
+from weights2code.network.view import CLEAR, scores
+
+
+def window_of(node: RouterNode, queries: np.ndarray, keys: np.ndarray) -> int | None:
+    """How far back the selected position can lie, for these queries and keys; None if anywhere."""
+    assert node.relative_bias is not None
+    beyond = len(node.relative_bias) - 1  # from here on the bias is always the same
+    table = np.stack([scores(node, queries[:, None], keys[None, :], back) for back in range(beyond + 1)])
+    worst, best = table.min(2), table.max(2)  # offset, query
+    for window in range(beyond):
+        sure = np.maximum(worst[: window + 1].max(0), node.null_score)
+        further = best[window + 1 :].max(0)
+        if np.all(sure > further + CLEAR * np.maximum(1.0, np.abs(further))):
+            return window
+    return None
+
+
+def windows_on(graph: DiscreteGraph, values: np.ndarray) -> dict[int, int] | None:
+    """The window of every live head that points by content, on the stream (n, T, nodes) of some sequences.
+
+    A guess as long as other values may turn up: `hold_on` checks it on all that did. None if one has none.
+    """
+    found: dict[int, int] = {}
+    for index, node in seekers(graph):
+        window = window_of(node, *_distinct(node, values))
+        if window is None:
+            return None
+        found[index] = window
+    return found
+
+
+def seekers(graph: DiscreteGraph) -> list[tuple[int, RouterNode]]:
+    """The live heads that point by content."""
+    live = [(index, graph.nodes[index]) for index in graph.live()]
+    return [(i, node) for i, node in live if isinstance(node, RouterNode) and node.facts.seeks]
+
+
+def _distinct(node: RouterNode, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    query, key = (np.unique(values[..., node.reads[role]]) for role in ("query", "key"))
+    return query, key
+
+
+def longest_retrieval(node: RouterNode, keys: np.ndarray) -> tuple[int, int] | None:
+    """Whether an equality head is a lookup of the last equal key: how many positions back that begins, and
+    the length up to which it is one, because newer positions are preferred by a little at every step.
+
+    Every two different keys must be told apart: none but an equal one may beat the null slot.
+    """
+    assert node.relative_bias is not None
+    bias = node.relative_bias
+    spacing = float(np.min(np.diff(np.unique(keys)), initial=np.inf))
+    slack = CLEAR * max(1.0, abs(node.null_score), float(np.abs(bias).max()))
+    if bias.max() - node.sharpness * spacing**2 > node.null_score - slack:
+        return None
+    equal = bias - RECENCY * np.arange(len(bias))
+    gap = int(np.argmax(equal > node.null_score))
+    if not np.all(equal[:gap] < node.null_score - slack) or not np.all(np.diff(equal[gap:]) < -slack):
+        return None
+    length = int((bias[-1] - node.null_score - slack) / RECENCY)
+    return (gap, length) if length >= len(bias) else None

@@ -1,0 +1,169 @@
+"""A graph that is written back into its ensemble is found there again, bit for bit; nothing else changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from weights2code.data import Layout, Problem, from_arrays
+from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode, prune_by_effect, to_dict
+from weights2code.graph.from_model import graph_of
+from weights2code.graph.to_model import write_back
+from weights2code.heads import HEADS
+from weights2code.language import integers
+from weights2code.model import HARD, Architecture, DiscreteTransformer
+from weights2code.training import storage
+
+LENGTH = 9
+
+
+def problem_of(inputs: int, outputs: int) -> Problem:
+    rng = np.random.default_rng(0)
+    data = from_arrays(
+        rng.integers(-3, 4, (12, LENGTH, inputs)), rng.integers(-3, 4, (12, LENGTH, outputs)) * 2
+    )
+    names = tuple("abc"[:inputs]), tuple("yz"[:outputs])
+    domains = (integers(-3, 3),) * inputs, (integers(-6, 6),) * outputs
+    return Problem("random", *names, *domains, data, data, LENGTH)
+
+
+def random_model(architecture: Architecture, members: int = 3, seed: int = 0) -> DiscreteTransformer:
+    model = DiscreteTransformer(architecture, members, (-4.0, 4.0), seed, torch.float64)
+    generator = torch.Generator().manual_seed(seed + 1)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(torch.randn(parameter.shape, generator=generator, dtype=torch.float64))
+    return model
+
+
+def changed(graph: DiscreteGraph, seed: int = 0, units: int = 0) -> DiscreteGraph:
+    """The graph with other numbers everywhere, and `units` more hidden units in its last operator."""
+    rng = np.random.default_rng(seed)
+    nodes = []
+    for node in graph.nodes:
+        if isinstance(node, OperatorNode):
+            more = units if node.name == graph.nodes[-1].name else 0
+            hidden, arity = len(node.hidden_bias) + more, len(node.operands)
+            weights = rng.normal(size=(hidden, arity))
+            weights[:, 0] = 0.0  # a pruned operand
+            node = replace(
+                node,
+                hidden_weight=weights,
+                hidden_bias=rng.normal(size=hidden),
+                output_weight=rng.normal(size=hidden),
+                output_bias=float(rng.normal()),
+            )
+        elif isinstance(node, RouterNode):
+            if node.facts.seeks:
+                bias = node.relative_bias + 0.25  # type: ignore[operator]
+                node = replace(node, relative_bias=bias, null_score=float(rng.normal()))
+            if node.kind == "pointer":
+                node = replace(node, query_table=node.query_table * 2, key_table=node.key_table - 0.5)  # type: ignore[operator]
+        nodes.append(node)
+    head = rng.normal(size=graph.head.shape)
+    head[:, ::3] = 0.0
+    return replace(graph, nodes=tuple(nodes), head=head)
+
+
+def written_and_read(model: DiscreteTransformer, member: int, graph: DiscreteGraph, problem: Problem) -> None:
+    """The file gives the graph back, the module gives its outputs, and the other members are unchanged."""
+    layout = graph.layout
+    others = [to_dict(graph_of(model, i, layout, problem)) for i in range(model.members) if i != member]
+    written = write_back(model, member, graph)
+    again, _ = storage.model_from(storage.model_tensors(written), storage.model_header(written, layout))
+    for found in (written, again):
+        assert to_dict(graph_of(found, member, layout, problem)) == to_dict(graph)
+        kept = [to_dict(graph_of(found, i, layout, problem)) for i in range(model.members) if i != member]
+        assert kept == others
+    channels = layout.encode(problem.training, np.float64).channels
+    outputs = again(torch.from_numpy(channels), HARD).detach().numpy()[member].transpose(2, 1, 0)
+    assert np.allclose(outputs, graph.predict(channels.transpose(2, 1, 0)), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", HEADS)
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("units", [0, 3])
+def test_a_head_of_every_kind(kind: str, layers: int, units: int):
+    architecture = Architecture(channels=2, layers=layers, submlps=2, hidden=4, window=4, **{kind: 2})  # type: ignore[arg-type]
+    layout, problem = Layout("tagging", (2.0,) * 2, (4.0,)), problem_of(2, 1)
+    model = random_model(architecture)
+    graph = changed(graph_of(model, 1, layout, problem), units=units)
+    written_and_read(model, 1, graph, problem)
+
+
+def test_all_kinds_with_several_outputs_masks_and_starts():
+    architecture = Architecture(
+        channels=4, outputs=2, layers=2, submlps=2, arity=3, window=4, past=2, learned_start=True,
+        **dict.fromkeys(HEADS, 1),
+    )  # fmt: skip
+    layout, problem = Layout("autoregressive", (2.0,) * 2, (4.0,) * 2), problem_of(2, 2)
+    model = random_model(architecture, seed=3)
+    model.forbid(0, [1, 4])
+    model.forbid_start(1)
+    model.forbid_offsets(2, [0, 1])
+    for member in range(3):
+        graph = graph_of(model, member, layout, problem)
+        written_and_read(model, member, graph, problem)
+        written_and_read(model, member, changed(graph, member, units=2), problem)
+
+
+def test_starts_where_the_architecture_has_none():
+    architecture = Architecture(channels=2, layers=1, location=2, submlps=1, window=4, past=1)
+    layout, problem = Layout("autoregressive", (2.0,), (4.0,)), problem_of(1, 1)
+    model = random_model(architecture)
+    graph = graph_of(model, 0, layout, problem)
+    nodes = list(graph.nodes)
+    nodes[1] = replace(nodes[1], start=0.5)
+    nodes[2] = replace(nodes[2], start=-1.5)
+    written_and_read(model, 0, replace(graph, nodes=tuple(nodes)), problem)
+
+
+def test_other_choices_than_before():
+    architecture = Architecture(channels=2, layers=2, location=2, equality=1, submlps=1, window=4)
+    layout, problem = Layout("tagging", (2.0,) * 2, (4.0,)), problem_of(2, 1)
+    model = random_model(architecture)
+    model.forbid(0, [1])
+    nodes = list(graph_of(model, 0, layout, problem).nodes)
+    for index, node in enumerate(nodes):
+        if isinstance(node, OperatorNode):
+            nodes[index] = replace(node, operands=(1, index - 1))
+        elif isinstance(node, RouterNode):
+            reads = dict.fromkeys(node.reads, 1)
+            nodes[index] = replace(node, reads=reads, offset=3 if node.kind == "location" else None)
+    graph = replace(graph_of(model, 0, layout, problem), nodes=tuple(nodes))
+    written_and_read(model, 0, graph, problem)
+
+
+def test_a_pruned_graph():
+    architecture = Architecture(channels=1, layers=1, location=2, submlps=2, window=4)
+    layout, problem = Layout("tagging", (2.0,), (4.0,)), problem_of(1, 1)
+    model = random_model(architecture)
+    graph = graph_of(model, 2, layout, problem)
+    pruned = prune_by_effect(graph, *graph.encode(problem.validation))
+    assert to_dict(pruned) != to_dict(graph)
+    written_and_read(model, 2, pruned, problem)
+
+
+def test_what_the_architecture_cannot_hold_is_refused(tmp_path: Path):
+    layout, problem = Layout("tagging", (2.0,) * 2, (4.0,)), problem_of(2, 1)
+    model = random_model(Architecture(channels=2, layers=1, location=1, equality=1, window=4))
+    graph = graph_of(model, 0, layout, problem)
+    other = graph_of(random_model(Architecture(channels=2, layers=2, location=2)), 0, layout, problem)
+    wrong: list[DiscreteGraph] = [other, replace(graph, nodes=graph.nodes[:-1])]
+    for index, node in enumerate(graph.nodes):
+        if isinstance(node, ChannelNode):
+            node = replace(node, start=1.0)
+        elif isinstance(node, OperatorNode):
+            node = replace(node, operands=(0, 1, 2), hidden_weight=np.ones((len(node.hidden_bias), 3)))
+        elif node.kind == "location":
+            node = replace(node, offset=4)
+        else:
+            node = replace(node, sharpness=3.0)
+        wrong.append(replace(graph, nodes=(*graph.nodes[:index], node, *graph.nodes[index + 1 :])))
+    for one in wrong:
+        with pytest.raises(ValueError, match=r"V[0-9]_|other nodes"):
+            write_back(model, 0, one)

@@ -1,0 +1,146 @@
+"""The file of weights alone gives the network that is meant, and it runs by itself at any length."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import weights2code
+from weights2code import pipeline
+from weights2code.data import Layout, from_arrays
+from weights2code.errors import InputError
+from weights2code.graph import to_dict
+from weights2code.graph.from_model import graph_of
+from weights2code.heads import HEADS
+from weights2code.model import HARD, Architecture, DiscreteTransformer
+from weights2code.network.load import Network, load_network
+from weights2code.results import read_run
+from weights2code.run_folder import MODEL, begin
+from weights2code.settings import Settings
+from weights2code.source import problem_of
+from weights2code.training.search import Trained
+
+LENGTH = 7
+
+
+def trained_of(layout: Layout, architecture: Architecture, *, whole: bool, seed: int = 0) -> Trained:
+    """Two members with random weights, of a size at which outputs stay small."""
+    model = DiscreteTransformer(architecture, 2, (-4.0, 4.0), seed, torch.float64)
+    generator = torch.Generator().manual_seed(seed + 1)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            drawn = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+            parameter.copy_(drawn * (1.0 if name == "choices" else 0.3))
+    found = Trained("rung", "annealed", layout, model, (0.0,) * 2, (1.0,) * 2, True, (), 0.0)
+    return replace(found, member=1, integer_outputs=whole)
+
+
+def torch_free_running(trained: Trained, x: np.ndarray, *, whole: bool) -> np.ndarray:
+    """The module on its own past outputs, every position with the whole prefix."""
+    y = np.zeros((*x.shape[:2], trained.layout.outputs))
+    scale = np.array(trained.layout.output_scales)
+    for t in range(x.shape[1]):
+        shown = x.shape[1] if trained.layout.name == "concat" else t + 1
+        channels = trained.layout.encode(from_arrays(x[:, :shown], y[:, :shown]), np.float64).channels
+        with torch.no_grad():
+            outputs = trained.model(torch.from_numpy(channels), HARD)[1].numpy().transpose(2, 1, 0)
+        answer = outputs[:, t - x.shape[1]] if trained.layout.name == "concat" else outputs[:, t]
+        y[:, t] = np.floor(answer * scale + 0.5) if whole else answer * scale
+    return y
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("name", ["tagging", "autoregressive", "concat"])
+@pytest.mark.parametrize("kinds", [(kind,) for kind in HEADS] + [tuple(HEADS)], ids="-".join)
+def test_it_runs_as_the_module_does(name: str, kinds: tuple[str, ...], whole: bool, tmp_path: Path) -> None:
+    scales = (2.0, 2.0), (4.0, 4.0)
+    layout = Layout(name, *scales, first_scored=2 if name == "concat" else 0)
+    past = 2 if name == "autoregressive" else 0
+    architecture = Architecture(
+        channels=layout.channels, outputs=2, layers=2, submlps=2, window=4, past=past,
+        learned_start=name != "concat", **dict.fromkeys(kinds, 1),
+    )  # fmt: skip
+    trained = trained_of(layout, architecture, whole=whole)
+    trained.save(tmp_path / MODEL)
+    network = load_network(tmp_path)
+    x = np.random.default_rng(0).integers(-3, 4, (5, LENGTH, 2)).astype(float)
+    expected = torch_free_running(trained, x, whole=whole)
+    assert np.abs(expected).max() > 0.1
+    assert np.allclose(network(x), expected, rtol=1e-9, atol=1e-9)
+    assert np.allclose(network(x[0]), expected[0], rtol=1e-9, atol=1e-9)
+
+
+def test_one_column_and_one_output_are_plain_sequences(tmp_path: Path) -> None:
+    layout = Layout("autoregressive", (2.0,), (4.0,))
+    trained = trained_of(layout, Architecture(channels=2, past=1, location=1, window=3), whole=True)
+    trained.save(tmp_path / MODEL)
+    network = weights2code.load_network(str(tmp_path / MODEL))
+    assert isinstance(network, Network)
+    x = np.arange(1000.0) % 3
+    assert network(x).shape == (1000,)
+    assert network(list(x[:4])).shape == (4,)
+    assert network(x[:0]).shape == (0,)
+    assert np.array_equal(network(x), network(x[:, None]))
+    assert np.array_equal(network(x)[:20], network(x[:20]))
+
+
+def test_what_it_cannot_read_is_refused(tmp_path: Path) -> None:
+    layout = Layout("tagging", (2.0, 2.0), (4.0,))
+    trained = trained_of(layout, Architecture(channels=2, location=1, window=3), whole=False)
+    trained.save(tmp_path / MODEL)
+    network = load_network(tmp_path)
+    for x in (np.zeros(4), np.zeros((4, 3)), np.zeros((1, 1, 4, 2)), [[np.nan, 0.0]]):
+        with pytest.raises(InputError):
+            network(x)
+    with pytest.raises(InputError):
+        load_network(tmp_path / "nothing")
+
+
+def test_an_older_file_is_named(tmp_path: Path) -> None:
+    layout = Layout("tagging", (2.0,), (4.0,))
+    trained = trained_of(layout, Architecture(channels=1), whole=False)
+    header = {key: item for key, item in trained.header().items() if key not in ("member", "integer_outputs")}
+    from weights2code.training import storage
+
+    storage.write_tensors(tmp_path / MODEL, storage.model_tensors(trained.model), header)
+    read = Trained.load(tmp_path / MODEL)
+    assert (read.member, read.integer_outputs) == (None, None)
+    with pytest.raises(InputError, match="w2c extract"):
+        load_network(tmp_path)
+
+
+@pytest.mark.parametrize("member", [2, -1, 0.5, "first"])
+def test_a_mark_on_nobody_is_refused(member: object, tmp_path: Path) -> None:
+    from weights2code.training import storage
+
+    trained = trained_of(Layout("tagging", (2.0,), (4.0,)), Architecture(channels=1), whole=False)
+    header = trained.header() | {"member": member}
+    storage.write_tensors(tmp_path / MODEL, storage.model_tensors(trained.model), header)
+    with pytest.raises(InputError, match="the member"):
+        Trained.load(tmp_path / MODEL)
+
+
+@pytest.mark.parametrize("task", ["sum_last2", pytest.param("maximum_prev2", marks=pytest.mark.slow)])
+def test_a_run_leaves_the_network_that_its_graph_is(task: str, tmp_path: Path) -> None:
+    settings = Settings(seed=0)
+    with begin(tmp_path / "run", task, settings) as folder:
+        assert pipeline.run(task, settings, folder).exit_code == 0
+        found, problem = read_run(folder), problem_of(task, settings)
+        trained = Trained.load(folder.file(MODEL), problem)
+        assert trained.member is not None
+        stored = to_dict(found.graph)
+        assert to_dict(graph_of(trained.model, trained.member, trained.layout, problem)) == stored
+        network = load_network(folder.path)
+        x = problem.validation.x[:50]
+        assert np.array_equal(network(x), problem.validation.y[:50])
+        before = json.loads(folder.file("certificate.json").read_text())
+        pipeline.extract(folder)  # the marked member comes first, and is not pruned again
+        after = json.loads(folder.file("certificate.json").read_text())
+        assert after["formula"] == before["formula"]
+        assert to_dict(read_run(folder).graph) == stored
+        assert Trained.load(folder.file(MODEL)).member == trained.member
