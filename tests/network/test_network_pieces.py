@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weights2code.data import Layout, Sequences, from_arrays
+from weights2code.data import Layout, from_arrays
 from weights2code.effort import Effort
 from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
 from weights2code.language import (
@@ -25,10 +25,12 @@ from weights2code.language import (
     op,
 )
 from weights2code.network import pieces
-from weights2code.network.box import Box, leaf_values, rounding_of, seen_box
+from weights2code.network.box import Box, box_around, rounding_of
+from weights2code.network.difference import difference_of
 from weights2code.network.leaves import leaf_of, leaves_of, rounding_at, values_at
 from weights2code.network.limits import limit_of_values
-from weights2code.network.pieces import Largest, largest_difference
+from weights2code.network.many_boxes import upper_bound
+from weights2code.network.pieces import Largest, largest_difference, largest_of
 from weights2code.network.polytope import largest_value, tightened
 
 A, B, Y = Var("a"), Var("a", 1), Var("y", 1)
@@ -159,8 +161,9 @@ def test_a_network_is_a_function_of_its_leaves(deep: bool):
         leaves = leaves_of(graph)
         assert leaves is not None
         data = from_arrays(rng.normal(size=(6, 10, 1)), rng.normal(size=(6, 10, 1)))
-        values = leaf_values(leaves, graph.inputs, graph.outputs, data)
         depth = max(leaf.lag for leaf in leaves)
+        columns = {"a": data.x[..., 0], "y": data.y[..., 0]}
+        values = {leaf: columns[leaf.name][:, depth - leaf.lag : 10 - leaf.lag].ravel() for leaf in leaves}
         assert np.allclose(values_at(graph, values)[:, 0], graph.run(data)[:, depth:, 0].ravel(), atol=1e-12)
 
 
@@ -368,16 +371,28 @@ def test_what_cannot_be_bounded_is_said():
     assert largest_difference(graph_of([], {1: 1.0}), (A,), box, Effort(1.0)) is None
 
 
-def test_the_box_of_what_was_seen():
-    x = np.arange(12.0).reshape(2, 6, 1)
-    data = Sequences(x, x**2, np.array([6, 4]))
-    values = leaf_values((A, B, Y), ("a",), ("y",), data)
-    assert sorted(values[A]) == [1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 8.0, 9.0]
-    box = seen_box(values, np.zeros(3, bool))
-    assert box.high.tolist() == [9.0, 8.0, 64.0]
-    assert box.half_spaces[0].tolist() == [[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0]]
-    assert box.half_spaces[1].tolist() == [1.0, -1.0]
+def test_the_box_around_what_was_seen():
+    values = {
+        A: np.array([1.0, 5.0, 3.0]),
+        Y: np.array([2.0, 8.0, 4.0]),
+        Var("y", 2): np.array([1.0, 9.0, 4.0]),
+    }
+    box = box_around(values, {"a": integers(-3, 7)}, np.zeros(3, bool))
+    assert box.low.tolist() == [-3.0, 2.0, 1.0]
+    assert box.high.tolist() == [7.0, 8.0, 9.0]
+    assert box.half_spaces[0].tolist() == [[0.0, 1.0, -1.0], [0.0, -1.0, 1.0]]
+    assert box.half_spaces[1].tolist() == [1.0, 1.0]
     assert rounding_of(graph_of([], {1: 1.0}), box) < 1e-12
+
+
+def test_past_values_as_formulas_of_others():
+    """The network uses that y[t-1] is a[t-1] here: its weights alone say something else."""
+    graph = graph_of([location(0, 1)], {0: 0.5, 1: 5.0, 2: -2.5})
+    free = largest(graph, A, box_of((A, B, Y), 0.0, 9.0, whole=True))
+    assert free.lower == pytest.approx(45.0)
+    known = difference_of(graph, (A,), (A, B), np.ones(2, bool), {Y: B})
+    assert known is not None
+    assert largest_of(known, box_of((A, B), 0.0, 9.0, whole=True), Effort(1.0))[0].upper < 1e-9
 
 
 # -- up to which values -------------------------------------------------------------------------------------
@@ -392,12 +407,13 @@ def test_weights_that_are_off_hold_up_to_a_limit():
         graph = graph_of([], {0: 0.5, 1: 1 + error})
         found = limit_of_values(graph, running_sum(), (integers(0, 9),), Effort(2.0))
         assert found is not None
-        assert (found.values, found.after) == (2.0**power, 1)
+        assert found.value == 2.0**power
+        assert found.error == pytest.approx(abs(error) * 2**power, rel=1e-3)
     far_off = graph_of([], {0: 0.7, 1: 1.0})
-    assert limit_of_values(far_off, running_sum(), (integers(0, 9),), Effort(2.0)).values == 0  # type: ignore[union-attr]
+    assert limit_of_values(far_off, running_sum(), (integers(0, 9),), Effort(2.0)) is None
     exact = limit_of_values(graph_of([], {0: 0.5, 1: 1.0}), running_sum(), (integers(0, 9),), Effort(2.0))
     assert exact is not None
-    assert exact.values >= 2.0**48  # what float64 itself is off by
+    assert exact.value >= 2.0**48  # what float64 itself is off by
 
 
 def test_programs_with_bounds_have_no_limit():
@@ -406,13 +422,38 @@ def test_programs_with_bounds_have_no_limit():
     graph = graph_of([location(0, 1), ramp], {2: 0.5 + 1e-4, 3: 0.5})
     found = limit_of_values(graph, larger, (integers(-50, 50),), Effort(2.0))
     assert found is not None
-    assert found.values == np.inf
+    assert found.value == np.inf
+    assert limit_of_values(graph, larger, (integers(-50, 50),), Effort(2.0), margin=0.499) is None
 
 
-def test_past_values_that_cannot_be_are_left_out():
-    """The network uses that y[t-1] is a[t-1] here: its weights alone say something else."""
-    copy = Recurrence(("a",), (Step("y", A),), ("y",))
-    graph = graph_of([location(0, 1)], {0: 0.5, 1: 5.0, 2: -2.5})
-    found = limit_of_values(graph, copy, (integers(0, 9),), Effort(2.0))
-    assert found is not None
-    assert (found.values, found.after) == (np.inf, 1)
+def test_the_start_counts_too():
+    """A lag that starts with a wrong number is right everywhere but at the first position."""
+    before = Recurrence(("a",), (Step("y", B),), ("y",))
+    domains = (integers(0, 9),)
+    right = graph_of([location(0, 1)], {2: 0.5})
+    assert limit_of_values(right, before, domains, Effort(2.0)) is not None
+    wrong = graph_of([location(0, 1, start=1.0)], {2: 0.5})
+    assert limit_of_values(wrong, before, domains, Effort(2.0)) is None
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_many_boxes_and_pieces_agree(seed: int):
+    """Two ways to the same largest difference, one of them with half spaces."""
+    rng = np.random.default_rng(seed)
+    graph = random_graph(rng)
+    leaves = leaves_of(graph)
+    assert leaves is not None
+    formula = leaves[0] * leaves[-1] + abs(leaves[0])
+    row = np.zeros(len(leaves))
+    same = [place for place, leaf in enumerate(leaves) if leaf.name == leaves[-1].name]
+    row[same[:2]] = (1.0, -1.0)[: len(same)]
+    limits = {"matrix": np.array([row, -row]), "limit": np.array([1.0, 0.5])} if len(same) > 1 else {}
+    box = box_of(leaves, -2.0, 3.0, **limits)
+    difference = difference_of(graph, (formula,), leaves, box.whole)
+    assert difference is not None
+    upper, lower, near = upper_bound(difference, box, 0, Effort(3.0), 0.05)
+    found = largest_of(difference, box, Effort(3.0), gap=0.01)[0]
+    assert lower <= found.upper
+    assert found.lower <= upper
+    assert near
+    assert upper <= 1.06 * found.upper

@@ -66,8 +66,8 @@ def constant(a: Sum) -> Fraction | None:
 
 def scaled(a: Sum) -> tuple[Sum, Fraction]:
     """The sum in the smallest whole numbers, and what one unit of that is worth (positive)."""
-    if not a:
-        return a, Fraction(1)
+    if not any(a.values()):
+        return {}, Fraction(1)
     below = lcm(*(weight.denominator for weight in a.values()))
     common = gcd(*(int(weight * below) for weight in a.values()))
     unit = Fraction(common, below)
