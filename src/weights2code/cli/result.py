@@ -40,7 +40,7 @@ def facts(outcome: Outcome, folder: RunFolder) -> list[tuple[str, str]]:
             ("error", f"largest {certificate.max_abs_error:.3g}, rmse {certificate.rmse:.3g}{accuracy}")
         )
         if certificate.network:
-            rows.append(("network", f"{certificate.network.verdict}: {certificate.network.explain()}"))
+            rows.append(("network", f"{certificate.network.verdict}; {certificate.network.brief()}"))
         rows += [("note", note) for note in certificate.notes]
         rows += [("note", _invariant(certificate.invariant))] if certificate.invariant else []
     else:
