@@ -16,34 +16,37 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weights2code.data import Problem, Regime, Sequences
-from weights2code.effort import Effort, TimeUp, time_is_up
+from weights2code.effort import TimeUp, time_is_up
 from weights2code.explain.explanation import match_heads
 from weights2code.extraction.judge import model_agreement
 from weights2code.extraction.members import MEMBERS_TRIED, member
 from weights2code.extraction.values import Extraction, Log
 from weights2code.graph import DiscreteGraph
-from weights2code.language import Recurrence
+from weights2code.language import Recurrence, uniform
 from weights2code.network.certify import Checked, certify_network
 from weights2code.network.retune import retuned
-from weights2code.network.trial import outputs_of
-from weights2code.network.wired_for import wired_for
+from weights2code.network.trial import drawn, outputs_of
+from weights2code.network.wired_for import wired_for, with_slopes
 from weights2code.verify.links import NetworkCertificate, Sequence
-from weights2code.verify.testing import probes
 
 if TYPE_CHECKING:
     from weights2code.training.search import Trained
 
 #: A margin that is no luck, of the half that there can be; an error of reals that is as good, of their size.
-NO_LUCK, SMALL = 0.25, 1e-4
+NO_LUCK, SMALL = 0.2, 1e-4
 #: Rounds of training on, sequences that are drawn for one, and its effort in seconds of a usual machine.
-ROUNDS, DRAWN, EFFORT = 3, 128, 1.0
+ROUNDS, DRAWN, EFFORT = 3, 96, 0.5
+#: Pasts of reals that are drawn.
+PASTS = 1500
+#: A round of training on must lower errors to this share to be followed by another.
+GAIN = 0.7
 #: Verdicts in order.
 ORDER = ("proved", "exhaustive", "bounded", "tested", "differs")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Candidate:
-    """A network, the member that it is or comes from, and what is known of it and the program."""
+    """A network, the member that it is or comes from (None: it was wired anew), and how it was checked."""
 
     graph: DiscreteGraph
     member: int | None
@@ -59,95 +62,165 @@ class _Candidate:
         far = -min(found.margin, NO_LUCK) if found.margin is not None else (found.error or 0.0)
         return ORDER.index(found.verdict), far
 
+    def much_better_than(self, other: _Candidate) -> bool:
+        (verdict, far), (before, was) = self.rank(), other.rank()
+        return verdict < before or (verdict == before and far < (GAIN * was if was > 0 else was))
+
 
 def with_network(extraction: Extraction, trained: Trained, problem: Problem, log: Log) -> Extraction:
     """The extraction with the network that is meant, and what is known of it and the program."""
     problem = problem.under(extraction.program.regime)
-    program = extraction.program.recurrence
     best: _Candidate | None = None
     try:
-        for found in _candidates(extraction, trained, problem, log):
+        for found in _Networks(extraction, trained, problem, log).candidates():
             if best is None or found.rank() < best.rank():
                 best = found
-            if _right(best.certificate, program, problem) or time_is_up():
+            if time_is_up():
                 break
     except TimeUp:
         pass
-    if best is None:
-        return extraction
-    return _linked(extraction, best, problem, log.seed)
+    return extraction if best is None else _linked(extraction, best, problem, log.seed)
 
 
-def _right(found: NetworkCertificate, program: Recurrence, problem: Problem) -> bool:
-    """Whether nothing need be done to a network any more."""
-    if found.verdict == "bounded":
-        return found.error is not None and found.error <= SMALL * _scale(program, problem)
-    return found.verdict in ("proved", "exhaustive") and (found.margin or 0.0) >= NO_LUCK
-
-
-def _scale(program: Recurrence, problem: Problem) -> float:
-    outputs = np.abs(outputs_of(program, problem.validation.x))
-    return float(np.max(outputs, where=np.isfinite(outputs), initial=0.0))
-
-
-def _candidates(extraction: Extraction, trained: Trained, problem: Problem, log: Log) -> Iterator[_Candidate]:
+class _Networks:
     """Networks in the order in which they are preferred; each is made only if those before will not do."""
-    program = extraction.program.recurrence
 
-    def candidate(graph: DiscreteGraph, index: int | None, rounds: int = 0) -> _Candidate:
-        checked = certify_network(graph, program, problem, log.seed)
-        certificate = replace(checked.certificate, trained_on=rounds)
-        return _Candidate(graph, index, replace(checked, certificate=certificate))
+    def __init__(self, extraction: Extraction, trained: Trained, problem: Problem, log: Log) -> None:
+        self.extraction, self.trained, self.problem, self.log = extraction, trained, problem, log
+        self.program = extraction.program.recurrence
 
-    own = candidate(extraction.graph, extraction.member)
-    yield own
-    if not extraction.certificate.verified or problem.regime is not Regime.EXACT:
-        return  # a rule that is not known to be right is nothing to learn from
-    if own.certificate.verdict == "differs":
-        for index in range(min(MEMBERS_TRIED, len(trained.losses))):
-            if index != extraction.member:
-                yield candidate(member(trained, index, problem).graph, index)
-    yield from _trained_on(own, program, problem, log, candidate)
-    wired = wired_for(program, extraction.graph, problem, log.seed)
-    if wired is not None:
-        first = _Candidate(wired, None, Checked(own.certificate))
-        yield from _trained_on(first, program, problem, log, candidate)
-
-
-def _trained_on(own, program, problem, log, candidate) -> Iterator[_Candidate]:  # type: ignore[no-untyped-def]
-    """The network after more training, with the sequences that it was least right on."""
-    worst: list[Sequence] = list(own.checked.worst)
-    graph = own.graph
-    for count in range(1, ROUNDS + 1):
-        learned = _to_learn_from(worst, program, problem, log.seed + count)
-        graph = retuned(graph, learned, effort=Effort(EFFORT), whole=problem.integer_outputs)
-        found = candidate(graph, own.member, count)
-        yield found
-        if not found.checked.worst:
+    def candidates(self) -> Iterator[_Candidate]:
+        own = self.checked(self.extraction.graph, self.extraction.member)
+        yield own
+        learnable = self.extraction.certificate.verified and self.problem.regime is Regime.EXACT
+        if self.right(own) or not learnable:
+            return  # a rule that is not known to be right is nothing to learn from
+        if not self.problem.integer_outputs:
+            yield from self.nearer(own)
             return
-        worst += found.checked.worst
+        for found in self.others(own):
+            yield found
+            if self.right(found):
+                return
+
+    def checked(self, graph: DiscreteGraph, member: int | None, rounds: int = 0) -> _Candidate:
+        found = certify_network(graph, self.program, self.problem, self.log.seed)
+        wired = rounds > 0 and member is None  # a network that was trained has its place in its rung
+        certificate = replace(found.certificate, trained_on=rounds, wired=wired)
+        return _Candidate(graph, member, replace(found, certificate=certificate))
+
+    def right(self, found: _Candidate) -> bool:
+        """Whether nothing need be done to a network any more."""
+        certificate = found.certificate
+        if certificate.verdict == "bounded":
+            return certificate.error is not None and certificate.error <= SMALL * self.scale()
+        return certificate.verdict in ("proved", "exhaustive") and (certificate.margin or 0.0) >= NO_LUCK
+
+    def scale(self) -> float:
+        outputs = np.abs(outputs_of(self.program, self.problem.validation.x))
+        return float(np.max(outputs, where=np.isfinite(outputs), initial=0.0))
+
+    # -- whole numbers ---------------------------------------------------------------------------------------
+
+    def others(self, own: _Candidate) -> Iterator[_Candidate]:
+        if own.certificate.verdict == "differs":
+            for index in range(min(MEMBERS_TRIED, len(self.trained.losses))):
+                if index != own.member:
+                    yield self.checked(member(self.trained, index, self.problem).graph, index)
+        yield from self.trained_on(own)
+        wired = wired_for(self.program, own.graph, self.problem, self.log.seed)
+        if wired is None:
+            return
+        for found in self.trained_on(_Candidate(wired, None, own.checked)):
+            straight = with_slopes(self.program, found.graph, self.problem, self.log.seed)
+            yield self.checked(straight, None, found.certificate.trained_on)
+            yield found
+
+    def trained_on(self, own: _Candidate) -> Iterator[_Candidate]:
+        """The network after more training, with what it was least right on, while that helps."""
+        worst, before = list(own.checked.worst), own
+        for count in range(1, ROUNDS + 1):
+            learned = to_learn_from(worst, self.program, self.problem, self.log.seed + count)
+            graph = retuned(before.graph, learned, whole=True, effort=EFFORT, seed=self.log.seed)
+            found = self.checked(graph, own.member, count)
+            yield found
+            if count > 1 and not found.much_better_than(before):
+                return
+            worst, before = [*worst, *found.checked.worst], found
+
+    # -- reals -----------------------------------------------------------------------------------------------
+
+    def nearer(self, own: _Candidate) -> Iterator[_Candidate]:
+        """The network that is nearest to the rule on sequences that it has not learned from; it alone is
+        bounded, which takes its time."""
+        fresh = to_learn_from([], self.program, self.problem, self.log.seed + 100)
+        enough = 0.5 * SMALL * self.scale()
+        best, rounds, error = own.graph, 0, _largest_error(own.graph, fresh)
+        wired = wired_for(self.program, own.graph, self.problem, self.log.seed)
+        for start, index in ((own.graph, own.member), (wired, None)):
+            graph = start
+            for count in range(1, ROUNDS + 1):
+                if graph is None or error <= enough or time_is_up():
+                    break
+                learned = to_learn_from([], self.program, self.problem, self.log.seed + count)
+                graph = retuned(graph, learned, whole=False, effort=EFFORT, seed=self.log.seed)
+                found = _largest_error(graph, fresh)
+                if found >= GAIN * error:
+                    break
+                best, chosen, rounds, error = graph, index, count, found
+        if rounds:
+            yield self.checked(best, chosen, rounds)
 
 
-def _to_learn_from(worst: list[Sequence], program: Recurrence, problem: Problem, seed: int) -> Sequences:
-    """Sequences that are not right yet, and drawn ones, with the program's outputs."""
-    rng, length = np.random.default_rng(seed), problem.length
-    drawn = probes(rng, problem.domains, DRAWN, length, problem.sampler)
-    if problem.sampler is None and not problem.validation.given.any():
-        drawn = np.concatenate([drawn, problem.validation.x[:DRAWN, :length]]) if _as_long(problem) else drawn
-    longest = max([length, *(len(sequence) for sequence in worst)])
-    x = np.zeros((len(worst) + len(drawn), longest, drawn.shape[2]))
-    lengths = np.array([len(sequence) for sequence in worst] + [drawn.shape[1]] * len(drawn))
-    for place, sequence in enumerate(worst):
+def _largest_error(graph: DiscreteGraph, sequences: Sequences) -> float:
+    """One step ahead, in the user's units."""
+    errors = np.abs(graph.run(sequences) - sequences.y)[sequences.scored]
+    return float(np.max(np.nan_to_num(errors, nan=np.inf), initial=0.0))
+
+
+def to_learn_from(worst: list[Sequence], program: Recurrence, problem: Problem, seed: int) -> Sequences:
+    """Sequences that are not right yet, and drawn ones, with the program's outputs.
+
+    Of reals every past that lies between those that come about may be asked for: positions with such a past
+    join, each at the end of a sequence whose past is given.
+    """
+    rng = np.random.default_rng(seed)
+    inputs = drawn(problem, seed)[: 4 * DRAWN]
+    sequences = [np.array(sequence, dtype=float) for sequence in worst] + list(inputs)
+    longest = max(len(sequence) for sequence in sequences)
+    x = np.zeros((len(sequences), longest, inputs.shape[2]))
+    for place, sequence in enumerate(sequences):
         x[place, : len(sequence)] = sequence
-    x[len(worst) :, : drawn.shape[1]] = drawn
-    y = outputs_of(program, x)
+    y, lengths = outputs_of(program, x), np.array([len(sequence) for sequence in sequences])
+    given = np.zeros(len(x), int)
+    if not problem.integer_outputs:
+        more_x, more_y = _pasts(program, problem, y[len(worst) :], rng)
+        depth = more_x.shape[1]
+        pad = ((0, 0), (0, longest - depth), (0, 0))
+        x, y = np.concatenate([x, np.pad(more_x, pad)]), np.concatenate([y, np.pad(more_y, pad)])
+        lengths = np.concatenate([lengths, np.full(len(more_x), depth)])
+        given = np.concatenate([given, np.full(len(more_x), depth - 1)])
     y = np.round(y) if problem.integer_outputs else y
     sound = np.isfinite(y).all(axis=(1, 2))
-    return Sequences(x[sound], y[sound], lengths[sound])
+    return Sequences(x[sound], y[sound], lengths[sound], given[sound])
 
 
-def _as_long(problem: Problem) -> bool:
-    return problem.validation.x.shape[1] >= problem.length
+def _pasts(
+    program: Recurrence, problem: Problem, y: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Short sequences that end after a past between those that come about, with steps between theirs."""
+    depth = min(max(program.depths().values(), default=0) + 1, y.shape[1])
+    x = uniform(rng, problem.domains, PASTS, depth)
+    low, high = y.min(axis=(0, 1)), y.max(axis=(0, 1))
+    steps = np.diff(y, axis=1)
+    least, most = (pick(steps, axis=(0, 1)) if steps.size else 0.0 * low for pick in (np.min, np.max))
+    past = np.zeros((PASTS, depth, y.shape[2]))
+    past[:, 0] = rng.uniform(low, high, past[:, 0].shape)
+    for t in range(1, depth):
+        past[:, t] = np.clip(past[:, t - 1] + rng.uniform(least, most, past[:, t].shape), low, high)
+    with np.errstate(all="ignore"):
+        past[:, -1] = program.run(x, past, depth - 1)[:, -1]
+    return x, past
 
 
 def _linked(extraction: Extraction, best: _Candidate, problem: Problem, seed: int) -> Extraction:

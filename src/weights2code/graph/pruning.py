@@ -19,6 +19,8 @@ from weights2code.graph.graph import DiscreteGraph, OperatorNode
 HARMLESS = 1e-9
 FACTOR = 2.0
 NOTICEABLE = 1e-3
+#: Directions of the head that are weaker than this share of the strongest are noise.
+RANK = 1e-11
 
 
 def prune_by_threshold(graph: DiscreteGraph, epsilon: float) -> DiscreteGraph:
@@ -102,7 +104,9 @@ def _smallest_head(stream: np.ndarray, wanted: np.ndarray, kept: list[int], fact
         fewer = [i for i in kept if i != index]
         if _solve(stream, wanted, fewer)[1] <= limit:
             kept = fewer
-    solution, _ = _solve(stream, wanted, kept)
+    # to the last digit: with values without end, what a weight is off by ends what it is right for
+    design = np.column_stack([stream[:, kept], np.ones(len(stream))])
+    solution = np.linalg.lstsq(design, wanted, rcond=RANK)[0]
     row = np.zeros(stream.shape[1] + 1)
     row[kept], row[-1] = solution[:-1], solution[-1]
     return row

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from weights2code.data import Sequences
 from weights2code.graph import DiscreteGraph
-from weights2code.language import Var
+from weights2code.language import Domain, Var
 from weights2code.network.leaves import rounding_at
 
 
@@ -40,28 +40,17 @@ def rounding_of(graph: DiscreteGraph, box: Box) -> float:
     return float(rounding_at(graph, box.size).max())
 
 
-def leaf_values(
-    leaves: tuple[Var, ...], inputs: tuple[str, ...], outputs: tuple[str, ...], sequences: Sequences
-) -> dict[Var, np.ndarray]:
-    """What sequences hold for each leaf (N,), at all positions that are away from the start."""
-    depth, length = max((leaf.lag for leaf in leaves), default=0), sequences.x.shape[1]
-    there = sequences.valid[:, depth:]
-    values = {}
-    for leaf in leaves:
-        known = leaf.name in inputs
-        names, array = (inputs, sequences.x) if known else (outputs, sequences.y)
-        values[leaf] = array[:, depth - leaf.lag : length - leaf.lag, names.index(leaf.name)][there]
-    return values
-
-
-def seen_box(values: dict[Var, np.ndarray], whole: np.ndarray) -> Box:
-    """From the smallest to the largest value of each leaf, and of the difference of neighbouring lags."""
+def box_around(values: dict[Var, np.ndarray], known: Mapping[str, Domain], whole: np.ndarray) -> Box:
+    """Inputs in their domains; of all others what lies between the smallest and the largest value, and so do
+    the steps from one lag to the next."""
     leaves = tuple(values)
     low, high = (np.array([pick(values[leaf]) for leaf in leaves]) for pick in (np.min, np.max))
     matrix, limit = [], []
     for place, leaf in enumerate(leaves):
         before = Var(leaf.name, leaf.lag + 1)
-        if before in values:
+        if leaf.name in known:
+            low[place], high[place] = known[leaf.name].low, known[leaf.name].high
+        elif before in values:
             step = values[leaf] - values[before]
             row = np.zeros(len(leaves))
             row[place], row[leaves.index(before)] = 1.0, -1.0

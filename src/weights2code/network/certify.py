@@ -14,17 +14,21 @@ import numpy as np
 
 from weights2code.data import Problem
 from weights2code.effort import Effort
-from weights2code.graph import DiscreteGraph
+from weights2code.graph import DiscreteGraph, OperatorNode
 from weights2code.language import Recurrence
 from weights2code.network.exploration import SINGLE, Explored, explore
+from weights2code.network.limits import Limit, largest_error, limit_of_values
 from weights2code.network.pointing import windows_on
-from weights2code.network.trial import Trial, one_step, outputs_of, run_side_by_side
+from weights2code.network.trial import LARGEST, Trial, drawn, one_step, outputs_of, run_side_by_side
 from weights2code.network.view import Unsuited, View
 from weights2code.verify.exhaustive import all_sequences, longest_length
-from weights2code.verify.links import NetworkCertificate, Sequence
+from weights2code.verify.links import NetworkCertificate, Sequence, at_least
+from weights2code.verify.ranges import positions_below
 
 #: Effort for one network, in seconds of a usual machine, and for a first look whether exploration ends.
 EFFORT, FIRST_LOOK = 2.0, 0.3
+#: The margin that bounds over pieces leave where they can, and positions that are counted at most.
+WIDE, MOST_POSITIONS = 0.25, 256
 #: Sequences that are enumerated at most where nothing else decides.
 ENUMERATED = 1 << 13
 
@@ -39,19 +43,75 @@ class Checked:
 
 def certify_network(graph: DiscreteGraph, program: Recurrence, problem: Problem, seed: int) -> Checked:
     """Compare a network with its program, as far as can be done with little effort."""
-    trial = run_side_by_side(graph, program, problem, seed)
     if not problem.integer_outputs:
-        return Checked(_tested(trial, problem))
-    explored = _explored(graph, program, problem, FIRST_LOOK)
-    if explored is not None and not explored.closed and not explored.wrong:
-        explored = _explored(graph, program, problem, EFFORT)
-    if explored is not None and (explored.wrong or trial.counterexample):
+        return _reals(graph, program, problem, seed)
+    linear = not any(isinstance(graph.nodes[index], OperatorNode) for index in graph.live())
+    limit = _limit(graph, program, problem) if linear else None
+    explored = None if limit else _explored(graph, program, problem, FIRST_LOOK)
+    if not linear and (explored is None or not (explored.closed or explored.wrong)):
+        limit = _limit(graph, program, problem)
+    trial = run_side_by_side(graph, program, problem, seed, LARGEST if limit is None else limit.value)
+    if explored is not None and explored.wrong:
         return _differs(graph, program, explored, trial)
     if trial.counterexample is not None:
-        return Checked(_different(trial.counterexample, trial), (trial.counterexample,))
-    if explored is None:
-        return Checked(_enumerated(graph, program, problem, trial) or _tested(trial, problem))
-    return Checked(_equal(explored, trial, problem), explored.worst)
+        worst = explored.worst if explored else ()
+        return Checked(_different(trial.counterexample, trial), (trial.counterexample, *worst))
+    if limit is not None:
+        return Checked(_below(limit, program, trial, problem))
+    if explored is not None and not explored.closed:
+        explored = _explored(graph, program, problem, EFFORT)
+        if explored is not None and explored.wrong:
+            return _differs(graph, program, explored, trial)
+    if explored is not None:
+        return Checked(_equal(explored, trial, problem), explored.worst)
+    return Checked(_enumerated(graph, program, problem, trial) or _tested(trial, problem))
+
+
+def _limit(graph: DiscreteGraph, program: Recurrence, problem: Problem) -> Limit | None:
+    """Up to which values both are equal: with a margin if there can be one."""
+    for margin in (WIDE, 0.0):
+        found = limit_of_values(graph, program, problem.domains, Effort(EFFORT), margin)
+        if found is not None:
+            return found
+    return None
+
+
+def _below(limit: Limit, program: Recurrence, trial: Trial, problem: Problem) -> NetworkCertificate:
+    """Equal as long as values stay below a limit."""
+    covers, margin = f"at every length for inputs in {_domain(problem)}", 0.5 - limit.error
+    if limit.value < np.inf:
+        positions = positions_below(program, problem.domains, int(limit.value), MOST_POSITIONS)
+        power = int(np.log2(limit.value))
+        covers += f", as long as no past value exceeds 2**{power} (not in the first {positions} positions)"
+    method = (
+        "over all values that they may read, by branch and bound over the linear pieces, outputs stay "
+        f"{at_least(margin)} from the nearest rounding border, errors of float64 arithmetic included"
+    )
+    return NetworkCertificate("proved", method, covers, margin, limit.error, None, trial.sequences)
+
+
+def _domain(problem: Problem) -> str:
+    return ", ".join(dict.fromkeys(str(domain) for domain in problem.domains))
+
+
+def _reals(graph: DiscreteGraph, program: Recurrence, problem: Problem, seed: int) -> Checked:
+    """A bound over the linear pieces, with the tests beside it."""
+    trial = run_side_by_side(graph, program, problem, seed)
+    x = drawn(problem, seed)
+    bound = largest_error(graph, program, problem.domains, x, Effort(EFFORT))
+    if bound is None:
+        return Checked(_tested(trial, problem))
+    past = f" and past values of {'; '.join(bound.past)}" if bound.past else ""
+    free = _finite(trial.free_running or 0.0)
+    exactly = "the largest difference" if bound.finished else "a bound of the difference"
+    method = (
+        f"{exactly} over all these values, by branch and bound over the linear pieces, errors of float64 "
+        f"arithmetic included; on its own past outputs it was off by up to {free:.3g} in {trial.sequences} "
+        f"sequences of length {', '.join(map(str, trial.lengths))}"
+    )
+    covers = f"for inputs in {_domain(problem)}{past}"
+    certificate = NetworkCertificate("bounded", method, covers, None, bound.error, free, trial.sequences)
+    return Checked(certificate)
 
 
 def _explored(graph: DiscreteGraph, program: Recurrence, problem: Problem, effort: float) -> Explored | None:
@@ -67,12 +127,12 @@ def _explored(graph: DiscreteGraph, program: Recurrence, problem: Problem, effor
 
 
 def _equal(explored: Explored, trial: Trial, problem: Problem) -> NetworkCertificate:
-    domain = ", ".join(dict.fromkeys(str(domain) for domain in problem.domains))
+    domain = _domain(problem)
     rounding = (
         "float64 and float32" if 0.5 - explored.error > 1.01 * SINGLE * explored.rounding else "float64"
     )
     words = (
-        f"on all {explored.contexts} contexts that the program can reach, outputs stay {explored.margin:.2g} "
+        f"on all {explored.contexts} contexts that the program can reach, outputs stay {at_least(explored.margin)} "
         f"from the nearest rounding border, errors of {rounding} arithmetic included"
     )
     where = (
@@ -140,7 +200,7 @@ def _enumerated(
             example = tuple(tuple(values) for values in x[row, : first[row] + 1].tolist())
             return _different(example, trial, float(apart.max()))
         error = max(error, float(apart.max()))
-    method = f"all were run in float64, and outputs stay {0.5 - error:.2g} from the nearest rounding border"
+    method = f"all were run in float64, and outputs stay {at_least(0.5 - error)} from the nearest rounding border"
     covers = f"up to length {length}"
     return NetworkCertificate("exhaustive", method, covers, 0.5 - error, error, None, trial.sequences)
 

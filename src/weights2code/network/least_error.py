@@ -118,9 +118,7 @@ class Search:
                 return
             importance = _heavier(importance, np.abs(self.errors(self.vector)))
 
-    def _descend(
-        self, importance: np.ndarray, enough: float, steps: int, chosen: np.ndarray | slice
-    ) -> None:
+    def _descend(self, importance: np.ndarray, enough: float, steps: int, chosen: np.ndarray | slice) -> None:
         vector, damping, idle = self.vector, DAMPING, 0
         errors, jacobian = self.jacobian(vector)
         loss = float(np.sum((importance * errors) ** 2))

@@ -8,6 +8,7 @@ small. For reals the largest difference is all that can be said.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 
@@ -17,7 +18,7 @@ from weights2code.effort import Effort
 from weights2code.graph import DiscreteGraph
 from weights2code.language import Domain, Expr, Recurrence, Var
 from weights2code.language.interval import ANYTHING, Interval, is_infinite
-from weights2code.network.box import Box
+from weights2code.network.box import Box, box_around
 from weights2code.network.difference import Difference, difference_of
 from weights2code.network.leaves import leaves_of, rounding_at
 from weights2code.network.pieces import largest_of
@@ -138,6 +139,72 @@ def limit_of_values(
         if too_large == 0:
             return None
     return Limit(2.0**power, known[power])
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """One step ahead network and program differ by at most `error`, what float64 may be off included.
+
+    `past` says between which numbers the values of the past lie that this is about. `finished`: the largest
+    difference is about as large as that.
+    """
+
+    error: float
+    past: tuple[str, ...]
+    finished: bool
+
+
+def largest_error(
+    graph: DiscreteGraph, program: Recurrence, domains: tuple[Domain, ...], x: np.ndarray, effort: Effort
+) -> Bound | None:
+    """How far both are apart at most, for every input of the domain and every past between the smallest and
+    the largest values that the sequences `x` (n, T, columns) bring about, and steps between them likewise;
+    None if one of them is no function of finitely many leaves that can be bounded."""
+    places = situations(graph, program)
+    if places is None:
+        return None
+    with np.errstate(all="ignore"):
+        trace = program.trace(x)
+    depth = max((leaf.lag for leaf in places[0].leaves), default=0)
+    known = dict(zip(program.inputs, domains, strict=True))
+    whole = {name for name, domain in known.items() if domain.discrete}
+    error, finished, past = 0.0, True, ()
+    for place in places:
+        first, last = (depth, x.shape[1]) if place.age is None else (place.age, place.age + 1)
+        if first >= x.shape[1]:
+            return None
+        seen = {
+            leaf: trace[leaf.name][:, first - leaf.lag : last - leaf.lag].reshape(-1) for leaf in place.leaves
+        }
+        if not all(np.isfinite(values).all() for values in seen.values()):
+            return None
+        box = box_around(seen, known, np.array([leaf.name in whole for leaf in place.leaves], bool))
+        difference = place.difference(box.whole)
+        if difference is None:
+            return None
+        share = Effort(effort.left * (0.7 if place.age is None else 0.3))
+        given = share.left
+        found = largest_of(difference, box, share, gap=GAP)
+        effort.spend(given - share.left)
+        error = max(error, *(item.upper for item in found))
+        error += float(rounding_at(place.graph, box.size).max())
+        finished &= all(item.finished for item in found)
+        past = past or _words(box, known)
+    return Bound(error, past, finished) if error < inf else None
+
+
+#: The search for the largest difference of reals ends this near to it.
+GAP = 0.02
+
+
+def _words(box: Box, known: Mapping[str, Domain]) -> tuple[str, ...]:
+    """Between which numbers values of the past lie, the wider of several lags."""
+    ends: dict[str, tuple[float, float]] = {}
+    for leaf, low, high in zip(box.leaves, box.low.tolist(), box.high.tolist(), strict=True):
+        if leaf.name not in known:
+            before = ends.get(leaf.name, (low, high))
+            ends[leaf.name] = (min(low, before[0]), max(high, before[1]))
+    return tuple(f"{name} between {low:.3g} and {high:.3g}" for name, (low, high) in ends.items())
 
 
 def _box(leaves: tuple[Var, ...], bounds: dict[str, Interval], limit: float) -> Box:

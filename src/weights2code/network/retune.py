@@ -117,9 +117,7 @@ def rows_of(graph: DiscreteGraph, sequences: Sequences) -> Rows:
     flat = np.concatenate([values[scored][:, settled], wanted[scored]], 1)
     _, kept = np.unique(flat, axis=0, return_index=True)
     kept.sort()
-    return Rows(
-        values[scored][kept][:, None], wanted[scored][kept][:, None], np.ones((len(kept), 1), bool)
-    )
+    return Rows(values[scored][kept][:, None], wanted[scored][kept][:, None], np.ones((len(kept), 1), bool))
 
 
 def _worst(graph: DiscreteGraph, rows: Rows, units: np.ndarray) -> float:
@@ -171,9 +169,7 @@ def _with_more_units(tuned: Tuned, effort: Effort, rng: np.random.Generator) -> 
             break
         most = max(MOST_ROWS // best.rows.values.shape[1], 1)
         errors = _errors(best.graph, best.rows, best.units)
-        chosen = np.union1d(
-            _some(len(errors), most), np.argsort(-errors, kind="stable")[: max(most // 4, 1)]
-        )
+        chosen = np.union1d(_some(len(errors), most), np.argsort(-errors, kind="stable")[: max(most // 4, 1)])
         search = Search.of(Weights.of(best.graph), best.rows.take(chosen), best.units, effort)
         grown = with_units(best.graph, search, count, rng)
         if grown is best.graph:

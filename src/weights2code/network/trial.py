@@ -45,8 +45,10 @@ class Trial:
         return 0.5 - self.error
 
 
-def run_side_by_side(graph: DiscreteGraph, program: Recurrence, problem: Problem, seed: int) -> Trial:
-    """Compare on drawn sequences, and on those of the problem."""
+def run_side_by_side(
+    graph: DiscreteGraph, program: Recurrence, problem: Problem, seed: int, most: float = LARGEST
+) -> Trial:
+    """Compare on drawn sequences, and on those of the problem, as long as no output passes `most`."""
     whole, rng = problem.integer_outputs, np.random.default_rng(seed)
     fixed = graph.layout.name == "concat"
     lengths = (graph.length,) if fixed else tuple(dict.fromkeys(_lengths(graph.length)))
@@ -60,7 +62,8 @@ def run_side_by_side(graph: DiscreteGraph, program: Recurrence, problem: Problem
         right = outputs_of(program, drawn)
         answer = one_step(graph, drawn, right, whole=whole)
         skip = graph.layout.first_scored if fixed else 0
-        counts = np.isfinite(right) & (np.abs(right) < LARGEST)
+        small = np.isfinite(right) & (np.abs(right) <= min(most, LARGEST))
+        counts = np.logical_and.accumulate(small.all(2), axis=1)[..., None] & small
         counts[:, :skip] = False
         apart = np.where(counts, np.abs(answer - right), 0.0)
         apart = np.where(np.isnan(apart), np.inf, apart)
@@ -76,6 +79,14 @@ def run_side_by_side(graph: DiscreteGraph, program: Recurrence, problem: Problem
             apart = np.where(counts[:FREE], np.abs(own - right[:FREE]), 0.0)
             free = max(free, float(np.where(np.isnan(apart), np.inf, apart).max()))
     return Trial(count, lengths, error, None if whole or fixed else free, scale, example)
+
+
+def drawn(problem: Problem, seed: int) -> np.ndarray:
+    """Inputs of the training length: drawn ones, and those of the problem."""
+    made = probes(np.random.default_rng(seed), problem.domains, 4 * COUNT, problem.length, problem.sampler)
+    own = problem.validation
+    same = own.x.shape[1] == problem.length and not own.given.any()
+    return np.concatenate([made, own.x[: 4 * COUNT]]) if same else made
 
 
 def _lengths(length: int) -> list[int]:

@@ -1,6 +1,6 @@
 """A network of location heads at one position: every value of the past that it reads has a node of its own.
 
-Away from the start of a sequence that changes nothing but the form. At an early position, where `age` positions
+Away from the start of a sequence that changes nothing but the form. At an early position, where `age` others
 lie before, what would lie before the start is the number that the network puts in its place.
 """
 

@@ -292,5 +292,3 @@ def _head_mask(graph: DiscreteGraph) -> np.ndarray:
     mask = graph.head != 0
     mask[:, -1] = True
     return mask
-
-

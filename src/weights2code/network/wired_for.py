@@ -8,6 +8,8 @@ the linear head alone, where it may grow without end.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from weights2code.data import Problem
@@ -19,8 +21,8 @@ from weights2code.verify.product import inlined
 
 #: Leaves of a rule that a sub-MLP sees, and hidden units that it begins with, at most.
 MOST_LEAVES, MOST_UNITS = 12, 96
-#: Hidden units for each value that an operand can take.
-UNITS_A_VALUE = 1.5
+#: Directions in a plane along which units lie, and the share of the strongest bend that still counts.
+DIRECTIONS, BENDS = 6, 1e-6
 #: Positions that show whether a value simply adds up.
 SAMPLED = 256
 #: How far from adding up rounding errors can look.
@@ -45,10 +47,40 @@ def wired_for(program: Recurrence, graph: DiscreteGraph, problem: Problem, seed:
             return None
     rng = np.random.default_rng(seed)
     seen = _seen(program, problem, leaves)
-    curved = [_curved(formula, leaves, seen, rng) for formula in outputs]
+    slopes = [_slopes(formula, leaves, seen, rng) for formula in outputs]
+    curved = [tuple(leaf for leaf, slope in some.items() if slope is None) for some in slopes]
     if any(len(some) > MOST_LEAVES for some in curved):
         return None
     return _network(program, graph, leaves, curved, seen, rng)
+
+
+def with_slopes(program: Recurrence, graph: DiscreteGraph, problem: Problem, seed: int) -> DiscreteGraph:
+    """A network that is wired for the rule, where what simply adds up has the weight that it has in the rule:
+    then it may grow without end."""
+    formulas, rng = inlined(program), np.random.default_rng(seed)
+    outputs = [formulas[name] for name in program.outputs]
+    leaves = [leaf for leaf in _leaf_places(graph) if any(leaf in formula.variables() for formula in outputs)]
+    seen, units, head = _seen(program, problem, leaves), graph.units(), graph.head.copy()
+    for row, formula in enumerate(outputs):
+        for leaf, slope in _slopes(formula, leaves, seen, rng).items():
+            if slope is not None:
+                place = _leaf_places(graph)[leaf]
+                head[row, place] = slope * units[place] / graph.layout.output_scales[row]
+    return replace(graph, head=head)
+
+
+def _leaf_places(graph: DiscreteGraph) -> dict[Var, int]:
+    """Which node holds each leaf."""
+    names, columns = (*graph.inputs, *graph.outputs), len(graph.inputs)
+    found: dict[Var, int] = {}
+    for index, node in enumerate(graph.nodes):
+        channel, back = index, 0
+        if isinstance(node, RouterNode) and node.offset is not None:
+            channel, back = node.reads["value"], node.offset
+        elif not isinstance(node, ChannelNode):
+            continue
+        found.setdefault(Var(names[channel], back + (channel >= columns)), index)
+    return found
 
 
 def _seen(program: Recurrence, problem: Problem, leaves: list[Var]) -> dict[Var, np.ndarray]:
@@ -64,33 +96,33 @@ def _seen(program: Recurrence, problem: Problem, leaves: list[Var]) -> dict[Var,
     return found
 
 
-def _curved(
+def _slopes(
     formula: Expr, leaves: list[Var], seen: dict[Var, np.ndarray], rng: np.random.Generator
-) -> tuple[Var, ...]:
-    """The leaves that do not simply add up: what a change of one gives depends on where it is made."""
-    read = formula.variables()
-    if not read:
-        return ()
-
-    def drawn(leaf: Var) -> np.ndarray:
-        return rng.choice(seen[leaf], SAMPLED)
-
+) -> dict[Var, float | None]:
+    """What one more of each leaf adds, wherever it is added; None if that depends on where."""
+    read = set(formula.variables())
+    base = {leaf: rng.choice(seen[leaf], SAMPLED) for leaf in leaves if leaf in read}
+    found: dict[Var, float | None] = {}
     with np.errstate(all="ignore"):
-        base = {leaf: drawn(leaf) for leaf in read}
         value = np.broadcast_to(evaluate(formula, base), SAMPLED)
-        found = []
-        for leaf in leaves:
-            if leaf not in read:
-                continue
-            moved = drawn(leaf)
-            step = moved - base[leaf]
+        scale = max(1.0, float(np.max(np.abs(value), initial=0.0)))
+        for leaf, own in base.items():
+            moved = rng.choice(seen[leaf], SAMPLED)
             change = np.broadcast_to(evaluate(formula, {**base, leaf: moved}), SAMPLED) - value
-            there = np.abs(step) > 0
-            slope = change[there] / step[there]
-            scale = max(1.0, float(np.max(np.abs(value), initial=0.0)))
-            if len(slope) and not np.all(np.abs(change[there] - slope[0] * step[there]) <= NEARLY * scale):
-                found.append(leaf)
-    return tuple(found)
+            step = moved - own
+            if not step.any():
+                found[leaf] = None
+                continue
+            widest = int(np.argmax(np.abs(step)))
+            slope = float(change[widest] / step[widest])
+            straight = np.all(np.abs(change - slope * step) <= NEARLY * scale)
+            found[leaf] = _plain(slope) if straight else None
+    return found
+
+
+def _plain(slope: float) -> float:
+    """A slope without the last digits, which come of dividing."""
+    return float(f"{slope:.10g}")
 
 
 def _network(
@@ -102,6 +134,7 @@ def _network(
     rng: np.random.Generator,
 ) -> DiscreteGraph:
     layout, columns = like.layout, len(like.inputs)
+    formulas = [inlined(program)[name] for name in program.outputs]
     channel_of = {name: place for place, name in enumerate((*like.inputs, *like.outputs))}
     offset_of = {leaf: leaf.lag if leaf.name in like.inputs else leaf.lag - 1 for leaf in leaves}
     headed = [leaf for leaf in leaves if offset_of[leaf]]
@@ -137,29 +170,97 @@ def _network(
         if some:
             head[output, len(nodes)] = 1.0
             operands = tuple(place[leaf] for leaf in some)
-            scaled = [seen[leaf] / units[channel_of[leaf.name]] for leaf in some]
-            nodes.append(_operator(names[len(nodes)], operands, arity, np.stack(scaled, axis=1), rng))
-        formula = inlined(program)[program.outputs[output]]
-        for leaf in formula.variables():
+            scales = np.array([units[channel_of[leaf.name]] for leaf in some])
+            values = np.stack([seen[leaf] for leaf in some], axis=1) / scales
+            bends = _bends(formulas[output], some, seen) * scales
+            nodes.append(_operator(names[len(nodes)], operands, arity, values, bends, rng))
+        for leaf in formulas[output].variables():
             head[output, place[leaf]] = 1e-3  # every leaf may add up; training says how much
     return DiscreteGraph(tuple(nodes), head, layout, like.inputs, like.outputs, like.length)
 
 
+def _bends(formula: Expr, some: tuple[Var, ...], seen: dict[Var, np.ndarray]) -> np.ndarray:
+    """How slopes change from place to place: a row a place, a column a leaf."""
+    kept = slice(0, SAMPLED)
+    base = {leaf: values[kept] for leaf, values in seen.items()}
+    rows = []
+    with np.errstate(all="ignore"):
+        for leaf in some:
+            step = max(1e-4 * float(np.ptp(seen[leaf])), 1e-9)
+            ends = [evaluate(formula, {**base, leaf: base[leaf] + side * step}) for side in (-1, 1)]
+            rows.append(np.broadcast_to((ends[1] - ends[0]) / (2 * step), len(base[leaf])))
+    slopes = np.nan_to_num(np.stack(rows, axis=1))
+    return slopes - slopes.mean(axis=0)
+
+
 def _operator(
-    name: str, operands: tuple[int, ...], arity: int, seen: np.ndarray, rng: np.random.Generator
+    name: str,
+    operands: tuple[int, ...],
+    arity: int,
+    seen: np.ndarray,
+    bends: np.ndarray,
+    rng: np.random.Generator,
 ) -> OperatorNode:
-    """A sub-MLP whose units change their slope among the values that it will see."""
+    """A sub-MLP whose units change their slope among the values that it will see.
+
+    Few values that differ are told apart along one direction, with a unit for each: any function of them can
+    then be had. Otherwise units lie along the directions in which the rule bends, if these are few.
+    """
+    points = np.unique(seen, axis=0)
+    if len(points) <= MOST_UNITS:
+        direction, bias = _one_by_one(points)
+    else:
+        direction, bias = _along(_directions(seen, bends, rng), seen, rng)
+    units = len(bias)
     padded = operands + operands[:1] * (arity - len(operands))
-    values = sum(min(len(np.unique(column)), MOST_UNITS) for column in seen.T)
-    units = int(np.clip(UNITS_A_VALUE * values, 8, MOST_UNITS))
-    direction = rng.standard_normal((units, len(operands))) / np.maximum(np.std(seen, axis=0), 1e-6)
-    if len(operands) == 1:
-        direction = np.sign(direction)
-    through = seen[rng.integers(0, len(seen), units)]
     weight = np.zeros((units, arity))
     weight[:, : len(operands)] = direction
-    bias = -np.sum(direction * through, axis=1)
     return OperatorNode(name, padded, weight, bias, 0.1 * rng.standard_normal(units) / np.sqrt(units), 0.0)
+
+
+def _one_by_one(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A unit for each point, along a direction in which no two of them lie together."""
+    levels = [np.unique(column) for column in points.T]
+    digits = np.cumprod([1, *(len(level) for level in levels[:-1])])
+    spacing = [np.diff(level).min() if len(level) > 1 else 1.0 for level in levels]
+    along = np.array(digits / spacing)
+    codes = np.unique(points @ along)
+    length = max(float(np.ptp(codes)), 1.0)
+    bias = -(codes - 0.5 * np.min(np.diff(codes), initial=1.0)) / length
+    return np.repeat(along[None] / length, len(codes), axis=0), bias
+
+
+def _directions(seen: np.ndarray, bends: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Directions (directions, operands) along which slopes change."""
+    spread = np.maximum(np.std(seen, axis=0), 1e-9)
+    _, sizes, axes = np.linalg.svd(bends * spread, full_matrices=False)
+    count = max(1, int(np.sum(sizes > BENDS * max(float(sizes[0]), 1e-300))))
+    axes = axes[:count]
+    if count == 1:
+        return axes / spread
+    if count == 2:
+        angles = np.pi * np.arange(DIRECTIONS) / DIRECTIONS
+        mixed = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    else:
+        mixed = rng.standard_normal((MOST_UNITS // 3, count))
+        mixed /= np.linalg.norm(mixed, axis=1, keepdims=True)
+    return mixed @ axes / spread
+
+
+def _along(
+    directions: np.ndarray, seen: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Units that bend evenly along each direction, over a little more than was seen."""
+    each = max(MOST_UNITS // len(directions), 1)
+    weight, bias = [], []
+    for direction in directions:
+        values = seen @ direction
+        low, high = float(values.min()), float(values.max())
+        room = 0.1 * (high - low)
+        kinks = np.linspace(low - room, high + room, each + 1)[:-1]
+        weight += [direction] * each
+        bias += (-kinks).tolist()
+    return np.array(weight), np.array(bias)
 
 
 def _start(program: Recurrence, name: str) -> float:
