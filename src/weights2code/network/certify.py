@@ -132,8 +132,9 @@ def _equal(explored: Explored, trial: Trial, problem: Problem) -> NetworkCertifi
         "float64 and float32" if 0.5 - explored.error > 1.01 * SINGLE * explored.rounding else "float64"
     )
     words = (
-        f"on all {explored.contexts} contexts that the program can reach, outputs stay {at_least(explored.margin)} "
-        f"from the nearest rounding border, errors of {rounding} arithmetic included"
+        f"on all {explored.contexts} contexts that the program can reach, outputs stay "
+        f"{at_least(explored.margin)} from the nearest rounding border, errors of {rounding} arithmetic "
+        "included"
     )
     where = (
         f"at every length for inputs in {domain}" if explored.closed else f"up to length {explored.length}"
@@ -155,7 +156,8 @@ def _differs(graph: DiscreteGraph, program: Recurrence, explored: Explored, tria
     assert example is not None
     if not _shows(graph, program, example):
         near = "some outputs lie so near a rounding border that rounding errors decide"
-        certificate = NetworkCertificate("tested", near, "the tested lengths", 0.0, explored.error)
+        error, ran = _finite(explored.error), trial.sequences
+        certificate = NetworkCertificate("tested", near, "the tested lengths", 0.0, error, None, ran)
         return Checked(certificate, explored.worst)
     worst = explored.worst or (example,)
     return Checked(_different(example, trial, max(explored.error, trial.error)), worst)
@@ -200,9 +202,9 @@ def _enumerated(
             example = tuple(tuple(values) for values in x[row, : first[row] + 1].tolist())
             return _different(example, trial, float(apart.max()))
         error = max(error, float(apart.max()))
-    method = f"all were run in float64, and outputs stay {at_least(0.5 - error)} from the nearest rounding border"
-    covers = f"up to length {length}"
-    return NetworkCertificate("exhaustive", method, covers, 0.5 - error, error, None, trial.sequences)
+    covers, margin = f"up to length {length}", 0.5 - error
+    method = f"all were run in float64; outputs stay {at_least(margin)} from the nearest rounding border"
+    return NetworkCertificate("exhaustive", method, covers, margin, error, None, trial.sequences)
 
 
 def _tested(trial: Trial, problem: Problem) -> NetworkCertificate:

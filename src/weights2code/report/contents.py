@@ -1,6 +1,7 @@
 """What a report says, gathered from a run folder alone: nothing here trains.
 
-The verdicts are checked again, unless the run has just ended; only the network's, from its weights, needs torch.
+The verdicts are checked again, unless the run has just ended; that of the network, made from its weights, is
+what needs torch.
 Data are not stored in a run folder. They are drawn or read again from the source; where that is impossible
 (a file that has moved), the report is made without the parts that need them, and says so.
 """

@@ -154,8 +154,8 @@ def verdict_section(contents: Contents, _: Figures) -> str:
 def _network(contents: Contents, recurrence: Recurrence, network: NetworkCertificate) -> str:
     """The link from the weights to the program, with the sequence that shows a difference."""
     text = (
-        "<h3>The network and the program</h3><p>The network in <code>model.safetensors</code> runs on its own "
-        f"past outputs, as the program does. {escape(network.explain())}</p>"
+        "<h3>The network and the program</h3><p>The network in <code>model.safetensors</code> runs on its "
+        f"own past outputs, as the program does. {escape(network.explain())}</p>"
     )
     rows = network.counterexample
     if not rows or any(len(row) != len(recurrence.inputs) for row in rows):

@@ -79,7 +79,8 @@ class NetworkCertificate:
 
     def brief(self) -> str:
         """The same in a few words, to stand behind the verdict."""
-        margin = f"; outputs stay {at_least(self.margin)} from the nearest rounding border" if self.margin else ""
+        border = f"; outputs stay {at_least(self.margin or 0.0)} from the nearest rounding border"
+        margin = border if self.margin else ""
         text = {
             "proved": f"equal to the program {self.covers}{margin}",
             "exhaustive": f"equal to the program on every sequence {self.covers}{margin}",
