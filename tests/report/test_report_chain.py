@@ -90,7 +90,7 @@ def test_own_data_are_no_specification(make_certificate):
     ("found", "line"),
     [
         (network("bounded", margin=None, error=3.21e-7), "bounded within 3.3e−07, one step ahead"),
-        (network("tested", margin=None, error=0.1234, sequences=1), "tested at most 0.13 apart in 1 sequence"),
+        (network("tested", margin=None, error=0.1234, sequences=1), "tested at most 0.13 apart in 1 seq"),
         (network("differs", margin=None, counterexample=((0.0,), (1.0,))), "differs after 2 inputs, shown"),
         (network(covers="at every length, as long as no value exceeds 2**26 (not in the first 52 positions)"),
          "proved at every length, as long as no value exceeds 2**26; margin"),
