@@ -6,11 +6,13 @@ Reading executes nothing: programs are rebuilt from JSON, and the text is compar
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from weights2code.data import Problem
-from weights2code.errors import InputError
+from weights2code.errors import InputError, NotExtracted
+from weights2code.explain.explanation import ExplainedGraph
 from weights2code.explain.operators import OperatorFit
 from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.values import Extraction
@@ -74,8 +76,9 @@ def leave_files(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:
             index: fit.to_dict() for index, fit in extraction.explained.operators.items()
         }
     folder.write(GRAPH, json.dumps(stored_graph) + "\n")
-    if extraction.explained is not None:
-        folder.write(PROGRAM_RAW, raw_program_source(extraction.explained, problem))
+    with suppress(NotExtracted):  # in `concat`, what cannot be re-indexed has no listing
+        explained = extraction.explained or ExplainedGraph(extraction.graph, {}, {})
+        folder.write(PROGRAM_RAW, raw_program_source(explained, problem))
     folder.write(PROGRAM, extraction.program.source())
     folder.write(LATEX, extraction.program.latex())
     folder.write_json(CERTIFICATE, certificate_dict(extraction, outcome.attempts))

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from weights2code.graph.raw_nodes import Scores
 from weights2code.language import OPERATORS, Const, Op, Var, op
 from weights2code.program import RawNode, RawProgram, check_source, raw_source, run_program
 
@@ -76,6 +77,10 @@ def test_own_outputs_are_read_in_a_loop():
 
 
 SECOND = RawNode("V2_input", "input", column=1)
+SOUGHT = ("V0_input", "V2_input", "V2_input")
+BIAS = (0.0, -0.3, 0.2)
+PAIRS = tuple((float(a), float(b), float((3 * a + b) % 5) - 2.0) for a in range(4) for b in range(4))
+TABLE = ((0.5, -1.0), (1.0, 0.25), (-0.75, 2.0))
 KINDS = {
     "offset": RawNode("V5_Attn_L0H0", "offset", ("V0_input",), offset=2),
     "offset of nothing": RawNode("V5_Attn_L0H0", "offset", ("V0_input",), offset=0),
@@ -91,6 +96,35 @@ KINDS = {
     "retrieval from afar": RawNode(
         "V5_Attn_L0H0", "retrieval", ("V0_input", "V2_input", "V2_input"), offset=3, start=7.0
     ),
+    "retrieval from nearby": RawNode(
+        "V5_Attn_L0H0", "retrieval", ("V0_input", "V2_input", "V2_input"), offset=1, window=2
+    ),
+    "seek by pairs": RawNode("V5_Attn_L0H0", "seek", SOUGHT, scores=Scores(BIAS, -1.0, PAIRS)),
+    "seek by distance": RawNode(
+        "V5_Attn_L0H0", "seek", SOUGHT, scores=Scores(BIAS, -3.0, sharpness=2.0, units=(4.0, 2.0))
+    ),
+    "seek by encodings": RawNode(
+        "V5_Attn_L0H0",
+        "seek",
+        SOUGHT,
+        scores=Scores(BIAS, 0.5, tables=(TABLE, TABLE[::-1]), units=(4.0, 1.0)),
+    ),
+    "table": RawNode("V5_MLP_L0M0", "table", ("V0_input", "V2_input"), rows=PAIRS),
+    "table of one": RawNode(
+        "V5_MLP_L0M0", "table", ("V2_input",), rows=((0.0, 5.0), (1.0, -1.0), (2.0, 0.5), (3.0, 2.0))
+    ),
+    "hinges": RawNode(
+        "V5_MLP_L0M0",
+        "piecewise",
+        ("V0_input", "V2_input"),
+        start=-0.25,
+        slope=(0.0, -1.0),
+        units=((-1.0, (1.0, -0.5), 0.0), (2.0, (-1.0, 0.0), 1.5)),
+    ),
+    "one hinge": RawNode(
+        "V5_MLP_L0M0", "piecewise", ("V0_input",), slope=(0.0,), units=((1.0, (1.0,), -1.0),)
+    ),
+    "no hinge": RawNode("V5_MLP_L0M0", "piecewise", (), slope=()),
     "mean": RawNode("V5_Attn_L0H0", "mean", ("V2_input",)),
     "sum": RawNode("V5_Attn_L0H0", "sum", ("V2_input",)),
     "constant": RawNode("V5_MLP_L0M0", "formula", formula=Const(0.5)),

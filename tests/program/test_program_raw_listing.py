@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 from weights2code.data import Layout
+from weights2code.explain import ExplainedGraph
+from weights2code.graph import OperatorNode
+from weights2code.language import Var, op
 from weights2code.program import raw_source, run_program
 from weights2code.program.raw_program import raw_program, raw_program_source
 
@@ -154,9 +157,83 @@ def test_nodes_that_nothing_reads_are_left_out_and_columns_stay(builder, integer
     assert [node.name for node in listing.nodes] == ["V0_input", "V1_input"]
 
 
-def test_a_fallback_says_that_it_is_none(builder, integers_of):
+def test_a_formula_that_is_only_near_is_not_listed(builder, integers_of):
     made = parity(builder)
     fit = made.formulas[2]
-    made.formulas[2] = type(fit)(fit.operands, fit.formula, "table", 0.0, 1e-9)
     problem = made.problem(integers_of(1), integers_of(1))
-    assert "faithful table, not a formula" in raw_program_source(made.explained(problem.validation), problem)
+    right = raw_program_source(made.explained(problem.validation), problem)
+    assert "V2 = np.abs(V0 - V1)" in right
+    made.formulas[2] = replace(fit, formula=fit.formula * (1 + 1e-9))
+    near = raw_program_source(made.explained(problem.validation), problem)
+    assert "np.abs" not in near
+    fresh = [item[:, 0] for item in integers_of(1, seed=5, count=4)]
+    assert np.allclose(run_program(near, fresh), run_program(right, fresh), rtol=1e-14, atol=0)
+
+
+def test_an_explanation_is_not_needed(builder, integers_of):
+    made = two_outputs(builder)
+    x = integers_of(2, low=-2)
+    problem = made.problem(x, integers_of(2, 1) / 2)
+    listing = raw_program(ExplainedGraph(made.graph(), {}, {}), problem)
+    own = np.stack([listing.run(item) for item in x[:5]])
+    assert np.allclose(made.graph().run(made.sequences(x[:5], own)), own, rtol=1e-14, atol=1e-14)
+
+
+def test_the_scale_of_an_operator_goes_to_its_readers(builder, integers_of):
+    """An operator of two bits, off by a weighted sum of them, is listed as what it is; so are its copies."""
+    made = builder(("a", "b"), layout=Layout("tagging", (1.0, 1.0), (1.0,)))
+    weight = np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 0.0]])
+    distance = OperatorNode("V2_MLP_L0M0", (0, 1), weight, np.zeros(3), np.array([0.3, 0.3, -1.7]), 0.1)
+    made.nodes.append(distance)
+    made.output({2: 10 / 3, 0: 17 / 3})
+    x = integers_of(2, high=2)
+    problem = made.problem(x, integers_of(1))
+    listing = raw_program(ExplainedGraph(made.graph(), {}, {}), problem)
+    assert listing.nodes[-1].formula == op("ne", Var("V0_input"), Var("V1_input"))
+    assert listing.head[0].keys() <= {"V0_input", "V1_input", "V2_MLP_L0M0"}
+    assert listing.head[0]["V2_MLP_L0M0"] == pytest.approx(1.0)
+    assert abs(listing.head[0].get("V0_input", 0.0)) < 1e-12
+    assert np.allclose(listing.run(x[0]), made.graph().run(made.sequences(x[:1]))[0], rtol=0, atol=1e-14)
+
+
+def test_levels_that_lie_evenly_are_numbered_through_copies_and_means(builder, integers_of):
+    made = builder()
+    step = OperatorNode("V1_MLP_L0M0", (0,), np.array([[-1.0]]), np.array([1.0]), np.array([0.7]), -0.2)
+    made.nodes.append(step)
+    lag, mean, largest = made.lag(1, 1, 0.5), made.head("mean", 1), made.head("max", 1)
+    after = made.operator("minimum", lag, mean)
+    made.output({after: 2.0, largest: 1.0, lag: -1.0})
+    x = integers_of(1, high=3)  # 1 - x is positive at 0 alone
+    problem = made.problem(x, integers_of(1) / 2)
+    listing = raw_program(ExplainedGraph(made.graph(), {}, {}), problem)
+    assert listing.nodes[1].rows == ((0.0, 1.0), (1.0, 0.0), (2.0, 0.0))
+    graph = made.graph()
+    for item in x[:4]:
+        assert np.allclose(listing.run(item), graph.run(made.sequences(item[None]))[0], rtol=0, atol=1e-14)
+
+
+def test_what_is_added_up_keeps_its_scale(builder, integers_of):
+    made = builder()
+    made.nodes.append(
+        OperatorNode("V1_MLP_L0M0", (0,), np.array([[-1.0]]), np.array([1.0]), np.array([0.7]), -0.2)
+    )
+    made.output({made.head("sum", 1): 1.0})
+    x = integers_of(1, high=3)
+    listing = raw_program(ExplainedGraph(made.graph(), {}, {}), made.problem(x, integers_of(1) / 2))
+    graph = made.graph()
+    assert np.allclose(listing.run(x[0]), graph.run(made.sequences(x[:1]))[0], rtol=0, atol=1e-14)
+
+
+def test_what_the_head_adds_of_operands_is_written_with_the_operator(builder, integers_of):
+    made = builder(layout=Layout("tagging", (4.0,), (2.0,)))
+    hinge = OperatorNode("V1_MLP_L0M0", (0,), np.array([[2.0]]), np.array([-1.0]), np.array([0.3]), 0.125)
+    made.nodes.append(hinge)
+    made.output({0: 0.7, 1: 5.0}, 0.5)
+    x = np.random.default_rng(0).uniform(-9, 9, (20, 10, 1))
+    problem = made.problem(x, x / 3)
+    listing = raw_program(ExplainedGraph(made.graph(), {}, {}), problem)
+    assert listing.head == ({"V1_MLP_L0M0": 1.0},)
+    assert listing.bias == (0.0,)
+    assert listing.nodes[-1].kind == "piecewise"
+    graph = made.graph()
+    assert np.allclose(listing.run(x[0]), graph.run(made.sequences(x[:1]))[0], rtol=0, atol=1e-13)

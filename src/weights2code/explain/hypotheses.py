@@ -1,7 +1,7 @@
 """What an attention head may do (paper, section 4.1 and appendix "Attention Patterns"): one class each.
 
 A hypothesis knows everything about itself: when it is worth testing, what it predicts, what steps of a
-recurrence it becomes, how it is listed and how people call it. Most are a function of the values at a few
+recurrence it becomes and how people call it. Most are a function of the values at a few
 fixed offsets; they give `offsets` and `combine`, and the rest follows. A new one is one class, named in
 `HYPOTHESES`.
 """
@@ -20,21 +20,10 @@ import numpy as np
 
 from weights2code.explain.steps import HeadSteps
 from weights2code.graph import RouterNode, shifted
-from weights2code.graph.raw_nodes import RawNode
-from weights2code.language import Const, Expr, Retrieval, Var, op
+from weights2code.language import Const, Expr, Retrieval, op
 
 #: Of the offsets that a pointer head often selects, so many are tried in pairs.
 MOST_PAIRED = 5
-
-
-@dataclass(frozen=True, slots=True)
-class ListedHead:
-    """A head in the listing: its index and name, and by role the names and units of what it reads."""
-
-    index: int
-    name: str
-    reads: Mapping[str, str]
-    units: Mapping[str, float]
 
 
 class Hypothesis(ABC):
@@ -82,16 +71,6 @@ class Hypothesis(ABC):
         unit = head.units["value"]
         values = [head.delayed(offset, self.before(unit), "w") for offset in self.offsets() or ()]
         return self.combine(values, unit)
-
-    def listed(self, head: ListedHead) -> tuple[RawNode, ...]:
-        """The head's lines of the listing; the last has its name."""
-        unit = head.units["value"]
-        parts = [
-            RawNode(f"{head.name}_{o}", "offset", (head.reads["value"],), offset=o, start=self.before(unit))
-            for o in self.offsets() or ()
-        ]
-        formula = self.combine([Var(part.name) for part in parts], unit)
-        return (*parts, RawNode(head.name, "formula", formula=formula, comment=self.describe()))
 
     def caption(self, reads: Mapping[str, str]) -> str:
         """What stands on the node in the drawing of the graph."""
@@ -170,10 +149,6 @@ class FixedOffset(Hypothesis):
     def to_expr(self, head: HeadSteps) -> Expr:
         return head.delayed(self.offset, self.before(head.units["value"]), "v")
 
-    def listed(self, head: ListedHead) -> tuple[RawNode, ...]:
-        reads, start = (head.reads["value"],), self.before(head.units["value"])
-        return (RawNode(head.name, "offset", reads, offset=self.offset, start=start),)
-
     def caption(self, reads: Mapping[str, str]) -> str:
         return f"{reads['value']}, {self.offset} back"
 
@@ -247,10 +222,6 @@ class WindowedExtremum(Hypothesis):
             return value
         return head.running("m", lambda last: _best_of((last, value), self.largest), self.before(1.0))
 
-    def listed(self, head: ListedHead) -> tuple[RawNode, ...]:
-        shape = {"window": self.window, "largest": self.largest, "padded": self.zero_before}
-        return (RawNode(head.name, "extremum", (head.reads["value"],), **shape),)
-
 
 @dataclass(frozen=True, slots=True)
 class EqualityRetrieval(Hypothesis):
@@ -283,14 +254,6 @@ class EqualityRetrieval(Hypothesis):
         stored = head.sequence("key", "k"), head.sequence("value", "w")
         query, factor = head.read("query"), _query_factor(head.units)
         return head.step("v", Retrieval(*stored, query if factor == 1 else query * factor, self.gap))
-
-    def listed(self, head: ListedHead) -> tuple[RawNode, ...]:
-        query, factor, scaled = head.reads["query"], _query_factor(head.units), ()
-        if factor != 1:
-            scaled = (RawNode(f"query{head.index}", "formula", formula=Var(query) * factor),)
-            query = scaled[0].name
-        reads = (head.reads["key"], head.reads["value"], query)
-        return (*scaled, RawNode(head.name, "retrieval", reads, offset=self.gap))
 
     def caption(self, reads: Mapping[str, str]) -> str:
         return f"{self.describe()} of {reads['value']}, where {reads['key']} = {reads['query']}"
@@ -337,9 +300,6 @@ class PrefixAggregate(Hypothesis):
         value = head.read("value")
         total = head.running("s", lambda last: last + value)
         return total / head.count() if self.mean else total
-
-    def listed(self, head: ListedHead) -> tuple[RawNode, ...]:
-        return (RawNode(head.name, "mean" if self.mean else "sum", (head.reads["value"],)),)
 
     def pattern(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
         rows = np.tril(np.ones((values.shape[1], values.shape[1])))

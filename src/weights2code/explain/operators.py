@@ -6,6 +6,7 @@ a real one by about the model's own error. Where no formula fits, the fallback i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +15,15 @@ import numpy as np
 from weights2code.data import Problem
 from weights2code.graph import DiscreteGraph, OperatorNode
 from weights2code.json_values import MOST_NODES, items, mapping, number, text, whole
-from weights2code.language import Const, Expr, Var, from_dict, infer, to_dict
+from weights2code.language import Const, Expr, Var, evaluate, from_dict, infer, to_dict
 from weights2code.symbolic import NativeEngine
 from weights2code.symbolic.engine import pick
 from weights2code.symbolic.relu_readoff import piecewise_readoff
 
 #: Rows that an operator is regressed on.
 ROWS = 4000
+#: What a formula may be off by, of the largest value, to be called exact.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +36,7 @@ class OperatorFit:
     formula : in the variables `V<index>`.
     kind : "formula", "table" or "piecewise".
     max_error : on the rows seen; tolerance : what was allowed.
+    exact_formula : the simplest that is right to rounding on the rows seen, if one was found.
     """
 
     operands: tuple[int, ...]
@@ -40,28 +44,37 @@ class OperatorFit:
     kind: str
     max_error: float
     tolerance: float
+    exact_formula: Expr | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON form, which is left beside the graph so that nobody searches twice."""
-        return {name: getattr(self, name) for name in self.__slots__} | {"formula": to_dict(self.formula)}
+        exact = self.exact_formula
+        formulas = {"formula": to_dict(self.formula), "exact_formula": exact and to_dict(exact)}
+        return {name: getattr(self, name) for name in self.__slots__} | formulas
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> OperatorFit:
         """Inverse of `to_dict`."""
         data = dict(mapping(data, "a formula"))
         operands = tuple(whole(item, "an operand") for item in items(data["operands"], "operands"))
-        expr = from_dict(data["formula"])
-        if not set(expr.variables()) <= {node_variable(operand) for operand in operands}:
-            raise ValueError("a formula reads what is no operand of it")
-        if expr.size() > MOST_NODES:
-            raise ValueError(f"a formula has more than {MOST_NODES} parts")
+        exact = data.get("exact_formula")
         return OperatorFit(
             operands,
-            expr,
+            _read_formula(data["formula"], operands),
             text(data["kind"], "a kind"),
             float(number(data["max_error"], "an error")),
             float(number(data["tolerance"], "a tolerance")),
+            None if exact is None else _read_formula(exact, operands),
         )
+
+
+def _read_formula(data: Any, operands: tuple[int, ...]) -> Expr:
+    expr = from_dict(data)
+    if not set(expr.variables()) <= {node_variable(operand) for operand in operands}:
+        raise ValueError("a formula reads what is no operand of it")
+    if expr.size() > MOST_NODES:
+        raise ValueError(f"a formula has more than {MOST_NODES} parts")
+    return expr
 
 
 def node_variable(index: int) -> Var:
@@ -80,10 +93,7 @@ def explain_operator(
     assert isinstance(node, OperatorNode)
     units = graph.units()
     used = sorted(node.used())
-    flat = values.reshape(-1, values.shape[2])
-    flat = flat[np.linspace(0, len(flat) - 1, min(ROWS, len(flat))).astype(int)]
-    inputs = flat[:, used] * units[used]
-    outputs = flat[:, index]
+    inputs, outputs = operator_rows(graph, index, values)
     tolerance = operator_tolerance(graph, index, outputs, problem)
     variables = tuple(node_variable(o) for o in used)
     if not used:
@@ -98,10 +108,37 @@ def explain_operator(
         effort=effort,
     )
     best = pick(front, tolerance)
+    rounding = ROUNDING * float(np.abs(outputs).max(initial=0.0))
+    plain = (found.expr for found in front if found.kind == "formula" and found.max_error <= rounding)
+    exact = next(plain, None)
     if best.max_error <= tolerance:
-        return OperatorFit(tuple(used), best.expr, best.kind, best.max_error, tolerance)
+        return OperatorFit(tuple(used), best.expr, best.kind, best.max_error, tolerance, exact)
     expr = _read_off(node, used, units, inputs)
-    return OperatorFit(tuple(used), expr, "piecewise", 0.0, tolerance)
+    return OperatorFit(tuple(used), expr, "piecewise", 0.0, tolerance, exact)
+
+
+def operator_rows(graph: DiscreteGraph, index: int, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What an operator reads, in the user's units, and gives, on some rows of the stream (n, T, nodes)."""
+    used = sorted(graph.nodes[index].used())
+    flat = values.reshape(-1, values.shape[2])
+    flat = flat[np.linspace(0, len(flat) - 1, min(ROWS, len(flat))).astype(int)]
+    return flat[:, used] * graph.units()[used], flat[:, index]
+
+
+def formula_problems(graph: DiscreteGraph, fits: Mapping[int, OperatorFit], values: np.ndarray) -> str:
+    """Why stored formulas are not those of the graph's operators; empty if they are, on this stream."""
+    for index, fit in fits.items():
+        name, used = graph.nodes[index].name, sorted(graph.nodes[index].used())
+        if fit.max_error > fit.tolerance or not set(fit.operands) <= set(used):
+            return f"the formula of {name} does not claim to be near it"
+        inputs, outputs = operator_rows(graph, index, values)
+        read = dict(zip(map(node_variable, used), inputs.T, strict=True))
+        rounding = ROUNDING * float(np.abs(outputs).max(initial=0.0))
+        with np.errstate(all="ignore"):
+            off = float(np.abs(evaluate(fit.formula, read) - outputs).max(initial=0.0))
+        if not off <= fit.max_error * (1 + 1e-6) + max(rounding, 1e-9 * fit.tolerance):
+            return f"the formula of {name} is off by {off:.3g}, not by {fit.max_error:.3g}"
+    return ""
 
 
 def _read_off(node: OperatorNode, used: list[int], units: np.ndarray, inputs: np.ndarray) -> Expr:

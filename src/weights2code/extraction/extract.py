@@ -226,8 +226,8 @@ def with_explanation(extraction: Extraction, problem: Problem, log: Log) -> Extr
     The program is found already: an error that nobody foresaw costs the explanation alone.
     """
     matched = extraction.matched
-    if extraction.explained is not None or matched is None or matched.unmatched() or not matched.finite:
-        return extraction  # no listing without a hypothesis for every head, and numbers to explain
+    if extraction.explained is not None or matched is None or not matched.finite:
+        return extraction  # nothing is regressed on what are no numbers
     try:
         return replace(extraction, explained=matched.explain(problem, EXPLANATION_EFFORT))
     except Exception as error:

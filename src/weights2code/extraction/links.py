@@ -22,11 +22,11 @@ from weights2code.extraction.judge import model_agreement
 from weights2code.extraction.members import MEMBERS_TRIED, member
 from weights2code.extraction.values import Extraction, Log
 from weights2code.graph import DiscreteGraph
-from weights2code.language import Recurrence, uniform
+from weights2code.language import Recurrence
 from weights2code.network.certify import Checked, certify_network
 from weights2code.network.retune import retuned
 from weights2code.network.trial import drawn, outputs_of
-from weights2code.network.wired_for import wired_for, with_slopes
+from weights2code.network.wired_for import solved, wired_for, with_slopes
 from weights2code.verify.links import NetworkCertificate, Sequence
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ NO_LUCK, SMALL = 0.2, 1e-4
 #: Rounds of training on, sequences that are drawn for one, and its effort in seconds of a usual machine.
 ROUNDS, DRAWN, EFFORT = 3, 96, 0.5
 #: Pasts of reals that are drawn.
-PASTS = 1500
+PASTS = 4000
 #: A round of training on must lower errors to this share to be followed by another.
 GAIN = 0.7
 #: Verdicts in order.
@@ -131,7 +131,8 @@ class _Networks:
         wired = wired_for(self.program, own.graph, self.problem, self.log.seed)
         if wired is None:
             return
-        for found in self.trained_on(_Candidate(wired, None, own.checked)):
+        learned = to_learn_from(list(own.checked.worst), self.program, self.problem, self.log.seed)
+        for found in self.trained_on(_Candidate(solved(wired, learned), None, own.checked)):
             straight = with_slopes(self.program, found.graph, self.problem, self.log.seed)
             yield self.checked(straight, None, found.certificate.trained_on)
             yield found
@@ -163,7 +164,10 @@ class _Networks:
                 if graph is None or error <= enough or time_is_up():
                     break
                 learned = to_learn_from([], self.program, self.problem, self.log.seed + count)
-                graph = retuned(graph, learned, whole=False, effort=EFFORT, seed=self.log.seed)
+                if index is None and count == 1:
+                    graph = solved(graph, learned)
+                else:
+                    graph = retuned(graph, learned, whole=False, effort=EFFORT, seed=self.log.seed)
                 found = _largest_error(graph, fresh)
                 if found >= GAIN * error:
                     break
@@ -210,14 +214,23 @@ def _pasts(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Short sequences that end after a past between those that come about, with steps between theirs."""
     depth = min(max(program.depths().values(), default=0) + 1, y.shape[1])
-    x = uniform(rng, problem.domains, PASTS, depth)
+
+    def within(low: np.ndarray, high: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        """Anywhere, and often at an end."""
+        where = rng.uniform(-0.15, 1.15, shape).clip(0.0, 1.0)
+        return low + where * (high - low)
+
+    ends = [np.array([getattr(domain, end) for domain in problem.domains]) for end in ("low", "high")]
+    x = within(*ends, (PASTS, depth, len(problem.domains)))
+    for column, domain in enumerate(problem.domains):
+        x[..., column] = np.round(x[..., column]) if domain.discrete else x[..., column]
     low, high = y.min(axis=(0, 1)), y.max(axis=(0, 1))
     steps = np.diff(y, axis=1)
     least, most = (pick(steps, axis=(0, 1)) if steps.size else 0.0 * low for pick in (np.min, np.max))
     past = np.zeros((PASTS, depth, y.shape[2]))
-    past[:, 0] = rng.uniform(low, high, past[:, 0].shape)
+    past[:, 0] = within(low, high, past[:, 0].shape)
     for t in range(1, depth):
-        past[:, t] = np.clip(past[:, t - 1] + rng.uniform(least, most, past[:, t].shape), low, high)
+        past[:, t] = np.clip(past[:, t - 1] + within(least, most, past[:, t].shape), low, high)
     with np.errstate(all="ignore"):
         past[:, -1] = program.run(x, past, depth - 1)[:, -1]
     return x, past

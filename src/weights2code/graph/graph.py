@@ -248,6 +248,7 @@ def encode(
     table: Float[np.ndarray, "boundary width"],
     value_range: tuple[float, float],
 ) -> Float[np.ndarray, "*shape width"]:
+    """Each value as the mix of the two rows of a table between which it lies."""
     bins = len(table) - 1
     low, high = value_range
     place = np.clip((x - low) / (high - low), 0.0, 1.0) * bins

@@ -13,9 +13,56 @@ from typing import Any, Literal
 
 import numpy as np
 
+from weights2code.graph.graph import encode
+from weights2code.heads import RECENCY
 from weights2code.language import Expr, evaluate
 
-Kind = Literal["input", "offset", "extremum", "retrieval", "mean", "sum", "formula"]
+Kind = Literal[
+    "input", "offset", "extremum", "retrieval", "seek", "mean", "sum", "formula", "table", "piecewise"
+]
+#: A unit of a sub-MLP: factor * relu(weights times what it reads + bias).
+Unit = tuple[float, tuple[float, ...], float]
+Rows = tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """How well a position fits what a head seeks: by what it holds, and by how far back it lies.
+
+    Parameters
+    ----------
+    bias : by offset; the last one holds for all that lie further back.
+    null : a position must score as much as this to be taken at all.
+    pairs : (query, key, score) for every pair that can occur; else the two are scored as they come:
+    sharpness : minus this times the squared distance, and newer positions a little higher; or, if that is 0,
+    tables : the product of two encodings, of the query and of the key: rows between which `span` is divided
+    evenly, and in between a value shares its two neighbours.
+    units : what query and key are divided by first.
+    """
+
+    bias: tuple[float, ...]
+    null: float
+    pairs: Rows = ()
+    sharpness: float = 0.0
+    tables: tuple[Rows, Rows] = ((), ())
+    span: tuple[float, float] = (-1.0, 1.0)
+    units: tuple[float, float] = (1.0, 1.0)
+
+    def of(self, query: float, keys: np.ndarray) -> np.ndarray:
+        """The scores of the positions 0..t, whose keys these are, at position t."""
+        back = np.arange(len(keys) - 1, -1, -1)
+        bias = np.array(self.bias)[np.minimum(back, len(self.bias) - 1)]
+        if self.pairs:
+            known = {(pair[0], pair[1]): pair[2] for pair in self.pairs}
+            return np.array([known[query, key] for key in keys]) + bias
+        query, keys = query / self.units[0], keys / self.units[1]
+        if self.sharpness:
+            return -self.sharpness * (query - keys) ** 2 - RECENCY * back + bias
+        one, many = (
+            encode(np.asarray(x, float), np.array(rows), self.span)
+            for x, rows in zip((query, keys), self.tables, strict=True)
+        )
+        return many @ one / np.sqrt(len(one)) + bias
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +79,14 @@ class RawNode:
         `extremum`: the largest (`largest`) or smallest of the last `window` values of `reads[0]`; a window
         of None means all so far; if `padded`, zeros lie before the start.
         `retrieval`: `reads` is (key, value, query); the value at the last position, at least `offset`
-        steps ago, whose key equals the query now, else `start`.
+        steps ago, whose key equals the query now, else `start`; positions more than `window` steps ago do
+        not count.
+        `seek`: `reads` is (key, value, query); the value at the position with the highest of `scores`, the
+        oldest of several, 0 if none reaches the score of nothing.
         `mean`, `sum`: of all values of `reads[0]` so far.
         `formula`: an expression whose variables are the names of nodes.
+        `table`: `rows` hold the values of `reads` and then the node's own, for all that can occur.
+        `piecewise`: `slope` times the values of `reads`, plus `start`, plus the hinges `units`.
     comment : further words for the listing.
     """
 
@@ -49,6 +101,10 @@ class RawNode:
     padded: bool = False
     start: float = 0.0
     formula: Expr | None = None
+    scores: Scores | None = None
+    rows: Rows = ()
+    slope: tuple[float, ...] = ()
+    units: tuple[Unit, ...] = ()
     comment: str = ""
 
 
@@ -118,9 +174,23 @@ class RawProgram:
         if node.kind == "formula":
             assert node.formula is not None
             return float(evaluate(node.formula, {v: values[v.name][t] for v in node.formula.variables()}))
+        if node.kind == "table":
+            now = tuple(values[name][t] for name in node.reads)
+            return next(row[-1] for row in node.rows if row[:-1] == now)
+        if node.kind == "piecewise":
+            reads = np.array([values[name][t] for name in node.reads])
+            hinges = (factor * max(reads @ weights + bias, 0.0) for factor, weights, bias in node.units)
+            return float(reads @ np.array(node.slope) + node.start + sum(hinges))
+        if node.kind == "seek":
+            assert node.scores is not None
+            key, value, query = (values[name] for name in node.reads)
+            scores = node.scores.of(query[t], key[: t + 1])
+            best = int(np.argmax(scores))
+            return value[best] if scores[best] >= node.scores.null else 0.0
         if node.kind == "retrieval":
             key, value, query = (values[name] for name in node.reads)
-            for s in range(t - node.offset, -1, -1):
+            oldest = 0 if node.window is None else max(t - node.window, 0)
+            for s in range(t - node.offset, oldest - 1, -1):
                 if key[s] == query[t]:
                     return value[s]
             return node.start

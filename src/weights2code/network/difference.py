@@ -8,17 +8,17 @@ whole numbers compare whole numbers; the leaves that both sides weigh cancel exa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import gcd, isfinite, lcm
+from math import floor, gcd, isfinite, lcm
 
 import numpy as np
 
 from weights2code.graph import ChannelNode, DiscreteGraph, RouterNode
 from weights2code.graph.graph import channel_scales
 from weights2code.language import Const, Expr, Op, Var, exact_number, is_boolean
-from weights2code.network.leaves import UNIT, leaf_of
+from weights2code.network.leaves import UNIT, is_power_of_two, leaf_of
 
 #: A weighted sum of symbols; the number that is added stands under `ONE`.
 Sum = dict[int, Fraction]
@@ -34,7 +34,8 @@ class Rows:
     """Weighted sums: `weight` (rows, reads) of the symbols `reads`, plus `constant`.
 
     `slack` and `constant_slack` say how far these numbers may be from what is meant. `whole` rows are whole
-    numbers; `exact` ones are computed without rounding, too, as long as they are below 2^53.
+    numbers; `exact` ones are computed without rounding, too, as long as they are below 2^53; `copied` ones
+    always are: one symbol times a power of two.
     """
 
     reads: np.ndarray
@@ -44,6 +45,7 @@ class Rows:
     constant_slack: np.ndarray
     whole: np.ndarray
     exact: np.ndarray
+    copied: np.ndarray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,10 +89,17 @@ class _Unknown(Exception):
 
 
 def difference_of(
-    graph: DiscreteGraph, program: tuple[Expr, ...], leaves: tuple[Var, ...], whole: np.ndarray
+    graph: DiscreteGraph,
+    program: tuple[Expr, ...],
+    leaves: tuple[Var, ...],
+    whole: np.ndarray,
+    past: Mapping[Var, Expr] | None = None,
 ) -> Difference | None:
-    """Network minus program, or None if one of them is no function of the leaves made of such steps."""
-    writing = _Writing(leaves, [bool(item) for item in whole])
+    """Network minus program, or None if one of them is no function of the leaves made of such steps.
+
+    `past` says what other values that they read are, as formulas of the leaves.
+    """
+    writing = _Writing(leaves, [bool(item) for item in whole], past or {})
     try:
         outputs = [
             added(network, writing.formula(formula), Fraction(-1))
@@ -110,14 +119,17 @@ class _Writing:
 
     leaves: tuple[Var, ...]
     whole: list[bool]
+    past: Mapping[Var, Expr]
     layers: list[Layer] = field(default_factory=list)
     rows: int = 0
     known: dict[object, Sum] = field(default_factory=dict)
 
-    def place(self, leaf: Var) -> int:
-        if leaf not in self.leaves:
-            raise _Unknown(leaf)
-        return self.leaves.index(leaf)
+    def leaf(self, variable: Var) -> Sum:
+        if variable in self.past:
+            return self.formula(self.past[variable])
+        if variable not in self.leaves:
+            raise _Unknown(variable)
+        return {self.leaves.index(variable): Fraction(1)}
 
     def add(self, kind: str, rows: Rows, whole: list[bool], divisor: float = 1.0) -> int:
         """A further layer; its first symbol."""
@@ -152,7 +164,7 @@ class _Writing:
             if leaf is None:
                 raise _Unknown(node.name)
             scale = Fraction(channel_scales(graph.layout)[index])
-            return {self.place(leaf): 1 / scale} if isinstance(leaf, Var) else {}
+            return added({}, self.leaf(leaf), 1 / scale) if isinstance(leaf, Var) else {}
         if isinstance(node, RouterNode):
             if node.kind != "location":
                 raise _Unknown(node.name)
@@ -183,7 +195,7 @@ class _Writing:
                 raise _Unknown(expr)
             return {ONE: Fraction(value)}
         if isinstance(expr, Var):
-            return {self.place(expr): Fraction(1)}
+            return self.leaf(expr)
         assert isinstance(expr, Op)
         if expr not in self.known:
             self.known[expr] = self._operator(expr.name, expr.args)
@@ -292,6 +304,9 @@ class _Writing:
 
     def made(self, kind: str, arguments: tuple[Sum, ...], whole: bool, divisor: float = 1.0) -> Sum:
         """The symbol that a function of sums is, made when it is first asked for."""
+        number = constant(arguments[0])
+        if number is not None and kind in _OF_NUMBERS:
+            return added({}, {ONE: Fraction(_OF_NUMBERS[kind](number / Fraction(divisor)))})
         key = (kind, divisor, tuple(tuple(sorted(item.items())) for item in arguments))
         if key not in self.known:
             rows = rows_of(list(arguments), self.whole)
@@ -313,6 +328,12 @@ class _Writing:
         return {place: weight / unit for place, weight in a.items()}, unit
 
 
+#: Steps of numbers are numbers.
+_OF_NUMBERS: dict[str, Callable[[Fraction], Fraction | int]] = {
+    "ramp": lambda number: max(number, Fraction(0)),
+    "test": lambda number: int(number >= 0),
+    "floor": floor,
+}
 #: A comparison as a sum of [difference >= 0], [difference <= 0] and a number.
 _COMPARED = {
     "ge": (1, 0, 0),
@@ -372,7 +393,13 @@ def rows_of(sums: list[Sum], whole: list[bool]) -> Rows:
         slack[:, -1],
         np.array(is_whole, bool),
         np.array(is_whole, bool) & ~slack.any(axis=1),
+        np.array([_is_copy(item) for item in sums], bool),
     )
+
+
+def _is_copy(a: Sum) -> bool:
+    weights = list(a.values())
+    return len(a) == 1 and ONE not in a and is_power_of_two(abs(float(weights[0])))
 
 
 def _nearest(value: Fraction) -> float:

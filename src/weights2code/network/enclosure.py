@@ -68,7 +68,7 @@ def sums(rows: Rows, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.
     largest = size @ np.abs(rows.weight).T + np.abs(rows.constant)
     terms = len(rows.reads) + 4
     error = 1.01 * terms * UNIT * largest + size @ rows.slack.T + rows.constant_slack + _LEAST
-    error = np.where(rows.exact & (largest < _EXACT), 0.0, error)
+    error = np.where(rows.copied | (rows.exact & (largest < _EXACT)), 0.0, error)
     below = low @ plus + high @ minus + rows.constant - error
     above = high @ plus + low @ minus + rows.constant + error
     return np.where(rows.whole, np.ceil(below), below), np.where(rows.whole, np.floor(above), above)
@@ -179,7 +179,7 @@ class Enclosure:
         size = np.maximum(self.reach(below), self.reach(above))
         terms = len(rows.reads) + len(self.size) + 6
         error = 1.01 * terms * UNIT * (np.abs(rows.weight) @ size + np.abs(rows.constant))
-        error = error + rows.slack @ size + rows.constant_slack + _LEAST
+        error = np.where(rows.copied, 0.0, error + rows.slack @ size + rows.constant_slack + _LEAST)
         under = Affine(
             plus @ below.slope + minus @ above.slope,
             plus @ below.number + minus @ above.number + rows.constant - error,

@@ -15,7 +15,7 @@ from weights2code.effort import Effort
 from weights2code.network.weights import Rows, Weights
 
 #: Multiplications a second of a usual machine, for what is spent.
-SPEED = 2e9
+SPEED = 8e9
 #: Damping at first, relative to the mean curvature, and how it changes with a step that fails or succeeds.
 DAMPING, HARDER, EASIER = 1e-3, 5.0, 0.3
 LEAST_DAMPING, MOST_DAMPING = 1e-13, 1e6
@@ -24,10 +24,10 @@ GAIN = 1e-3
 PATIENCE = 3
 #: Rows have at least this share of the largest weight.
 LEAST_WEIGHT = 0.02
-#: What a vector of weights may be larger than at its start by: larger ones only magnify rounding.
-LARGEST = 1e4
-#: Singular values below this share of the largest are none.
-NO_DIRECTION = 1e-11
+#: Weights beyond this only magnify rounding, and what lies between the rows.
+LARGEST = 1e3
+#: Shares of the largest singular value below which a direction counts less and less, the firmest first.
+FIRMNESS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-10)
 
 
 @dataclass(slots=True)
@@ -43,10 +43,13 @@ class Search:
     effort: Effort
     vector: np.ndarray
     worst: float
+    largest_weight: float
 
     @staticmethod
-    def of(weights: Weights, rows: Rows, units: np.ndarray, effort: Effort) -> Search:
-        found = Search(weights, rows, units, effort, weights.vector(), np.inf)
+    def of(
+        weights: Weights, rows: Rows, units: np.ndarray, effort: Effort, largest_weight: float = LARGEST
+    ) -> Search:
+        found = Search(weights, rows, units, effort, weights.vector(), np.inf, largest_weight)
         found.worst = found.largest(found.errors(found.vector))
         return found
 
@@ -74,25 +77,31 @@ class Search:
         count = len(jacobian) // len(self.units)
         return self._relative(outputs), jacobian / np.tile(self.units, count)[:, None]
 
-    def solve(self, chosen: np.ndarray, importance: np.ndarray | None = None) -> None:
-        """Least squares for weights that the outputs are linear in."""
+    def solve(self, chosen: np.ndarray, enough: float, importance: np.ndarray | None = None) -> None:
+        """Least squares for weights that the outputs are linear in, and no larger ones than are needed."""
         if not chosen.any() or not np.isfinite(self.worst):
             return
         errors, jacobian = self.jacobian(self.vector)
         if importance is not None:
             errors, jacobian = errors * importance, jacobian * importance[:, None]
         columns = jacobian[:, chosen]
-        size = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
-        self.effort.spend(4 * columns.size * min(columns.shape) / SPEED)
-        change = np.linalg.lstsq(columns / size, -errors, rcond=NO_DIRECTION)[0] / size
-        vector = self.vector.copy()
-        vector[chosen] += change
-        if np.abs(vector).max() <= LARGEST * max(1.0, np.abs(self.vector).max()):
-            self.keep(vector, self.errors(vector))
+        size = np.linalg.norm(columns, axis=0)
+        size = np.where(size > 0, size, np.inf)  # units that never fire stay as they are
+        self.effort.spend(8 * columns.size * min(columns.shape) / SPEED)
+        left, values, right = np.linalg.svd(columns / size, full_matrices=False)
+        start, along = self.vector, -(left.T @ errors)
+        for firmness in FIRMNESS:
+            if self.worst <= enough:
+                return
+            damped = values / (values**2 + (firmness * values[0]) ** 2 + 1e-300)
+            vector = start.copy()
+            vector[chosen] += right.T @ (damped * along) / size
+            if np.abs(vector).max() <= self.largest_weight:
+                self.keep(vector, self.errors(vector))
 
     def solve_largest(self, chosen: np.ndarray, enough: float, rounds: int = 12) -> None:
         """The same for the largest error in place of the mean one."""
-        self.solve(chosen)
+        self.solve(chosen, enough)
         importance = np.ones(int(self.rows.scored.sum()) * len(self.units))
         for _ in range(rounds):
             if self.worst <= enough or self.effort.spent():
@@ -100,7 +109,7 @@ class Search:
             before = self.worst
             errors = np.abs(self.errors(self.vector))
             importance = _heavier(importance, errors)
-            self.solve(chosen, importance)
+            self.solve(chosen, enough, importance)
             if self.worst > before * (1 - GAIN):
                 return
 
@@ -122,7 +131,6 @@ class Search:
         vector, damping, idle = self.vector, DAMPING, 0
         errors, jacobian = self.jacobian(vector)
         loss = float(np.sum((importance * errors) ** 2))
-        largest = LARGEST * max(1.0, float(np.abs(vector).max()))
         for _ in range(steps):
             if self.worst <= enough or self.effort.spent() or idle >= PATIENCE or damping > MOST_DAMPING:
                 return
@@ -130,7 +138,7 @@ class Search:
             tried[chosen] += self._step(
                 jacobian[:, chosen] * importance[:, None], importance * errors, damping
             )
-            found = self.errors(tried) if np.abs(tried).max() <= largest else np.array([np.inf])
+            found = self.errors(tried) if np.abs(tried).max() <= self.largest_weight else np.array([np.inf])
             after = float(np.sum((importance * found) ** 2)) if len(found) == len(errors) else np.inf
             if not after < loss:
                 damping *= HARDER

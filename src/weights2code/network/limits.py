@@ -9,6 +9,7 @@ small. For reals the largest difference is all that can be said.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 
@@ -21,6 +22,7 @@ from weights2code.language.interval import ANYTHING, Interval, is_infinite
 from weights2code.network.box import Box, box_around
 from weights2code.network.difference import Difference, difference_of
 from weights2code.network.leaves import leaves_of, rounding_at
+from weights2code.network.many_boxes import Unbounded, upper_bound
 from weights2code.network.pieces import largest_of
 from weights2code.network.unrolled import at_age, unrolled
 from weights2code.verify.product import inlined
@@ -184,17 +186,29 @@ def largest_error(
             return None
         share = Effort(effort.left * (0.7 if place.age is None else 0.3))
         given = share.left
-        found = largest_of(difference, box, share, gap=GAP)
+        largest, near = _over(difference, box, share)
         effort.spend(given - share.left)
-        error = max(error, *(item.upper for item in found))
-        error += float(rounding_at(place.graph, box.size).max())
-        finished &= all(item.finished for item in found)
+        error = max(error, largest + float(rounding_at(place.graph, box.size).max()))
+        finished &= near
         past = past or _words(box, known)
     return Bound(error, past, finished) if error < inf else None
 
 
 #: The search for the largest difference of reals ends this near to it.
-GAP = 0.02
+GAP = 0.1
+#: Dimensions up to which a box is cut into many small ones.
+FEW = 4
+
+
+def _over(difference: Difference, box: Box, effort: Effort) -> tuple[float, bool]:
+    """The largest difference over a box, and whether it is about as large as that."""
+    if difference.layers and len(box.leaves) <= FEW and not box.whole.any():
+        with suppress(Unbounded):
+            outputs = range(len(difference.outputs.constant))
+            found = [upper_bound(difference, box, output, effort, GAP) for output in outputs]
+            return max(upper for upper, _, _ in found), all(near for _, _, near in found)
+    several = largest_of(difference, box, effort, gap=GAP)
+    return max(item.upper for item in several), all(item.finished for item in several)
 
 
 def _words(box: Box, known: Mapping[str, Domain]) -> tuple[str, ...]:

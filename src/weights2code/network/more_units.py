@@ -14,15 +14,21 @@ import numpy as np
 
 from weights2code.graph import DiscreteGraph, Node, OperatorNode
 from weights2code.network.least_error import SPEED, Search
-from weights2code.network.weights import direct_operators
+from weights2code.network.weights import Rows, direct_operators
 
-#: Directions that are looked at, and kinks along each.
+#: Directions that are looked at, kinks along each, and all of them.
 MOST_DIRECTIONS = 96
-MOST_KINKS = 24
+LEAST_KINKS = 16
+CANDIDATES = 1500
 #: Operands that enter a direction that is a plain sum of some.
 SUMMED = 3
+#: Digits in which values differ, and rows that must agree in the values that are taken for enough.
+DIGITS = 11
+SUPPORT = 3
 #: Of a candidate, what must be new: the rest lies in what the head can do already.
-NEW = 1e-6
+NEW = 1e-3
+#: Shares of the largest singular value from which on a direction is one that the head can use.
+FIRM = 1e-4
 
 
 def with_units(graph: DiscreteGraph, search: Search, count: int, rng: np.random.Generator) -> DiscreteGraph:
@@ -38,9 +44,11 @@ def with_units(graph: DiscreteGraph, search: Search, count: int, rng: np.random.
         node = graph.nodes[index]
         assert isinstance(node, OperatorNode)
         weight = graph.head[:, index] / search.units
-        for direction in _directions(graph, node, stream, rng):
+        directions = _directions(graph, node, stream, rng)
+        most = max(LEAST_KINKS, CANDIDATES // max(len(directions), 1))
+        for direction in directions:
             along = stream[:, list(node.operands)] @ direction
-            for kink in _kinks(along):
+            for kink in _kinks(along, most):
                 candidates.append((index, direction, kink))
                 columns.append((np.maximum(along - kink, 0.0)[:, None] * weight).ravel())
     if not columns:
@@ -98,22 +106,22 @@ def _directions(
     return result
 
 
-def _kinks(along: np.ndarray) -> np.ndarray:
+def _kinks(along: np.ndarray, most: int) -> np.ndarray:
     """Values at which a unit may begin: all but the largest, or some of them."""
-    values = np.unique(along)[:-1]
-    if len(values) <= MOST_KINKS:
+    values = np.unique(np.round(along, DIGITS))[:-1]
+    if len(values) <= most:
         return values
-    return np.quantile(values, np.linspace(0.0, 1.0, MOST_KINKS))
+    return np.quantile(values, np.linspace(0.0, 1.0, most))
 
 
 def _pursue(
     candidates: np.ndarray, errors: np.ndarray, known: np.ndarray, count: int, search: Search
 ) -> list[int]:
     """The columns that explain most of the errors beside what is known, one after the other."""
-    size = np.linalg.norm(candidates, axis=0)
-    left, wanted = candidates / np.maximum(size, 1e-300), -errors
+    left, wanted = _normed(candidates), -errors
+    known = _normed(known)
     vectors, values, _ = np.linalg.svd(known, full_matrices=False)
-    basis = vectors[:, values > 1e-10 * values[0]]
+    basis = vectors[:, values > FIRM * values[0]]
     left = left - basis @ (basis.T @ left)
     wanted = wanted - basis @ (basis.T @ wanted)
     search.effort.spend(4 * left.size * (basis.shape[1] + count) / SPEED)
@@ -131,7 +139,12 @@ def _pursue(
     return chosen
 
 
-def with_operator(graph: DiscreteGraph) -> DiscreteGraph | None:
+def _normed(columns: np.ndarray) -> np.ndarray:
+    size = np.linalg.norm(columns, axis=0)
+    return columns / np.where(size > 0, size, np.inf)
+
+
+def with_operator(graph: DiscreteGraph, rows: Rows, *, whole: bool) -> DiscreteGraph | None:
     """The graph with one sub-MLP more that sees all values together that the output is computed from.
 
     One that nothing reads is taken where there is one that has enough operands; a graph of a single layer
@@ -139,35 +152,49 @@ def with_operator(graph: DiscreteGraph) -> DiscreteGraph | None:
     """
     live = graph.live()
     values = tuple(i for i in live if not isinstance(graph.nodes[i], OperatorNode))
-    operators = [i for i, node in enumerate(graph.nodes) if isinstance(node, OperatorNode)]
-    layers = {node.name.rsplit("_L", 1)[-1][0] for node in graph.nodes[graph.layout.channels :]}
+    if whole:
+        values = _enough_of(values, graph, rows)
     if not values or len(graph.nodes) == graph.layout.channels:
         return None
+    operators = [i for i, node in enumerate(graph.nodes) if isinstance(node, OperatorNode)]
     if not operators:
-        if len(layers) != 1:
+        if any("_L0H" not in node.name for node in graph.nodes[graph.layout.channels :]):
             return None
-        name = f"V{len(graph.nodes)}_MLP_L0M0"
-        nodes = (*graph.nodes, _blank(name, values, len(values)))
+        blank = _blank(f"V{len(graph.nodes)}_MLP_L0M0", values, len(values))
         head = np.insert(graph.head, -1, 1.0, axis=1)
-        return replace(graph, nodes=nodes, head=head)
-    idle = [i for i in operators if i not in live]
-    if not idle:
+        return replace(graph, nodes=(*graph.nodes, blank), head=head)
+    idle = [i for i in operators if i not in live and i > max(values)]
+    if not idle or len(values) > len(graph.nodes[idle[-1]].sources()):
         return None
     index = idle[-1]
-    node = graph.nodes[index]
-    assert isinstance(node, OperatorNode)
-    seen = [i for i in values if i < index]
-    if len(seen) > len(node.operands) or len(seen) < len(values):
-        return None
-    blank = _blank(node.name, tuple(seen), len(node.operands))
+    blank = _blank(graph.nodes[index].name, values, len(graph.nodes[index].sources()))
     head = graph.head.copy()
     head[:, index] = 1.0
     return replace(graph, nodes=(*graph.nodes[:index], blank, *graph.nodes[index + 1 :]), head=head)
 
 
+def _enough_of(values: tuple[int, ...], graph: DiscreteGraph, rows: Rows) -> tuple[int, ...]:
+    """Those of the values that determine what is wanted; all, if so few rows agree that any would seem to."""
+    seen, wanted = rows.values[rows.scored], rows.wanted[rows.scored]
+    outputs = len(np.unique(wanted, axis=0))
+
+    def contexts(kept: list[int]) -> int | None:
+        """How many different rows of these values there are; None if equal ones want different outputs."""
+        inputs = np.round(seen[:, kept], DIGITS)
+        alone = len(np.unique(inputs, axis=0))
+        return alone if alone == len(np.unique(np.column_stack([inputs, wanted]), axis=0)) else None
+
+    kept = list(values)
+    for index in sorted(values, key=lambda i: (not graph.nodes[i].sources(), i)):  # channels go last
+        fewer = [i for i in kept if i != index]
+        if fewer and contexts(fewer) is not None:
+            kept = fewer
+    count = contexts(kept)
+    return tuple(kept) if count is not None and SUPPORT * count <= max(len(seen), outputs) else values
+
+
 def _blank(name: str, values: tuple[int, ...], arity: int) -> OperatorNode:
     """A sub-MLP of these values that gives 0 as yet."""
-    operands = (values * arity)[:arity] if len(values) < arity else values
     weight = np.zeros((1, arity))
     weight[:, : len(values)] = 1.0
-    return OperatorNode(name, operands, weight, np.zeros(1), np.zeros(1), 0.0)
+    return OperatorNode(name, (values * arity)[:arity], weight, np.zeros(1), np.zeros(1), 0.0)

@@ -24,13 +24,14 @@ from weights2code.network.enclosure import Cell, Empty, Enclosure, at_points, re
 from weights2code.network.polytope import largest_value, on_box, tightened
 
 #: Boxes of so many whole points are gone through point by point, at once and after splits.
-MOST_POINTS, FEW_POINTS = 2**17, 2**10
+MOST_POINTS, FEW_POINTS = 2**20, 2**10
 #: What a cell, a linear program and a value at a point cost, in seconds of a usual machine.
 CELL, PROGRAM, VALUE = 5e-4, 2e-3, 1e-8
 #: How often the box of a cell is made smaller by its half spaces, while that helps.
 _ROUNDS, _HELPS = 3, 0.8
 _SAMPLES, _CHUNK = 256, 4096
-_ROOM = 1e-9
+#: Points may be outside by this share; next to a border of a test another value counts.
+_ROOM, _INWARDS = 1e-9, 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,7 +166,7 @@ class _Search:
     def bound(self, cell: Cell, enclosure: Enclosure) -> float:
         """The largest absolute difference on a cell is at most this; minus infinity if the cell is empty."""
         under, over = enclosure.outputs
-        row, upper = self.output, -inf
+        row, upper, points = self.output, -inf, []
         for slope, number in ((over.slope[row], over.number[row]), (-under.slope[row], -under.number[row])):
             value, point = on_box(slope, float(number), cell.low, cell.high)
             if len(enclosure.limit) and not self.unneeded(value):
@@ -176,13 +177,15 @@ class _Search:
                 if value == -inf:
                     return -inf
                 point = point if place is None else place
-            self.tried(point[None])
+            points.append(point)
             upper = max(upper, value)
+        inside = (points[0] + points[1] + (cell.low + cell.high) / 2) / 3
+        self.tried(np.array(points + [point + _INWARDS * (inside - point) for point in points]))
         return inf if enclosure.unbounded else upper
 
     def split(self, negative: float, _: int, cell: Cell, enclosure: Enclosure) -> None:
         """Two cells in the place of one; a cell that cannot be split keeps its bound."""
-        cut = _coarsest(self.difference, enclosure, self.output)
+        cut = _coarsest(self.difference, cell, enclosure, self.output)
         if cut is None:
             self.halve(-negative, cell, enclosure)
             return
@@ -214,13 +217,17 @@ class _Search:
         if not len(cell.low):
             return np.zeros((1, 0))
         free = cell.high > cell.low
-        if (free & ~self.box.whole).any() or prod((cell.high - cell.low + 1).tolist()) > most:
+        many = prod((cell.high - cell.low + 1).tolist())
+        if (free & ~self.box.whole).any() or many > most or self.cost(many) > self.effort.left:
             return None
         axes = [
             np.arange(low, high + 1) if low < high else np.array([low])
             for low, high in zip(cell.low, cell.high, strict=True)
         ]
         return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=-1)
+
+    def cost(self, points: float) -> float:
+        return VALUE * points * (self.difference.symbols + 10)
 
     def sample(self, cell: Cell) -> None:
         rng = np.random.default_rng(0)
@@ -238,7 +245,7 @@ class _Search:
         upper = 0.0
         for start in range(0, len(points), _CHUNK):
             some = points[start : start + _CHUNK]
-            self.effort.spend(VALUE * len(some) * (self.difference.symbols + 10))
+            self.effort.spend(self.cost(len(some)))
             low, high = (side[:, self.output] for side in at_points(self.difference, some))
             least = np.maximum(np.maximum(low, -high), 0.0)
             upper = max(upper, float(np.maximum(high, -low).max()))
@@ -248,13 +255,28 @@ class _Search:
         return upper
 
 
-def _coarsest(difference: Difference, enclosure: Enclosure, output: int) -> tuple[int, float, float] | None:
+def _coarsest(
+    difference: Difference, cell: Cell, enclosure: Enclosure, output: int
+) -> tuple[int, float, float] | None:
     """The row to split, the largest value on its left and the smallest on its right; None if there is none.
 
-    What a step adds to the width of the bound is its own width times the weights on the way to the output.
+    What a step adds to the width of the bound is its own width times the weights on the way to the output;
+    where the output is decided, on the way to a row that is known to lie between two numbers in this cell.
     """
     weight = np.zeros(difference.symbols)
     weight[difference.outputs.reads] = np.abs(difference.outputs.weight[output])
+    found = _widest(difference, enclosure, weight, np.zeros(difference.rows))
+    if found is None:
+        known = np.isfinite(cell.row_low) | np.isfinite(cell.row_high)
+        size = np.maximum(np.abs(enclosure.row_low), np.abs(enclosure.row_high))
+        found = _widest(difference, enclosure, 0 * weight, known / np.maximum(size, 1e-100))
+    return found
+
+
+def _widest(
+    difference: Difference, enclosure: Enclosure, weight: np.ndarray, row_weight: np.ndarray
+) -> tuple[int, float, float] | None:
+    """Where to split so that symbols and rows of these weights get closer bounds."""
     best, found = 0.0, None
     for layer in reversed(difference.layers):
         own = weight[layer.first : layer.first + layer.results]
@@ -268,7 +290,8 @@ def _coarsest(difference: Difference, enclosure: Enclosure, output: int) -> tupl
             if cut is not None:
                 best, found = float(scores[place]), cut
         through = np.repeat(own, 2) if layer.kind == "product" else own
-        np.add.at(weight, layer.rows.reads, np.abs(layer.rows.weight).T @ (through * slopes))
+        through = through * slopes + row_weight[rows]
+        np.add.at(weight, layer.rows.reads, np.abs(layer.rows.weight).T @ through)
     return found
 
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from weights2code.data import Sequences
 from weights2code.effort import Effort
-from weights2code.graph import DiscreteGraph, RouterNode
-from weights2code.network.least_error import Search
+from weights2code.graph import DiscreteGraph, OperatorNode, RouterNode
+from weights2code.network.least_error import LARGEST, Search
 from weights2code.network.more_units import with_operator, with_units
-from weights2code.network.weights import Rows, Weights, past_channels
+from weights2code.network.weights import Rows, Weights, Which, direct_operators, past_channels
 
 #: The largest error that is aimed at: of a whole number, and of a real one as a share of the largest value.
 AIM = {True: 0.05, False: 1e-6}
@@ -25,16 +25,21 @@ AIM = {True: 0.05, False: 1e-6}
 TOO_LARGE = {True: 0.3, False: 1e-4}
 #: Effort in seconds of a usual machine.
 EFFORT = 2.0
+#: Digits in which rows differ.
+SAME = 11
 #: Rows that are tuned on at once, and rounds in which those with the largest errors join.
 MOST_ROWS = 3000
+ROWS_A_WEIGHT = 8
 ROUNDS = 4
 #: Steps of a descent, and how often rows are weighted anew.
-STEPS = 40
-REWEIGHTED = 6
+STEPS = 25
+REWEIGHTED = 4
 #: Hidden units that are added at a time.
 UNITS = (4, 8, 16, 32)
 #: A change of what there is must lower the largest error to this share.
 WORTH = 0.8
+#: Leaving something out may raise the largest error by this factor.
+SLACK = 1.05
 #: Positions that starts are looked for on.
 MOST_START_ROWS = 1500
 
@@ -60,10 +65,14 @@ def retuned(
     best = best.better(_settled(best, left))
     best = _with_more_units(best, left, rng)
     if best.worst > TOO_LARGE[whole]:
-        wider = with_operator(best.graph)
+        wider = with_operator(best.graph, best.rows, whole=whole)
         if wider is not None:
             best = best.better(_with_more_units(best.other(wider), left, rng), WORTH)
-    return best.graph
+    if best.worst > TOO_LARGE[whole] and best.operators != "all" and not left.spent():
+        best = best.better(_settled(best.other(best.graph, "all"), left))
+    if best.graph is graph or (whole and best.worst >= 0.5):
+        return graph  # one that is wrong somewhere had better be right as often as it was
+    return _simpler(best, left).graph
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,19 +82,35 @@ class Tuned:
     graph: DiscreteGraph
     sequences: Sequences
     whole: bool
+    operators: Which
     rows: Rows
     units: np.ndarray
     worst: float
+    largest_weight: float
 
     @staticmethod
-    def of(graph: DiscreteGraph, sequences: Sequences, whole: bool) -> Tuned:
-        rows = rows_of(graph, sequences)
+    def of(graph: DiscreteGraph, sequences: Sequences, whole: bool, operators: Which | None = None) -> Tuned:
+        """Where heads read what sub-MLPs give, positions hang together, which costs: then only those that
+        feed the head alone are tuned, unless told otherwise."""
+        rows = rows_of(graph, sequences, operators := operators or _operators(graph))
         units = units_of(graph, sequences, whole)
-        return Tuned(graph, sequences, whole, rows, units, _worst(graph, rows, units))
+        largest = max(LARGEST, 10.0 * float(np.abs(Weights.of(graph).vector()).max()))
+        return Tuned(graph, sequences, whole, operators, rows, units, _worst(graph, rows, units), largest)
 
-    def other(self, graph: DiscreteGraph) -> Tuned:
+    def search(self, chosen: np.ndarray, effort: Effort) -> Search:
+        """The weights under way, on some of the rows."""
+        weights = Weights.of(self.graph, self.operators)
+        return Search.of(weights, self.rows.take(chosen), self.units, effort, self.largest_weight)
+
+    def other(self, graph: DiscreteGraph, operators: Which | None = None) -> Tuned:
         """Another graph on the same sequences; one with other nodes has other rows."""
-        return Tuned.of(graph, self.sequences, self.whole)
+        made = Tuned.of(graph, self.sequences, self.whole, operators)
+        return replace(made, largest_weight=self.largest_weight)
+
+    def most_rows(self) -> int:
+        """Rows, or sequences, that are enough for so many weights."""
+        weights = Weights.of(self.graph, self.operators)
+        return max(min(MOST_ROWS, ROWS_A_WEIGHT * weights.size) // self.rows.values.shape[1], 1)
 
     def with_weights(self, graph: DiscreteGraph) -> Tuned:
         """The same nodes with other weights."""
@@ -105,19 +130,29 @@ def units_of(graph: DiscreteGraph, sequences: Sequences, whole: bool) -> np.ndar
     return np.where(largest > 0, largest, 1.0) / scales
 
 
-def rows_of(graph: DiscreteGraph, sequences: Sequences) -> Rows:
-    """What the graph computes from. Where no head reads what a sub-MLP gives, positions have nothing to do
-    with each other: each different one is a row of its own."""
+def rows_of(graph: DiscreteGraph, sequences: Sequences, operators: Which) -> Rows:
+    """What the graph computes from. Where no head reads what may change, positions have nothing to do with
+    each other: each different one is a row of its own."""
     channels, wanted, scored = graph.encode(sequences)
     values = graph.stream(channels)
-    moving = Weights.of(graph).moving
-    if any(isinstance(graph.nodes[index], RouterNode) for index in moving):
+    if _reads_operators(graph, operators):
         return Rows(values, wanted, scored)
+    moving = Weights.of(graph, operators).moving
     settled = [index for index in graph.live() if index not in moving]
     flat = np.concatenate([values[scored][:, settled], wanted[scored]], 1)
-    _, kept = np.unique(flat, axis=0, return_index=True)
+    size = np.maximum(np.abs(flat).max(axis=0, initial=0.0), 1e-300)
+    _, kept = np.unique(np.round(flat / size, SAME), axis=0, return_index=True)
     kept.sort()
     return Rows(values[scored][kept][:, None], wanted[scored][kept][:, None], np.ones((len(kept), 1), bool))
+
+
+def _operators(graph: DiscreteGraph) -> Which:
+    return "direct" if _reads_operators(graph, "all") else "all"
+
+
+def _reads_operators(graph: DiscreteGraph, operators: Which) -> bool:
+    """Whether a head reads what may change, so that a position depends on others."""
+    return any(isinstance(graph.nodes[index], RouterNode) for index in Weights.of(graph, operators).moving)
 
 
 def _worst(graph: DiscreteGraph, rows: Rows, units: np.ndarray) -> float:
@@ -126,7 +161,7 @@ def _worst(graph: DiscreteGraph, rows: Rows, units: np.ndarray) -> float:
 
 def _errors(graph: DiscreteGraph, rows: Rows, units: np.ndarray) -> np.ndarray:
     """The largest error of each row, or sequence; infinite where it is no number."""
-    weights = Weights.of(graph)
+    weights = Weights.of(graph, "none" if rows.values.shape[1] > 1 else "all")
     with np.errstate(all="ignore"):
         errors = np.abs(weights.outputs(weights.vector(), rows) - rows.wanted) / units
     errors = np.where(rows.scored[..., None], errors, 0.0)
@@ -139,10 +174,10 @@ def _errors(graph: DiscreteGraph, rows: Rows, units: np.ndarray) -> np.ndarray:
 def _settled(tuned: Tuned, effort: Effort) -> Tuned:
     """All weights tuned: on some rows first, then with those that turn out worst."""
     best, current = tuned, tuned
-    enough, most = AIM[tuned.whole], max(MOST_ROWS // tuned.rows.values.shape[1], 1)
+    enough, most = AIM[tuned.whole], tuned.most_rows()
     chosen = _some(len(tuned.rows.values), most)
     for _ in range(ROUNDS):
-        search = Search.of(Weights.of(current.graph), tuned.rows.take(chosen), tuned.units, effort)
+        search = current.search(chosen, effort)
         search.solve_largest(search.weights.linear(), enough)
         if search.weights.moving:
             search.descend(enough, STEPS, REWEIGHTED)
@@ -163,18 +198,19 @@ def _some(count: int, most: int) -> np.ndarray:
 
 def _with_more_units(tuned: Tuned, effort: Effort, rng: np.random.Generator) -> Tuned:
     """Hidden units where errors are too large for a network that could be right."""
-    best = tuned
+    best, current = tuned, tuned
     for count in UNITS:
         if best.worst <= TOO_LARGE[tuned.whole] or effort.spent():
             break
-        most = max(MOST_ROWS // best.rows.values.shape[1], 1)
-        errors = _errors(best.graph, best.rows, best.units)
-        chosen = np.union1d(_some(len(errors), most), np.argsort(-errors, kind="stable")[: max(most // 4, 1)])
-        search = Search.of(Weights.of(best.graph), best.rows.take(chosen), best.units, effort)
-        grown = with_units(best.graph, search, count, rng)
-        if grown is best.graph:
+        most = current.most_rows()
+        errors = _errors(current.graph, current.rows, current.units)
+        worst = np.argsort(-errors, kind="stable")[: max(most // 4, 1)]
+        search = current.search(np.union1d(_some(len(errors), most), worst), effort)
+        grown = with_units(current.graph, search, count, rng)
+        if grown is current.graph:
             break
-        best = best.better(_settled(best.with_weights(grown), effort), WORTH)
+        current = _settled(current.with_weights(grown), effort)
+        best = best.better(current, WORTH)
     return best
 
 
@@ -192,6 +228,63 @@ def _with_starts(tuned: Tuned, effort: Effort) -> Tuned | None:
     if not starts or reach >= rows.values.shape[1]:
         return None
     chosen = _some(len(wanted), max(MOST_START_ROWS // wanted.shape[1], 1))
-    search = Search.of(Weights.of(graph, starts=True), rows.take(chosen), tuned.units, effort)
+    search = Search.of(Weights.of(graph, "none", starts=True), rows.take(chosen), tuned.units, effort)
     search.descend(AIM[tuned.whole], STEPS, REWEIGHTED, search.weights.of_parts("start", "head"))
     return tuned.other(search.weights.with_vector(search.vector))
+
+
+# -- what is not needed --------------------------------------------------------------------------------------
+
+
+def _simpler(tuned: Tuned, effort: Effort) -> Tuned:
+    """Without what the head and the sub-MLPs that feed it read and do not need: it would only do harm where
+    values are larger than any that were seen. Sums grow for ever, so they go first."""
+    best, most = tuned, max(AIM[tuned.whole], SLACK * tuned.worst)
+    chosen = _some(len(tuned.rows.values), tuned.most_rows())
+    for reader, place in _reads(tuned.graph):
+        if effort.spent():
+            break
+        graph = _unread(best.graph, reader, place)
+        if graph is None:
+            continue
+        search = best.with_weights(graph).search(chosen, effort)
+        search.solve_largest(search.weights.linear(), most)
+        without = best.with_weights(search.weights.with_vector(search.vector))
+        if without.worst <= most:
+            best = without
+    return best
+
+
+def _reads(graph: DiscreteGraph) -> list[tuple[int | None, int]]:
+    """Who reads what: the head (None) a node, or a sub-MLP that feeds it the operand at some place."""
+    found: list[tuple[int | None, int, int]] = [
+        (None, int(i), int(i))
+        for i in np.flatnonzero(np.any(graph.head[:, :-1] != 0, axis=0))
+        if not isinstance(graph.nodes[i], OperatorNode)
+    ]
+    for index in direct_operators(graph):
+        node = graph.nodes[index]
+        found += [(index, place, source) for place, source in enumerate(node.sources())]
+
+    def order(item: tuple[int | None, int, int]) -> tuple[bool, bool, int]:
+        node = graph.nodes[item[2]]
+        summed = isinstance(node, RouterNode) and node.kind == "sum"
+        return not summed, item[0] is not None, -item[2]
+
+    return [(reader, place) for reader, place, _ in sorted(found, key=order)]
+
+
+def _unread(graph: DiscreteGraph, reader: int | None, place: int) -> DiscreteGraph | None:
+    """The graph in which somebody does not read something; None if nobody did."""
+    if reader is None:
+        head = graph.head.copy()
+        head[:, place] = 0.0
+        return replace(graph, head=head)
+    node = graph.nodes[reader]
+    assert isinstance(node, OperatorNode)
+    weight = node.hidden_weight.copy()
+    weight[:, place] = 0.0
+    if not weight.any() or not node.hidden_weight[:, place].any():
+        return None
+    nodes = (*graph.nodes[:reader], replace(node, hidden_weight=weight), *graph.nodes[reader + 1 :])
+    return replace(graph, nodes=nodes)

@@ -8,6 +8,7 @@ forward, node by node: a router moves those of the value that it reads as it mov
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, R
 
 #: What kinds of weights there are: of hidden units, of what is made of them, of the head, and starts.
 Part = str
+#: Which sub-MLPs may change: all that are live, those that feed the head and nothing else, or none.
+Which = Literal["all", "direct", "none"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +53,9 @@ class Weights:
     size: int
 
     @staticmethod
-    def of(graph: DiscreteGraph, *, starts: bool = False) -> Weights:
+    def of(graph: DiscreteGraph, operators: Which = "all", *, starts: bool = False) -> Weights:
+        """The weights of the head and of sub-MLPs: of all, of those that feed the head alone, or of none."""
+        free = {"all": graph.live(), "direct": direct_operators(graph), "none": []}[operators]
         blocks: list[Block] = []
         moving: set[int] = set()
         place = 0
@@ -63,7 +68,7 @@ class Weights:
         past = past_channels(graph)
         for index in graph.live():
             node = graph.nodes[index]
-            if isinstance(node, OperatorNode):
+            if isinstance(node, OperatorNode) and index in free:
                 hidden, operands = len(node.hidden_bias), len(_slots(node))
                 add("hidden", index, hidden * (operands + 1))
                 add("output", index, hidden + 1)
@@ -118,7 +123,8 @@ class Weights:
         """Which weights the outputs are linear in, all at once: those of the head, except that where a
         sub-MLP feeds nothing else, its own output weights stand for its weight there."""
         chosen = np.zeros(self.size, bool)
-        direct = direct_operators(self.graph)
+        free = {block.node for block in self.blocks if block.part == "output"}
+        direct = [index for index in direct_operators(self.graph) if index in free]
         for block in self.blocks:
             if block.part == "output" and block.node in direct:
                 chosen[block.first : block.last] = True
@@ -197,14 +203,14 @@ class Weights:
             return None
         result = np.zeros((*values.shape[:2], self.size))
         slope = (hidden > 0) * node.output_weight
-        own, out = places["hidden", index], places["output", index]
-        units = len(node.hidden_bias)
-        slots = _slots(self.graph.nodes[index])  # type: ignore[arg-type]
-        by_weight = slope[..., :, None] * u[..., None, slots]
-        result[..., own.first : own.last - units] = by_weight.reshape(*values.shape[:2], -1)
-        result[..., own.last - units : own.last] = slope
-        result[..., out.first : out.last - 1] = hidden
-        result[..., out.last - 1] = 1.0
+        own, out = places.get(("hidden", index)), places.get(("output", index))
+        if own is not None and out is not None:
+            units, slots = len(node.hidden_bias), _slots(self.graph.nodes[index])  # type: ignore[arg-type]
+            by_weight = slope[..., :, None] * u[..., None, slots]
+            result[..., own.first : own.last - units] = by_weight.reshape(*values.shape[:2], -1)
+            result[..., own.last - units : own.last] = slope
+            result[..., out.first : out.last - 1] = hidden
+            result[..., out.last - 1] = 1.0
         gradient = slope @ node.hidden_weight
         for slot, operand in enumerate(node.operands):
             if operand in jacobians:

@@ -12,17 +12,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from weights2code.data import Problem
+from weights2code.data import Problem, Sequences
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
 from weights2code.language import Expr, Recurrence, Var, evaluate
 from weights2code.model import Architecture
 from weights2code.model.architecture import wiring
 from weights2code.verify.product import inlined
 
-#: Leaves of a rule that a sub-MLP sees, and hidden units that it begins with, at most.
-MOST_LEAVES, MOST_UNITS = 12, 96
+#: Leaves of a rule that a sub-MLP sees, and its hidden units: for values one by one, and for reals.
+MOST_LEAVES, MOST_UNITS, UNITS_OF_REALS = 12, 96, 192
+#: Rounds in which large errors get more weight, and errors, of the largest value, that are none.
+REWEIGHTED, EXACT = 12, 1e-9
 #: Directions in a plane along which units lie, and the share of the strongest bend that still counts.
-DIRECTIONS, BENDS = 6, 1e-6
+DIRECTIONS, BENDS = 4, 1e-6
 #: Positions that show whether a value simply adds up.
 SAMPLED = 256
 #: How far from adding up rounding errors can look.
@@ -52,6 +54,49 @@ def wired_for(program: Recurrence, graph: DiscreteGraph, problem: Problem, seed:
     if any(len(some) > MOST_LEAVES for some in curved):
         return None
     return _network(program, graph, leaves, curved, seen, rng)
+
+
+def solved(graph: DiscreteGraph, learned: Sequences) -> DiscreteGraph:
+    """The network with the head, and the weights of the units that feed it, that leave the smallest largest
+    error: least squares, then again and again with more weight where errors are large."""
+    channels, targets, scored = graph.encode(learned)
+    stream, wanted = graph.stream(channels)[scored], targets[scored]
+    head, nodes = graph.head.copy(), list(graph.nodes)
+    for row, target in enumerate(wanted.T):
+        kept = [i for i in np.flatnonzero(head[row, :-1]) if not isinstance(nodes[i], OperatorNode)]
+        own = next((i for i in np.flatnonzero(head[row, :-1]) if isinstance(nodes[i], OperatorNode)), None)
+        features = [stream[:, kept], np.ones((len(stream), 1))]
+        if own is not None:
+            node = nodes[own]
+            assert isinstance(node, OperatorNode)
+            inputs = stream[:, list(node.operands)]
+            features.insert(0, np.maximum(inputs @ node.hidden_weight.T + node.hidden_bias, 0.0))
+        solution = _least_largest(np.concatenate(features, axis=1), target)
+        head[row], units = 0.0, len(solution) - len(kept) - 1
+        head[row, kept], head[row, -1] = solution[units:-1], solution[-1]
+        if own is not None:
+            head[row, own] = 1.0
+            nodes[own] = replace(node, output_weight=solution[:units], output_bias=0.0)
+    return replace(graph, nodes=tuple(nodes), head=head)
+
+
+def _least_largest(features: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    best = np.linalg.lstsq(features, wanted, rcond=1e-13)[0]
+    errors = np.abs(features @ best - wanted)
+    least, weight = float(errors.max()), np.ones(len(wanted))
+    scale = max(float(np.abs(wanted).max()), 1e-300)
+    for _ in range(REWEIGHTED):
+        if least <= EXACT * scale:
+            break
+        weight *= errors / errors.max() + 1e-3
+        weight /= weight.sum()
+        gram = features.T @ (weight[:, None] * features)
+        gram[np.diag_indices_from(gram)] += 1e-13 * np.trace(gram) / len(gram)
+        solution = np.linalg.solve(gram, features.T @ (weight * wanted))
+        errors = np.abs(features @ solution - wanted)
+        if errors.max() < least:
+            best, least = solution, float(errors.max())
+    return best
 
 
 def with_slopes(program: Recurrence, graph: DiscreteGraph, problem: Problem, seed: int) -> DiscreteGraph:
@@ -147,7 +192,7 @@ def _network(
         location=len(headed),
         submlps=operators,
         arity=arity,
-        hidden=MOST_UNITS,
+        hidden=UNITS_OF_REALS,
         window=max([1, *(offset_of[leaf] + 1 for leaf in headed)]),
         past=layout.channels - columns,
         learned_start=True,
@@ -210,7 +255,7 @@ def _operator(
     if len(points) <= MOST_UNITS:
         direction, bias = _one_by_one(points)
     else:
-        direction, bias = _along(_directions(seen, bends, rng), seen, rng)
+        direction, bias = _along(_directions(seen, bends, rng), seen)
     units = len(bias)
     padded = operands + operands[:1] * (arity - len(operands))
     weight = np.zeros((units, arity))
@@ -242,16 +287,14 @@ def _directions(seen: np.ndarray, bends: np.ndarray, rng: np.random.Generator) -
         angles = np.pi * np.arange(DIRECTIONS) / DIRECTIONS
         mixed = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     else:
-        mixed = rng.standard_normal((MOST_UNITS // 3, count))
+        mixed = rng.standard_normal((UNITS_OF_REALS // 6, count))
         mixed /= np.linalg.norm(mixed, axis=1, keepdims=True)
     return mixed @ axes / spread
 
 
-def _along(
-    directions: np.ndarray, seen: np.ndarray, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
+def _along(directions: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Units that bend evenly along each direction, over a little more than was seen."""
-    each = max(MOST_UNITS // len(directions), 1)
+    each = max(UNITS_OF_REALS // len(directions) // (4 if len(directions) == 1 else 1), 1)
     weight, bias = [], []
     for direction in directions:
         values = seen @ direction

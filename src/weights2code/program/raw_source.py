@@ -2,14 +2,16 @@
 
 Tagging graphs are written as in the paper, one array operation a node. Graphs that read their own outputs
 cannot be: they are written as a loop over positions, with the same comments, so that the listing runs free
-as well. Weights appear as they are.
+as well. Numbers appear with all their digits: the listing is the network, to rounding.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from weights2code.graph.raw_nodes import RawNode, RawProgram
+from weights2code.graph.raw_nodes import RawNode, RawProgram, Rows
+from weights2code.heads import RECENCY
 from weights2code.language import OPERATORS, Const, Expr, Number, Op, Var, number_text
 from weights2code.language.operators import Binding, Written
 from weights2code.program.python_source import identifier
@@ -20,7 +22,7 @@ def raw_source(program: RawProgram) -> str:
     writer = _Listing(program)
     function = identifier(program.name)
     body = writer.loop() if program.feeds_back else writer.arrays()
-    helper = ["", "", "def relu(x):", "    return np.maximum(0, x)"] if writer.needs_relu() else []
+    helper = [line for text in writer.helpers() for line in ("", "", *text.splitlines())]
     return "\n".join(
         [
             "import numpy as np",
@@ -30,10 +32,26 @@ def raw_source(program: RawProgram) -> str:
             "",
             "",
             f"def {function}(input_seq):",
-            *(f"    {line}" for line in (*writer.inputs(), *body)),
+            *(f"    {line}" for line in (*writer.inputs(), *writer.numbers(), *body)),
             "",
         ]
     )
+
+
+#: Tables are written in lines of about this width.
+WIDTH = 100
+_RELU = """\
+def relu(x):
+    return np.maximum(0, x)
+"""
+_ENCODE = """\
+def encode(x, table, low, high):
+    # each value as the mix of the two rows of the table between which it lies
+    place = np.clip((x - low) / (high - low), 0.0, 1.0) * (len(table) - 1)
+    left = np.minimum(np.floor(place), len(table) - 2).astype(int)
+    share = (place - left)[..., None]
+    return (1 - share) * table[left] + share * table[left + 1]
+"""
 
 
 class _Listing:
@@ -43,9 +61,35 @@ class _Listing:
         self.program = program
         self.labels = _labels(program)
 
-    def needs_relu(self) -> bool:
-        formulas = [node.formula for node in self.program.nodes if node.formula is not None]
-        return any(isinstance(part, Op) and part.name == "relu" for f in formulas for part in f.walk())
+    def helpers(self) -> list[str]:
+        """The functions that the listing calls."""
+        nodes = self.program.nodes
+        formulas = [node.formula for node in nodes if node.formula is not None]
+        relu = any(isinstance(part, Op) and part.name == "relu" for f in formulas for part in f.walk())
+        relu = relu or any(node.units for node in nodes)
+        encoded = any(node.scores is not None and node.scores.tables[0] for node in nodes)
+        return [*([_RELU] if relu else []), *([_ENCODE] if encoded else [])]
+
+    def numbers(self) -> list[str]:
+        """Tables and biases, before anything is computed."""
+        lines: list[str] = []
+        for node in self.program.nodes:
+            label, scores = self.labels[node.name], node.scores
+            if node.kind == "table":
+                names = ", ".join(self.labels[name] for name in node.reads)
+                lines += [f"# {label} for {names}", *_dictionary(self._table(node), node.rows)]
+            elif node.kind == "retrieval":
+                lines.append(f"{self._table(node)} = {{}}")
+            elif scores is not None:
+                key, _, query = (self.labels[name] for name in node.reads)
+                if scores.pairs:
+                    lines.append(f"# score of {key} where {query} asks")
+                    lines += _dictionary(self._table(node), scores.pairs)
+                for role, rows in zip(("query", "key"), scores.tables, strict=True):
+                    inner = [f"    {_list(row)}," for row in rows]
+                    lines += [f"{role}_{label} = np.array([", *inner, "])"] if rows else []
+                lines += ["# and by how far back it lies", f"bias_{label} = np.array({_list(scores.bias)})"]
+        return lines
 
     def inputs(self) -> list[str]:
         own = [node for node in self.program.nodes if node.kind == "input" and node.output is None]
@@ -77,7 +121,6 @@ class _Listing:
         inner += [f"output[t, {j}] = {self._head(j, '[t]')}" for j in range(count)]
         return [
             *(f"{self.labels[node.name]} = np.zeros(seq_len)" for node in written),
-            *(f"{self._table(node)} = {{}}" for node in written if node.kind == "retrieval"),
             f"output = np.zeros((seq_len, {count}))",
             "for t in range(seq_len):",
             *(f"    {line}" for line in inner),
@@ -95,9 +138,13 @@ class _Listing:
             empty = f"np.full(seq_len, {start})" if node.start else "np.zeros(seq_len)"
             moved = f"{label}[{shift}:] = {source}[:-{shift}]" if shift else f"{label}[:] = {source}"
             return [f"{label} = {empty}", f"# Fixed offset {shift}", moved]
+        if node.kind == "table":
+            names = [self.labels[name] for name in node.reads]
+            keys = names[0] if len(names) == 1 else f"zip({', '.join(names)})"
+            return [f"{label} = np.array([{self._table(node)}[key] for key in {keys}], dtype=float)"]
+        if node.kind == "piecewise":
+            return self._hinges(label, node, "")
         before = [f"{label} = np.zeros(seq_len)"]
-        if node.kind == "retrieval":
-            before.append(f"{self._table(node)} = {{}}")
         comment, *assignment = self._position(node)
         return [*before, comment, "for t in range(seq_len):", *(f"    {line}" for line in assignment)]
 
@@ -110,6 +157,13 @@ class _Listing:
             last = f"output[t - 1, {node.output}]"
             last = f"np.round({last})" if self.program.round_feedback else last
             return ["# Own output, one step back", f"{target} = {last} if t >= 1 else {start}"]
+        if node.kind == "table":
+            keys = ", ".join(f"{self.labels[name]}[t]" for name in node.reads)
+            return [f"{target} = {self._table(node)}[{keys}]"]
+        if node.kind == "piecewise":
+            return self._hinges(target, node, "[t]")
+        if node.kind == "seek":
+            return self._seek(node, target)
         source, shift = self.labels[node.reads[0]], node.offset
         if node.kind == "offset":
             text = f"{source}[t - {shift}] if t >= {shift} else {start}" if shift else f"{source}[t]"
@@ -130,13 +184,55 @@ class _Listing:
     def _retrieval(self, node: RawNode, target: str, default: str) -> list[str]:
         key, value, query = (self.labels[name] for name in node.reads)
         table, lag = self._table(node), max(node.offset - 1, 0)
-        index = f"t - {lag}" if lag else "t"
-        store = [f"{table}[{key}[{index}]] = {value}[{index}]"]
+        index, words = f"t - {lag}" if lag else "t", f"the last {value} whose {key} equals {query}"
+        store, lookup = f"{value}[{index}]", f"{table}.get({query}[t], {default})"
+        if node.window is not None:
+            store, words = index, f"{words}, {node.window} back at most"
+            near = f"t - {table}.get({query}[t], -np.inf) <= {node.window}"
+            lookup = f"{value}[{table}[{query}[t]]] if {near} else {default}"
+        steps = [f"{table}[{key}[{index}]] = {store}"]
         if lag:
-            store = [f"if t >= {lag}:", f"    {store[0]}"]
-        lookup = f"{target} = {table}.get({query}[t], {default})"
-        steps = [*store, lookup] if node.offset == 0 else [lookup, *store]
-        return [f"# Retrieval: the last {value} whose {key} equals {query}", *steps]
+            steps = [f"if t >= {lag}:", f"    {steps[0]}"]
+        steps = [*steps, f"{target} = {lookup}"] if node.offset == 0 else [f"{target} = {lookup}", *steps]
+        return [f"# Retrieval: {words}", *steps]
+
+    def _seek(self, node: RawNode, target: str) -> list[str]:
+        """The scores of all positions so far, and the value at the best."""
+        scores, label = node.scores, self.labels[node.name]
+        assert scores is not None
+        key, value, query = (self.labels[name] for name in node.reads)
+        read = zip((f"{query}[t]", f"{key}[:t + 1]"), scores.units, strict=True)
+        one, many = (text if unit == 1 else f"{text} / {_number(unit)}" for text, unit in read)
+        if scores.pairs:
+            content = f"np.array([{self._table(node)}[{query}[t], held] for held in {key}[:t + 1]])"
+        elif scores.sharpness:
+            content = f"-{_number(scores.sharpness)} * ({one} - {many}) ** 2 - {RECENCY} * back"
+        else:
+            low, high = (_number(end) for end in scores.span)
+            encoded = (
+                f"encode({text}, {role}_{label}, {low}, {high})"
+                for role, text in (("key", many), ("query", one))
+            )
+            content = f"{' @ '.join(encoded)} / np.sqrt({len(scores.tables[0][0])})"
+        return [
+            f"# The {value} whose {key} and place score highest, if that is {_number(scores.null)} or more",
+            "back = np.arange(t, -1, -1)",
+            f"scores = {content} + bias_{label}[np.minimum(back, {len(scores.bias) - 1})]",
+            "best = np.argmax(scores)",
+            f"{target} = {value}[best] if scores[best] >= {_number(scores.null)} else 0.0",
+        ]
+
+    def _hinges(self, target: str, node: RawNode, index: str) -> list[str]:
+        """An affine function and the hinges of the units, one a line."""
+        names = [f"{self.labels[name]}{index}" for name in node.reads]
+        parts = [_sum(node.slope, names, node.start)] if any(node.slope) or node.start else []
+        for factor, weights, bias in node.units:
+            parts.append(_term(factor, f"relu({_sum(weights, names, bias)})"))
+        if len(parts) <= 1:
+            return [f"{target} = {parts[0] if parts else '0.0'}"]
+        lines = [part if part.startswith("- ") else f"+ {part}" for part in parts]
+        lines[0] = f"-{parts[0][2:]}" if parts[0].startswith("- ") else parts[0]
+        return [f"{target} = (", *(f"    {line}" for line in lines), ")"]
 
     def _table(self, node: RawNode) -> str:
         return f"table_{self.labels[node.name]}"
@@ -179,6 +275,42 @@ def _labels(program: RawProgram) -> dict[str, str]:
 def _words(node: RawNode) -> str:
     """The comment's text, on one line whatever it holds."""
     return " ".join(f"{node.name} {node.comment}".split())
+
+
+def _term(weight: float, text: str) -> str:
+    """`0.5 * V0`, `- 0.5 * V0`, `V0`"""
+    size = abs(weight)
+    return f"{'- ' if weight < 0 else ''}{text if size == 1 else f'{_number(size)} * {text}'}"
+
+
+def _sum(weights: Sequence[float], names: Sequence[str], constant: float) -> str:
+    """A weighted sum, what is zero left out."""
+    terms = [_term(weight, name) for weight, name in zip(weights, names, strict=True) if weight]
+    if constant or not terms:
+        terms.append(f"{'- ' if constant < 0 else ''}{_number(abs(constant))}")
+    text = " ".join(term if term.startswith("- ") else f"+ {term}" for term in terms)
+    return f"-{text[2:]}" if text.startswith("- ") else text[2:]
+
+
+def _list(numbers: Sequence[float]) -> str:
+    return f"[{', '.join(_number(float(number)) for number in numbers)}]"
+
+
+def _dictionary(name: str, rows: Rows) -> list[str]:
+    """Rows of keys and then a value, as many a line as fit; where there are two keys, each first one anew."""
+    lines: list[str] = []
+    before: tuple[float, ...] = ()
+    for *keys, value in rows:
+        texts = [number_text(Const(key).value) for key in keys]
+        key = texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
+        item = f"{key}: {_number(value)},"
+        anew = len(keys) == 2 and keys[:1] != [*before[:1]]
+        if lines and not anew and len(lines[-1]) + len(item) < WIDTH:
+            lines[-1] += f" {item}"
+        else:
+            lines.append(f"    {item}")
+        before = tuple(keys)
+    return [f"{name} = {{", *lines, "}"]
 
 
 def _number(value: Number) -> str:

@@ -1,0 +1,141 @@
+"""Is the listing the network? Its text is run, and the network is asked what it gives at each of its steps.
+
+The text runs free, on its own past outputs. The network gets the same past outputs, so whatever the two do to
+an error later, a difference at any single step is found. What a folder holds is compared with what its graph
+gives, number by number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from weights2code.data import Problem, Sequences, from_arrays
+from weights2code.errors import InputError, NotExtracted
+from weights2code.explain.explanation import ExplainedGraph
+from weights2code.graph import DiscreteGraph
+from weights2code.json_values import items, mapping, number, whole
+from weights2code.program.raw_program import raw_program_source
+from weights2code.program.same_text import first_difference
+from weights2code.program.sandbox import check_source, run_program
+
+#: Sequences of each length, and the lengths: one, and so many times that of training.
+SEQUENCES = 10
+TIMES = (1, 4, 10)
+#: Longer ones are cut, unless the training length is longer still: heads look at every pair of positions.
+LONGEST = 1000
+#: What the listing may differ by from the network, of the largest output: rounding.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """How far `program_raw.py` is from the network.
+
+    Parameters
+    ----------
+    max_abs_error : the largest difference of one step; of outputs beyond the scale, in proportion to them.
+    scale : the largest output that was asked for.
+    lengths : of the sequences; sequences : how many.
+    """
+
+    max_abs_error: float
+    scale: float
+    lengths: tuple[int, ...]
+    sequences: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether the difference is rounding."""
+        return self.max_abs_error <= ROUNDING * self.scale
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"lengths": list(self.lengths)}
+
+    @staticmethod
+    def from_dict(data: Any) -> Listing:
+        """Inverse of `to_dict`."""
+        data = mapping(data, "the listing")
+        return Listing(
+            float(number(data["max_abs_error"], "an error")),
+            float(number(data["scale"], "a scale")),
+            tuple(whole(length, "a length", least=1) for length in items(data["lengths"], "the lengths")),
+            whole(data["sequences"], "the sequences"),
+        )
+
+
+def check_listing(text: str, graph: DiscreteGraph, problem: Problem, seed: int = 0) -> Listing:
+    """Run the text of a listing beside its network, on sequences of several lengths.
+
+    Raises
+    ------
+    InputError
+        If the text is refused, fails while it runs, or gives other outputs than one a position.
+    """
+    batches = _inputs(graph, problem, seed)
+    flat = [item[:, 0] if item.shape[1] == 1 else item for x in batches for item in x]
+    answers = iter(run_program(text, flat, timeout=120.0))
+    first = graph.layout.first_scored
+    right = problem.validation.y[problem.validation.valid]
+    error, scale = 0.0, float(np.abs(right).max(initial=0.0)) or 1.0
+    with np.errstate(all="ignore"):
+        for x in batches:
+            shape = (*x.shape[:2], len(graph.outputs))
+            own = [next(answers) for _ in x]
+            if any(answer.size != shape[1] * shape[2] for answer in own):
+                raise InputError("the program does not give its outputs at every position")
+            given = np.stack(own).reshape(shape)
+            finite = np.isfinite(given)
+            past = np.where(finite, np.round(given) if problem.integer_outputs else given, 0.0)
+            wanted = graph.run(from_arrays(x, past))
+            off = np.abs(given - wanted) / np.maximum(np.abs(wanted) / scale, 1.0)
+            off = np.where(finite | np.isfinite(wanted), off, 0.0)
+            # after the first that is no number, all may be none
+            begun = np.logical_and.accumulate(finite.all(2), axis=1)
+            begun = np.concatenate([np.ones_like(begun[:, :1]), begun[:, :-1]], 1)
+            off = np.where(np.isnan(off), np.inf, off)[:, first:][begun[:, first:]]
+            error = max(error, float(off.max(initial=0.0)))
+    lengths = tuple(dict.fromkeys(x.shape[1] for x in batches))
+    return Listing(error, scale, lengths, len(flat))
+
+
+def listing_problems(text: str, explained: ExplainedGraph, problem: Problem) -> str:
+    """Why a text is not the listing of a graph; empty if it is. Nothing is run."""
+    refused = check_source(text)
+    if refused:
+        return f"it is refused, {refused[0]}"
+    try:
+        line = first_difference(text, raw_program_source(explained, problem))
+    except NotExtracted as error:
+        return f"the graph has none: {error}"
+    return "" if line is None else f"line {line} is not what the graph gives"
+
+
+def _inputs(graph: DiscreteGraph, problem: Problem, seed: int) -> list[np.ndarray]:
+    """Fresh sequences of several lengths; of own data those that are there, and their beginnings.
+
+    In `concat` the network is made for one length.
+    """
+    length = problem.length
+    if problem.sampler is not None:
+        lengths = [1, *(max(length, min(times * length, LONGEST)) for times in TIMES)]
+        lengths = [length] if graph.layout.name == "concat" else lengths
+        rng = np.random.default_rng(seed)
+        return [problem.sampler(rng, SEQUENCES, some) for some in dict.fromkeys(lengths)]
+    batches = []
+    for data in (problem.validation, problem.held_out):
+        if data is not None:
+            batches += _own(data, max(length, LONGEST))
+    return batches
+
+
+def _own(data: Sequences, longest: int) -> list[np.ndarray]:
+    """Some sequences as long as they are, and the first position of each."""
+    by_length: dict[int, list[np.ndarray]] = {}
+    for x, length in zip(data.x[:SEQUENCES], data.lengths[:SEQUENCES], strict=True):
+        cut = min(int(length), longest)
+        by_length.setdefault(cut, []).append(x[:cut])
+    batches = [np.stack(some) for _, some in sorted(by_length.items())]
+    return [np.stack([x[:1] for x in data.x[:SEQUENCES]]), *batches]
