@@ -263,6 +263,7 @@ class FakeOutcome:
     seconds: float = 1.5
     exit_code: int = 0
     message: str = "all is well"
+    broken: str = ""
 
 
 OUTCOMES = {
@@ -319,6 +320,18 @@ def test_the_network_has_a_line_of_its_own():
         lines = plain_lines(outcome, folder)  # type: ignore[arg-type]
     words = "network: proved; equal to the program at every length for inputs in bits; "
     assert f"{words}outputs stay 0.49 from the nearest rounding border" in lines
+    assert not any(line.startswith("broken link") for line in lines)
+
+
+def test_a_broken_link_is_named():
+    from weights2code.cli.result import plain_lines
+    from weights2code.run_folder import begin
+
+    outcome = FakeOutcome(message="the head is another", broken="the head is another", exit_code=1)
+    with begin("run", "sum", Settings()) as folder:
+        assert "broken link: the head is another" in plain_lines(outcome, folder)  # type: ignore[arg-type]
+        brief = plain_lines(outcome, folder, brief=True)  # type: ignore[arg-type]
+    assert brief == ["y[t] = x[t] + y[t-1]", "the head is another"]
 
 
 @pytest.mark.parametrize("code", OUTCOMES)
