@@ -17,7 +17,7 @@ from weights2code.errors import InputError
 from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.beginnings import climb_uncut, extract_uncut
 from weights2code.extraction.climb import Climb
-from weights2code.extraction.extract import with_explanation
+from weights2code.extraction.extract import with_explanation, with_listing
 from weights2code.extraction.links import with_network
 from weights2code.extraction.values import Log
 from weights2code.recheck import (
@@ -124,9 +124,8 @@ def outcome_of(climb: Climb, began: float, *, training: bool = True) -> Outcome:
 
     best, chosen = climb.best, climb.source or best_rung(climb.climbed)
     if best:
-        best = with_explanation(
-            with_network(best, chosen, climb.problem, climb.log), climb.problem, climb.log
-        )
+        best = with_network(best, chosen, climb.problem, climb.log)
+        best = with_listing(with_explanation(best, climb.problem, climb.log), climb.problem, climb.log)
         chosen = chosen.with_network(best.member, best.graph, integer_outputs=best.program.integer_outputs)
     spent = sum(trained.seconds for trained in climb.climbed) if training else None
     return Outcome(best, chosen, tuple(climb.log.attempts), now() - began, spent)

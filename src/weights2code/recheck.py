@@ -13,18 +13,19 @@ import numpy as np
 
 from weights2code.data import Problem, Regime
 from weights2code.errors import InputError
-from weights2code.explain.explanation import match_heads
+from weights2code.explain.explanation import ExplainedGraph, match_heads
 from weights2code.extraction.judge import certificate_of, unmatched_words, with_caveat, with_note
 from weights2code.extraction.values import Extraction
 from weights2code.graph import DiscreteGraph
 from weights2code.json_values import shown
 from weights2code.network.certify import certify_network
 from weights2code.program import Origin, Program, check_source, run_program
+from weights2code.program.listing_check import check_listing, listing_problems
 from weights2code.program.python_source import identifier
 from weights2code.program.same_text import first_difference
 from weights2code.results import StoredRun
-from weights2code.run_folder import CERTIFICATE, GRAPH, MODEL, PROGRAM, RunFolder
-from weights2code.verify.links import NetworkCertificate
+from weights2code.run_folder import CERTIFICATE, GRAPH, MODEL, PROGRAM, PROGRAM_RAW, RunFolder
+from weights2code.verify.links import Listing, NetworkCertificate
 
 #: Sequences that the text of a program is run on, of validation and fresh.
 COMPARED = 20
@@ -42,7 +43,8 @@ def certified_again(found: StoredRun, problem: Problem, folder: RunFolder) -> Ex
         certificate = with_note(certificate, unmatched_words(unmatched))
     if not found.certificate.model_fits:
         certificate = with_caveat(certificate)
-    certificate = replace(certificate, network=network_again(found, problem, folder))
+    network, listing = network_again(found, problem, folder), listing_again(found, problem, folder)
+    certificate = replace(certificate, network=network, listing=listing)
     extraction = Extraction(found.graph, None, found.program.with_verdict(certificate.words()), certificate)
     wrong = run_problems(extraction.program, problem)
     return judged_otherwise(extraction, f"its text is not its formula: {wrong}") if wrong else extraction
@@ -66,6 +68,17 @@ def network_again(found: StoredRun, problem: Problem, folder: RunFolder) -> Netw
     return replace(checked.certificate, trained_on=stored.trained_on, wired=stored.wired)
 
 
+def listing_again(found: StoredRun, problem: Problem, folder: RunFolder) -> Listing | None:
+    """The listing of the folder run beside the network again; None if there is none that runs."""
+    graph = network_in(folder, problem) or found.graph
+    if found.certificate.listing is None or not folder.has(PROGRAM_RAW):
+        return None
+    try:
+        return check_listing(folder.read_text(PROGRAM_RAW), graph, problem, folder.settings.seed)
+    except InputError:
+        return None  # `link_problems` says why
+
+
 def network_in(folder: RunFolder, problem: Problem) -> DiscreteGraph | None:
     """The network that the weights of a folder are: the member that is marked; None if none is."""
     if not folder.has(MODEL):
@@ -87,7 +100,16 @@ def link_problems(found: StoredRun, problem: Problem, folder: RunFolder) -> str:
     if graph is None:
         return f"{MODEL} does not hold the network that the program was read from"
     place = first_other_node(graph, found.graph)
-    return f"{MODEL} is not the network in {GRAPH}: {place}" if place else ""
+    if place:
+        return f"{MODEL} is not the network in {GRAPH}: {place}"
+    if found.certificate.listing is None:
+        return ""
+    explained = ExplainedGraph(found.graph, {}, found.formulas or {})
+    missing = not folder.has(PROGRAM_RAW)
+    wrong = (
+        "it is missing" if missing else listing_problems(folder.read_text(PROGRAM_RAW), explained, problem)
+    )
+    return f"{PROGRAM_RAW} is not the listing of the network: {wrong}" if wrong else ""
 
 
 def first_other_node(one: DiscreteGraph, other: DiscreteGraph) -> str:

@@ -13,8 +13,9 @@ from weights2code.errors import InputError
 from weights2code.explain import ExplainedGraph
 from weights2code.explain.operators import formula_problems
 from weights2code.language import Const
-from weights2code.program.listing_check import Listing, check_listing, listing_problems
+from weights2code.program.listing_check import check_listing, listing_problems
 from weights2code.program.raw_program import raw_program_source
+from weights2code.verify.links import Listing
 
 LOOP = Layout("autoregressive", (2.0,), (2.0,))
 

@@ -1,9 +1,8 @@
 """The chain on the first screen: boxes, links, and what is said of each."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html.parser import HTMLParser
-from types import SimpleNamespace
 
 import pytest
 
@@ -11,12 +10,7 @@ from weights2code.explain import ExplainedGraph
 from weights2code.report import fragment
 from weights2code.report.chain import SIGNS, chain, listing_link
 from weights2code.report.page import page
-from weights2code.verify.links import NetworkCertificate
-
-
-@dataclass(frozen=True)
-class Listing:
-    max_abs_error: float
+from weights2code.verify.links import Listing, NetworkCertificate
 
 
 def network(verdict="proved", **changes):
@@ -60,25 +54,26 @@ def test_three_boxes_and_two_links(make_certificate):
     ]
 
 
-def with_listing(certificate, error):
-    """A certificate that knows of its listing, too."""
-    names = ("network", "domain", "verdict", "covers", "sequences", "error")
-    return SimpleNamespace(**{name: getattr(certificate, name) for name in names}, listing=Listing(error))
+def listing(error=2.2e-16, scale=1.0):
+    return Listing(error, scale, (1, 10, 40, 100), 40)
 
 
 def test_the_listing_stands_between_weights_and_program(make_certificate):
-    shown = items(chain(with_listing(make_certificate(network=network()), 2.2e-16)))  # type: ignore[arg-type]
+    shown = items(chain(make_certificate(network=network(), listing=listing())))
     assert shown[:3] == [
         "Weights model.safetensors",
-        "tested at most 2.3e−16 apart in tests",
+        "tested at most 2.3e−16 apart in 40 sequences",
         "Listing program_raw.py",
     ]
     assert len(shown) == 7
 
 
-@pytest.mark.parametrize(("error", "verdict"), [(0.0, "tested"), (1e-12, "tested"), (1e-3, "differs")])
-def test_a_listing_that_is_not_the_network_says_so(error, verdict):
-    assert listing_link(Listing(error)).verdict == verdict
+@pytest.mark.parametrize(
+    ("error", "scale", "verdict"),
+    [(0.0, 1.0, "tested"), (1e-12, 1.0, "tested"), (1e-3, 1.0, "differs"), (1e-6, 1e4, "tested")],
+)
+def test_a_listing_that_is_not_the_network_says_so(error, scale, verdict):
+    assert listing_link(listing(error, scale)).verdict == verdict
 
 
 def test_own_data_are_no_specification(make_certificate):
@@ -137,6 +132,12 @@ def test_the_page_shows_where_a_network_differs(make_contents, programs, make_ce
         ("y, program", ["1", "2"]),
         ("y, network before rounding", ["1", "0"]),
     ]
+
+
+def test_the_page_says_how_far_the_listing_is_from_the_network(make_contents, programs, make_certificate):
+    found = make_certificate(network=network(), listing=listing())
+    html = page(make_contents(programs["one column"], certificate=found))
+    assert "Equal to the network to rounding, tested: at most 2.3e-16 from the network in 40" in html
 
 
 def test_a_counterexample_of_other_columns_is_left_out(make_contents, programs, make_certificate):

@@ -42,6 +42,9 @@ def facts(outcome: Outcome, folder: RunFolder) -> list[tuple[str, str]]:
         rows += [("broken link", outcome.broken)] if outcome.broken else []
         if certificate.network:
             rows.append(("network", f"{certificate.network.verdict}; {certificate.network.brief()}"))
+        if certificate.listing:
+            exact = "equal to rounding" if certificate.listing.exact else "not exactly the network"
+            rows.append(("listing", f"{exact}; {certificate.listing.brief()}"))
         rows += [("note", note) for note in certificate.notes]
         rows += [("note", _invariant(certificate.invariant))] if certificate.invariant else []
     else:

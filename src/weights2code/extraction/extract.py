@@ -19,11 +19,14 @@ import numpy as np
 from weights2code.data import Problem, Regime, Sequences
 from weights2code.effort import TimeUp, check_time, time_is_up
 from weights2code.errors import NotExtracted, Reason
+from weights2code.explain.explanation import ExplainedGraph
 from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.judge import judged, unmatched_words, with_caveat, with_note
 from weights2code.extraction.members import members
 from weights2code.extraction.values import Extraction, Log, Member
 from weights2code.program import Origin
+from weights2code.program.listing_check import check_listing
+from weights2code.program.raw_program import raw_program_source
 from weights2code.rules.assembly import Assembly
 from weights2code.rules.from_leaves import direct_recurrences
 from weights2code.rules.majorities import majority_recurrences
@@ -218,6 +221,20 @@ PROGRAMS = {
     Regime.NOISY: noisy_programs,
     Regime.MISTAKES: majority_programs,
 }
+
+
+def with_listing(extraction: Extraction, problem: Problem, log: Log) -> Extraction:
+    """Run the listing beside the network, if there is one; what goes wrong costs that alone."""
+    explained = extraction.explained or ExplainedGraph(extraction.graph, {}, {})
+    try:
+        text = raw_program_source(explained, problem)
+        listing = check_listing(text, extraction.graph, problem, log.seed)
+    except NotExtracted:
+        return extraction  # in `concat`, what cannot be re-indexed has none
+    except Exception as error:
+        log.failed("listing of the graph", defect(error))
+        return extraction
+    return replace(extraction, certificate=replace(extraction.certificate, listing=listing))
 
 
 def with_explanation(extraction: Extraction, problem: Problem, log: Log) -> Extraction:

@@ -154,7 +154,7 @@ class _Networks:
     def nearer(self, own: _Candidate) -> Iterator[_Candidate]:
         """The network that is nearest to the rule on sequences that it has not learned from; it alone is
         bounded, which takes its time."""
-        fresh = to_learn_from([], self.program, self.problem, self.log.seed + 100)
+        fresh = to_learn_from([], self.program, self.problem, self.log.seed + 100, self.log.seed)
         enough = 0.5 * SMALL * self.scale()
         best, rounds, error = own.graph, 0, _largest_error(own.graph, fresh)
         wired = wired_for(self.program, own.graph, self.problem, self.log.seed)
@@ -163,7 +163,7 @@ class _Networks:
             for count in range(1, ROUNDS + 1):
                 if graph is None or error <= enough or time_is_up():
                     break
-                learned = to_learn_from([], self.program, self.problem, self.log.seed + count)
+                learned = to_learn_from([], self.program, self.problem, self.log.seed + count, self.log.seed)
                 if index is None and count == 1:
                     graph = solved(graph, learned)
                 else:
@@ -182,7 +182,9 @@ def _largest_error(graph: DiscreteGraph, sequences: Sequences) -> float:
     return float(np.max(np.nan_to_num(errors, nan=np.inf), initial=0.0))
 
 
-def to_learn_from(worst: list[Sequence], program: Recurrence, problem: Problem, seed: int) -> Sequences:
+def to_learn_from(
+    worst: list[Sequence], program: Recurrence, problem: Problem, seed: int, region: int = 0
+) -> Sequences:
     """Sequences that are not right yet, and drawn ones, with the program's outputs.
 
     Of reals every past that lies between those that come about may be asked for: positions with such a past
@@ -198,7 +200,8 @@ def to_learn_from(worst: list[Sequence], program: Recurrence, problem: Problem, 
     y, lengths = outputs_of(program, x), np.array([len(sequence) for sequence in sequences])
     given = np.zeros(len(x), int)
     if not problem.integer_outputs:
-        more_x, more_y = _pasts(program, problem, y[len(worst) :], rng)
+        # between what comes about where the certificate will look
+        more_x, more_y = _pasts(program, problem, outputs_of(program, drawn(problem, region)), rng)
         depth = more_x.shape[1]
         pad = ((0, 0), (0, longest - depth), (0, 0))
         x, y = np.concatenate([x, np.pad(more_x, pad)]), np.concatenate([y, np.pad(more_y, pad)])

@@ -48,9 +48,9 @@ def upper_bound(
     if not curved.any():
         curved[:] = True
     center, radius = ((low + high) / 2)[None], ((high - low) / 2)[None]
-    floor, settled, count = 0.0, 0.0, 0
+    floor, settled, count, last = 0.0, 0.0, 0, np.inf
     widths = np.maximum(high - low, 1e-300)
-    while len(center) and count < _MOST and not effort.spent():
+    while len(center) and (last == np.inf or (count < _MOST and not effort.spent())):
         kept_center, kept_radius, kept_upper = [], [], []
         for start in range(0, len(center), _CHUNK):
             c, r = center[start : start + _CHUNK], radius[start : start + _CHUNK]

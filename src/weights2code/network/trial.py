@@ -82,11 +82,12 @@ def run_side_by_side(
 
 
 def drawn(problem: Problem, seed: int) -> np.ndarray:
-    """Inputs of the training length: drawn ones, and those of the problem."""
-    made = probes(np.random.default_rng(seed), problem.domains, 4 * COUNT, problem.length, problem.sampler)
-    own = problem.validation
+    """Inputs of the training length as they come: drawn ones, or those of own data."""
+    rng, own = np.random.default_rng(seed), problem.validation
+    if problem.sampler is not None:
+        return np.asarray(problem.sampler(rng, 4 * COUNT, problem.length), dtype=float)
     same = own.x.shape[1] == problem.length and not own.given.any()
-    return np.concatenate([made, own.x[: 4 * COUNT]]) if same else made
+    return own.x[: 4 * COUNT] if same else probes(rng, problem.domains, 4 * COUNT, problem.length, None)
 
 
 def _lengths(length: int) -> list[int]:

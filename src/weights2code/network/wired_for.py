@@ -20,9 +20,11 @@ from weights2code.model.architecture import wiring
 from weights2code.verify.product import inlined
 
 #: Leaves of a rule that a sub-MLP sees, and its hidden units: for values one by one, and for reals.
-MOST_LEAVES, MOST_UNITS, UNITS_OF_REALS = 12, 96, 192
+MOST_LEAVES, MOST_UNITS, UNITS_OF_REALS = 12, 96, 256
 #: Rounds in which large errors get more weight, and errors, of the largest value, that are none.
-REWEIGHTED, EXACT = 12, 1e-9
+REWEIGHTED, EXACT = 8, 1e-9
+#: Units along one direction that are worth moving.
+LEAST_MOVED = 8
 #: Directions in a plane along which units lie, and the share of the strongest bend that still counts.
 DIRECTIONS, BENDS = 4, 1e-6
 #: Positions that show whether a value simply adds up.
@@ -58,10 +60,38 @@ def wired_for(program: Recurrence, graph: DiscreteGraph, problem: Problem, seed:
 
 def solved(graph: DiscreteGraph, learned: Sequences) -> DiscreteGraph:
     """The network with the head, and the weights of the units that feed it, that leave the smallest largest
-    error: least squares, then again and again with more weight where errors are large."""
+    error; where errors remain, units move to where the rule bends most."""
+    found, exact = _solved(graph, learned)
+    return found if exact else _solved(_where_it_bends(found), learned)[0]
+
+
+def _where_it_bends(graph: DiscreteGraph) -> DiscreteGraph:
+    """Units along the same direction lie the nearer to each other the more the slope changes there."""
+    nodes = list(graph.nodes)
+    for index, node in enumerate(nodes):
+        if not isinstance(node, OperatorNode):
+            continue
+        bias = node.hidden_bias.copy()
+        directions, group = np.unique(node.hidden_weight, axis=0, return_inverse=True)
+        for number in range(len(directions)):
+            own = np.flatnonzero(group.reshape(-1) == number)
+            own = own[np.argsort(-bias[own])]
+            if len(own) < LEAST_MOVED:
+                continue
+            kinks, change = -bias[own], np.abs(node.output_weight[own])
+            change = np.convolve(np.pad(change, 2, mode="edge"), np.ones(5) / 5, mode="valid")
+            dense = np.sqrt(change) + 0.05 * np.sqrt(change.max() + 1e-300)
+            reach = np.concatenate([[0.0], np.cumsum((dense[1:] + dense[:-1]) / 2 * np.diff(kinks))])
+            bias[own] = -np.interp(np.linspace(0, reach[-1], len(own)), reach, kinks)
+        nodes[index] = replace(node, hidden_bias=bias)
+    return replace(graph, nodes=tuple(nodes))
+
+
+def _solved(graph: DiscreteGraph, learned: Sequences) -> tuple[DiscreteGraph, bool]:
+    """Least squares, then again and again with more weight where errors are large; whether none is left."""
     channels, targets, scored = graph.encode(learned)
     stream, wanted = graph.stream(channels)[scored], targets[scored]
-    head, nodes = graph.head.copy(), list(graph.nodes)
+    head, nodes, exact = graph.head.copy(), list(graph.nodes), True
     for row, target in enumerate(wanted.T):
         kept = [i for i in np.flatnonzero(head[row, :-1]) if not isinstance(nodes[i], OperatorNode)]
         own = next((i for i in np.flatnonzero(head[row, :-1]) if isinstance(nodes[i], OperatorNode)), None)
@@ -71,16 +101,17 @@ def solved(graph: DiscreteGraph, learned: Sequences) -> DiscreteGraph:
             assert isinstance(node, OperatorNode)
             inputs = stream[:, list(node.operands)]
             features.insert(0, np.maximum(inputs @ node.hidden_weight.T + node.hidden_bias, 0.0))
-        solution = _least_largest(np.concatenate(features, axis=1), target)
+        solution, none = _least_largest(np.concatenate(features, axis=1), target)
+        exact &= none
         head[row], units = 0.0, len(solution) - len(kept) - 1
         head[row, kept], head[row, -1] = solution[units:-1], solution[-1]
         if own is not None:
             head[row, own] = 1.0
             nodes[own] = replace(node, output_weight=solution[:units], output_bias=0.0)
-    return replace(graph, nodes=tuple(nodes), head=head)
+    return replace(graph, nodes=tuple(nodes), head=head), exact
 
 
-def _least_largest(features: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def _least_largest(features: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, bool]:
     best = np.linalg.lstsq(features, wanted, rcond=1e-13)[0]
     errors = np.abs(features @ best - wanted)
     least, weight = float(errors.max()), np.ones(len(wanted))
@@ -96,7 +127,7 @@ def _least_largest(features: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         errors = np.abs(features @ solution - wanted)
         if errors.max() < least:
             best, least = solution, float(errors.max())
-    return best
+    return best, least <= EXACT * scale
 
 
 def with_slopes(program: Recurrence, graph: DiscreteGraph, problem: Problem, seed: int) -> DiscreteGraph:

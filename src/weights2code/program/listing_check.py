@@ -7,63 +7,22 @@ gives, number by number.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
-
 import numpy as np
 
 from weights2code.data import Problem, Sequences, from_arrays
 from weights2code.errors import InputError, NotExtracted
 from weights2code.explain.explanation import ExplainedGraph
 from weights2code.graph import DiscreteGraph
-from weights2code.json_values import items, mapping, number, whole
 from weights2code.program.raw_program import raw_program_source
 from weights2code.program.same_text import first_difference
 from weights2code.program.sandbox import check_source, run_program
+from weights2code.verify.links import Listing
 
 #: Sequences of each length, and the lengths: one, and so many times that of training.
 SEQUENCES = 10
 TIMES = (1, 4, 10)
 #: Longer ones are cut, unless the training length is longer still: heads look at every pair of positions.
 LONGEST = 1000
-#: What the listing may differ by from the network, of the largest output: rounding.
-ROUNDING = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """How far `program_raw.py` is from the network.
-
-    Parameters
-    ----------
-    max_abs_error : the largest difference of one step; of outputs beyond the scale, in proportion to them.
-    scale : the largest output that was asked for.
-    lengths : of the sequences; sequences : how many.
-    """
-
-    max_abs_error: float
-    scale: float
-    lengths: tuple[int, ...]
-    sequences: int
-
-    @property
-    def exact(self) -> bool:
-        """Whether the difference is rounding."""
-        return self.max_abs_error <= ROUNDING * self.scale
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"lengths": list(self.lengths)}
-
-    @staticmethod
-    def from_dict(data: Any) -> Listing:
-        """Inverse of `to_dict`."""
-        data = mapping(data, "the listing")
-        return Listing(
-            float(number(data["max_abs_error"], "an error")),
-            float(number(data["scale"], "a scale")),
-            tuple(whole(length, "a length", least=1) for length in items(data["lengths"], "the lengths")),
-            whole(data["sequences"], "the sequences"),
-        )
 
 
 def check_listing(text: str, graph: DiscreteGraph, problem: Problem, seed: int = 0) -> Listing:

@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from html import escape
-from typing import Protocol
 
 from weights2code.report.svg import plural
 from weights2code.run_folder import MODEL, PROGRAM, PROGRAM_RAW
 from weights2code.verify import Certificate
-from weights2code.verify.links import NetworkCertificate, at_least, at_most
+from weights2code.verify.links import Listing, NetworkCertificate, at_least, at_most
 
 #: Verdict -> sign of the link and colour.
 SIGNS = {
@@ -27,15 +26,6 @@ SIGNS = {
 }
 #: What a short line leaves to the long one.
 ASIDE = re.compile(r" \([^()]*\)")
-#: Differences of a listing from its network that are rounding, where it does not say so itself.
-ROUNDING = 1e-9
-
-
-class Listed(Protocol):
-    """What is known of the listing and the network."""
-
-    @property
-    def max_abs_error(self) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +62,10 @@ def chain(certificate: Certificate) -> str:
     network = certificate.network
     if network is None:
         return ""
-    listing: Listed | None = getattr(certificate, "listing", None)
     changed = "wired for the rule" if network.wired else "trained on since" if network.trained_on else ""
     parts: list[Box | Link] = [Box("Weights", MODEL, changed)]
-    if listing is not None:
-        parts += [listing_link(listing), Box("Listing", PROGRAM_RAW)]
+    if certificate.listing is not None:
+        parts += [listing_link(certificate.listing), Box("Listing", PROGRAM_RAW)]
     parts += [network_link(network), Box("Program", PROGRAM), program_link(certificate)]
     if certificate.domain:
         parts.append(Box("Specification", "reference machine", file=False))
@@ -86,11 +75,10 @@ def chain(certificate: Certificate) -> str:
     return f'<ol class="chain" aria-label="{label}">{"".join(part.html() for part in parts)}</ol>'
 
 
-def listing_link(listing: Listed) -> Link:
+def listing_link(listing: Listing) -> Link:
     """The listing against the network: run side by side."""
-    exact = getattr(listing, "exact", listing.max_abs_error <= ROUNDING)
-    line = f"at most {at_most(listing.max_abs_error)} apart in tests"
-    return Link("tested" if exact else "differs", line)
+    line = f"at most {at_most(listing.max_abs_error)} apart in {plural(listing.sequences, 'sequence')}"
+    return Link("tested" if listing.exact else "differs", line)
 
 
 def network_link(network: NetworkCertificate) -> Link:

@@ -148,6 +148,11 @@ def verdict_section(contents: Contents, _: Figures) -> str:
         text += heading + _counterexample(contents.program.recurrence, certificate.counterexample)
     if certificate.network is not None:
         text += _network(contents, contents.program.recurrence, certificate.network)
+    if certificate.listing is not None:
+        heading = (
+            "<h3>The listing and the network</h3><p><code>program_raw.py</code> was run beside the network. "
+        )
+        text += f"{heading}{escape(certificate.listing.explain())}</p>"
     return text
 
 

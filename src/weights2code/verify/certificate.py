@@ -22,7 +22,7 @@ from importlib import metadata
 from typing import Any, Literal, cast, get_args
 
 from weights2code.json_values import any_number, items, mapping, number, text, truth, whole
-from weights2code.verify.links import NetworkCertificate, Sequence
+from weights2code.verify.links import Listing, NetworkCertificate, Sequence
 
 Verdict = Literal["proved", "bounded", "exhaustive", "tested", "failed"]
 
@@ -99,6 +99,8 @@ class Certificate:
         What a careful reader should know besides.
     network
         What is known about the network and the program; None if they were not compared.
+    listing
+        How far `program_raw.py` is from the network; None if there is none, or none was compared.
     """
 
     verdict: Verdict
@@ -118,6 +120,7 @@ class Certificate:
     counterexample: Sequence | None = None
     notes: tuple[str, ...] = ()
     network: NetworkCertificate | None = None
+    listing: Listing | None = None
 
     def __post_init__(self) -> None:
         if self.verdict not in get_args(Verdict):
@@ -190,6 +193,7 @@ class Certificate:
             "counterexample": None if self.counterexample is None else [list(r) for r in self.counterexample],
             "notes": list(self.notes),
             "network": None if self.network is None else self.network.to_dict(),
+            "listing": None if self.listing is None else self.listing.to_dict(),
         }
 
     @staticmethod
@@ -226,6 +230,7 @@ class Certificate:
             ),
             notes=_texts(data["notes"], "the notes"),
             network=None if data.get("network") is None else NetworkCertificate.from_dict(data["network"]),
+            listing=None if data.get("listing") is None else Listing.from_dict(data["listing"]),
         )
 
 

@@ -1,6 +1,6 @@
-"""What is known about a network and its program: the link of the chain that weights are read by.
+"""What is known about the links of the chain: weights and program, and the listing between them.
 
-Five words, strongest first:
+Five words for a network and its program, strongest first:
 
 - `proved`: after rounding the network gives the program's outputs, at every length, on the whole domain;
 - `exhaustive`: the same up to a stated length;
@@ -12,7 +12,7 @@ Five words, strongest first:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any, Literal, cast, get_args
 
@@ -157,3 +157,52 @@ def inputs_in_words(sequence: Sequence | None) -> str:
 
 def _optional(data: Any, what: str) -> float | None:
     return None if data is None else float(number(data, what))
+
+
+#: What the listing may differ by from the network, of the largest output: rounding.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """How far `program_raw.py` is from the network.
+
+    Parameters
+    ----------
+    max_abs_error : the largest difference of one step; of outputs beyond the scale, in proportion to them.
+    scale : the largest output that was asked for.
+    lengths : of the sequences; sequences : how many.
+    """
+
+    max_abs_error: float
+    scale: float
+    lengths: tuple[int, ...]
+    sequences: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether the difference is rounding."""
+        return self.max_abs_error <= ROUNDING * self.scale
+
+    def explain(self) -> str:
+        """How far apart both are, in plain English."""
+        how = "Equal to the network to rounding, tested" if self.exact else "Not exactly the network"
+        return f"{how}: {self.brief()} of length {', '.join(map(str, self.lengths))}."
+
+    def brief(self) -> str:
+        """The same in a few words."""
+        return f"at most {at_most(self.max_abs_error)} from the network in {self.sequences} sequences"
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"lengths": list(self.lengths)}
+
+    @staticmethod
+    def from_dict(data: Any) -> Listing:
+        """Inverse of `to_dict`."""
+        data = mapping(data, "the listing")
+        return Listing(
+            float(number(data["max_abs_error"], "an error")),
+            float(number(data["scale"], "a scale")),
+            tuple(whole(length, "a length", least=1) for length in items(data["lengths"], "the lengths")),
+            whole(data["sequences"], "the sequences"),
+        )
