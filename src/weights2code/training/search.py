@@ -100,7 +100,7 @@ class Trained:
             return replace(self, model=written, member=member, integer_outputs=integer_outputs)
         return replace(
             self,
-            model=model_of(graph),
+            model=model_of(graph, self.model),
             losses=self.losses[:1],
             accuracies=self.accuracies[:1],
             member=0,
