@@ -64,7 +64,9 @@ def network_again(found: StoredRun, problem: Problem, folder: RunFolder) -> Netw
     if graph is None:
         return None
     checked = certify_network(graph, found.program.recurrence, problem, folder.settings.seed)
-    return replace(checked.certificate, trained_on=stored.trained_on if stored else 0)
+    if stored is None:
+        return checked.certificate
+    return replace(checked.certificate, trained_on=stored.trained_on, wired=stored.wired)
 
 
 def listing_again(found: StoredRun, problem: Problem, folder: RunFolder) -> Listing | None:

@@ -12,7 +12,7 @@ import torch
 from weights2code.data import Layout, Problem, from_arrays
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode, prune_by_effect, to_dict
 from weights2code.graph.from_model import graph_of
-from weights2code.graph.to_model import write_back
+from weights2code.graph.to_model import model_of, write_back
 from weights2code.heads import HEADS
 from weights2code.language import integers
 from weights2code.model import HARD, Architecture, DiscreteTransformer
@@ -187,3 +187,27 @@ def test_what_the_architecture_cannot_hold_is_refused(tmp_path: Path):
     for one in wrong:
         with pytest.raises(ValueError, match=r"V[0-9]_|other nodes"):
             write_back(model, 0, one)
+
+
+@pytest.mark.parametrize(
+    "kinds", [{"location": 2}, {"mean": 1, "sum": 1}, {"pointer": 1, "equality": 1, "max": 1}]
+)
+def test_a_graph_with_a_node_more_is_a_model_of_its_own(kinds: dict[str, int]) -> None:
+    """A network of one layer without sub-MLPs that gets one has another architecture, with the same heads."""
+    architecture = Architecture(channels=3, outputs=1, **kinds, submlps=0, window=5, past=1)
+    model, problem = random_model(architecture), problem_of(2, 1)
+    layout = Layout("autoregressive", (1.0, 2.0), (2.0,))
+    graph = graph_of(model, 1, layout, problem)
+    rng = np.random.default_rng(0)
+    more = OperatorNode(
+        f"V{len(graph.nodes)}_MLP_L0M0",
+        (0, 2),
+        rng.normal(size=(4, 2)),
+        rng.normal(size=4),
+        rng.normal(size=4),
+        0.5,
+    )
+    larger = replace(graph, nodes=(*graph.nodes, more), head=np.insert(graph.head, -1, 1.0, axis=1))
+    written = model_of(larger, model)
+    assert written.members == 1
+    assert to_dict(graph_of(written, 0, layout, problem)) == to_dict(larger)

@@ -105,7 +105,8 @@ class _Networks:
 
     def checked(self, graph: DiscreteGraph, member: int | None, rounds: int = 0) -> _Candidate:
         found = certify_network(graph, self.program, self.problem, self.log.seed)
-        certificate = replace(found.certificate, trained_on=rounds)
+        wired = rounds > 0 and member is None  # a network that was trained has its place in its rung
+        certificate = replace(found.certificate, trained_on=rounds, wired=wired)
         return _Candidate(graph, member, replace(found, certificate=certificate))
 
     def right(self, found: _Candidate) -> bool:

@@ -58,23 +58,27 @@ def write_back(model: DiscreteTransformer, member: int, graph: DiscreteGraph) ->
     return written
 
 
-def model_of(graph: DiscreteGraph) -> DiscreteTransformer:
-    """A model of one member that is the graph, which has one layer of location heads and sub-MLPs."""
+def model_of(graph: DiscreteGraph, like: DiscreteTransformer) -> DiscreteTransformer:
+    """A model of one member that is the graph, which has one layer; how heads seek is as in another model."""
     operators = [node for node in graph.nodes if isinstance(node, OperatorNode)]
     heads = [node for node in graph.nodes if isinstance(node, RouterNode)]
     layout = graph.layout
-    architecture = Architecture(
+    seeks = any(node.facts.seeks for node in heads)
+    architecture = replace(
+        like.architecture,
         channels=layout.channels,
         outputs=layout.outputs,
-        location=len(heads),
+        layers=1,
+        **{kind: sum(node.kind == kind for node in heads) for kind in HEADS},
         submlps=len(operators),
         arity=max([1, *(len(node.operands) for node in operators)]),
         hidden=max([1, *(len(node.hidden_bias) for node in operators)]),
-        window=max([1, *((node.offset or 0) + 1 for node in heads)]),
+        window=like.architecture.window if seeks else max([1, *((node.offset or 0) + 1 for node in heads)]),
         past=layout.channels - len(graph.inputs),
         learned_start=True,
     )
-    return write_back(DiscreteTransformer(architecture, 1), 0, graph)
+    empty = DiscreteTransformer(architecture, 1, like.value_range, sharpness=like.sharpness)
+    return write_back(empty, 0, graph)
 
 
 def _architecture(model: DiscreteTransformer, graph: DiscreteGraph) -> Architecture:

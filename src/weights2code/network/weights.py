@@ -315,7 +315,8 @@ def steady(node: OperatorNode, growing: Groups) -> np.ndarray:
     operands of a group."""
     result = np.eye(len(node.operands))
     for group in growing:
-        held = np.array([float(o in group and node.hidden_weight[:, s].any()) for s, o in enumerate(node.operands)])
+        used = node.hidden_weight.any(axis=0)
+        held = np.array([float(o in group and used[s]) for s, o in enumerate(node.operands)])
         if held.any():
             result -= np.outer(held, held) / held.sum()
     return result
