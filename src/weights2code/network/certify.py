@@ -56,7 +56,7 @@ def certify_network(graph: DiscreteGraph, program: Recurrence, problem: Problem,
     if explored is not None and explored.wrong:
         return _differs(graph, program, explored, trial)
     if trial.counterexample is not None:
-        worst, last = explored.worst if explored else (), graph.layout.name != "concat"
+        worst = explored.worst if explored else ()
         found = _different(trial.counterexample, trial)
         return Checked(found, (trial.counterexample, *worst))
     if limit is not None:
