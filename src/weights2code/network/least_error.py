@@ -136,9 +136,7 @@ class Search:
                 return
             importance = _heavier(importance, np.abs(self.errors(self.vector)))
 
-    def _descend(
-        self, importance: np.ndarray, enough: float, steps: int, chosen: np.ndarray | slice
-    ) -> None:
+    def _descend(self, importance: np.ndarray, enough: float, steps: int, chosen: np.ndarray | slice) -> None:
         vector, damping, idle = self.vector, DAMPING, 0
         count = int(self.rows.scored.sum()) * len(self.units)
         if _cost(count, self.weights.size) * LEAST_STEPS > self.effort.left:

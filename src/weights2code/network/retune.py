@@ -47,6 +47,8 @@ UNITS = (4, 8, 16, 32, 64)
 UNITS_CHOSEN_ON = 1000
 #: Weights of the head on sub-MLPs lie between this and its inverse.
 UNEVEN = 30.0
+#: A network is changed if its largest error falls to this share at least.
+NOTICEABLE = 0.97
 #: What one descent may take of the effort that is left.
 SHARE = 0.25
 #: A change of what there is must lower the largest error to this share.
@@ -82,16 +84,19 @@ def retuned(
     given = Tuned.of(graph, sequences, whole)
     growing = growing_nodes(graph, sequences)
     loose = bool(growing) and _depends_on(graph, growing)
-    if given.worst <= AIM[whole] and not loose:
+    good = given.worst <= (AIM[whole] if whole or given.linear else TOO_LARGE[whole])
+    if good and not loose:
         return _snapped(given).graph
     best, rng = given, np.random.default_rng(seed)
-    if given.worst > AIM[whole]:
+    if not good:
         best = _improved(given, Effort(effort / 2), rng)
     if growing and (loose or _depends_on(best.graph, growing)):
         held = _improved(_held(given, growing), Effort(effort / 2), rng)
         if held.worst <= max(AIM[whole], HELD * best.worst):
             best = held
-    if best.graph is graph or (whole and best.worst >= 0.5):
+    if not best.growing and best.worst > NOTICEABLE * given.worst:
+        return _snapped(given).graph
+    if whole and best.worst >= 0.5:
         return graph  # one that is wrong somewhere had better be right as often as it was
     best = _simpler(best, Effort(effort / 2))
     if best.linear:
@@ -132,9 +137,7 @@ class Tuned:
     growing: Groups = ()
 
     @staticmethod
-    def of(
-        graph: DiscreteGraph, sequences: Sequences, whole: bool, operators: Which | None = None
-    ) -> Tuned:
+    def of(graph: DiscreteGraph, sequences: Sequences, whole: bool, operators: Which | None = None) -> Tuned:
         """Where heads read what sub-MLPs give, positions hang together, which costs: then only those that
         feed the head alone are tuned, unless told otherwise."""
         rows = rows_of(graph, sequences, operators := operators or _operators(graph))
@@ -210,9 +213,7 @@ def rows_of(graph: DiscreteGraph, sequences: Sequences, operators: Which) -> Row
     size = np.maximum(np.abs(flat).max(axis=0, initial=0.0), 1e-300)
     _, kept = np.unique(np.round(flat / size, SAME), axis=0, return_index=True)
     kept.sort()
-    return Rows(
-        values[scored][kept][:, None], wanted[scored][kept][:, None], np.ones((len(kept), 1), bool)
-    )
+    return Rows(values[scored][kept][:, None], wanted[scored][kept][:, None], np.ones((len(kept), 1), bool))
 
 
 def _operators(graph: DiscreteGraph) -> Which:

@@ -337,7 +337,9 @@ def steady(node: OperatorNode, growing: Groups) -> np.ndarray:
     operands of a group."""
     result = np.eye(len(node.operands))
     for group in growing:
-        held = np.array([float(o in group and node.hidden_weight[:, s].any()) for s, o in enumerate(node.operands)])
+        held = np.array(
+            [float(o in group and node.hidden_weight[:, s].any()) for s, o in enumerate(node.operands)]
+        )
         if held.any():
             result -= np.outer(held, held) / held.sum()
     return result
@@ -353,5 +355,3 @@ def _head_mask(graph: DiscreteGraph) -> np.ndarray:
     mask = graph.head != 0
     mask[:, -1] = True
     return mask
-
-
