@@ -138,6 +138,26 @@ def test_other_choices_than_before():
     written_and_read(model, 0, graph, problem)
 
 
+def test_a_sub_mlp_where_the_architecture_has_none():
+    architecture = Architecture(channels=2, layers=1, location=2, sum=1, submlps=0, window=9)
+    layout, problem = Layout("tagging", (2.0,) * 2, (4.0,)), problem_of(2, 1)
+    model = random_model(architecture)
+    graph = graph_of(model, 1, layout, problem)
+    rng = np.random.default_rng(0)
+    added = OperatorNode(
+        "V5_MLP_L0M0", (0, 3, 4), rng.normal(size=(40, 3)), rng.normal(size=40), rng.normal(size=40), 0.5
+    )
+    grown = replace(graph, nodes=(*graph.nodes, added), head=rng.normal(size=(1, 7)))
+    written = write_back(model, 1, grown)
+    assert (written.architecture.submlps, written.architecture.arity) == (1, 3)
+    assert to_dict(graph_of(written, 1, layout, problem)) == to_dict(grown)
+    channels = torch.from_numpy(layout.encode(problem.training, np.float64).channels)
+    before, after = model(channels, HARD).detach().numpy(), written(channels, HARD).detach().numpy()
+    assert np.array_equal(before[[0, 2]], after[[0, 2]])
+    expected = grown.predict(channels.numpy().transpose(2, 1, 0))
+    assert np.allclose(after[1].transpose(2, 1, 0), expected, rtol=1e-9, atol=1e-9)
+
+
 def test_a_pruned_graph():
     architecture = Architecture(channels=1, layers=1, location=2, submlps=2, window=4)
     layout, problem = Layout("tagging", (2.0,), (4.0,)), problem_of(1, 1)

@@ -33,6 +33,8 @@ def facts(outcome: Outcome, folder: RunFolder) -> list[tuple[str, str]]:
     """What stands below the formula, as pairs of a word and a text."""
     rows: list[tuple[str, str]] = []
     certificate = outcome.certificate
+    if outcome.broken:
+        rows.append(("broken", outcome.broken))
     if certificate:
         rows += [("verdict", certificate.verdict), ("why", certificate.explain())]
         accuracy = "" if certificate.accuracy is None else f", accuracy {certificate.accuracy:.4f}"

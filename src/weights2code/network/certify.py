@@ -12,13 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weights2code.data import Problem
+from weights2code.data import Problem, Sequences
 from weights2code.effort import Effort
 from weights2code.graph import DiscreteGraph, OperatorNode
 from weights2code.language import Recurrence
-from weights2code.network.exploration import SINGLE, Explored, explore
+from weights2code.network.exploration import DOUBLE, MORE, Explored, explore
 from weights2code.network.limits import Limit, largest_error, limit_of_values
 from weights2code.network.pointing import windows_on
+from weights2code.network.rounding import sensitivity
+from weights2code.network.scoring import SINGLE
 from weights2code.network.trial import LARGEST, Trial, drawn, one_step, outputs_of, run_side_by_side
 from weights2code.network.view import Unsuited, View
 from weights2code.verify.exhaustive import all_sequences, longest_length
@@ -55,14 +57,15 @@ def certify_network(graph: DiscreteGraph, program: Recurrence, problem: Problem,
         return _differs(graph, program, explored, trial)
     if trial.counterexample is not None:
         worst = explored.worst if explored else ()
-        return Checked(_different(trial.counterexample, trial), (trial.counterexample, *worst))
+        found = _different(trial.counterexample, trial)
+        return Checked(found, (trial.counterexample, *worst))
     if limit is not None:
         return Checked(_below(limit, program, trial, problem))
     if explored is not None and not explored.closed:
         explored = _explored(graph, program, problem, EFFORT)
         if explored is not None and explored.wrong:
             return _differs(graph, program, explored, trial)
-    if explored is not None:
+    if explored is not None and explored.length:
         return Checked(_equal(explored, trial, problem), explored.worst)
     return Checked(_enumerated(graph, program, problem, trial) or _tested(trial, problem))
 
@@ -129,7 +132,7 @@ def _explored(graph: DiscreteGraph, program: Recurrence, problem: Problem, effor
 def _equal(explored: Explored, trial: Trial, problem: Problem) -> NetworkCertificate:
     domain = _domain(problem)
     rounding = (
-        "float64 and float32" if 0.5 - explored.error > 1.01 * SINGLE * explored.rounding else "float64"
+        "float64 and float32" if 0.5 - explored.error > MORE * SINGLE * explored.rounding else "float64"
     )
     words = (
         f"on all {explored.contexts} contexts that the program can reach, outputs stay "
@@ -152,9 +155,9 @@ def _equal(explored: Explored, trial: Trial, problem: Problem) -> NetworkCertifi
 
 def _differs(graph: DiscreteGraph, program: Recurrence, explored: Explored, trial: Trial) -> Checked:
     """The shortest sequence that shows it; where rounding could go either way, nothing is claimed."""
-    example = explored.counterexample or trial.counterexample
-    assert example is not None
-    if not _shows(graph, program, example):
+    known = (explored.counterexample, trial.counterexample)
+    example = next((one for one in known if one is not None and _shows(graph, program, one)), None)
+    if example is None:
         near = "some outputs lie so near a rounding border that rounding errors decide"
         error, ran = _finite(explored.error), trial.sequences
         certificate = NetworkCertificate("tested", near, "the tested lengths", 0.0, error, None, ran)
@@ -191,20 +194,28 @@ def _enumerated(
     length = longest_length(problem.domains, ENUMERATED)
     if graph.layout.name == "concat" or length < 2:
         return None
-    error = 0.0
+    error, rounding = 0.0, 0.0
     for x in all_sequences(problem.domains, length):
-        right = outputs_of(program, x)
+        right = np.round(outputs_of(program, x))
         apart = np.abs(one_step(graph, x, right, whole=True) - right)
         if not np.all(apart < 0.5):
-            wrong = (~(apart < 0.5)).any(2)
+            wrong = np.asarray(np.any(~(apart < 0.5), axis=2))
             first = np.where(wrong.any(1), wrong.argmax(1), length)
             row = int(first.argmin())
             example = tuple(tuple(values) for values in x[row, : first[row] + 1].tolist())
             return _different(example, trial, float(apart.max()))
         error = max(error, float(apart.max()))
-    covers, margin = f"up to length {length}", 0.5 - error
-    method = f"all were run in float64; outputs stay {at_least(margin)} from the nearest rounding border"
-    return NetworkCertificate("exhaustive", method, covers, margin, error, None, trial.sequences)
+        moved = sensitivity(graph, Sequences(x, right, np.full(len(x), length)))
+        rounding = max(rounding, MORE * DOUBLE * float(moved.max()))
+    margin = 0.5 - error - rounding
+    if margin <= 0:
+        return None
+    method = (
+        f"all were run; outputs stay {at_least(margin)} from the nearest rounding border, errors of float64 "
+        "arithmetic included"
+    )
+    covers = f"up to length {length}"
+    return NetworkCertificate("exhaustive", method, covers, margin, error + rounding, None, trial.sequences)
 
 
 def _tested(trial: Trial, problem: Problem) -> NetworkCertificate:

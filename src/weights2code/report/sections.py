@@ -289,7 +289,7 @@ def operator_section(contents: Contents, figure: Figures) -> str:
             name_of = f'role="region" tabindex="0" aria-label="{escape(str(expr), quote=True)}"'
             shown = f'<div class="equation" {name_of}>{mathml.equation(f"V{index}", expr)}</div>'
         else:
-            shown = f"<p>A formula with {expr.operations()} operators; it stands in the listing.</p>"
+            shown = f"<p>A formula with {expr.operations()} operators, too long to be shown.</p>"
         if fit.kind in FALLBACKS:
             shown += f"<p>No short formula fits; {FALLBACKS[fit.kind]}.</p>"
         shown += (
@@ -300,7 +300,12 @@ def operator_section(contents: Contents, figure: Figures) -> str:
         parts.append(f"<h3>{escape(explained.graph.nodes[index].name)}</h3>{shown}")
         if drawing is not None:
             parts.append(figure(drawing, escape(drawing.description)))
-    return "".join(parts) or "<p>The output needs no sub-MLP: it is linear in what the heads deliver.</p>"
+    if not parts:
+        return "<p>The output needs no sub-MLP: it is linear in what the heads deliver.</p>"
+    return (
+        "<p>Each sub-MLP that matters, as a formula as near as the output asks for. The listing has it "
+        f"exactly, its scale taken off where that is free.</p>{''.join(parts)}"
+    )
 
 
 def training_section(contents: Contents, figure: Figures) -> str:
