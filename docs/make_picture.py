@@ -225,12 +225,12 @@ def chain(folder: Path, palette: dict[str, str]) -> str:
         boxes.append(
             ("Listing", "program_raw.py", listed((folder / "program_raw.py").read_text(encoding="utf-8")))
         )
-        links.append(("tested", ["equal to rounding"]))
+        links.append(("tested", ["equal", "to rounding"]))
     boxes.append(("Program", "program.py", certificate["formula"].splitlines()))
-    links.append((network["verdict"], ["on every context", "it can reach"]))
+    links.append((network["verdict"], ["in every", "context"]))
     rule = [f"{step.name}[t] = {step.definition}" for step in machine.steps]
     boxes.append(("Specification", "reference machine", rule))
-    links.append((certificate["verdict"], ["at every length"]))
+    links.append((certificate["verdict"], ["at every", "length"]))
     drawing, room = Drawing(palette), WIDTH - 2 - LINK * len(links)
     width = room / len(boxes)
     for place, (title, hint, lines) in enumerate(boxes):

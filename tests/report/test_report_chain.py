@@ -65,6 +65,7 @@ def test_the_listing_stands_between_weights_and_program(make_certificate):
         "tested at most 2.3e−16 apart in 40 sequences",
         "Listing program_raw.py",
     ]
+    assert shown[3].startswith("proved the network, at every length")
     assert len(shown) == 7
 
 

@@ -7,7 +7,7 @@ colour alone. A link that was not looked at is left out, with the box before it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 from weights2code.report.svg import plural
@@ -66,7 +66,10 @@ def chain(certificate: Certificate) -> str:
     parts: list[Box | Link] = [Box("Weights", MODEL, changed)]
     if certificate.listing is not None:
         parts += [listing_link(certificate.listing), Box("Listing", PROGRAM_RAW)]
-    parts += [network_link(network), Box("Program", PROGRAM), program_link(certificate)]
+    link = network_link(network)
+    if certificate.listing is not None:
+        link = replace(link, line=f"the network, {link.line}")  # it was compared, not its listing
+    parts += [link, Box("Program", PROGRAM), program_link(certificate)]
     if certificate.domain:
         parts.append(Box("Specification", "reference machine", file=False))
     else:
