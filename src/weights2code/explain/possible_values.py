@@ -61,6 +61,8 @@ def combinations(values: list[tuple[float, ...]]) -> np.ndarray | None:
         count *= len(some)
     if count > MOST_COMBINATIONS:
         return None
+    if not values:
+        return np.zeros((1, 0))
     return np.stack(np.meshgrid(*values, indexing="ij"), -1).reshape(count, len(values)).astype(float)
 
 

@@ -24,7 +24,7 @@ from weights2code.network.scoring import SINGLE
 from weights2code.network.trial import LARGEST, Trial, drawn, one_step, outputs_of, run_side_by_side
 from weights2code.network.view import Unsuited, View
 from weights2code.verify.exhaustive import all_sequences, longest_length
-from weights2code.verify.links import NetworkCertificate, Sequence
+from weights2code.verify.links import NetworkCertificate, Sequence, at_least
 from weights2code.verify.ranges import positions_below
 
 #: Effort for one network, in seconds of a usual machine, and for a first look whether exploration ends.
@@ -56,8 +56,8 @@ def certify_network(graph: DiscreteGraph, program: Recurrence, problem: Problem,
     if explored is not None and explored.wrong:
         return _differs(graph, program, explored, trial)
     if trial.counterexample is not None:
-        worst, last = explored.worst if explored else (), graph.layout.name != "concat"
-        found = _different(trial.counterexample, trial, last=last)
+        worst = explored.worst if explored else ()
+        found = _different(trial.counterexample, trial)
         return Checked(found, (trial.counterexample, *worst))
     if limit is not None:
         return Checked(_below(limit, program, trial, problem))
@@ -87,9 +87,8 @@ def _below(limit: Limit, program: Recurrence, trial: Trial, problem: Problem) ->
         power = int(np.log2(limit.value))
         covers += f", as long as no past value exceeds 2**{power} (not in the first {positions} positions)"
     method = (
-        "the difference of both was bounded over all values that they may read, by branch and bound over the "
-        f"linear pieces; outputs stay {margin:.2g} away from the nearest rounding border, rounding errors of "
-        "float64 included"
+        "over all values that they may read, by branch and bound over the linear pieces, outputs stay "
+        f"{at_least(margin)} from the nearest rounding border, errors of float64 arithmetic included"
     )
     return NetworkCertificate("proved", method, covers, margin, limit.error, None, trial.sequences)
 
@@ -109,8 +108,8 @@ def _reals(graph: DiscreteGraph, program: Recurrence, problem: Problem, seed: in
     free = _finite(trial.free_running or 0.0)
     exactly = "the largest difference" if bound.finished else "a bound of the difference"
     method = (
-        f"{exactly} over all these values, by branch and bound over the linear pieces, rounding errors of "
-        f"float64 included; on its own past outputs it was off by up to {free:.3g} in {trial.sequences} "
+        f"{exactly} over all these values, by branch and bound over the linear pieces, errors of float64 "
+        f"arithmetic included; on its own past outputs it was off by up to {free:.3g} in {trial.sequences} "
         f"sequences of length {', '.join(map(str, trial.lengths))}"
     )
     covers = f"for inputs in {_domain(problem)}{past}"
@@ -136,8 +135,9 @@ def _equal(explored: Explored, trial: Trial, problem: Problem) -> NetworkCertifi
         "float64 and float32" if 0.5 - explored.error > MORE * SINGLE * explored.rounding else "float64"
     )
     words = (
-        f"it was computed on all {explored.contexts} contexts that the program can reach, and outputs stay "
-        f"{explored.margin:.2g} away from the nearest rounding border, rounding errors of {rounding} included"
+        f"on all {explored.contexts} contexts that the program can reach, outputs stay "
+        f"{at_least(explored.margin)} from the nearest rounding border, errors of {rounding} arithmetic "
+        "included"
     )
     where = (
         f"at every length for inputs in {domain}" if explored.closed else f"up to length {explored.length}"
@@ -159,21 +159,17 @@ def _differs(graph: DiscreteGraph, program: Recurrence, explored: Explored, tria
     example = next((one for one in known if one is not None and _shows(graph, program, one)), None)
     if example is None:
         near = "some outputs lie so near a rounding border that rounding errors decide"
-        certificate = NetworkCertificate("tested", near, "the tested lengths", 0.0, _finite(explored.error))
+        error, ran = _finite(explored.error), trial.sequences
+        certificate = NetworkCertificate("tested", near, "the tested lengths", 0.0, error, None, ran)
         return Checked(certificate, explored.worst)
     worst = explored.worst or (example,)
     return Checked(_different(example, trial, max(explored.error, trial.error)), worst)
 
 
-def _different(
-    example: Sequence, trial: Trial, error: float | None = None, *, last: bool = True
-) -> NetworkCertificate:
-    shown = ", ".join(str(row[0]) if len(row) == 1 else str(row) for row in example[:_SHOWN])
-    shown += ", ..." if len(example) > _SHOWN else ""
-    place = f"at position {len(example)} of" if last else "on"
+def _different(example: Sequence, trial: Trial, error: float | None = None) -> NetworkCertificate:
     return NetworkCertificate(
         "differs",
-        f"it rounds to another number {place} the inputs {shown}",
+        "it rounds to another number",
         "the counterexample",
         None,
         _finite(trial.error if error is None else error),
@@ -181,10 +177,6 @@ def _different(
         trial.sequences,
         example,
     )
-
-
-#: Rows of a counterexample that a sentence shows.
-_SHOWN = 8
 
 
 def _shows(graph: DiscreteGraph, program: Recurrence, example: Sequence) -> bool:
@@ -219,8 +211,8 @@ def _enumerated(
     if margin <= 0:
         return None
     method = (
-        f"all were run, and outputs stay {margin:.2g} away from the nearest rounding border, rounding errors "
-        "of float64 included"
+        f"all were run; outputs stay {at_least(margin)} from the nearest rounding border, errors of float64 "
+        "arithmetic included"
     )
     covers = f"up to length {length}"
     return NetworkCertificate("exhaustive", method, covers, margin, error + rounding, None, trial.sequences)
@@ -228,8 +220,7 @@ def _enumerated(
 
 def _tested(trial: Trial, problem: Problem) -> NetworkCertificate:
     lengths = ", ".join(map(str, trial.lengths))
-    ran = f"{trial.sequences} sequences of length {lengths} were run"
-    method = f"{ran}; the largest difference is {trial.error:.3g}"
+    method = f"{trial.sequences} sequences of length {lengths}; the largest difference is {trial.error:.3g}"
     margin = trial.margin if problem.integer_outputs else None
     free = None if trial.free_running is None else _finite(trial.free_running)
     return NetworkCertificate(

@@ -8,44 +8,23 @@ whole numbers compare whole numbers; the leaves that both sides weigh cancel exa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import floor, gcd, isfinite, lcm
+from math import floor, isfinite
 
 import numpy as np
 
 from weights2code.graph import ChannelNode, DiscreteGraph, RouterNode
 from weights2code.graph.graph import channel_scales
 from weights2code.language import Const, Expr, Op, Var, exact_number, is_boolean
-from weights2code.network.leaves import UNIT, is_power_of_two, leaf_of
+from weights2code.network.leaves import leaf_of
+from weights2code.network.sums import ONE, Rows, Sum, Unwritten, added, combined, constant, rows_of, scaled
 
-#: A weighted sum of symbols; the number that is added stands under `ONE`.
-Sum = dict[int, Fraction]
-ONE = -1
 #: Powers beyond this are not written as products.
 _MOST_POWER = 16
 #: Functions that are bounded by their values at the ends of an interval.
 FUNCTIONS = ("sqrt", "exp", "log", "sin", "cos", "reciprocal")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Rows:
-    """Weighted sums: `weight` (rows, reads) of the symbols `reads`, plus `constant`.
-
-    `slack` and `constant_slack` say how far these numbers may be from what is meant. `whole` rows are whole
-    numbers; `exact` ones are computed without rounding, too, as long as they are below 2^53; `copied` ones
-    always are: one symbol times a power of two.
-    """
-
-    reads: np.ndarray
-    weight: np.ndarray
-    slack: np.ndarray
-    constant: np.ndarray
-    constant_slack: np.ndarray
-    whole: np.ndarray
-    exact: np.ndarray
-    copied: np.ndarray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,28 +63,17 @@ class Difference:
     outputs: Rows
 
 
-class _Unknown(Exception):
-    """Something that cannot be written as such steps."""
-
-
 def difference_of(
-    graph: DiscreteGraph,
-    program: tuple[Expr, ...],
-    leaves: tuple[Var, ...],
-    whole: np.ndarray,
-    past: Mapping[Var, Expr] | None = None,
+    graph: DiscreteGraph, program: tuple[Expr, ...], leaves: tuple[Var, ...], whole: np.ndarray
 ) -> Difference | None:
-    """Network minus program, or None if one of them is no function of the leaves made of such steps.
-
-    `past` says what other values that they read are, as formulas of the leaves.
-    """
-    writing = _Writing(leaves, [bool(item) for item in whole], past or {})
+    """Network minus program, or None if one of them is no function of the leaves made of such steps."""
+    writing = _Writing(leaves, [bool(item) for item in whole])
     try:
         outputs = [
             added(network, writing.formula(formula), Fraction(-1))
             for network, formula in zip(writing.network(graph), program, strict=True)
         ]
-    except _Unknown:
+    except Unwritten:
         return None
     rows = rows_of(outputs, writing.whole)
     return Difference(
@@ -119,16 +87,13 @@ class _Writing:
 
     leaves: tuple[Var, ...]
     whole: list[bool]
-    past: Mapping[Var, Expr]
     layers: list[Layer] = field(default_factory=list)
     rows: int = 0
     known: dict[object, Sum] = field(default_factory=dict)
 
     def leaf(self, variable: Var) -> Sum:
-        if variable in self.past:
-            return self.formula(self.past[variable])
         if variable not in self.leaves:
-            raise _Unknown(variable)
+            raise Unwritten(variable)
         return {self.leaves.index(variable): Fraction(1)}
 
     def add(self, kind: str, rows: Rows, whole: list[bool], divisor: float = 1.0) -> int:
@@ -162,12 +127,12 @@ class _Writing:
         if isinstance(node, ChannelNode):
             leaf = leaf_of(graph, index, lag)
             if leaf is None:
-                raise _Unknown(node.name)
+                raise Unwritten(node.name)
             scale = Fraction(channel_scales(graph.layout)[index])
             return added({}, self.leaf(leaf), 1 / scale) if isinstance(leaf, Var) else {}
         if isinstance(node, RouterNode):
             if node.kind != "location":
-                raise _Unknown(node.name)
+                raise Unwritten(node.name)
             if node.offset is None:
                 return {ONE: Fraction(node.start)}
             return self.node(graph, node.reads["value"], lag + node.offset)
@@ -192,7 +157,7 @@ class _Writing:
         if isinstance(expr, Const):
             value = exact_number(expr.value)
             if not isfinite(value):
-                raise _Unknown(expr)
+                raise Unwritten(expr)
             return {ONE: Fraction(value)}
         if isinstance(expr, Var):
             return self.leaf(expr)
@@ -225,12 +190,12 @@ class _Writing:
         if name == "pow":
             power = constant(b)
             if power is None or power.denominator != 1 or not 0 <= power <= _MOST_POWER:
-                raise _Unknown(name)
+                raise Unwritten(name)
             return self.power(a, int(power))
         if name in ("div", "mod"):
             divisor = constant(b)
             if divisor == 0 or (divisor is None and name == "mod"):
-                raise _Unknown(name)
+                raise Unwritten(name)
             if divisor is None:
                 return self.product(a, self.function("reciprocal", b))
             quotient = added({}, a, 1 / divisor)
@@ -252,7 +217,7 @@ class _Writing:
             return self.compared(name, minus)
         if name in FUNCTIONS:
             return self.function(name, a)
-        raise _Unknown(name)
+        raise Unwritten(name)
 
     def truth(self, expr: Expr) -> Sum:
         """1 where an expression is not zero, else 0."""
@@ -264,20 +229,20 @@ class _Writing:
         result: Sum = {ONE: Fraction(number)}
         for sign, weight in ((1, above), (-1, below)):
             if weight:
-                signed, _ = self.scaled(added({}, minus, Fraction(sign)))
+                signed, _ = scaled(added({}, minus, Fraction(sign)))
                 result = added(result, self.made("test", (signed,), True), Fraction(weight))
         return result
 
     def ramp(self, a: Sum) -> Sum:
-        scaled, unit = self.scaled(a)
-        return added({}, self.made("ramp", (scaled,), self.is_whole(scaled)), unit)
+        inner, unit = scaled(a)
+        return added({}, self.made("ramp", (inner,), self.is_whole(inner)), unit)
 
     def floor(self, a: Sum) -> Sum:
         """A sum times its denominator is divided by it when it is rounded down."""
         if self.is_whole(a):
             return a
-        scaled, unit = self.scaled(a)
-        whole = {place: weight * unit.numerator for place, weight in scaled.items()}
+        inner, unit = scaled(a)
+        whole = {place: weight * unit.numerator for place, weight in inner.items()}
         return self.made("floor", (whole,), True, float(unit.denominator))
 
     def function(self, name: str, a: Sum) -> Sum:
@@ -288,7 +253,7 @@ class _Writing:
             factor = constant(one)
             if factor is not None:
                 return added({}, other, factor)
-        (one, first), (other, second) = self.scaled(a), self.scaled(b)
+        (one, first), (other, second) = scaled(a), scaled(b)
         whole = self.is_whole(one) and self.is_whole(other)
         pair = sorted((one, other), key=lambda item: sorted(item.items()))
         if one == other:
@@ -318,15 +283,6 @@ class _Writing:
             weight.denominator == 1 and (place == ONE or self.whole[place]) for place, weight in a.items()
         )
 
-    def scaled(self, a: Sum) -> tuple[Sum, Fraction]:
-        """The sum in the smallest whole numbers, and what one unit of that is worth (positive)."""
-        if not any(a.values()):
-            return {}, Fraction(1)
-        below = lcm(*(weight.denominator for weight in a.values()))
-        common = gcd(*(int(weight * below) for weight in a.values()))
-        unit = Fraction(common, below)
-        return {place: weight / unit for place, weight in a.items()}, unit
-
 
 #: Steps of numbers are numbers.
 _OF_NUMBERS: dict[str, Callable[[Fraction], Fraction | int]] = {
@@ -343,67 +299,3 @@ _COMPARED = {
     "eq": (1, 1, -1),
     "ne": (-1, -1, 2),
 }
-
-
-def added(a: Sum, b: Mapping[int, Fraction], factor: Fraction = Fraction(1)) -> Sum:
-    """a + factor * b; what cancels is left out."""
-    total = dict(a)
-    for place, weight in b.items():
-        value = total.get(place, 0) + factor * weight
-        if value:
-            total[place] = value
-        else:
-            total.pop(place, None)
-    return total
-
-
-def combined(a: Sum, parts: list[Sum], weights: np.ndarray) -> Sum:
-    """a plus weighted parts."""
-    for part, weight in zip(parts, weights, strict=True):
-        if weight:
-            a = added(a, part, Fraction(float(weight)))
-    return a
-
-
-def constant(a: Sum) -> Fraction | None:
-    """The value of a sum without symbols."""
-    return a.get(ONE, Fraction(0)) if set(a) <= {ONE} else None
-
-
-def rows_of(sums: list[Sum], whole: list[bool]) -> Rows:
-    """Fractions become the nearest floats; how far these are off is the slack."""
-    reads = sorted({place for item in sums for place in item if place != ONE})
-    column = {place: i for i, place in enumerate([*reads, ONE])}
-    weight, slack = np.zeros((2, len(sums), len(column)))
-    for row, item in enumerate(sums):
-        for place, value in item.items():
-            near = _nearest(value)
-            weight[row, column[place]] = near
-            if near != value:
-                slack[row, column[place]] = 2 * UNIT * abs(near) + 1e-300
-    is_whole = [
-        all(value.denominator == 1 and (place == ONE or whole[place]) for place, value in item.items())
-        for item in sums
-    ]
-    return Rows(
-        np.array(reads, int),
-        weight[:, :-1],
-        slack[:, :-1],
-        weight[:, -1],
-        slack[:, -1],
-        np.array(is_whole, bool),
-        np.array(is_whole, bool) & ~slack.any(axis=1),
-        np.array([_is_copy(item) for item in sums], bool),
-    )
-
-
-def _is_copy(a: Sum) -> bool:
-    weights = list(a.values())
-    return len(a) == 1 and ONE not in a and is_power_of_two(abs(float(weights[0])))
-
-
-def _nearest(value: Fraction) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        raise _Unknown(value) from None

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weights2code.network.difference import Difference, Layer, Rows
+from weights2code.network.difference import Difference, Layer
 from weights2code.network.leaves import UNIT
+from weights2code.network.sums import Rows
 
 #: Whole numbers below are computed without rounding.
 _EXACT = 2.0**53
@@ -240,6 +241,10 @@ class Enclosure:
         slope = affine.slope
         value = np.minimum(slope * self.cell.low, slope * self.cell.high).sum(axis=-1) + affine.number
         return value - 1.01 * (len(self.size) + 2) * UNIT * self.reach(affine) - _LEAST
+
+    def most(self, slope: np.ndarray, number: float) -> float:
+        """A number above one affine function on the cell, by one half space at most."""
+        return -float(self._least_within(Affine(-slope[None], np.array([-number])), np.ones(1, bool))[0])
 
     def _least_within(self, affine: Affine, wanted: np.ndarray) -> np.ndarray:
         """The same on the box and one half space, whichever helps most: a multiple of it is taken off.

@@ -14,8 +14,9 @@ import numpy as np
 
 from weights2code.effort import Effort
 from weights2code.network.box import Box
-from weights2code.network.difference import Difference, Layer, Rows
+from weights2code.network.difference import Difference, Layer
 from weights2code.network.leaves import UNIT
+from weights2code.network.sums import Rows
 
 #: Boxes that are bounded at once, and in all.
 _CHUNK, _MOST = 2048, 400_000
@@ -64,7 +65,7 @@ def upper_bound(
             forms = _forms(difference, c, r, inverse)
             end = _row_forms(difference.outputs, forms, r)
             spread = np.einsum("bsd,bd->bs", np.abs(end.slope), r) + end.off
-            upper = (np.abs(end.center) + spread)[:, output]
+            upper = np.nan_to_num((np.abs(end.center) + spread)[:, output], nan=np.inf, posinf=np.inf)
             own = (c @ cut.T <= limit).all(axis=1) & _contains(c, inverse, box)
             there = np.abs(end.center[:, output]) - end.off[:, output]
             floor = max(floor, float(np.max(there, where=own, initial=0.0)))
@@ -158,7 +159,8 @@ def _forms(difference: Difference, center: np.ndarray, radius: np.ndarray, inver
     )
     forms.center[:, :leaves] = center @ inverse.T
     forms.slope[:, :leaves] = inverse
-    forms.off[:, :leaves] = 8 * UNIT * (np.abs(center) @ np.abs(inverse).T)
+    # at every halving the middle is rounded, so that neighbours may leave a gap
+    forms.off[:, :leaves] = 128 * UNIT * ((np.abs(center) + radius) @ np.abs(inverse).T)
     for layer in difference.layers:
         made = _through(layer, _row_forms(layer.rows, forms, radius), radius)
         where = slice(layer.first, layer.first + layer.results)

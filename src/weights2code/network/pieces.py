@@ -19,17 +19,20 @@ from weights2code.effort import Effort
 from weights2code.graph import DiscreteGraph
 from weights2code.language import Expr, Var
 from weights2code.network.box import Box
-from weights2code.network.difference import Difference, Layer, difference_of
-from weights2code.network.enclosure import Cell, Empty, Enclosure, at_points, results
+from weights2code.network.difference import Difference, difference_of
+from weights2code.network.enclosure import Cell, Empty, Enclosure, at_points
 from weights2code.network.polytope import largest_value, on_box, tightened
+from weights2code.network.splits import where_to_split
 
 #: Boxes of so many whole points are gone through point by point, at once and after splits.
 MOST_POINTS, FEW_POINTS = 2**20, 2**10
-#: What a cell, a linear program and a value at a point cost, in seconds of a usual machine.
-CELL, PROGRAM, VALUE = 5e-4, 2e-3, 1e-8
+#: What a layer on a cell, a linear program and a value at a point cost, in seconds of a usual machine.
+LAYER, PROGRAM, VALUE = 3e-4, 2e-3, 1e-8
 #: How often the box of a cell is made smaller by its half spaces, while that helps.
 _ROUNDS, _HELPS = 3, 0.8
 _SAMPLES, _CHUNK = 256, 4096
+#: Of the values that are subtracted from each other, the share that is rounding.
+_ROUNDING = 1e-13
 #: Points may be outside by this share; next to a border of a test another value counts.
 _ROOM, _INWARDS = 1e-9, 1e-6
 
@@ -93,6 +96,7 @@ class _Search:
     lower: float = 0.0
     at: np.ndarray | None = None
     settled: float = 0.0
+    rounding: float = 0.0
     cells: int = 0
     waiting: list[tuple[float, int, Cell, Enclosure]] = field(default_factory=list)
     number: count[int] = field(default_factory=count)
@@ -108,13 +112,13 @@ class _Search:
         affine = not self.difference.layers
         if not affine:
             self.sample(root)
-        self.visit(root, MOST_POINTS)
+        self.visit(root, most=MOST_POINTS)
         while self.waiting and not self.decided() and not self.effort.spent():
             self.split(*heapq.heappop(self.waiting))
         upper = max(self.upper, self.lower)
         point = self.at if self.at is not None else (low + high) / 2
         at = dict(zip(self.box.leaves, point.tolist(), strict=True))
-        return Largest(upper, self.lower, at, self.cells, upper <= self.enough() or not self.waiting)
+        return Largest(upper, self.lower, at, self.cells, upper <= self.enough() + self.rounding)
 
     @property
     def upper(self) -> float:
@@ -134,12 +138,12 @@ class _Search:
 
     # -- cells ----------------------------------------------------------------------------------------------
 
-    def visit(self, cell: Cell, most: int = FEW_POINTS) -> None:
-        """Bound a cell; it waits for a split if its bound is too large."""
+    def visit(self, cell: Cell, known: float = inf, most: int | None = None) -> None:
+        """Bound a cell, by what is `known` if need be; it waits for a split if its bound is too large."""
         self.cells += 1
         matrix, limit = self.box.half_spaces
         for turn in range(_ROUNDS):
-            self.effort.spend(CELL)
+            self.effort.spend(LAYER * (1 + len(self.difference.layers)))
             try:
                 enclosure = Enclosure(self.difference, cell, matrix, limit)
             except Empty:
@@ -151,14 +155,15 @@ class _Search:
             cell = replace(cell, low=smaller[0], high=smaller[1])
             if turn + 1 == _ROUNDS or not (after < _HELPS * before).any():
                 break
-        points = self.points(cell, most)
+        if self.cells == 1:
+            reach = max(float(enclosure.reach(side)[self.output]) for side in enclosure.outputs)
+            self.rounding = _ROUNDING * reach
+        points = self.points(cell, FEW_POINTS if most is None else most)
         if points is not None:
             self.settled = max(self.settled, self.tried(points, everywhere=True))
             return
-        upper = self.bound(cell, enclosure)
-        if upper == -inf or np.isnan(upper):
-            self.settled = inf if np.isnan(upper) else self.settled
-        elif self.unneeded(upper):
+        upper = min(known, self.bound(cell, enclosure))
+        if self.unneeded(upper):
             self.settled = max(self.settled, upper)
         else:
             heapq.heappush(self.waiting, (-upper, next(self.number), cell, enclosure))
@@ -169,31 +174,35 @@ class _Search:
         row, upper, points = self.output, -inf, []
         for slope, number in ((over.slope[row], over.number[row]), (-under.slope[row], -under.number[row])):
             value, point = on_box(slope, float(number), cell.low, cell.high)
+            if len(enclosure.limit):
+                value = min(value, enclosure.most(slope, float(number)))
             if len(enclosure.limit) and not self.unneeded(value):
                 self.effort.spend(PROGRAM)
-                value, place = largest_value(
+                found, place = largest_value(
                     slope, float(number), cell.low, cell.high, enclosure.matrix, enclosure.limit
                 )
-                if value == -inf:
+                if found == -inf:
                     return -inf
+                value = min(value, found)
                 point = point if place is None else place
             points.append(point)
-            upper = max(upper, value)
+            upper = inf if np.isnan(value) else max(upper, value)
         inside = (points[0] + points[1] + (cell.low + cell.high) / 2) / 3
         self.tried(np.array(points + [point + _INWARDS * (inside - point) for point in points]))
         return inf if enclosure.unbounded else upper
 
     def split(self, negative: float, _: int, cell: Cell, enclosure: Enclosure) -> None:
         """Two cells in the place of one; a cell that cannot be split keeps its bound."""
-        cut = _coarsest(self.difference, cell, enclosure, self.output)
+        upper = -negative
+        cut = where_to_split(self.difference, cell, enclosure, self.output, upper - self.enough())
         if cut is None:
-            self.halve(-negative, cell, enclosure)
+            self.halve(upper, cell, enclosure)
             return
         row, left, right = cut
         row_low, row_high = cell.row_low.copy(), cell.row_high.copy()
         row_high[row], row_low[row] = left, right
-        self.visit(replace(cell, row_high=row_high))
-        self.visit(replace(cell, row_low=row_low))
+        self.visit(replace(cell, row_high=row_high), upper)
+        self.visit(replace(cell, row_low=row_low), upper)
 
     def halve(self, upper: float, cell: Cell, enclosure: Enclosure) -> None:
         """Where all is decided, only whole numbers leave room: the largest value need not be at one."""
@@ -207,8 +216,8 @@ class _Search:
         low, high = cell.low.copy(), cell.high.copy()
         high[leaf] = np.floor((cell.low[leaf] + cell.high[leaf]) / 2)
         low[leaf] = high[leaf] + 1
-        self.visit(replace(cell, high=high))
-        self.visit(replace(cell, low=low))
+        self.visit(replace(cell, high=high), upper)
+        self.visit(replace(cell, low=low), upper)
 
     # -- points ---------------------------------------------------------------------------------------------
 
@@ -253,81 +262,3 @@ class _Search:
             if least[best] > self.lower or self.at is None:
                 self.lower, self.at = float(least[best]), some[best]
         return upper
-
-
-def _coarsest(
-    difference: Difference, cell: Cell, enclosure: Enclosure, output: int
-) -> tuple[int, float, float] | None:
-    """The row to split, the largest value on its left and the smallest on its right; None if there is none.
-
-    What a step adds to the width of the bound is its own width times the weights on the way to the output;
-    where the output is decided, on the way to a row that is known to lie between two numbers in this cell.
-    """
-    weight = np.zeros(difference.symbols)
-    weight[difference.outputs.reads] = np.abs(difference.outputs.weight[output])
-    found = _widest(difference, enclosure, weight, np.zeros(difference.rows))
-    if found is None:
-        known = np.isfinite(cell.row_low) | np.isfinite(cell.row_high)
-        size = np.maximum(np.abs(enclosure.row_low), np.abs(enclosure.row_high))
-        found = _widest(difference, enclosure, 0 * weight, known / np.maximum(size, 1e-100))
-    return found
-
-
-def _widest(
-    difference: Difference, enclosure: Enclosure, weight: np.ndarray, row_weight: np.ndarray
-) -> tuple[int, float, float] | None:
-    """Where to split so that symbols and rows of these weights get closer bounds."""
-    best, found = 0.0, None
-    for layer in reversed(difference.layers):
-        own = weight[layer.first : layer.first + layer.results]
-        rows = slice(layer.row, layer.row + layer.arguments)
-        low, high = enclosure.row_low[rows], enclosure.row_high[rows]
-        widths, slopes = _widths(layer, low, high)
-        scores = own * widths
-        place = int(scores.argmax())
-        if scores[place] > best:
-            cut = _cut(layer, place, low, high)
-            if cut is not None:
-                best, found = float(scores[place]), cut
-        through = np.repeat(own, 2) if layer.kind == "product" else own
-        through = through * slopes + row_weight[rows]
-        np.add.at(weight, layer.rows.reads, np.abs(layer.rows.weight).T @ through)
-    return found
-
-
-def _widths(layer: Layer, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How far apart the bounds of each symbol are, and how steep it may be in each row."""
-    kind, width = layer.kind, high - low
-    if kind == "sum":
-        return np.zeros_like(low), np.ones_like(low)
-    if kind == "ramp":
-        split = (low < 0) & (high > 0)
-        return np.where(split, -low * high / np.where(split, width, 1.0), 0.0), (high > 0).astype(float)
-    if kind == "product":
-        return np.array([width[0] * width[1] / 2]), np.maximum(np.abs(low), np.abs(high))[::-1]
-    if kind == "square":
-        return width * width / 4, 2 * np.maximum(np.abs(low), np.abs(high))
-    below, above = results(layer, low, high)
-    spread = np.nan_to_num(above - below, nan=inf, posinf=1e300)
-    return spread, np.where(width > 0, spread / np.where(width > 0, width, 1.0), 0.0)
-
-
-def _cut(layer: Layer, place: int, low: np.ndarray, high: np.ndarray) -> tuple[int, float, float] | None:
-    if layer.kind == "product":
-        place = int((high - low).argmax())
-    whole = bool(layer.rows.whole[place])
-    least, most = float(low[place]), float(high[place])
-    if layer.kind == "ramp":
-        left, right = (-1.0 if whole else 0.0), 0.0
-    elif layer.kind in ("test", "floor"):
-        levels = [np.floor_divide(end, layer.divisor) for end in (least, most)]
-        right = 0.0 if layer.kind == "test" else float(np.ceil(sum(levels) / 2) * layer.divisor)
-        left = right - 1 if whole else float(np.nextafter(right, -inf))
-    else:
-        left = right = least + (most - least) / 2
-        if whole:
-            left = np.floor(left)
-            right = left + 1
-        if not least < right or not left < most:
-            return None
-    return layer.row + place, float(left), float(right)
