@@ -156,7 +156,8 @@ class _Networks:
             graph = retuned(before.graph, learned, whole=True, effort=EFFORT, seed=self.log.seed)
             found = self.checked(graph, own.member, count)
             yield found
-            if count > 1 and not found.much_better_than(before):
+            settled = found.certificate.verdict == "exhaustive"  # more training proves no more
+            if settled or (count > 1 and not found.much_better_than(before)):
                 return
             worst, before = [*worst, *found.checked.worst], found
 
