@@ -126,7 +126,7 @@ def _past_outputs(graph: DiscreteGraph, inputs: list[Possible], problem: Problem
         sets.append({*domain.values().tolist(), node.start * float(units[len(inputs) + output])})
     for _ in range(ROUNDS):
         outputs = _outputs(graph, [*inputs, *map(Possible.of, sets)])
-        if outputs is None:
+        if outputs is None or not np.isfinite(outputs).all():
             return None
         grown = False
         for known, column in zip(sets, outputs.T, strict=True):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 
 import numpy as np
 
@@ -124,8 +125,12 @@ def _tables(node: OperatorNode, operands: tuple[Operand, ...], rows: np.ndarray 
     whole = combinations(known)
     if rows is not None and whole is not None and len(rows) == len(whole):
         rows = None
-    found = [_Table(operands, rows, in_order(node, rows), False)] if rows is not None else []
-    return [*found, *([] if whole is None else [_Table(operands, whole, in_order(node, whole), True)])]
+    found = [
+        _Table(operands, some, in_order(node, some), some is whole)
+        for some in (rows, whole)
+        if some is not None
+    ]
+    return [table for table in found if np.isfinite(table.values).all()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +178,10 @@ class _Table:
 def in_order(node: OperatorNode, rows: np.ndarray) -> np.ndarray:
     """What an operator gives, added up in the order of its units: a matrix product leaves that open."""
     total = np.full(len(rows), float(node.output_bias))
-    for weights, bias, factor in zip(node.hidden_weight, node.hidden_bias, node.output_weight, strict=True):
-        total = total + factor * np.maximum(_weighted(rows, weights) + bias, 0.0)
+    with np.errstate(all="ignore"):
+        units = zip(node.hidden_weight, node.hidden_bias, node.output_weight, strict=True)
+        for weights, bias, factor in units:
+            total = total + factor * np.maximum(_weighted(rows, weights) + bias, 0.0)
     return total
 
 
@@ -296,7 +303,8 @@ def _taken_over(found: Hinges, row: HeadRow) -> Hinges:
     slope = tuple(row.weight * own + weight for own, weight in zip(found.slope, row.operands, strict=True))
     units = []
     for factor, weights, bias in found.units:
-        size = max(map(abs, weights), default=0.0) or 1.0
+        size = max(map(abs, weights), default=0.0)
+        size = size if size and isfinite(row.weight * factor * size) else 1.0
         units.append((row.weight * factor * size, tuple(w / size for w in weights), bias / size))
     return Hinges(slope, row.weight * found.offset + row.bias, tuple(units))
 

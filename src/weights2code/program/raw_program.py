@@ -36,8 +36,9 @@ def raw_program(explained: ExplainedGraph, problem: Problem) -> RawProgram:
     What was found of the graph's nodes serves for reading alone: without it the listing is as exact.
     """
     graph = explained.graph
-    listing = (_Tokens if graph.layout.name == "concat" else _Listing)(explained, problem)
-    head, bias = listing.head()
+    with np.errstate(all="ignore"):  # a model that diverged is listed like any other
+        listing = (_Tokens if graph.layout.name == "concat" else _Listing)(explained, problem)
+        head, bias = listing.head()
     return RawProgram(problem.name, tuple(listing.nodes), head, bias, problem.integer_outputs)
 
 
