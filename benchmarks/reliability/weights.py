@@ -12,6 +12,7 @@ import contextlib
 import functools
 import io
 import json
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,7 +28,7 @@ from weights2code.experiments.provenance import CHANGES, source
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode, from_dict
 from weights2code.language import Recurrence
 from weights2code.program import Program
-from weights2code.run_folder import read_config
+from weights2code.run_folder import read_config, write_atomically
 from weights2code.source import problem_of
 
 WHOLE = 1200
@@ -59,21 +60,39 @@ class Base:
     known: list[Runs]
 
 
+def folder_of(name: str) -> Path:
+    """The run folder of a task, made once for every version of the source."""
+    tree = source() or CHANGES
+    place = HERE / "runs" / f"networks_{tree[:10]}" / name
+    if tree.endswith(CHANGES) or not (place / "certificate.json").exists():
+        made = _made(name)
+        place.mkdir(parents=True, exist_ok=True)
+        for file, data in made.items():
+            write_atomically(place / file, data)
+    return place
+
+
+@functools.cache
+def _made(name: str) -> dict[str, bytes]:
+    """The files of a finished run; a process that is started later has them too."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        out = Path(folder) / "run"
+        if main(["run", name, "--quiet", "--out", str(out)]) != 0:
+            raise RuntimeError(f"{name} was not solved")
+        files = {file.name: file.read_bytes() for file in out.iterdir() if file.is_file()}
+    last = {"certificate.json": files.pop("certificate.json")}
+    return {**files, **last}
+
+
 @functools.cache
 def base(name: str) -> Base:
-    """One task, trained once for every version of the source; processes started later have it too."""
-    place = HERE / "runs" / f"networks_{(source() or 'unknown')[:10]}" / name
-    kept = not (source() or CHANGES).endswith(CHANGES)
-    if not (kept and (place / "certificate.json").exists()):
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            for left in place.iterdir() if place.exists() else ():
-                left.unlink()
-            assert main(["run", name, "--quiet", "--out", str(place)]) == 0, name
+    """A task, its network and its program."""
+    place = folder_of(name)
     graph = json.loads((place / "graph.json").read_text(encoding="utf-8"))
+    graph.pop("formulas", None)
     program = Program.from_dict(json.loads((place / "certificate.json").read_text())["program"])
     problem = problem_of(*read_config(place)).under(program.regime)
     rng = np.random.default_rng(0)
-    graph.pop("formulas", None)
     known = runs(program.recurrence, problem.domains, rng, most=4096)
     return Base(name, from_dict(graph), program.recurrence, problem, known)
 

@@ -385,16 +385,6 @@ def test_the_box_around_what_was_seen():
     assert rounding_of(graph_of([], {1: 1.0}), box) < 1e-12
 
 
-def test_past_values_as_formulas_of_others():
-    """The network uses that y[t-1] is a[t-1] here: its weights alone say something else."""
-    graph = graph_of([location(0, 1)], {0: 0.5, 1: 5.0, 2: -2.5})
-    free = largest(graph, A, box_of((A, B, Y), 0.0, 9.0, whole=True))
-    assert free.lower == pytest.approx(45.0)
-    known = difference_of(graph, (A,), (A, B), np.ones(2, bool), {Y: B})
-    assert known is not None
-    assert largest_of(known, box_of((A, B), 0.0, 9.0, whole=True), Effort(1.0))[0].upper < 1e-9
-
-
 # -- up to which values -------------------------------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ whole numbers compare whole numbers; the leaves that both sides weigh cancel exa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import floor, isfinite
@@ -64,17 +64,10 @@ class Difference:
 
 
 def difference_of(
-    graph: DiscreteGraph,
-    program: tuple[Expr, ...],
-    leaves: tuple[Var, ...],
-    whole: np.ndarray,
-    past: Mapping[Var, Expr] | None = None,
+    graph: DiscreteGraph, program: tuple[Expr, ...], leaves: tuple[Var, ...], whole: np.ndarray
 ) -> Difference | None:
-    """Network minus program, or None if one of them is no function of the leaves made of such steps.
-
-    `past` says what other values that they read are, as formulas of the leaves.
-    """
-    writing = _Writing(leaves, [bool(item) for item in whole], past or {})
+    """Network minus program, or None if one of them is no function of the leaves made of such steps."""
+    writing = _Writing(leaves, [bool(item) for item in whole])
     try:
         outputs = [
             added(network, writing.formula(formula), Fraction(-1))
@@ -94,14 +87,11 @@ class _Writing:
 
     leaves: tuple[Var, ...]
     whole: list[bool]
-    past: Mapping[Var, Expr]
     layers: list[Layer] = field(default_factory=list)
     rows: int = 0
     known: dict[object, Sum] = field(default_factory=dict)
 
     def leaf(self, variable: Var) -> Sum:
-        if variable in self.past:
-            return self.formula(self.past[variable])
         if variable not in self.leaves:
             raise Unwritten(variable)
         return {self.leaves.index(variable): Fraction(1)}

@@ -79,14 +79,21 @@ class Search:
         count = len(jacobian) // len(self.units)
         return self._relative(outputs), jacobian / np.tile(self.units, count)[:, None]
 
-    def solve(self, chosen: np.ndarray, enough: float, importance: np.ndarray | None = None) -> None:
+    def linear_jacobian(self) -> tuple[np.ndarray, np.ndarray]:
+        """Errors of the best vector, and what the weights that outputs are linear in do to them."""
+        outputs, jacobian = self.weights.linear_derivatives(self.vector, self.rows)
+        self.effort.spend(12 * jacobian.size / SPEED)
+        count = len(jacobian) // len(self.units)
+        return self._relative(outputs), jacobian / np.tile(self.units, count)[:, None]
+
+    def solve(self, enough: float, importance: np.ndarray | None = None) -> None:
         """Least squares for weights that the outputs are linear in, and no larger ones than are needed."""
-        if not chosen.any() or not np.isfinite(self.worst):
+        if not np.isfinite(self.worst):
             return
-        errors, jacobian = self.jacobian(self.vector)
+        chosen = self.weights.linear()
+        errors, columns = self.linear_jacobian()
         if importance is not None:
-            errors, jacobian = errors * importance, jacobian * importance[:, None]
-        columns = jacobian[:, chosen]
+            errors, columns = errors * importance, columns * importance[:, None]
         size = np.linalg.norm(columns, axis=0)
         size = np.where(size > 0, size, np.inf)  # units that never fire stay as they are
         self.effort.spend(8 * columns.size * min(columns.shape) / SPEED)
@@ -101,9 +108,9 @@ class Search:
             if np.abs(vector).max() <= self.largest_weight:
                 self.keep(vector, self.errors(vector))
 
-    def solve_largest(self, chosen: np.ndarray, enough: float, rounds: int = 12) -> None:
+    def solve_largest(self, enough: float, rounds: int = 12) -> None:
         """The same for the largest error in place of the mean one."""
-        self.solve(chosen, enough)
+        self.solve(enough)
         importance = np.ones(int(self.rows.scored.sum()) * len(self.units))
         for _ in range(rounds):
             if self.worst <= enough or self.effort.spent():
@@ -111,7 +118,7 @@ class Search:
             before = self.worst
             errors = np.abs(self.errors(self.vector))
             importance = _heavier(importance, errors)
-            self.solve(chosen, enough, importance)
+            self.solve(enough, importance)
             if self.worst > before * (1 - GAIN):
                 return
 

@@ -38,7 +38,7 @@ def with_units(graph: DiscreteGraph, search: Search, count: int, rng: np.random.
 
     They have no effect yet: their output weights are to be solved for.
     """
-    errors, jacobian = search.jacobian(search.vector)
+    errors, known = search.linear_jacobian()
     stream = search.weights.stream(search.vector, search.rows)[search.rows.scored]
     candidates: list[tuple[int, np.ndarray, float]] = []
     columns: list[np.ndarray] = []
@@ -57,7 +57,7 @@ def with_units(graph: DiscreteGraph, search: Search, count: int, rng: np.random.
                 columns.append((np.maximum(along - kink, 0.0)[:, None] * weight).ravel())
     if not columns:
         return graph
-    chosen = _pursue(np.column_stack(columns), errors, jacobian[:, search.weights.linear()], count, search)
+    chosen = _pursue(np.column_stack(columns), errors, known, count, search)
     nodes: list[Node] = list(graph.nodes)
     for place in chosen:
         index, direction, kink = candidates[place]

@@ -45,6 +45,10 @@ REWEIGHTED = 4
 #: Hidden units that are added at a time, and rows that they are chosen on.
 UNITS = (4, 8, 16, 32, 64)
 UNITS_CHOSEN_ON = 1000
+#: Weights of the head on sub-MLPs lie between this and its inverse.
+UNEVEN = 30.0
+#: A network is changed if its largest error falls to this share at least.
+NOTICEABLE = 0.97
 #: What one descent may take of the effort that is left.
 SHARE = 0.25
 #: A change of what there is must lower the largest error to this share.
@@ -80,16 +84,19 @@ def retuned(
     given = Tuned.of(graph, sequences, whole)
     growing = growing_nodes(graph, sequences)
     loose = bool(growing) and _depends_on(graph, growing)
-    if given.worst <= AIM[whole] and not loose:
+    good = given.worst <= (AIM[whole] if whole or given.linear else TOO_LARGE[whole])
+    if good and not loose:
         return _snapped(given).graph
     best, rng = given, np.random.default_rng(seed)
-    if given.worst > AIM[whole]:
+    if not good:
         best = _improved(given, Effort(effort / 2), rng)
     if growing and (loose or _depends_on(best.graph, growing)):
         held = _improved(_held(given, growing), Effort(effort / 2), rng)
         if held.worst <= max(AIM[whole], HELD * best.worst):
             best = held
-    if best.graph is graph or (whole and best.worst >= 0.5):
+    if not best.growing and best.worst > NOTICEABLE * given.worst:
+        return _snapped(given).graph
+    if whole and best.worst >= 0.5:
         return graph  # one that is wrong somewhere had better be right as often as it was
     best = _simpler(best, Effort(effort / 2))
     if best.linear:
@@ -136,7 +143,8 @@ class Tuned:
         rows = rows_of(graph, sequences, operators := operators or _operators(graph))
         units = units_of(graph, whole)
         largest = max(LARGEST, 10.0 * float(np.abs(Weights.of(graph).vector()).max()))
-        return Tuned(graph, sequences, whole, operators, rows, units, _worst(graph, rows, units), largest)
+        made = Tuned(graph, sequences, whole, operators, rows, units, np.inf, largest)
+        return made.with_weights(graph)
 
     def search(self, chosen: np.ndarray, effort: Effort) -> Search:
         """The weights under way, on some of the rows."""
@@ -158,6 +166,11 @@ class Tuned:
         """The largest error that tuning ends at."""
         return 0.0 if self.linear else AIM[self.whole]
 
+    @property
+    def too_large(self) -> float:
+        """An error that is worth more hidden units: any, where it would grow with the values."""
+        return NEARLY_ROUND if self.growing and self.whole else TOO_LARGE[self.whole]
+
     def most_rows(self) -> int:
         """Rows, or sequences, that are enough for so many weights."""
         weights = Weights.of(self.graph, self.operators)
@@ -165,7 +178,16 @@ class Tuned:
 
     def with_weights(self, graph: DiscreteGraph) -> Tuned:
         """The same nodes with other weights."""
-        return replace(self, graph=graph, worst=_worst(graph, self.rows, self.units))
+        changed = replace(self, graph=graph)
+        return replace(changed, worst=float(changed.errors().max(initial=0.0)))
+
+    def errors(self) -> np.ndarray:
+        """The largest error of each row, or sequence; infinite where it is no number."""
+        weights = Weights.of(self.graph, self.operators)
+        with np.errstate(all="ignore"):
+            errors = np.abs(weights.outputs(weights.vector(), self.rows) - self.rows.wanted) / self.units
+        errors = np.where(self.rows.scored[..., None], errors, 0.0)
+        return np.nan_to_num(errors, nan=np.inf, posinf=np.inf).max(axis=(1, 2))
 
     def better(self, other: Tuned | None, share: float = 1.0) -> Tuned:
         """The other, if its largest error is below a share of this one's."""
@@ -203,43 +225,43 @@ def _reads_operators(graph: DiscreteGraph, operators: Which) -> bool:
     return any(isinstance(graph.nodes[index], RouterNode) for index in Weights.of(graph, operators).moving)
 
 
-def _worst(graph: DiscreteGraph, rows: Rows, units: np.ndarray) -> float:
-    return float(_errors(graph, rows, units).max(initial=0.0))
-
-
-def _errors(graph: DiscreteGraph, rows: Rows, units: np.ndarray) -> np.ndarray:
-    """The largest error of each row, or sequence; infinite where it is no number."""
-    weights = Weights.of(graph, "none" if rows.values.shape[1] > 1 else "all")
-    with np.errstate(all="ignore"):
-        errors = np.abs(weights.outputs(weights.vector(), rows) - rows.wanted) / units
-    errors = np.where(rows.scored[..., None], errors, 0.0)
-    return np.nan_to_num(errors, nan=np.inf, posinf=np.inf).max(axis=(1, 2))
-
-
 # -- weights -------------------------------------------------------------------------------------------------
 
 
 def _settled(tuned: Tuned, whole_effort: Effort, share: float = SHARE) -> Tuned:
     """All weights tuned: on some rows first, then with those that turn out worst."""
-    best, current = tuned, tuned
+    best = current = tuned.with_weights(_even(tuned.graph))
     effort = Effort(share * whole_effort.left)
     whole_effort.spend(effort.left)
     enough, most = tuned.enough, tuned.most_rows()
     chosen = _some(len(tuned.rows.values), most)
     for _ in range(ROUNDS):
         search = current.search(chosen, effort)
-        search.solve_largest(search.weights.linear(), enough)
+        search.solve_largest(0.0 if tuned.growing else enough)
         if search.weights.moving:
             search.descend(enough, STEPS, REWEIGHTED)
         current = current.with_weights(search.weights.with_vector(search.vector))
         best = best.better(current)
         if best.worst <= enough or effort.spent() or current.worst <= 1.1 * search.worst:
             break
-        errors = _errors(current.graph, tuned.rows, tuned.units)
+        errors = current.errors()
         worst = np.argsort(-errors, kind="stable")[: max(most // 4, 1)]
         chosen = np.union1d(chosen, worst)
     whole_effort.spend(-effort.left)  # what is left is given back
     return best
+
+
+def _even(graph: DiscreteGraph) -> DiscreteGraph:
+    """The same network; where the head weighs a sub-MLP far from 1, the sub-MLP does so itself."""
+    nodes, head = list(graph.nodes), graph.head.copy()
+    for index in direct_operators(graph):
+        size, node = float(np.abs(head[:, index]).max()), nodes[index]
+        assert isinstance(node, OperatorNode)
+        if not 1 / UNEVEN < size < UNEVEN:
+            head[:, index] /= size
+            weight, bias = node.output_weight * size, node.output_bias * size
+            nodes[index] = replace(node, output_weight=weight, output_bias=bias)
+    return replace(graph, nodes=tuple(nodes), head=head)
 
 
 def _some(count: int, most: int) -> np.ndarray:
@@ -251,10 +273,10 @@ def _with_more_units(tuned: Tuned, effort: Effort, rng: np.random.Generator) -> 
     """Hidden units where errors are too large for a network that could be right."""
     best, current = tuned, tuned
     for count in UNITS:
-        if best.worst <= TOO_LARGE[tuned.whole] or effort.spent():
+        if best.worst <= best.too_large or effort.spent():
             break
         most = max(min(current.most_rows(), UNITS_CHOSEN_ON // current.rows.values.shape[1]), 1)
-        errors = _errors(current.graph, current.rows, current.units)
+        errors = current.errors()
         worst = np.argsort(-errors, kind="stable")[: max(most // 4, 1)]
         search = current.search(np.union1d(_some(len(errors), most), worst), effort)
         grown = with_units(current.graph, search, count, rng)
@@ -354,7 +376,7 @@ def _simpler(tuned: Tuned, effort: Effort) -> Tuned:
         if graph is None:
             continue
         search = best.with_weights(graph).search(chosen, effort)
-        search.solve_largest(search.weights.linear(), 0.0 if best.linear else most)
+        search.solve_largest(0.0 if best.linear or best.growing else most)
         without = best.with_weights(search.weights.with_vector(search.vector))
         if without.worst <= most:
             best = without

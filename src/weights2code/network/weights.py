@@ -178,6 +178,28 @@ class Weights:
         self._keep_steady(result)
         return outputs, result.reshape(count * width, self.size)
 
+    def linear_derivatives(self, vector: np.ndarray, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+        """The same for the weights that outputs are linear in, without the others, which cost more."""
+        outputs, graph, values = self._run(vector, rows, None)
+        seen, width = values[rows.scored], graph.head.shape[0]
+        direct, columns = direct_operators(graph), []
+        for block in self.blocks:
+            if block.part == "output" and block.node in direct:
+                node = graph.nodes[block.node]
+                assert isinstance(node, OperatorNode)
+                u = seen[:, list(node.operands)]
+                hidden = np.maximum(u @ node.hidden_weight.T + node.hidden_bias, 0.0)
+                features = np.column_stack([hidden, np.ones(len(seen))])
+                columns.append(features[:, None, :] * graph.head[:, block.node, None])
+        free = {block.node for block in self.blocks if block.part == "output"}
+        features = np.column_stack([seen, np.ones(len(seen))])
+        for output, variable in zip(*np.nonzero(_head_mask(self.graph)), strict=True):
+            if variable not in direct or variable not in free:
+                column = np.zeros((len(seen), width, 1))
+                column[:, output, 0] = features[:, variable]
+                columns.append(column)
+        return outputs, np.concatenate(columns, 2).reshape(len(seen) * width, -1)
+
     def _keep_steady(self, derivatives: np.ndarray) -> None:
         """No step shall make a sub-MLP that feeds the head depend on what grows."""
         direct = direct_operators(self.graph) if self.growing else []
@@ -315,8 +337,9 @@ def steady(node: OperatorNode, growing: Groups) -> np.ndarray:
     operands of a group."""
     result = np.eye(len(node.operands))
     for group in growing:
-        used = node.hidden_weight.any(axis=0)
-        held = np.array([float(o in group and used[s]) for s, o in enumerate(node.operands)])
+        held = np.array(
+            [float(o in group and node.hidden_weight[:, s].any()) for s, o in enumerate(node.operands)]
+        )
         if held.any():
             result -= np.outer(held, held) / held.sum()
     return result
