@@ -147,7 +147,7 @@ def _equal(explored: Explored, trial: Trial, problem: Problem) -> NetworkCertifi
         words,
         where,
         explored.margin,
-        explored.error,
+        0.5 - explored.margin,
         None,
         trial.sequences,
     )
@@ -205,7 +205,7 @@ def _enumerated(
             example = tuple(tuple(values) for values in x[row, : first[row] + 1].tolist())
             return _different(example, trial, float(apart.max()))
         error = max(error, float(apart.max()))
-        moved = sensitivity(graph, Sequences(x, right, np.full(len(x), length)))
+        moved = sensitivity(graph, Sequences(x.astype(float), right, np.full(len(x), length)))
         rounding = max(rounding, MORE * DOUBLE * float(moved.max()))
     margin = 0.5 - error - rounding
     if margin <= 0:

@@ -105,7 +105,7 @@ def one_step(graph: DiscreteGraph, x: np.ndarray, past: np.ndarray, *, whole: bo
     past = np.where(np.isfinite(past), past, 0.0)
     past = np.round(past) if whole else past
     with np.errstate(all="ignore"):
-        return graph.run(Sequences(x, past, np.full(len(x), x.shape[1])))
+        return graph.run(Sequences(x.astype(float), past, np.full(len(x), x.shape[1])))
 
 
 def _shortest(x: np.ndarray, wrong: np.ndarray, *, cut: bool) -> Sequence:
