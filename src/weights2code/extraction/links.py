@@ -28,6 +28,7 @@ from weights2code.network.retune import retuned
 from weights2code.network.trial import drawn, outputs_of
 from weights2code.network.wired_for import solved, wired_for, with_slopes
 from weights2code.verify.links import NetworkCertificate, Sequence
+from weights2code.verify.ranges import bounds_of
 
 if TYPE_CHECKING:
     from weights2code.training.search import Trained
@@ -131,7 +132,20 @@ class _Networks:
             for index in range(min(MEMBERS_TRIED, len(self.trained.losses))):
                 if index != own.member:
                     yield self.checked(member(self.trained, index, self.problem).graph, index)
-        yield from self.trained_on(own)
+        if self.grows():  # what has been learned from is only the beginning
+            yield from self.wired(own)
+            yield from self.trained_on(own)
+        else:
+            yield from self.trained_on(own)
+            yield from self.wired(own)
+
+    def grows(self) -> bool:
+        """Whether outputs may grow without end."""
+        bounds = bounds_of(self.program, self.problem.domains)
+        return any(not bounds[name].finite for name in self.program.outputs if name in bounds)
+
+    def wired(self, own: _Candidate) -> Iterator[_Candidate]:
+        """A network that is wired for the rule, trained."""
         wired = wired_for(self.program, own.graph, self.problem, self.log.seed)
         if wired is None:
             return
