@@ -150,17 +150,18 @@ class _Networks:
         if wired is None:
             return
         learned = to_learn_from(list(own.checked.worst), self.program, self.problem, self.log.seed)
-        first = self.checked(solved(wired, learned), None, 1)
-        yield self.straight(first)
+        graph = solved(wired, learned)
+        yield self.straight(graph, 1)
+        first = self.checked(graph, None, 1)
         yield first
         for found in self.trained_on(first):
-            yield self.straight(found)
+            yield self.straight(found.graph, found.certificate.trained_on)
             yield found
 
-    def straight(self, found: _Candidate) -> _Candidate:
+    def straight(self, graph: DiscreteGraph, rounds: int) -> _Candidate:
         """The network with what simply adds up weighed as in the rule."""
-        graph = with_slopes(self.program, found.graph, self.problem, self.log.seed)
-        return self.checked(graph, None, found.certificate.trained_on)
+        straight = with_slopes(self.program, graph, self.problem, self.log.seed)
+        return self.checked(straight, None, rounds)
 
     def trained_on(self, own: _Candidate) -> Iterator[_Candidate]:
         """The network after more training, with what it was least right on, while that helps."""
