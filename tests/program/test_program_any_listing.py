@@ -58,7 +58,19 @@ def any_graph(builder, rng):
     return made
 
 
-@pytest.mark.parametrize("seed", range(60))
+def test_numbers_that_no_float_can_hold_are_listed_all_the_same(builder, integers_of):
+    made = builder(layout=Layout("autoregressive", (1.0,), (1.0,)))
+    huge = np.array([[1e200, 1.0]])
+    made.nodes.append(OperatorNode("V2_MLP", (0, 1), huge, np.zeros(1), np.array([1e200]), 0.0))
+    made.output({2: 1.0})
+    program = raw_program(
+        ExplainedGraph(made.graph(), {}, {}), made.problem(integers_of(1), integers_of(1, 1))
+    )
+    assert program.nodes[-1].kind == "piecewise"
+    assert "1e+200" in raw_source(program)
+
+
+@pytest.mark.parametrize("seed", range(40))
 def test_any_graph(builder, seed):
     rng = np.random.default_rng(seed)
     made = any_graph(builder, rng)

@@ -10,10 +10,10 @@ from weights2code.explain import ExplainedGraph
 from weights2code.report import fragment
 from weights2code.report.chain import SIGNS, chain, listing_link
 from weights2code.report.page import page
-from weights2code.verify.links import Listing, NetworkCertificate
+from weights2code.verify.links import Listing, NetworkCertificate, NetworkVerdict
 
 
-def network(verdict="proved", **changes):
+def network(verdict: NetworkVerdict = "proved", **changes):
     fields = {"method": "all of it", "covers": "at every length for inputs in bits", "margin": 0.4567}
     return NetworkCertificate(verdict, **(fields | changes))
 
@@ -126,7 +126,7 @@ def test_the_page_shows_where_a_network_differs(make_contents, programs, make_ce
     html = page(replace(contents, explained=ExplainedGraph(graph, {}, {})))
     assert html.index('class="chain"') < html.index('id="try"')
     section = html.split("The network and the program</h3>")[1].split("</section>")[0]
-    assert "Differs from the program after the inputs 1, 1" in section
+    assert "as the program does, differs from the program after the inputs 1, 1" in section
     rows = re.findall(r"<tr><th[^>]*>([^<]*)</th>((?:<td>[^<]*</td>)*)", section)
     assert [(name, re.findall(r"<td>([^<]*)", cells)) for name, cells in rows] == [
         ("x", ["1", "1"]),
@@ -138,7 +138,7 @@ def test_the_page_shows_where_a_network_differs(make_contents, programs, make_ce
 def test_the_page_says_how_far_the_listing_is_from_the_network(make_contents, programs, make_certificate):
     found = make_certificate(network=network(), listing=listing())
     html = page(make_contents(programs["one column"], certificate=found))
-    assert "Equal to the network to rounding, tested: at most 2.3e-16 from the network in 40" in html
+    assert "is equal to the network to rounding, tested: at most 2.3e-16 from the network in 40" in html
 
 
 def test_a_counterexample_of_other_columns_is_left_out(make_contents, programs, make_certificate):

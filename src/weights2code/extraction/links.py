@@ -28,6 +28,7 @@ from weights2code.network.retune import retuned
 from weights2code.network.trial import drawn, outputs_of
 from weights2code.network.wired_for import solved, wired_for, with_slopes
 from weights2code.verify.links import NetworkCertificate, Sequence
+from weights2code.verify.ranges import bounds_of
 
 if TYPE_CHECKING:
     from weights2code.training.search import Trained
@@ -131,22 +132,36 @@ class _Networks:
             for index in range(min(MEMBERS_TRIED, len(self.trained.losses))):
                 if index != own.member:
                     yield self.checked(member(self.trained, index, self.problem).graph, index)
-        yield from self.trained_on(own)
+        if self.grows():  # what has been learned from is only the beginning
+            yield from self.wired(own)
+            yield from self.trained_on(own)
+        else:
+            yield from self.trained_on(own)
+            yield from self.wired(own)
+
+    def grows(self) -> bool:
+        """Whether outputs may grow without end."""
+        bounds = bounds_of(self.program, self.problem.domains)
+        return any(not bounds[name].finite for name in self.program.outputs if name in bounds)
+
+    def wired(self, own: _Candidate) -> Iterator[_Candidate]:
+        """A network that is wired for the rule, trained."""
         wired = wired_for(self.program, own.graph, self.problem, self.log.seed)
         if wired is None:
             return
         learned = to_learn_from(list(own.checked.worst), self.program, self.problem, self.log.seed)
-        first = self.checked(solved(wired, learned), None, 1)
-        yield self.straight(first)
+        graph = solved(wired, learned)
+        yield self.straight(graph, 1)
+        first = self.checked(graph, None, 1)
         yield first
         for found in self.trained_on(first):
-            yield self.straight(found)
+            yield self.straight(found.graph, found.certificate.trained_on)
             yield found
 
-    def straight(self, found: _Candidate) -> _Candidate:
+    def straight(self, graph: DiscreteGraph, rounds: int) -> _Candidate:
         """The network with what simply adds up weighed as in the rule."""
-        graph = with_slopes(self.program, found.graph, self.problem, self.log.seed)
-        return self.checked(graph, None, found.certificate.trained_on)
+        straight = with_slopes(self.program, graph, self.problem, self.log.seed)
+        return self.checked(straight, None, rounds)
 
     def trained_on(self, own: _Candidate) -> Iterator[_Candidate]:
         """The network after more training, with what it was least right on, while that helps."""
@@ -156,7 +171,8 @@ class _Networks:
             graph = retuned(before.graph, learned, whole=True, effort=EFFORT, seed=self.log.seed)
             found = self.checked(graph, own.member, count)
             yield found
-            if count > 1 and not found.much_better_than(before):
+            settled = found.certificate.verdict == "exhaustive"  # more training proves no more
+            if settled or (count > 1 and not found.much_better_than(before)):
                 return
             worst, before = [*worst, *found.checked.worst], found
 

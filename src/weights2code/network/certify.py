@@ -28,7 +28,7 @@ from weights2code.verify.links import NetworkCertificate, Sequence, at_least
 from weights2code.verify.ranges import positions_below
 
 #: Effort for one network, in seconds of a usual machine, and for a first look whether exploration ends.
-EFFORT, FIRST_LOOK = 2.0, 0.3
+EFFORT, FIRST_LOOK = 1.0, 0.2
 #: The margin that bounds over pieces leave where they can, and positions that are counted at most.
 WIDE, MOST_POSITIONS = 0.25, 256
 #: Sequences that are enumerated at most where nothing else decides.

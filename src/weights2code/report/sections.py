@@ -149,18 +149,22 @@ def verdict_section(contents: Contents, _: Figures) -> str:
     if certificate.network is not None:
         text += _network(contents, contents.program.recurrence, certificate.network)
     if certificate.listing is not None:
-        heading = (
-            "<h3>The listing and the network</h3><p><code>program_raw.py</code> was run beside the network. "
-        )
-        text += f"{heading}{escape(certificate.listing.explain())}</p>"
+        known = _inside(certificate.listing.explain())
+        text += f"<h3>The listing and the network</h3><p><code>program_raw.py</code> is {known}</p>"
     return text
+
+
+def _inside(sentence: str) -> str:
+    """A sentence that goes on where another began."""
+    return escape(sentence[:1].lower() + sentence[1:])
 
 
 def _network(contents: Contents, recurrence: Recurrence, network: NetworkCertificate) -> str:
     """The link from the weights to the program, with the sequence that shows a difference."""
+    verb = "" if network.verdict == "differs" else "is "
     text = (
-        "<h3>The network and the program</h3><p>The network in <code>model.safetensors</code> runs on its "
-        f"own past outputs, as the program does. {escape(network.explain())}</p>"
+        "<h3>The network and the program</h3><p>The network in <code>model.safetensors</code>, which runs on "
+        f"its own past outputs as the program does, {verb}{_inside(network.explain())}</p>"
     )
     rows = network.counterexample
     if not rows or any(len(row) != len(recurrence.inputs) for row in rows):
