@@ -145,8 +145,8 @@ class _Making:
         self.nodes.append(node)
         return len(self.nodes) - 1
 
-    def location(self, value: int | None = None, most: int = 2) -> int:
-        offset = None if self.rng.random() < 0.05 else int(self.rng.integers(0, most + 1))
+    def location(self, value: int | None = None, most: int = 2, nothing: float = 0.05) -> int:
+        offset = None if self.rng.random() < nothing else int(self.rng.integers(0, most + 1))
         value = self.any() if value is None else value
         start = float(self.rng.choice([0.0, 1.0, self.rng.normal()]))
         return self.add(RouterNode(f"V{len(self.nodes)}", "location", {"value": value}, offset, start))
@@ -235,6 +235,15 @@ def locations(rng: Random) -> Network:
             made.operator()
     made.operator()
     graph = made.graph()
+    return Network(graph, made.domains(2), _reach(graph))
+
+
+def linear(rng: Random) -> Network:
+    """Nothing but location heads, some of which find nothing."""
+    made = _Making(rng, past=bool(rng.random() < 0.3))
+    for _ in range(rng_int(rng, 2, 4)):
+        made.location(most=rng_int(rng, 1, 2), nothing=0.3)
+    graph = made.graph(size=0.7)
     return Network(graph, made.domains(2), _reach(graph))
 
 
@@ -342,6 +351,7 @@ def means(rng: Random) -> Network:
 
 FAMILIES: dict[str, Callable[[Random], Network]] = {
     "location heads": locations,
+    "location heads alone": linear,
     "past outputs": past_outputs,
     "a large domain": large_domain,
     "extrema so far": extrema,
