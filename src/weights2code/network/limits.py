@@ -8,7 +8,7 @@ small. For reals the largest difference is all that can be said.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
@@ -31,6 +31,8 @@ from weights2code.verify.ranges import bounds_of
 
 #: Float64 holds every whole number up to this power of two.
 _MOST = 53
+#: Powers of two between two that are tried where bounds take their time.
+_STEP = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,6 +94,7 @@ def limit_of_values(
     domains: tuple[Domain, ...],
     effort: Effort,
     margin: float = 0.0,
+    least: float = 1.0,
 ) -> Limit | None:
     """The largest power of two such that both are equal, with a margin, while no past value is larger.
 
@@ -102,6 +105,8 @@ def limit_of_values(
     ----------
     margin
         How far from the next rounding border outputs have to stay.
+    least
+        A limit that is smaller is of no use.
     """
     places = situations(graph, program) if all(domain.discrete for domain in domains) else None
     if places is None:
@@ -137,14 +142,28 @@ def limit_of_values(
     if all(bounds.get(name, ANYTHING).finite for name in read):
         found = error(_MOST)
         return None if found == inf else Limit(inf, found)
-    power, too_large, known = -1, _MOST + 1, {}
+    smallest = max(int(np.ceil(np.log2(max(least, 1.0)))), 0)
+    if any(difference is not None and difference.layers for difference in written):
+        return _first_below(error, range(_MOST - 3, smallest - 1, -_STEP), effort)
+    power, too_large, known = smallest - 1, _MOST + 1, {}
     while too_large - power > 1:
-        middle = 0 if power < 0 else (power + too_large) // 2
+        middle = smallest if power < smallest else (power + too_large) // 2
         known[middle] = error(middle)
         power, too_large = (middle, too_large) if known[middle] < inf else (power, middle)
-        if too_large == 0:
+        if too_large == smallest:
             return None
     return Limit(2.0**power, known[power])
+
+
+def _first_below(error: Callable[[int], float], powers: range, effort: Effort) -> Limit | None:
+    """The first of some powers of two that holds: where each takes its time, few are tried."""
+    for power in (*powers, powers.stop + 1):
+        found = error(power)
+        if found < inf:
+            return Limit(2.0**power, found)
+        if effort.spent():
+            break
+    return None
 
 
 @dataclass(frozen=True, slots=True)
