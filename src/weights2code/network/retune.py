@@ -85,6 +85,8 @@ def retuned(
     growing = growing_nodes(graph, sequences)
     loose = bool(growing) and _depends_on(graph, growing)
     good = given.worst <= (AIM[whole] if whole or given.linear else TOO_LARGE[whole])
+    if not np.isfinite(given.worst):
+        return graph
     if good and not loose:
         return _snapped(given).graph
     best, held, rng = given, None, np.random.default_rng(seed)
@@ -96,7 +98,7 @@ def retuned(
         best = _improved(given, Effort(effort / 2), rng)
         if held is not None and held.worst <= HELD * best.worst:
             best = held
-    if not best.growing and best.worst > NOTICEABLE * given.worst:
+    if not (loose and best.growing) and best.worst > NOTICEABLE * given.worst:
         return _snapped(given).graph
     if whole and best.worst >= 0.5:
         return graph  # one that is wrong somewhere had better be right as often as it was
