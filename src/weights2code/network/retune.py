@@ -90,13 +90,16 @@ def retuned(
     if good and not loose:
         return _snapped(given).graph
     best, held, rng = given, None, np.random.default_rng(seed)
-    if growing:
+    fine = AIM[whole] if whole else TOO_LARGE[whole]
+    if growing and (loose or not whole):
         held = _improved(_held(given, growing), Effort(effort / 2), rng)
-    if held is not None and held.worst <= (AIM[whole] if whole else TOO_LARGE[whole]):
+    if held is not None and held.worst <= fine:
         best = held
     elif not good:
         best = _improved(given, Effort(effort / 2), rng)
-        if held is not None and held.worst <= HELD * best.worst:
+        if held is None and growing and _depends_on(best.graph, growing):
+            held = _improved(_held(given, growing), Effort(effort / 2), rng)
+        if held is not None and held.worst <= max(fine, HELD * best.worst):
             best = held
     if not (loose and best.growing) and best.worst > NOTICEABLE * given.worst:
         return _snapped(given).graph
