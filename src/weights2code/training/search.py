@@ -89,10 +89,30 @@ class Trained:
     member: int | None = None
     integer_outputs: bool | None = None
 
-    def with_network(self, member: int, graph: DiscreteGraph, *, integer_outputs: bool) -> Trained:
-        """The same rung with a graph in the place of one member, which is marked; losses stay as measured."""
-        written = write_back(self.model, member, graph)
-        return replace(self, model=written, member=member, integer_outputs=integer_outputs)
+    def with_network(
+        self,
+        member: int,
+        graph: DiscreteGraph,
+        *,
+        integer_outputs: bool,
+        loss: float | None = None,
+        accuracy: float | None = None,
+    ) -> Trained:
+        """The same rung with a graph in the place of one member, which is marked.
+
+        Its loss and accuracy stay as measured before, unless they are given.
+        """
+        losses, accuracies = list(self.losses), list(self.accuracies)
+        losses[member] = losses[member] if loss is None else loss
+        accuracies[member] = accuracies[member] if accuracy is None else accuracy
+        return replace(
+            self,
+            model=write_back(self.model, member, graph),
+            losses=tuple(losses),
+            accuracies=tuple(accuracies),
+            member=member,
+            integer_outputs=integer_outputs,
+        )
 
     def header(self) -> dict[str, Any]:
         return storage.model_header(self.model, self.layout) | {
