@@ -58,7 +58,7 @@ ROUND_DIGITS = 6
 NEARLY_ROUND = 1e-7
 #: A value grows if it is so much larger in the last third of a sequence than in the middle.
 GROWTH = 1.2
-#: What an error may be larger by if what grows is held apart.
+#: What the error of a real output may be larger by if what grows is held apart.
 HELD = 2.0
 #: A weight of the head that is to be solved for.
 UNREAD = 1e-9
@@ -99,7 +99,7 @@ def retuned(
         best = _improved(given, Effort(effort / 2), rng)
         if held is None and growing and _depends_on(best.graph, growing):
             held = _improved(_held(given, growing), Effort(effort / 2), rng)
-        if held is not None and held.worst <= max(fine, HELD * best.worst):
+        if held is not None and held.worst <= (TOO_LARGE[whole] if whole else HELD * best.worst):
             best = held
     if not (loose and best.growing) and best.worst > NOTICEABLE * given.worst:
         return _snapped(given).graph
