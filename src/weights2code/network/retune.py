@@ -370,7 +370,7 @@ def _held(tuned: Tuned, growing: Groups) -> Tuned:
         weight[np.abs(weight) <= 1e-12 * np.abs(weight).max(initial=0.0)] = 0.0
         lost = used & ~weight.any(0)
         weight[0] += kept @ np.where(
-            lost, np.arange(1.0, len(used) + 1), 0.0
+            lost, np.arange(1.0, weight.shape[1] + 1), 0.0
         )  # differences can be seen still
         nodes[index] = replace(node, hidden_weight=weight)
     read = [index for group in growing for index in group if index in live]
