@@ -13,6 +13,7 @@ from typing import Any
 
 from weights2code.experiments.provenance import CHANGES, provenance, source
 from weights2code.run_folder import write_atomically
+from weights2code.verify import Certificate
 
 Row = dict[str, Any]
 
@@ -54,6 +55,25 @@ def write_record(file: Path, command: str, device: str = "cpu", **content: Any) 
     """A head and what was measured."""
     file.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(file, json.dumps({**provenance(command, device), **content}, indent=1) + "\n")
+
+
+def of_network(certificate: Certificate | None) -> dict[str, Any]:
+    """What a certificate says of the network and its listing, for a row."""
+    network = certificate.network if certificate else None
+    listing = certificate.listing if certificate else None
+    told = {
+        "network": network.verdict if network else "none",
+        "margin": network.margin if network else None,
+        "network_error": network.error if network else None,
+        "free_running": network.free_running if network else None,
+        "covers": network.covers if network else "",
+        "network_method": network.method if network else "",
+        "trained_on": network.trained_on if network else 0,
+    }
+    return told | {
+        "listing_error": listing.max_abs_error if listing else None,
+        "listing_scale": listing.scale if listing else None,
+    }
 
 
 def read_rows(file: Path) -> list[Row]:

@@ -121,6 +121,12 @@ def figures() -> list[Figure]:
         bench("mips", "--suite mips --seeds 0,1,2"),
         *(experiment(name) for name in NAMES),
         *(experiment(name, way) for way, names in WAYS.items() for name in names),
+        Figure(
+            "links",
+            "benchmarks/network/results/links.json",
+            ("python benchmarks/network/links.py --processes {processes}",),
+            ("benchmarks/network/runs/links.jsonl",),
+        ),
         Figure("own_data", f"{own}/results/own_data.json", (f"python {own}/run.py",)),
         Figure("operon", f"{own}/results/operon.json", (f"python {own}/baseline_operon.py",), needs="Operon"),
         Figure("fresh_first", f"{own}/results/fresh_first.json", (), kept="files are unseen only once"),

@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any
 
 from figures import taken
+from network_page import network_counts
 from page_text import RENEW, code, page, table, unmeasured, yes
 from weights2code.experiments.limits import failure
 
@@ -32,7 +33,8 @@ def own_data(record: Row | None, beside: Row | None, at_first: Row | None = None
         return page("Own data", unmeasured(RENEW.format("own_data")))
     rows, operon, first = (found["rows"] if found else [] for found in (record, beside, at_first))
     theirs = {row["name"]: row for row in operon}
-    head = ["file", "field", "exact", "verdict", "seconds", "program"]
+    linked = bool(rows) and all("network" in row for row in rows)  # old results say nothing of networks
+    head = ["file", "field", "exact", "verdict", *["network"] * linked, "seconds", "program"]
     head += ["Operon, lags to 3", "lags to 8"] if theirs else []
     parts = []
     for group, title, _, remark in OWN_GROUPS:
@@ -40,13 +42,14 @@ def own_data(record: Row | None, beside: Row | None, at_first: Row | None = None
         if not chosen:
             continue
         cells = [
-            (row["name"], row["field"], yes(row["exact"]), row["verdict"], f"{row['seconds']:.1f}",
-             code(row["formula"]),
+            (row["name"], row["field"], yes(row["exact"]), row["verdict"],
+             *([row["network"]] if linked else []), f"{row['seconds']:.1f}", code(row["formula"]),
              *(yes(theirs[row["name"]][f"lags_{lags}"]) for lags in (3, 8) if theirs))
             for row in chosen
         ]  # fmt: skip
         exact, seconds = own_counts(chosen)
         counts = f"{exact} of {len(chosen)} exact, median {seconds:.1f} s. {operon_counts(chosen, operon)}"
+        counts += f" Networks: {network_counts(chosen)}." if linked else ""
         if group == "fresh" and first:
             then, took = own_counts(first)
             counts = (

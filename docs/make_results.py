@@ -20,6 +20,7 @@ from typing import Any
 
 import benchmark_pages as other
 import experiment_pages as experiments
+import network_page
 import reliability_page as attacks
 import result_pages as pages
 from figures import head_of, records, state, taken_list, where, without_state
@@ -54,6 +55,7 @@ def measured() -> pages.Measured:
         tuple(read(f"training/results/speed_{device}.json") for device in ("cpu", "cuda")),
         read("own_data/results/fresh_first.json"),
         {name: found for name in attacks.CHECKED if (found := read(f"reliability/results/{name}.json"))},
+        read("network/results/links.json"),
     )
 
 
@@ -93,6 +95,7 @@ def texts(root: Path = ROOT) -> dict[str, str]:
         "docs/results/own_data.md": other.own_data(found.own, found.operon, found.own_first),
         "docs/results/symbolic_regression.md": other.symbolic_regression(found.symbolic),
         "docs/results/speed.md": other.speed(found.speed),
+        "docs/results/network.md": network_page.network(found.network),
         "docs/results/reliability.md": attacks.reliability(found.reliability),
         "docs/gallery/index.md": pages.gallery(solved, taken_list(pages.heads(found.suites))),
     }

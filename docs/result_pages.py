@@ -12,6 +12,8 @@ from benchmark_pages import OWN_GROUPS, Row, fastest, operon_counts, own_counts,
 from experiment_pages import Experiments, file_name
 from experiment_pages import counts as counts_of
 from figures import Head, head_of, taken, taken_list
+from network_page import GROUPS as NETWORK_GROUPS
+from network_page import network_counts
 from page_text import RENEW, code, page, table, unmeasured, yes
 from reliability_page import CHECKED
 from suite_results import Suite, TaskResult
@@ -234,6 +236,7 @@ class Measured:
     speed: tuple[Row | None, ...]
     own_first: Row | None = None
     reliability: Mapping[str, Row] = field(default_factory=dict)
+    network: Row | None = None
 
 
 def summary_table(found: Measured, repeated: Experiments, folder: str) -> str:
@@ -251,6 +254,11 @@ def summary_table(found: Measured, repeated: Experiments, folder: str) -> str:
             if group == "fresh" and (first := rows_of(found.own_first)):
                 text += f"; at first sight {own_counts(first)[0]} of {len(first)}"
             rows.append((link, text, operon_counts(chosen, rows_of(found.operon)).rstrip(".")))
+    for name, wanted in NETWORK_GROUPS if found.network else ():
+        chosen = [row for row in rows_of(found.network) if wanted(row)]
+        if chosen:
+            link = f"[networks]({folder}network.md) of {name}"
+            rows.append((link, network_counts(chosen), ""))
     if found.random:
         link = f"[random programs]({folder}random_programs.md)"
         counts = found.random["summary"]
@@ -282,6 +290,7 @@ def summary_sources(found: Measured, folder: str) -> str:
     named = [*heads(found.suites)]
     named += [("own data", found.own), ("own data at first sight", found.own_first)]
     named += [("Operon on own data", found.operon)]
+    named += [("networks", found.network)]
     named += [("random programs", head_of(found.random) if found.random else None)]
     named += [("symbolic regression", found.symbolic), *(("training speed", run) for run in found.speed)]
     named += [("attacks", attack) for attack in found.reliability.values()]
@@ -312,7 +321,8 @@ def _suite_line(suite: Suite, folder: str) -> tuple[str, str, str]:
 
 def index(found: Measured, repeated: Experiments) -> str:
     names = ["mips", "compared_with_the_paper", *(file_name(name) for name in NAMES)]
-    names += ["failures", "random_programs", "own_data", "symbolic_regression", "speed", "reliability"]
+    names += ["failures", "random_programs", "own_data", "network", "symbolic_regression"]
+    names += ["speed", "reliability"]
     tree = "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(names) + "\n```"
     return page(
         "Results",

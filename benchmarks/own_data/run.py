@@ -28,7 +28,7 @@ from weights2code.language import Recurrence
 from weights2code.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from records import Rows
+from records import Rows, of_network
 
 RESULTS, RUNS = Path(__file__).parent / "results", Path(__file__).parent / "runs"
 #: A program of noisy data is right if it follows the machine without noise to this share of the spread.
@@ -72,6 +72,7 @@ def fit(case: Case, time_limit: float) -> dict[str, Any]:
         "seconds": round(seconds, 1),
         "cpu_seconds": round(busy, 1),
         "verdict": certificate.verdict if certificate else "not extracted",
+        **of_network(certificate),
         "formula": program.formula() if program else None,
         "attempts": [attempt.to_dict() for attempt in outcome.attempts],
     }
@@ -96,11 +97,11 @@ def report(rows: list[dict[str, Any]]) -> str:
         good, busy = sum(row["exact"] for row in part), median(row["cpu_seconds"] for row in part)
         parts.append(f"## {title}: {good} of {len(part)} exact, median {busy:.0f} s of processor time")
         cells = [
-            (row["name"], row["field"], "yes" if row["exact"] else "no", row["verdict"],
+            (row["name"], row["field"], "yes" if row["exact"] else "no", row["verdict"], row["network"],
              f"{row['seconds']} ({row['cpu_seconds']})", f"`{formula(row)}`")
             for row in part
         ]  # fmt: skip
-        parts.append(markdown(("file", "field", "exact", "verdict", "seconds", "program"), cells))
+        parts.append(markdown(("file", "field", "exact", "verdict", "network", "seconds", "program"), cells))
     return "\n\n".join(parts) + "\n"
 
 

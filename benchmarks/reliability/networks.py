@@ -19,7 +19,19 @@ from network_truth import certified, run_network, runs, wrong_claim
 from weights2code.data import Layout, Problem, from_arrays
 from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
 from weights2code.heads import HeadKind
-from weights2code.language import Const, Domain, Expr, Recurrence, Start, Step, Var, integers, op, where
+from weights2code.language import (
+    Const,
+    Domain,
+    Expr,
+    Recurrence,
+    Start,
+    Step,
+    Var,
+    integers,
+    op,
+    reals,
+    where,
+)
 
 WHOLE = 1200
 SECONDS = 60.0
@@ -50,7 +62,9 @@ class Tabulated:
 def attack(number: int, seed: int) -> Result:
     """One network with a program that is nearly its own, certified and judged."""
     rng = np.random.default_rng([seed, number, 1])
-    family = list(FAMILIES)[number % len(FAMILIES)]
+    family = [*FAMILIES, *BOUNDED][number % (len(FAMILIES) + len(BOUNDED))]
+    if family in BOUNDED:
+        return _bounded(family, number, rng)
     for _ in range(30):
         network = FAMILIES[family](rng)
         table = tabulated(network, rng)
@@ -68,15 +82,36 @@ def attack(number: int, seed: int) -> Result:
     return Result(family, f"{way}: {certificate.verdict}", failure, detail)
 
 
-def problem_of(network: Network, program: Recurrence, rng: Random, length: int = 6) -> Problem:
+def _bounded(family: str, number: int, rng: Random) -> Result:
+    """A network and a program that are something like each other, over reals or values without end."""
+    network, program = BOUNDED[family](rng)
+    whole = all(domain.discrete for domain in network.domains)
+    problem = problem_of(network, program, rng, whole=whole)
+    known = runs(program, network.domains, rng)
+    certificate = certified(network.graph, program, problem, number, tests=not whole or rng.random() < 0.3)
+    failure = wrong_claim(certificate, network.graph, program, known, whole=whole)
+    formulas = "; ".join(f"{step.name} = {step.definition}" for step in program.steps)
+    detail = f"{formulas}; {certificate.error}; {certificate.covers}; {certificate.method}"
+    return Result(family, certificate.verdict, failure, detail)
+
+
+def problem_of(
+    network: Network, program: Recurrence, rng: Random, length: int = 6, *, whole: bool = True
+) -> Problem:
     x = np.stack(
-        [rng.integers(int(d.low), int(d.high) + 1, (40, length)) for d in network.domains], -1
+        [
+            rng.integers(int(d.low), int(d.high) + 1, (40, length))
+            if d.discrete
+            else rng.uniform(float(d.low), float(d.high), (40, length))
+            for d in network.domains
+        ],
+        -1,
     ).astype(float)
     with np.errstate(all="ignore"):
-        y = np.nan_to_num(np.round(program.run(x)))
-    data = from_arrays(x, y)
+        y = program.run(x)
+    data = from_arrays(x, np.nan_to_num(np.round(y)) if whole else y)
     graph = network.graph
-    domains = data.domains()[1]
+    domains = data.domains()[1] if whole else tuple(reals(-1e3, 1e3) for _ in graph.outputs)
     return Problem("made", graph.inputs, graph.outputs, network.domains, domains, data, data, length)
 
 
@@ -110,8 +145,8 @@ class _Making:
         self.nodes.append(node)
         return len(self.nodes) - 1
 
-    def location(self, value: int | None = None, most: int = 2) -> int:
-        offset = None if self.rng.random() < 0.05 else int(self.rng.integers(0, most + 1))
+    def location(self, value: int | None = None, most: int = 2, nothing: float = 0.05) -> int:
+        offset = None if self.rng.random() < nothing else int(self.rng.integers(0, most + 1))
         value = self.any() if value is None else value
         start = float(self.rng.choice([0.0, 1.0, self.rng.normal()]))
         return self.add(RouterNode(f"V{len(self.nodes)}", "location", {"value": value}, offset, start))
@@ -200,6 +235,15 @@ def locations(rng: Random) -> Network:
             made.operator()
     made.operator()
     graph = made.graph()
+    return Network(graph, made.domains(2), _reach(graph))
+
+
+def linear(rng: Random) -> Network:
+    """Nothing but location heads, some of which find nothing."""
+    made = _Making(rng, past=bool(rng.random() < 0.3))
+    for _ in range(rng_int(rng, 2, 4)):
+        made.location(most=rng_int(rng, 1, 2), nothing=0.3)
+    graph = made.graph(size=0.7)
     return Network(graph, made.domains(2), _reach(graph))
 
 
@@ -307,6 +351,7 @@ def means(rng: Random) -> Network:
 
 FAMILIES: dict[str, Callable[[Random], Network]] = {
     "location heads": locations,
+    "location heads alone": linear,
     "past outputs": past_outputs,
     "a large domain": large_domain,
     "extrema so far": extrema,
@@ -315,6 +360,72 @@ FAMILIES: dict[str, Callable[[Random], Network]] = {
     "pointers above operators": pointers_above,
     "huge weights": huge_weights,
     "means and sums": means,
+}
+
+
+# -- what is bounded and not tabulated -----------------------------------------------------------------------
+
+
+def over_reals(rng: Random) -> tuple[Network, Recurrence]:
+    """Reals in, reals out; the program has pieces of its own."""
+    past = bool(rng.random() < 0.5)
+    made = _Making(rng, past=past)
+    made.location(0, most=2)
+    if past:
+        made.location(1, most=1)
+    made.operator()
+    graph = made.graph(size=0.3)
+    low = float(rng.choice([-1.0, 0.0, 2.0]))
+    network = Network(graph, (reals(low, low + float(rng.choice([1.0, 3.0]))),), _reach(graph))
+    a, a1, y1 = Var("a"), Var("a", 1), Var("y", 1)
+    slope, share = (round(float(rng.normal()), 2) for _ in range(2))
+    share = max(-0.8, min(0.8, share))
+    formulas = [
+        slope * a + 0.3,
+        slope * a + share * y1,
+        op("max", slope * a, share * y1 + 0.1),
+        op("abs", a - a1) * slope + share * y1,
+        slope * a * a + share * y1,
+        where(a > a1, slope * a, share * y1),
+        op("min", a, 1) * op("max", a1, share),
+    ]
+    start = float(rng.choice([0.0, 1.5]))
+    program = Recurrence(
+        ("a",), (Step("y", formulas[int(rng.integers(len(formulas)))]),), ("y",), {"y": start}
+    )
+    return network, program
+
+
+def without_end(rng: Random) -> tuple[Network, Recurrence]:
+    """Whole numbers that grow; the network's weights are a little off, and its start may be."""
+    lag = rng_int(rng, 1, 2)
+    made = _Making(rng, past=True)
+    off = float(rng.choice([0.0, 2.0**-24, 1e-9, 1e-4, 0.03])) * float(rng.choice([-1, 1]))
+    scale_a, scale_y = made.layout.input_scales[0], made.layout.output_scales[0]
+    start = float(rng.choice([0.0, 0.0, 3.0]))
+    made.nodes[1] = ChannelNode("V1", "y[t-1]", start / scale_y)
+    source = 1 if lag == 1 else made.add(RouterNode("V2", "location", {"value": 1}, 1, start / scale_y))
+    bent = rng.random() < 0.4
+    if bent:  # relu(v) - relu(-v), which is v
+        weight = np.array([[1.0 + off], [-1.0]])
+        source = made.add(
+            OperatorNode(f"V{len(made.nodes)}", (source,), weight, np.zeros(2), np.array([1.0, -1.0]), 0.0)
+        )
+    head = np.zeros((1, len(made.nodes) + 1))
+    head[0, source] = 1.0 + (0.0 if bent else off)
+    head[0, 0] += scale_a / scale_y
+    graph = DiscreteGraph(tuple(made.nodes), head, made.layout, made.inputs, made.outputs, 6)
+    network = Network(graph, made.domains(3), lag)
+    told = start if rng.random() < 0.8 else start + 1
+    total = Var("a") + Var("y", lag)
+    rare = op("and", Var("y", lag) > int(10 ** rng.uniform(1, 5)), Var("a").equals(1))
+    formula = total if rng.random() < 0.6 else total + where(rare, 1, 0)
+    return network, Recurrence(("a",), (Step("y", formula),), ("y",), {"y": told})
+
+
+BOUNDED: dict[str, Callable[[Random], tuple[Network, Recurrence]]] = {
+    "reals": over_reals,
+    "values without end": without_end,
 }
 
 

@@ -190,3 +190,14 @@ def test_tests_find_the_earliest_difference() -> None:
     assert len(trial.counterexample) == 1
     assert trial.error == 1.0
     assert trial.lengths == (6, 24, 60)
+
+
+def test_a_head_may_look_past_the_start_at_what_reads_nothing(no_tests: None) -> None:
+    nothing = RouterNode("V1", "location", {"value": 0}, None, 1.0)
+    back = RouterNode("V2", "location", {"value": 1}, 2, 5.0)
+    graph = network(nothing, back, head=[1.0, 0.0, 1.0, 0.0])
+    found = said(graph, machine(x + 1), integers(0, 9))
+    assert found.verdict == "differs"
+    assert found.counterexample == ((0.0,),)
+    assert limit_of_values(graph, machine(x + 1), (integers(0, 9),), Effort(2.0)) is None
+    assert said(graph, machine(x + 5), integers(0, 9)).counterexample == ((0.0,), (0.0,), (0.0,))

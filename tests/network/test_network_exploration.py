@@ -10,7 +10,7 @@ from weights2code.effort import Effort
 from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
 from weights2code.heads import HeadKind
 from weights2code.language import Expr, Recurrence, Start, Step, Var, integers, maximum, op, reals, where
-from weights2code.network.exploration import Explored, explore
+from weights2code.network.exploration import Explored, Narrow, explore
 from weights2code.network.pointing import window_of
 from weights2code.network.view import Unsuited, View
 
@@ -199,8 +199,9 @@ def test_a_pointer_that_takes_the_larger_of_two() -> None:
     found = explored(graph, machine(maximum(x, x1)), high=3, windows={1: 1})
     assert found.closed
     assert found.wrong == 0
-    with pytest.raises(Unsuited, match="anywhere"):
+    with pytest.raises(Narrow) as narrow:
         explored(graph, machine(maximum(x, x1)), high=3, windows={1: 0})
+    assert (narrow.value.index, narrow.value.window) == (1, 1)
 
 
 @pytest.mark.parametrize("kind", ["max", "min"])
@@ -212,8 +213,11 @@ def test_a_pointer_below_an_extremum_is_held_to_its_window(kind: HeadKind) -> No
         pointer([0.0, -50.0, -50.0, -500.0], keys, queries), over_all(kind, 1), head=[0.0, 0.0, 1.0, 0.0]
     )
     start = -np.inf if kind == "max" else np.inf
-    with pytest.raises(Unsuited, match="anywhere"):
+    with pytest.raises(Narrow):
         explored(graph, machine(op(kind, x, y1), y=start), high=8, windows={1: 0})
+    found = explored(graph, machine(op(kind, x, y1), y=start), high=8, windows={1: 2})
+    example = {"max": ((7.0,), (8.0,)), "min": None}[kind]
+    assert found.counterexample == example
 
 
 def test_a_tie_below_an_extremum_is_no_proof() -> None:

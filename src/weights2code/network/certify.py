@@ -16,7 +16,7 @@ from weights2code.data import Problem, Sequences
 from weights2code.effort import Effort
 from weights2code.graph import DiscreteGraph, OperatorNode
 from weights2code.language import Recurrence
-from weights2code.network.exploration import DOUBLE, MORE, Explored, explore
+from weights2code.network.exploration import DOUBLE, MORE, Explored, Narrow, explore
 from weights2code.network.limits import Limit, largest_error, limit_of_values
 from weights2code.network.pointing import windows_on
 from weights2code.network.rounding import sensitivity
@@ -123,13 +123,16 @@ def _reals(graph: DiscreteGraph, program: Recurrence, problem: Problem, seed: in
 def _explored(graph: DiscreteGraph, program: Recurrence, problem: Problem, effort: float) -> Explored | None:
     from weights2code.explain.explanation import stream_values
 
-    try:
-        windows = windows_on(graph, stream_values(graph, problem.validation))
-        if windows is None:
-            return None
-        return explore(View.of(graph, windows), program, problem.domains, Effort(effort))
-    except Unsuited:
+    windows = windows_on(graph, stream_values(graph, problem.validation))
+    if windows is None:
         return None
+    while True:
+        try:
+            return explore(View.of(graph, windows), program, problem.domains, Effort(effort))
+        except Narrow as found:  # other values turn up than in the data
+            windows[found.index] = found.window
+        except Unsuited:
+            return None
 
 
 def _equal(explored: Explored, trial: Trial, problem: Problem) -> NetworkCertificate:

@@ -78,6 +78,14 @@ def explore(view: View, program: Recurrence, domains: tuple[Domain, ...], effort
         return _Search(view, program, domains, effort).run()
 
 
+class Narrow(Unsuited):
+    """A head that points by content looks further back than was thought: with this window it may do."""
+
+    def __init__(self, name: str, index: int, window: int) -> None:
+        super().__init__(f"{name} selects what lies {window} positions back")
+        self.index, self.window = index, window
+
+
 @dataclass(slots=True)
 class _Memory:
     """What heads that go over everything so far remember of one source: which of its contexts occurred.
@@ -321,8 +329,10 @@ class _Search:
             assert isinstance(node, RouterNode)
             query, key = (np.array(sorted(values)).T for values in known)
             window = window_of(node, (query[0], query[1]), (key[0], key[1]))
-            if window is None or window > self.view.windows[index]:
+            if window is None:
                 raise Unsuited(f"what {node.name} selects can lie anywhere")
+            if window > self.view.windows[index]:
+                raise Narrow(node.name, index, window)
 
     def _judge(self, error: np.ndarray, begin: int, picked: np.ndarray, fan: int) -> None:
         """Note how far apart both are, where they are apart, and the worst contexts."""

@@ -26,6 +26,7 @@ from weights2code.network.leaves import leaves_of, rounding_at
 from weights2code.network.many_boxes import Unbounded, upper_bound
 from weights2code.network.pieces import largest_of
 from weights2code.network.unrolled import at_age, unrolled
+from weights2code.network.view import View
 from weights2code.verify.product import inlined
 from weights2code.verify.ranges import bounds_of
 
@@ -59,7 +60,8 @@ def situations(graph: DiscreteGraph, program: Recurrence) -> list[Situation] | N
     away = _situation(graph, outputs, None)
     if away is None:
         return None
-    depth = max((leaf.lag for leaf in away.leaves), default=0)
+    # a head may look past the start at something that reads no leaf
+    depth = max([View.of(graph).depth, *(leaf.lag for leaf in away.leaves)])
     found = [away]
     for age in range(depth):
         early = _situation(graph, tuple(at_age(formula, machine, age) for formula in outputs), age)

@@ -17,7 +17,8 @@ from weights2code.language import Const, Expr, Recurrence, Var
 def unrolled(graph: DiscreteGraph, age: int | None = None) -> DiscreteGraph | None:
     """The network at a position with so many before it, None being all that it asks for; None if a live head
     is no location head."""
-    if graph.layout.name == "concat":
+    given = graph.nodes[: len(graph.inputs)]
+    if graph.layout.name == "concat" or any(isinstance(node, ChannelNode) and node.start for node in given):
         return None
     writing = _Writing(graph, age)
     try:
