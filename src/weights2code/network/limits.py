@@ -24,6 +24,7 @@ from weights2code.network.difference import Difference, difference_of
 from weights2code.network.leaves import leaves_of, rounding_at
 from weights2code.network.many_boxes import Unbounded, upper_bound
 from weights2code.network.pieces import largest_of
+from weights2code.network.polygons import bound_in_plane
 from weights2code.network.unrolled import at_age, unrolled
 from weights2code.verify.product import inlined
 from weights2code.verify.ranges import bounds_of
@@ -194,8 +195,8 @@ def largest_error(
     return Bound(error, past, finished) if error < inf else None
 
 
-#: The search for the largest difference of reals ends this near to it.
-GAP = 0.1
+#: The search for the largest difference of reals ends this near to it, and where two coordinates matter.
+GAP, NARROW = 0.1, 0.02
 #: Dimensions up to which a box is cut into many small ones.
 FEW = 4
 
@@ -203,10 +204,11 @@ FEW = 4
 def _over(difference: Difference, box: Box, effort: Effort) -> tuple[float, bool]:
     """The largest difference over a box, and whether it is about as large as that."""
     if difference.layers and len(box.leaves) <= FEW and not box.whole.any():
-        with suppress(Unbounded):
-            outputs = range(len(difference.outputs.constant))
-            found = [upper_bound(difference, box, output, effort, GAP) for output in outputs]
-            return max(upper for upper, _, _ in found), all(near for _, _, near in found)
+        outputs = range(len(difference.outputs.constant))
+        for bound, gap in ((bound_in_plane, NARROW), (upper_bound, GAP)):
+            with suppress(Unbounded):
+                found = [bound(difference, box, output, effort, gap) for output in outputs]
+                return max(upper for upper, _, _ in found), all(near for _, _, near in found)
     several = largest_of(difference, box, effort, gap=GAP)
     return max(item.upper for item in several), all(item.finished for item in several)
 
