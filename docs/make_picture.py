@@ -1,10 +1,11 @@
-"""Draw the picture of the README, one SVG for light pages and one for dark ones, from a real run.
+"""Draw the two pictures of the README, each for light pages and for dark ones, from a real run.
 
     w2c run parity_last2 --out runs/picture && python docs/make_picture.py runs/picture
 
-Sequences on the left; the discrete graph of the trained model in the middle, with what the output does not
-need greyed; the program and its verdict on the right. All of it is read from the run folder. `pipeline.json`
-beside the pictures says at which commit they were drawn.
+The way: sequences on the left; the discrete graph of the trained model in the middle, with what the output
+does not need greyed; the program and its verdict on the right. The chain: weights, listing, program and
+specification, and what is known of each link. All of it is read from the run folder. `pipeline.json` beside
+the pictures says at which commit they were drawn.
 """
 
 from __future__ import annotations
@@ -23,14 +24,18 @@ from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterN
 PICTURES = Path(__file__).parent / "pictures"
 PALETTES = {
     "light": {"card": "#ffffff", "rule": "#d3d9de", "ink": "#1c2127", "muted": "#57606a", "faint": "#8d97a1",
-              "accent": "#1f4e79", "tint": "#e8f0f8", "good": "#1b6440", "badge": "#e3f3ea"},
+              "accent": "#1f4e79", "tint": "#e8f0f8", "good": "#1b6440", "badge": "#e3f3ea",
+              "fair": "#7a5200", "fair_badge": "#f6eeda"},
     "dark": {"card": "#161b22", "rule": "#3a424c", "ink": "#e4e7ea", "muted": "#a3adb8", "faint": "#77818d",
-             "accent": "#8fbce8", "tint": "#1b2b3d", "good": "#7ccba0", "badge": "#163526"},
+             "accent": "#8fbce8", "tint": "#1b2b3d", "good": "#7ccba0", "badge": "#163526",
+             "fair": "#e0b96a", "fair_badge": "#3a2f16"},
 }  # fmt: skip
 WIDTH, HEIGHT, TOP = 980, 318, 52
 SANS = "system-ui, -apple-system, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"
 MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'Liberation Mono', monospace"
 NODE = (104, 36)
+#: Height of the chain, width of the room for a link, and lines of text in a box of it.
+CHAIN, LINK, LINES = 180, 94, 5
 
 
 class Drawing:
@@ -76,9 +81,22 @@ class Drawing:
         style = f'fill="none" stroke="{self.palette["muted"]}" stroke-width="2" stroke-linecap="round"'
         self.parts.append(f'<path d="{points}" {style}/>')
 
-    def svg(self, title: str) -> str:
-        head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
-        head += f'width="{WIDTH}" height="{HEIGHT}" font-family="{SANS}" role="img">'
+    def line(self, x0: float, x1: float, y: float) -> None:
+        self.parts.append(
+            f'<path d="M{x0:g} {y:g}H{x1:g}" stroke="{self.palette["faint"]}" stroke-width="1.5"/>'
+        )
+
+    def verdict(self, middle: float, y: float, word: str) -> None:
+        """A badge, green for what is known and amber for what was tried."""
+        known = word in ("proved", "exhaustive")
+        width = 20 + 7.6 * len(word)
+        self.box(middle - width / 2, y, width, 24, *(("badge", "good") if known else ("fair_badge", "fair")))
+        colour = "good" if known else "fair"
+        self.text(middle, y + 16.5, word, colour, 13, text_anchor="middle", font_weight="600")
+
+    def svg(self, title: str, height: float = HEIGHT) -> str:
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" '
+        head += f'width="{WIDTH}" height="{height:g}" font-family="{SANS}" role="img">'
         return "\n".join((head, f"<title>{escape(title)}</title>", *self.parts, "</svg>")) + "\n"
 
 
@@ -159,10 +177,7 @@ def program(drawing: Drawing, x: float, certificate: dict[str, Any], source: str
     for row, line in enumerate(lines[first:]):
         drawing.code(x + 16, TOP + 44 + 19 * row, line[4:], size=12)
     y = TOP + 106
-    drawing.box(x + 16, y, 66, 24, "badge", "good")
-    drawing.text(
-        x + 49, y + 16.5, certificate["verdict"], "good", 13, text_anchor="middle", font_weight="600"
-    )
+    drawing.verdict(x + 49, y, certificate["verdict"])
     for row, line in enumerate(textwrap.wrap(certificate["explanation"].split(" It was also")[0], 38)[:7]):
         drawing.text(x + 16, y + 44 + 16.5 * row, line, "muted", 12)
 
@@ -184,6 +199,63 @@ def draw(folder: Path, palette: dict[str, str]) -> str:
     return drawing.svg(f"{name}: sequences, the trained model as a discrete graph, the certified program")
 
 
+def weights(graph: DiscreteGraph) -> list[str]:
+    """Some numbers of the live sub-MLPs."""
+    found = [graph.nodes[index] for index in graph.live()]
+    rows = [row for node in found if isinstance(node, OperatorNode) for row in node.hidden_weight]
+    return ["  ".join(f"{value:6.3f}" for value in row[:3]) for row in rows]
+
+
+def listed(source: str) -> list[str]:
+    """What the listing computes, one line a node."""
+    lines = [line.strip() for line in source.splitlines()]
+    computed = [line for line in lines if " = " in line and line.startswith(("V", "output"))]
+    return [line for line in computed if "np." not in line]
+
+
+def chain(folder: Path, palette: dict[str, str]) -> str:
+    """The chain of a run folder: what is said to be the same, and what is known of that."""
+    graph = from_dict(json.loads((folder / "graph.json").read_text(encoding="utf-8")))
+    certificate = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
+    name, network = certificate["program"]["name"], certificate["network"]
+    machine = tasks.get(name).machine
+    boxes = [("Weights", "model.safetensors", weights(graph))]
+    links = []
+    if certificate.get("listing"):
+        boxes.append(
+            ("Listing", "program_raw.py", listed((folder / "program_raw.py").read_text(encoding="utf-8")))
+        )
+        links.append(("tested", ["equal", "to rounding"]))
+    boxes.append(("Program", "program.py", certificate["formula"].splitlines()))
+    links.append((network["verdict"], ["in every", "context"]))
+    rule = [f"{step.name}[t] = {step.definition}" for step in machine.steps]
+    boxes.append(("Specification", "reference machine", rule))
+    links.append((certificate["verdict"], ["at every", "length"]))
+    drawing, room = Drawing(palette), WIDTH - 2 - LINK * len(links)
+    width = room / len(boxes)
+    for place, (title, hint, lines) in enumerate(boxes):
+        x = 1 + place * (width + LINK)
+        drawing.box(x, 1, width, CHAIN - 2, "card", "rule")
+        drawing.text(x + 14, 27, title, size=15, font_weight="600")
+        drawing.text(x + 14, CHAIN - 16, hint, "muted", 12)
+        most = int((width - 28) / 6.7)
+        if title in ("Program", "Specification"):
+            lines = [part for line in lines for part in textwrap.wrap(line, most, subsequent_indent="  ")]
+        shown = [line if len(line) <= most else f"{line[: most - 1]}…" for line in lines[:LINES]]
+        shown += ["…"] if len(lines) > LINES else []
+        for row, line in enumerate(shown):
+            drawing.code(x + 14, TOP + 6 + 17 * row, line, "accent" if title == "Program" else "ink", 11)
+        if place < len(links):
+            verdict, words = links[place]
+            middle = x + width + LINK / 2
+            drawing.line(x + width + 5, x + width + LINK - 5, CHAIN / 2)
+            drawing.verdict(middle, CHAIN / 2 - 12, verdict)
+            drawing.text(middle, CHAIN / 2 - 26, "=", size=18, text_anchor="middle", font_weight="600")
+            for row, line in enumerate(words):
+                drawing.text(middle, CHAIN / 2 + 30 + 14 * row, line, "muted", 11, text_anchor="middle")
+    return drawing.svg(f"{name}: the chain from the weights to the specification", CHAIN)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("folder", type=Path, help="run folder of a task with one input and one output")
@@ -191,6 +263,7 @@ def main() -> None:
     PICTURES.mkdir(exist_ok=True)
     for name, palette in PALETTES.items():
         (PICTURES / f"pipeline-{name}.svg").write_text(draw(options.folder, palette), encoding="utf-8")
+        (PICTURES / f"chain-{name}.svg").write_text(chain(options.folder, palette), encoding="utf-8")
     task = json.loads((options.folder / "certificate.json").read_text(encoding="utf-8"))["program"]["name"]
     head = provenance(
         f"w2c run {task} --out {options.folder} && python docs/make_picture.py {options.folder}"

@@ -15,6 +15,11 @@ CHECKED = {
     "mutants": "a changed program is never called right where it differs from its specification, nor wrong "
     "where it does not",
     "machines": "hand-made machines get the verdict that is true of them",
+    "weights": "a trained network with one weight changed is never called equal to its program where it "
+    "differs from it, and a counterexample shows what it says",
+    "networks": "networks made by hand, and programs that are right but for something rare, get no verdict "
+    "that running them contradicts",
+    "chain": "one change in one file of a run is found and named by `w2c verify`",
     "unsolvable": "data without a rule, or with half of one, end with a verdict, not with an error",
     "folders": "a run folder that was tampered with is refused in a sentence or judged by what it holds, and "
     "nothing in it is executed",

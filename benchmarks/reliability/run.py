@@ -32,7 +32,19 @@ from weights2code.run_folder import write_atomically
 
 HERE = Path(__file__).parent
 #: In the order of the page.
-ATTACKS = ("mutants", "machines", "unsolvable", "folders", "files", "kills", "interrupts", "repeats")
+ATTACKS = (
+    "mutants",
+    "machines",
+    "weights",
+    "networks",
+    "chain",
+    "unsolvable",
+    "folders",
+    "files",
+    "kills",
+    "interrupts",
+    "repeats",
+)
 RESULTS = HERE / "results"
 #: Failures that a summary spells out.
 MOST_SHOWN = 20

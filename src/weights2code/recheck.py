@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from weights2code.data import Problem, Regime
-from weights2code.errors import InputError
+from weights2code.errors import InputError, NotExtracted
 from weights2code.explain.explanation import ExplainedGraph, match_heads
 from weights2code.extraction.judge import certificate_of, unmatched_words, with_caveat, with_note
 from weights2code.extraction.values import Extraction
@@ -22,6 +22,7 @@ from weights2code.network.certify import certify_network
 from weights2code.program import Origin, Program, check_source, run_program
 from weights2code.program.listing_check import check_listing, listing_problems
 from weights2code.program.python_source import identifier
+from weights2code.program.raw_program import raw_program_source
 from weights2code.program.same_text import first_difference
 from weights2code.results import StoredRun
 from weights2code.run_folder import CERTIFICATE, GRAPH, MODEL, PROGRAM, PROGRAM_RAW, RunFolder
@@ -63,13 +64,15 @@ def network_again(found: StoredRun, problem: Problem, folder: RunFolder) -> Netw
     if graph is None:
         return None
     checked = certify_network(graph, found.program.recurrence, problem, folder.settings.seed)
-    return replace(checked.certificate, trained_on=stored.trained_on if stored else 0)
+    if stored is None:
+        return checked.certificate
+    return replace(checked.certificate, trained_on=stored.trained_on, wired=stored.wired)
 
 
 def listing_again(found: StoredRun, problem: Problem, folder: RunFolder) -> Listing | None:
     """The listing of the folder run beside the network again; None if there is none that runs."""
     graph = network_in(folder, problem) or found.graph
-    if found.certificate.listing is None or not folder.has(PROGRAM_RAW):
+    if not folder.has(PROGRAM_RAW):
         return None
     try:
         return check_listing(folder.read_text(PROGRAM_RAW), graph, problem, folder.settings.seed)
@@ -91,22 +94,22 @@ def network_in(folder: RunFolder, problem: Problem) -> DiscreteGraph | None:
 
 
 def link_problems(found: StoredRun, problem: Problem, folder: RunFolder) -> str:
-    """Why the weights are not the network that was read; empty if they are."""
-    if found.certificate.network is None:
-        return ""
+    """Why weights, graph and listing of a folder do not belong together; empty if they do."""
     graph = network_in(folder, problem)
-    if graph is None:
-        return f"{MODEL} does not hold the network that the program was read from"
+    if graph is None:  # folders of older versions do not say which network it was
+        claimed = found.certificate.network is not None
+        return f"{MODEL} does not hold the network that the program was read from" if claimed else ""
     place = first_other_node(graph, found.graph)
     if place:
         return f"{MODEL} is not the network in {GRAPH}: {place}"
-    if found.certificate.listing is None:
-        return ""
     explained = ExplainedGraph(found.graph, {}, found.formulas or {})
-    missing = not folder.has(PROGRAM_RAW)
-    wrong = (
-        "it is missing" if missing else listing_problems(folder.read_text(PROGRAM_RAW), explained, problem)
-    )
+    try:
+        raw_program_source(explained, problem)
+    except NotExtracted:
+        return ""  # in `concat`, what cannot be re-indexed has no listing
+    if not folder.has(PROGRAM_RAW):
+        return f"{PROGRAM_RAW} is missing"
+    wrong = listing_problems(folder.read_text(PROGRAM_RAW), explained, problem)
     return f"{PROGRAM_RAW} is not the listing of the network: {wrong}" if wrong else ""
 
 

@@ -19,6 +19,7 @@ from weights2code.language import Recurrence, Step, Var, integers
 from weights2code.program import Program
 from weights2code.settings import Settings
 from weights2code.verify import Agreement, Certificate
+from weights2code.verify.links import NetworkCertificate
 
 HEAVY = ("torch", "sympy", "z3", "rich", "scipy", "pandas")
 
@@ -262,6 +263,7 @@ class FakeOutcome:
     seconds: float = 1.5
     exit_code: int = 0
     message: str = "all is well"
+    broken: str = ""
 
 
 OUTCOMES = {
@@ -306,6 +308,30 @@ def test_a_long_invariant_is_left_to_the_certificate():
         outcome = FakeOutcome(certificate=replace(certificate("proved"), invariant=invariant))
         with begin("run", "sum", Settings()) as folder:
             assert shown in "\n".join(plain_lines(outcome, folder))  # type: ignore[arg-type]
+
+
+def test_the_network_has_a_line_of_its_own():
+    from weights2code.cli.result import plain_lines
+    from weights2code.run_folder import begin
+
+    network = NetworkCertificate("proved", "all of it", "at every length for inputs in bits", 0.499)
+    outcome = FakeOutcome(certificate=replace(certificate("proved"), network=network))
+    with begin("run", "sum", Settings()) as folder:
+        lines = plain_lines(outcome, folder)  # type: ignore[arg-type]
+    words = "network: proved; equal to the program at every length for inputs in bits; "
+    assert f"{words}outputs stay 0.49 from the nearest rounding border" in lines
+    assert not any(line.startswith("broken link") for line in lines)
+
+
+def test_a_broken_link_is_named():
+    from weights2code.cli.result import plain_lines
+    from weights2code.run_folder import begin
+
+    outcome = FakeOutcome(message="the head is another", broken="the head is another", exit_code=1)
+    with begin("run", "sum", Settings()) as folder:
+        assert "broken link: the head is another" in plain_lines(outcome, folder)  # type: ignore[arg-type]
+        brief = plain_lines(outcome, folder, brief=True)  # type: ignore[arg-type]
+    assert brief == ["y[t] = x[t] + y[t-1]", "the head is another"]
 
 
 @pytest.mark.parametrize("code", OUTCOMES)

@@ -12,7 +12,7 @@ import torch
 from weights2code.data import Layout, Problem, from_arrays
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode, prune_by_effect, to_dict
 from weights2code.graph.from_model import graph_of
-from weights2code.graph.to_model import write_back
+from weights2code.graph.to_model import model_of, write_back
 from weights2code.heads import HEADS
 from weights2code.language import integers
 from weights2code.model import HARD, Architecture, DiscreteTransformer
@@ -138,6 +138,26 @@ def test_other_choices_than_before():
     written_and_read(model, 0, graph, problem)
 
 
+def test_a_sub_mlp_where_the_architecture_has_none():
+    architecture = Architecture(channels=2, layers=1, location=2, sum=1, submlps=0, window=9)
+    layout, problem = Layout("tagging", (2.0,) * 2, (4.0,)), problem_of(2, 1)
+    model = random_model(architecture)
+    graph = graph_of(model, 1, layout, problem)
+    rng = np.random.default_rng(0)
+    added = OperatorNode(
+        "V5_MLP_L0M0", (0, 3, 4), rng.normal(size=(40, 3)), rng.normal(size=40), rng.normal(size=40), 0.5
+    )
+    grown = replace(graph, nodes=(*graph.nodes, added), head=rng.normal(size=(1, 7)))
+    written = write_back(model, 1, grown)
+    assert (written.architecture.submlps, written.architecture.arity) == (1, 3)
+    assert to_dict(graph_of(written, 1, layout, problem)) == to_dict(grown)
+    channels = torch.from_numpy(layout.encode(problem.training, np.float64).channels)
+    before, after = model(channels, HARD).detach().numpy(), written(channels, HARD).detach().numpy()
+    assert np.array_equal(before[[0, 2]], after[[0, 2]])
+    expected = grown.predict(channels.numpy().transpose(2, 1, 0))
+    assert np.allclose(after[1].transpose(2, 1, 0), expected, rtol=1e-9, atol=1e-9)
+
+
 def test_a_pruned_graph():
     architecture = Architecture(channels=1, layers=1, location=2, submlps=2, window=4)
     layout, problem = Layout("tagging", (2.0,), (4.0,)), problem_of(1, 1)
@@ -167,3 +187,27 @@ def test_what_the_architecture_cannot_hold_is_refused(tmp_path: Path):
     for one in wrong:
         with pytest.raises(ValueError, match=r"V[0-9]_|other nodes"):
             write_back(model, 0, one)
+
+
+@pytest.mark.parametrize(
+    "kinds", [{"location": 2}, {"mean": 1, "sum": 1}, {"pointer": 1, "equality": 1, "max": 1}]
+)
+def test_a_graph_with_a_node_more_is_a_model_of_its_own(kinds: dict[str, int]) -> None:
+    """A network of one layer without sub-MLPs that gets one has another architecture, with the same heads."""
+    architecture = Architecture(channels=3, outputs=1, **kinds, submlps=0, window=5, past=1)
+    model, problem = random_model(architecture), problem_of(2, 1)
+    layout = Layout("autoregressive", (1.0, 2.0), (2.0,))
+    graph = graph_of(model, 1, layout, problem)
+    rng = np.random.default_rng(0)
+    more = OperatorNode(
+        f"V{len(graph.nodes)}_MLP_L0M0",
+        (0, 2),
+        rng.normal(size=(4, 2)),
+        rng.normal(size=4),
+        rng.normal(size=4),
+        0.5,
+    )
+    larger = replace(graph, nodes=(*graph.nodes, more), head=np.insert(graph.head, -1, 1.0, axis=1))
+    written = model_of(larger, model)
+    assert written.members == 1
+    assert to_dict(graph_of(written, 0, layout, problem)) == to_dict(larger)

@@ -59,12 +59,12 @@ def test_scores_of_pairs(made, integers_of, seed):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_encodings_where_values_are_many(made, seed):
+def test_scores_of_corners_where_values_are_many(made, seed):
     made.output({pointer(made, 0, 1, 0, [0.1, -0.2, 0.3, -0.1], seed, null=-0.2): 1.0})
     node = listed(made, np.random.default_rng(seed).uniform(-2, 5, (40, 10, 2)), reals=True)
     assert node.kind == "seek"
     assert not node.scores.pairs
-    assert len(node.scores.tables[0]) == 5
+    assert np.shape(node.scores.corners) == (5, 5)
 
 
 @pytest.mark.parametrize("reals", [False, True])

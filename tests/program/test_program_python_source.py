@@ -126,6 +126,13 @@ def test_every_built_in_machine_has_a_text_that_agrees(task):
         assert np.array_equal(function(sequence), program.run(sequence))
 
 
+def test_what_is_known_of_the_network_has_a_line_of_its_own():
+    recurrence, domains = CASES["parity"]
+    text = python_source(recurrence, domains, "parity", verdict="proved.\nNetwork: proved equal, too")
+    lines = [line.strip() for line in text.splitlines()]
+    assert lines[lines.index("Verdict: proved.") + 1] == "Network: proved equal, too."
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_simple_rules_have_at_most_ten_lines_of_body(name):
     recurrence, domains = CASES[name]

@@ -80,7 +80,7 @@ SECOND = RawNode("V2_input", "input", column=1)
 SOUGHT = ("V0_input", "V2_input", "V2_input")
 BIAS = (0.0, -0.3, 0.2)
 PAIRS = tuple((float(a), float(b), float((3 * a + b) % 5) - 2.0) for a in range(4) for b in range(4))
-TABLE = ((0.5, -1.0), (1.0, 0.25), (-0.75, 2.0))
+TABLE = ((0.5, -1.0, 0.0), (1.0, 0.25, 0.5), (-0.75, 2.0, -1.5))
 KINDS = {
     "offset": RawNode("V5_Attn_L0H0", "offset", ("V0_input",), offset=2),
     "offset of nothing": RawNode("V5_Attn_L0H0", "offset", ("V0_input",), offset=0),
@@ -103,11 +103,11 @@ KINDS = {
     "seek by distance": RawNode(
         "V5_Attn_L0H0", "seek", SOUGHT, scores=Scores(BIAS, -3.0, sharpness=2.0, units=(4.0, 2.0))
     ),
-    "seek by encodings": RawNode(
+    "seek by corners": RawNode(
         "V5_Attn_L0H0",
         "seek",
         SOUGHT,
-        scores=Scores(BIAS, 0.5, tables=(TABLE, TABLE[::-1]), units=(4.0, 1.0)),
+        scores=Scores(BIAS, 0.5, corners=TABLE, spans=((-1.0, 3.0), (0.5, 2.0))),
     ),
     "table": RawNode("V5_MLP_L0M0", "table", ("V0_input", "V2_input"), rows=PAIRS),
     "table of one": RawNode(

@@ -33,16 +33,20 @@ def facts(outcome: Outcome, folder: RunFolder) -> list[tuple[str, str]]:
     """What stands below the formula, as pairs of a word and a text."""
     rows: list[tuple[str, str]] = []
     certificate = outcome.certificate
+    if outcome.broken:
+        rows.append(("broken", outcome.broken))
     if certificate:
         rows += [("verdict", certificate.verdict), ("why", certificate.explain())]
         accuracy = "" if certificate.accuracy is None else f", accuracy {certificate.accuracy:.4f}"
         rows.append(
             ("error", f"largest {certificate.max_abs_error:.3g}, rmse {certificate.rmse:.3g}{accuracy}")
         )
+        rows += [("broken link", outcome.broken)] if outcome.broken else []
         if certificate.network:
-            rows.append(("network", f"{certificate.network.verdict}: {certificate.network.explain()}"))
+            rows.append(("network", f"{certificate.network.verdict}; {certificate.network.brief()}"))
         if certificate.listing:
-            rows.append(("listing", certificate.listing.explain()))
+            exact = "equal to rounding" if certificate.listing.exact else "not exactly the network"
+            rows.append(("listing", f"{exact}; {certificate.listing.brief()}"))
         rows += [("note", note) for note in certificate.notes]
         rows += [("note", _invariant(certificate.invariant))] if certificate.invariant else []
     else:
@@ -64,7 +68,8 @@ def plain_lines(outcome: Outcome, folder: RunFolder, *, brief: bool = False) -> 
     """The result as lines; `brief` leaves the formula and the verdict."""
     formula = outcome.program.formula().splitlines() if outcome.program else []
     if brief:
-        return [*formula, outcome.certificate.verdict if outcome.certificate else outcome.message]
+        certificate = None if outcome.broken else outcome.certificate
+        return [*formula, certificate.verdict if certificate else outcome.message]
     return [*formula, *(f"{word}: {text}" for word, text in facts(outcome, folder))]
 
 

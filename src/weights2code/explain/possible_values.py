@@ -61,11 +61,26 @@ def combinations(values: list[tuple[float, ...]]) -> np.ndarray | None:
         count *= len(some)
     if count > MOST_COMBINATIONS:
         return None
+    if not values:
+        return np.zeros((1, 0))
     return np.stack(np.meshgrid(*values, indexing="ij"), -1).reshape(count, len(values)).astype(float)
 
 
-def possible_channels(graph: DiscreteGraph, problem: Problem) -> list[Possible]:
-    """What each channel may hold, in the user's units.
+def needed_nodes(graph: DiscreteGraph) -> tuple[int, ...]:
+    """The live nodes, less those of which an operator reads nothing."""
+    pending = {int(index) for index in np.flatnonzero(np.any(graph.head[:, :-1] != 0, axis=0))}
+    needed: set[int] = set()
+    while pending:
+        index = pending.pop()
+        needed.add(index)
+        pending |= set(graph.nodes[index].used()) - needed
+    return tuple(sorted(needed))
+
+
+def possible_channels(
+    graph: DiscreteGraph, problem: Problem, reached: np.ndarray | None = None
+) -> list[Possible]:
+    """What each channel may hold, in the user's units; `reached` are all values (rows, nodes) that occur.
 
     Reals of own data may lie outside of those that were seen. In `concat` a token is now an input and now
     an output, and nothing is known of it.
@@ -81,6 +96,9 @@ def possible_channels(graph: DiscreteGraph, problem: Problem) -> list[Possible]:
         else:
             channels.append(Possible())
     past = graph.layout.channels - len(channels)
+    if reached is not None:
+        found = reached[:, len(channels) : graph.layout.channels].T
+        return channels + [Possible.of(set(column.tolist())) for column in found]
     if past and problem.integer_outputs and _read_by_operators(graph, len(channels)):
         return channels + (_past_outputs(graph, channels, problem) or [Possible()] * past)
     return channels + [Possible()] * past
@@ -89,9 +107,9 @@ def possible_channels(graph: DiscreteGraph, problem: Problem) -> list[Possible]:
 def _read_by_operators(graph: DiscreteGraph, first: int) -> bool:
     """Whether an operator depends on a past output: else nobody asks what it may be."""
     reached = set(range(first, graph.layout.channels))
-    for index in graph.live():
+    for index in needed_nodes(graph):
         node = graph.nodes[index]
-        if not isinstance(node, ChannelNode) and reached & set(node.sources()):
+        if not isinstance(node, ChannelNode) and reached & set(node.used()):
             reached.add(index)
     return any(isinstance(graph.nodes[index], OperatorNode) for index in reached)
 
@@ -108,7 +126,7 @@ def _past_outputs(graph: DiscreteGraph, inputs: list[Possible], problem: Problem
         sets.append({*domain.values().tolist(), node.start * float(units[len(inputs) + output])})
     for _ in range(ROUNDS):
         outputs = _outputs(graph, [*inputs, *map(Possible.of, sets)])
-        if outputs is None:
+        if outputs is None or not np.isfinite(outputs).all():
             return None
         grown = False
         for known, column in zip(sets, outputs.T, strict=True):
@@ -127,7 +145,7 @@ def _outputs(graph: DiscreteGraph, channels: list[Possible]) -> np.ndarray | Non
 
     More than can occur together: heads are taken to hold anything that they can hold alone.
     """
-    units, live = graph.units(), graph.live()
+    units, live = graph.units(), needed_nodes(graph)
     possible = dict(enumerate(channels))
     for index in live:
         node = graph.nodes[index]

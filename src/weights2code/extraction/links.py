@@ -21,13 +21,14 @@ from weights2code.explain.explanation import match_heads
 from weights2code.extraction.judge import model_agreement
 from weights2code.extraction.members import MEMBERS_TRIED, member
 from weights2code.extraction.values import Extraction, Log
-from weights2code.graph import DiscreteGraph
+from weights2code.graph import DiscreteGraph, RouterNode
 from weights2code.language import Recurrence
 from weights2code.network.certify import Checked, certify_network
 from weights2code.network.retune import retuned
 from weights2code.network.trial import drawn, outputs_of
 from weights2code.network.wired_for import solved, wired_for, with_slopes
 from weights2code.verify.links import NetworkCertificate, Sequence
+from weights2code.verify.ranges import bounds_of
 
 if TYPE_CHECKING:
     from weights2code.training.search import Trained
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 #: A margin that is no luck, of the half that there can be; an error of reals that is as good, of their size.
 NO_LUCK, SMALL = 0.2, 1e-4
 #: Rounds of training on, sequences that are drawn for one, and its effort in seconds of a usual machine.
-ROUNDS, DRAWN, EFFORT = 3, 96, 0.5
+ROUNDS, DRAWN, EFFORT = 2, 96, 0.3
 #: Pasts of reals that are drawn.
 PASTS = 4000
 #: A round of training on must lower errors to this share to be followed by another.
@@ -88,6 +89,9 @@ class _Networks:
     def __init__(self, extraction: Extraction, trained: Trained, problem: Problem, log: Log) -> None:
         self.extraction, self.trained, self.problem, self.log = extraction, trained, problem, log
         self.program = extraction.program.recurrence
+        nodes = (extraction.graph.nodes[index] for index in extraction.graph.live())
+        # heads that go over everything so far: no continuous function of a mean is a majority at every length
+        self.over_all = any(isinstance(node, RouterNode) and node.facts.aggregate for node in nodes)
 
     def candidates(self) -> Iterator[_Candidate]:
         own = self.checked(self.extraction.graph, self.extraction.member)
@@ -105,7 +109,8 @@ class _Networks:
 
     def checked(self, graph: DiscreteGraph, member: int | None, rounds: int = 0) -> _Candidate:
         found = certify_network(graph, self.program, self.problem, self.log.seed)
-        certificate = replace(found.certificate, trained_on=rounds)
+        wired = rounds > 0 and member is None  # a network that was trained has its place in its rung
+        certificate = replace(found.certificate, trained_on=rounds, wired=wired)
         return _Candidate(graph, member, replace(found, certificate=certificate))
 
     def right(self, found: _Candidate) -> bool:
@@ -113,7 +118,8 @@ class _Networks:
         certificate = found.certificate
         if certificate.verdict == "bounded":
             return certificate.error is not None and certificate.error <= SMALL * self.scale()
-        return certificate.verdict in ("proved", "exhaustive") and (certificate.margin or 0.0) >= NO_LUCK
+        known = certificate.verdict == "proved" or (certificate.verdict == "exhaustive" and self.over_all)
+        return known and (certificate.margin or 0.0) >= NO_LUCK
 
     def scale(self) -> float:
         outputs = np.abs(outputs_of(self.program, self.problem.validation.x))
@@ -126,25 +132,47 @@ class _Networks:
             for index in range(min(MEMBERS_TRIED, len(self.trained.losses))):
                 if index != own.member:
                     yield self.checked(member(self.trained, index, self.problem).graph, index)
-        yield from self.trained_on(own)
+        if self.grows():  # what has been learned from is only the beginning
+            yield from self.wired(own)
+            yield from self.trained_on(own)
+        else:
+            yield from self.trained_on(own)
+            yield from self.wired(own)
+
+    def grows(self) -> bool:
+        """Whether outputs may grow without end."""
+        bounds = bounds_of(self.program, self.problem.domains)
+        return any(not bounds[name].finite for name in self.program.outputs if name in bounds)
+
+    def wired(self, own: _Candidate) -> Iterator[_Candidate]:
+        """A network that is wired for the rule, trained."""
         wired = wired_for(self.program, own.graph, self.problem, self.log.seed)
         if wired is None:
             return
         learned = to_learn_from(list(own.checked.worst), self.program, self.problem, self.log.seed)
-        for found in self.trained_on(_Candidate(solved(wired, learned), None, own.checked)):
-            straight = with_slopes(self.program, found.graph, self.problem, self.log.seed)
-            yield self.checked(straight, None, found.certificate.trained_on)
+        graph = solved(wired, learned)
+        yield self.straight(graph, 1)
+        first = self.checked(graph, None, 1)
+        yield first
+        for found in self.trained_on(first):
+            yield self.straight(found.graph, found.certificate.trained_on)
             yield found
+
+    def straight(self, graph: DiscreteGraph, rounds: int) -> _Candidate:
+        """The network with what simply adds up weighed as in the rule."""
+        straight = with_slopes(self.program, graph, self.problem, self.log.seed)
+        return self.checked(straight, None, rounds)
 
     def trained_on(self, own: _Candidate) -> Iterator[_Candidate]:
         """The network after more training, with what it was least right on, while that helps."""
         worst, before = list(own.checked.worst), own
-        for count in range(1, ROUNDS + 1):
+        for count in range(1, 2 if self.over_all else ROUNDS + 1):
             learned = to_learn_from(worst, self.program, self.problem, self.log.seed + count)
             graph = retuned(before.graph, learned, whole=True, effort=EFFORT, seed=self.log.seed)
             found = self.checked(graph, own.member, count)
             yield found
-            if count > 1 and not found.much_better_than(before):
+            settled = found.certificate.verdict == "exhaustive"  # more training proves no more
+            if settled or (count > 1 and not found.much_better_than(before)):
                 return
             worst, before = [*worst, *found.checked.worst], found
 

@@ -35,17 +35,16 @@ class Scores:
     null : a position must score as much as this to be taken at all.
     pairs : (query, key, score) for every pair that can occur; else the two are scored as they come:
     sharpness : minus this times the squared distance, and newer positions a little higher; or, if that is 0,
-    tables : the product of two encodings, of the query and of the key: rows between which `span` is divided
-    evenly, and in between a value shares its two neighbours.
-    units : what query and key are divided by first.
+    corners : a table of scores, queries down and keys across, evenly over `spans`; linear in between.
+    units : what query and key are divided by before their distance is taken.
     """
 
     bias: tuple[float, ...]
     null: float
     pairs: Rows = ()
     sharpness: float = 0.0
-    tables: tuple[Rows, Rows] = ((), ())
-    span: tuple[float, float] = (-1.0, 1.0)
+    corners: Rows = ()
+    spans: tuple[tuple[float, float], tuple[float, float]] = ((-1.0, 1.0), (-1.0, 1.0))
     units: tuple[float, float] = (1.0, 1.0)
 
     def of(self, query: float, keys: np.ndarray) -> np.ndarray:
@@ -55,14 +54,11 @@ class Scores:
         if self.pairs:
             known = {(pair[0], pair[1]): pair[2] for pair in self.pairs}
             return np.array([known[query, key] for key in keys]) + bias
-        query, keys = query / self.units[0], keys / self.units[1]
         if self.sharpness:
+            query, keys = query / self.units[0], keys / self.units[1]
             return -self.sharpness * (query - keys) ** 2 - RECENCY * back + bias
-        one, many = (
-            encode(np.asarray(x, float), np.array(rows), self.span)
-            for x, rows in zip((query, keys), self.tables, strict=True)
-        )
-        return many @ one / np.sqrt(len(one)) + bias
+        row = encode(np.asarray(query, float), np.array(self.corners), self.spans[0])
+        return encode(keys, row[:, None], self.spans[1])[:, 0] + bias
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from torch import Tensor
 from weights2code.graph.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
 from weights2code.heads import FORBIDDEN, HEADS
 from weights2code.model import Architecture, DiscreteTransformer
+from weights2code.model.architecture import wiring
 
 #: The logit of an option that a choice is settled on; those of the others are 0.
 SETTLED = 10.0
@@ -24,12 +25,13 @@ SETTLED = 10.0
 def write_back(model: DiscreteTransformer, member: int, graph: DiscreteGraph) -> DiscreteTransformer:
     """A copy of the ensemble, in float64, in which one member is the graph.
 
-    The other members stay what they are. Where the graph has more hidden units than the architecture, or
-    starts where that has none, the architecture grows, and the others get zeros. A graph that the
-    architecture cannot hold raises ValueError.
+    The other members stay what they are. Where the graph has more hidden units than the architecture, starts
+    where that has none, or, after its only layer, sub-MLPs where that has none, the architecture grows, and
+    the others get zeros. A graph that the architecture cannot hold raises ValueError.
     """
-    _refuse_others(model, graph)
-    written = _grown(model, graph)
+    larger = _architecture(model, graph)
+    _refuse_others(model, larger, graph)
+    written = _grown(model, larger)
     a = written.architecture
     heads, operators = a.head_kinds(), a.submlps
     starts: dict[int, float] = {}
@@ -56,37 +58,55 @@ def write_back(model: DiscreteTransformer, member: int, graph: DiscreteGraph) ->
     return written
 
 
-def model_of(graph: DiscreteGraph) -> DiscreteTransformer:
-    """A model of one member that is the graph, which has one layer of location heads and sub-MLPs."""
+def model_of(graph: DiscreteGraph, like: DiscreteTransformer) -> DiscreteTransformer:
+    """A model of one member that is the graph, which has one layer; how heads seek is as in another model."""
     operators = [node for node in graph.nodes if isinstance(node, OperatorNode)]
     heads = [node for node in graph.nodes if isinstance(node, RouterNode)]
     layout = graph.layout
-    architecture = Architecture(
+    seeks = any(node.facts.seeks for node in heads)
+    architecture = replace(
+        like.architecture,
         channels=layout.channels,
         outputs=layout.outputs,
-        location=len(heads),
+        layers=1,
+        **{kind: sum(node.kind == kind for node in heads) for kind in HEADS},
         submlps=len(operators),
         arity=max([1, *(len(node.operands) for node in operators)]),
         hidden=max([1, *(len(node.hidden_bias) for node in operators)]),
-        window=max([1, *((node.offset or 0) + 1 for node in heads)]),
+        window=like.architecture.window if seeks else max([1, *((node.offset or 0) + 1 for node in heads)]),
         past=layout.channels - len(graph.inputs),
         learned_start=True,
     )
-    return write_back(DiscreteTransformer(architecture, 1), 0, graph)
+    empty = DiscreteTransformer(architecture, 1, like.value_range, sharpness=like.sharpness)
+    return write_back(empty, 0, graph)
 
 
-def _refuse_others(model: DiscreteTransformer, graph: DiscreteGraph) -> None:
-    """Raise ValueError if the graph is not one of this architecture."""
+def _architecture(model: DiscreteTransformer, graph: DiscreteGraph) -> Architecture:
+    """What the ensemble must have to hold the graph."""
     a = model.architecture
+    operators = [node for node in graph.nodes if isinstance(node, OperatorNode)]
+    others = [node for node in graph.nodes if not isinstance(node, OperatorNode)]
+    larger = replace(
+        a,
+        hidden=max([a.hidden, *(len(node.hidden_bias) for node in operators)]),
+        learned_start=a.learned_start or any(node.start for node in others),
+    )
+    if a.layers == 1 and not a.submlps and operators:
+        larger = replace(larger, submlps=len(operators), arity=len(operators[0].operands))
+    return larger
+
+
+def _refuse_others(model: DiscreteTransformer, larger: Architecture, graph: DiscreteGraph) -> None:
+    """Raise ValueError if the graph is not one of this architecture."""
     names = tuple(node.name for node in graph.nodes)
     kinds = tuple(node.kind for node in graph.nodes if isinstance(node, RouterNode))
-    if names != model.wiring.variables or kinds != a.head_kinds() * a.layers:
+    if names != wiring(larger).variables or kinds != larger.head_kinds() * larger.layers:
         raise ValueError("the graph has other nodes than the model")
-    if graph.head.shape != (a.outputs, len(names) + 1):
+    if graph.head.shape != (larger.outputs, len(names) + 1):
         raise ValueError(f"the head of the graph has the shape {graph.head.shape}")
     for node in graph.nodes:
-        if isinstance(node, OperatorNode) and len(node.operands) != a.arity:
-            raise ValueError(f"{node.name} has {len(node.operands)} operands, not {a.arity}")
+        if isinstance(node, OperatorNode) and len(node.operands) != larger.arity:
+            raise ValueError(f"{node.name} has {len(node.operands)} operands, not {larger.arity}")
         if isinstance(node, RouterNode) and node.facts.seeks:
             if node.kind == "equality" and node.sharpness != model.sharpness:
                 raise ValueError(f"{node.name} compares more or less sharply than the model")
@@ -94,27 +114,21 @@ def _refuse_others(model: DiscreteTransformer, graph: DiscreteGraph) -> None:
                 raise ValueError(f"{node.name} encodes another range of values than the model")
 
 
-def _grown(model: DiscreteTransformer, graph: DiscreteGraph) -> DiscreteTransformer:
-    """A copy of the ensemble with room for the graph; what is new is zero."""
-    a = model.architecture
-    operators = [node for node in graph.nodes if isinstance(node, OperatorNode)]
-    others = [node for node in graph.nodes if not isinstance(node, OperatorNode)]
-    started = any(node.start for node in others)
-    larger: Architecture = replace(
-        a,
-        hidden=max([a.hidden, *(len(node.hidden_bias) for node in operators)]),
-        learned_start=a.learned_start or started,
-    )
+def _grown(model: DiscreteTransformer, larger: Architecture) -> DiscreteTransformer:
+    """A copy of the ensemble with a larger architecture; what is new is zero, and comes last."""
     grown = DiscreteTransformer(
         larger, model.members, model.value_range, dtype=torch.float64, sharpness=model.sharpness
     ).to(model.head.device)
+    nodes = model.architecture.stream_width(larger.layers)
     with torch.no_grad():
         for (name, new), (_, old) in zip(grown.named_parameters(), model.named_parameters(), strict=True):
             new.zero_()
-            if name != "start" or a.learned_start:
+            if name == "head":
+                new[..., :nodes], new[..., -1] = old[..., :-1].to(new.dtype), old[..., -1].to(new.dtype)
+            elif old.numel():
                 new[tuple(slice(size) for size in old.shape)] = old.to(new.dtype)
         for name, buffer in model.named_buffers():
-            getattr(grown, name).copy_(buffer)
+            getattr(grown, name)[tuple(slice(size) for size in buffer.shape)] = buffer
     return grown
 
 

@@ -12,21 +12,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weights2code.data import Problem
+from weights2code.data import Problem, Sequences
 from weights2code.effort import Effort
 from weights2code.graph import DiscreteGraph, OperatorNode
 from weights2code.language import Recurrence
-from weights2code.network.exploration import SINGLE, Explored, explore
+from weights2code.network.exploration import DOUBLE, MORE, Explored, explore
 from weights2code.network.limits import Limit, largest_error, limit_of_values
 from weights2code.network.pointing import windows_on
+from weights2code.network.rounding import sensitivity
+from weights2code.network.scoring import SINGLE
 from weights2code.network.trial import LARGEST, Trial, drawn, one_step, outputs_of, run_side_by_side
 from weights2code.network.view import Unsuited, View
 from weights2code.verify.exhaustive import all_sequences, longest_length
-from weights2code.verify.links import NetworkCertificate, Sequence
+from weights2code.verify.links import NetworkCertificate, Sequence, at_least
 from weights2code.verify.ranges import positions_below
 
 #: Effort for one network, in seconds of a usual machine, and for a first look whether exploration ends.
-EFFORT, FIRST_LOOK = 2.0, 0.3
+EFFORT, FIRST_LOOK = 1.0, 0.2
 #: The margin that bounds over pieces leave where they can, and positions that are counted at most.
 WIDE, MOST_POSITIONS = 0.25, 256
 #: Sequences that are enumerated at most where nothing else decides.
@@ -55,14 +57,15 @@ def certify_network(graph: DiscreteGraph, program: Recurrence, problem: Problem,
         return _differs(graph, program, explored, trial)
     if trial.counterexample is not None:
         worst = explored.worst if explored else ()
-        return Checked(_different(trial.counterexample, trial), (trial.counterexample, *worst))
+        found = _different(trial.counterexample, trial)
+        return Checked(found, (trial.counterexample, *worst))
     if limit is not None:
         return Checked(_below(limit, program, trial, problem))
     if explored is not None and not explored.closed:
         explored = _explored(graph, program, problem, EFFORT)
         if explored is not None and explored.wrong:
             return _differs(graph, program, explored, trial)
-    if explored is not None:
+    if explored is not None and explored.length:
         return Checked(_equal(explored, trial, problem), explored.worst)
     return Checked(_enumerated(graph, program, problem, trial) or _tested(trial, problem))
 
@@ -84,9 +87,8 @@ def _below(limit: Limit, program: Recurrence, trial: Trial, problem: Problem) ->
         power = int(np.log2(limit.value))
         covers += f", as long as no past value exceeds 2**{power} (not in the first {positions} positions)"
     method = (
-        "the difference of both was bounded over all values that they may read, by branch and bound over the "
-        f"linear pieces; outputs stay {margin:.2g} away from the nearest rounding border, rounding errors of "
-        "float64 included"
+        "over all values that they may read, by branch and bound over the linear pieces, outputs stay "
+        f"{at_least(margin)} from the nearest rounding border, errors of float64 arithmetic included"
     )
     return NetworkCertificate("proved", method, covers, margin, limit.error, None, trial.sequences)
 
@@ -106,8 +108,8 @@ def _reals(graph: DiscreteGraph, program: Recurrence, problem: Problem, seed: in
     free = _finite(trial.free_running or 0.0)
     exactly = "the largest difference" if bound.finished else "a bound of the difference"
     method = (
-        f"{exactly} over all these values, by branch and bound over the linear pieces, rounding errors of "
-        f"float64 included; on its own past outputs it was off by up to {free:.3g} in {trial.sequences} "
+        f"{exactly} over all these values, by branch and bound over the linear pieces, errors of float64 "
+        f"arithmetic included; on its own past outputs it was off by up to {free:.3g} in {trial.sequences} "
         f"sequences of length {', '.join(map(str, trial.lengths))}"
     )
     covers = f"for inputs in {_domain(problem)}{past}"
@@ -130,11 +132,12 @@ def _explored(graph: DiscreteGraph, program: Recurrence, problem: Problem, effor
 def _equal(explored: Explored, trial: Trial, problem: Problem) -> NetworkCertificate:
     domain = _domain(problem)
     rounding = (
-        "float64 and float32" if 0.5 - explored.error > 1.01 * SINGLE * explored.rounding else "float64"
+        "float64 and float32" if 0.5 - explored.error > MORE * SINGLE * explored.rounding else "float64"
     )
     words = (
-        f"it was computed on all {explored.contexts} contexts that the program can reach, and outputs stay "
-        f"{explored.margin:.2g} away from the nearest rounding border, rounding errors of {rounding} included"
+        f"on all {explored.contexts} contexts that the program can reach, outputs stay "
+        f"{at_least(explored.margin)} from the nearest rounding border, errors of {rounding} arithmetic "
+        "included"
     )
     where = (
         f"at every length for inputs in {domain}" if explored.closed else f"up to length {explored.length}"
@@ -144,7 +147,7 @@ def _equal(explored: Explored, trial: Trial, problem: Problem) -> NetworkCertifi
         words,
         where,
         explored.margin,
-        explored.error,
+        0.5 - explored.margin,
         None,
         trial.sequences,
     )
@@ -152,22 +155,21 @@ def _equal(explored: Explored, trial: Trial, problem: Problem) -> NetworkCertifi
 
 def _differs(graph: DiscreteGraph, program: Recurrence, explored: Explored, trial: Trial) -> Checked:
     """The shortest sequence that shows it; where rounding could go either way, nothing is claimed."""
-    example = explored.counterexample or trial.counterexample
-    assert example is not None
-    if not _shows(graph, program, example):
+    known = (explored.counterexample, trial.counterexample)
+    example = next((one for one in known if one is not None and _shows(graph, program, one)), None)
+    if example is None:
         near = "some outputs lie so near a rounding border that rounding errors decide"
-        certificate = NetworkCertificate("tested", near, "the tested lengths", 0.0, explored.error)
+        error, ran = _finite(explored.error), trial.sequences
+        certificate = NetworkCertificate("tested", near, "the tested lengths", 0.0, error, None, ran)
         return Checked(certificate, explored.worst)
     worst = explored.worst or (example,)
     return Checked(_different(example, trial, max(explored.error, trial.error)), worst)
 
 
 def _different(example: Sequence, trial: Trial, error: float | None = None) -> NetworkCertificate:
-    shown = ", ".join(str(row[0]) if len(row) == 1 else str(row) for row in example[:_SHOWN])
-    shown += ", ..." if len(example) > _SHOWN else ""
     return NetworkCertificate(
         "differs",
-        f"it rounds to another number at position {len(example)} of the inputs {shown}",
+        "it rounds to another number",
         "the counterexample",
         None,
         _finite(trial.error if error is None else error),
@@ -175,10 +177,6 @@ def _different(example: Sequence, trial: Trial, error: float | None = None) -> N
         trial.sequences,
         example,
     )
-
-
-#: Rows of a counterexample that a sentence shows.
-_SHOWN = 8
 
 
 def _shows(graph: DiscreteGraph, program: Recurrence, example: Sequence) -> bool:
@@ -196,26 +194,33 @@ def _enumerated(
     length = longest_length(problem.domains, ENUMERATED)
     if graph.layout.name == "concat" or length < 2:
         return None
-    error = 0.0
+    error, rounding = 0.0, 0.0
     for x in all_sequences(problem.domains, length):
-        right = outputs_of(program, x)
+        right = np.round(outputs_of(program, x))
         apart = np.abs(one_step(graph, x, right, whole=True) - right)
         if not np.all(apart < 0.5):
-            wrong = (~(apart < 0.5)).any(2)
+            wrong = np.asarray(np.any(~(apart < 0.5), axis=2))
             first = np.where(wrong.any(1), wrong.argmax(1), length)
             row = int(first.argmin())
             example = tuple(tuple(values) for values in x[row, : first[row] + 1].tolist())
             return _different(example, trial, float(apart.max()))
         error = max(error, float(apart.max()))
-    method = f"all were run, and outputs stay {0.5 - error:.2g} away from the nearest rounding border"
+        moved = sensitivity(graph, Sequences(x.astype(float), right, np.full(len(x), length)))
+        rounding = max(rounding, MORE * DOUBLE * float(moved.max()))
+    margin = 0.5 - error - rounding
+    if margin <= 0:
+        return None
+    method = (
+        f"all were run; outputs stay {at_least(margin)} from the nearest rounding border, errors of float64 "
+        "arithmetic included"
+    )
     covers = f"up to length {length}"
-    return NetworkCertificate("exhaustive", method, covers, 0.5 - error, error, None, trial.sequences)
+    return NetworkCertificate("exhaustive", method, covers, margin, error + rounding, None, trial.sequences)
 
 
 def _tested(trial: Trial, problem: Problem) -> NetworkCertificate:
     lengths = ", ".join(map(str, trial.lengths))
-    ran = f"{trial.sequences} sequences of length {lengths} were run"
-    method = f"{ran}; the largest difference is {trial.error:.3g}"
+    method = f"{trial.sequences} sequences of length {lengths}; the largest difference is {trial.error:.3g}"
     margin = trial.margin if problem.integer_outputs else None
     free = None if trial.free_running is None else _finite(trial.free_running)
     return NetworkCertificate(

@@ -18,12 +18,13 @@ from weights2code.effort import Effort
 from weights2code.graph import RouterNode
 from weights2code.language import Domain, Recurrence, Var, compile_numpy, expression_of
 from weights2code.network.pointing import window_of
-from weights2code.network.view import OnContexts, Rounded, Unsuited, View
+from weights2code.network.scoring import Rounded
+from weights2code.network.view import Met, OnContexts, Unsuited, View
 from weights2code.verify.exhaustive import all_inputs, inputs_a_position
 from weights2code.verify.links import Sequence
 
-#: Unit of rounding in float64, and in float32.
-DOUBLE, SINGLE = 2.0**-53, 2.0**-24
+#: Unit of rounding in float64, and what products of such errors add at most.
+DOUBLE, MORE = 2.0**-53, 1.01
 #: A whole-number output is one to this digit.
 WHOLE = 1e-6
 #: Different inputs of one position, states, contexts computed at once, and counters of one head, at most.
@@ -62,7 +63,7 @@ class Explored:
     @property
     def margin(self) -> float:
         """How far outputs stay from the nearest rounding border, rounding errors of float64 included."""
-        return 0.5 - self.error - DOUBLE * self.rounding
+        return 0.5 - self.error - MORE * DOUBLE * self.rounding
 
 
 def explore(view: View, program: Recurrence, domains: tuple[Domain, ...], effort: Effort) -> Explored:
@@ -99,6 +100,8 @@ class _Memory:
 
     def numbers(self, contexts: np.ndarray, value: Rounded) -> np.ndarray:
         """Each context's number; contexts that are new get one."""
+        if not np.all(np.isfinite(value)):
+            raise Unsuited("what a head goes over is not finite")
         rows, first, inverse = np.unique(contexts + 0.0, axis=0, return_index=True, return_inverse=True)
         codes = np.empty(len(rows), dtype=int)
         for place, row in enumerate(rows):
@@ -131,8 +134,9 @@ class _Memory:
         values, rounded = np.array(self.values), np.array(self.rounded)
         for column, (index, node) in enumerate(self.heads):
             if not self.counted:
+                # with rounding errors another context may be the one that gives it
                 chosen = columns[:, column].astype(int)
-                yield index, (values[chosen], rounded[chosen])
+                yield index, (values[chosen], np.full(len(chosen), rounded.max()))
                 continue
             counts = columns[:, : len(values)]
             total = counts @ values
@@ -174,7 +178,7 @@ class _Search:
             for index in view.graph.live()
             if hasattr(node := view.graph.nodes[index], "hidden_weight")
         )
-        self.met: dict[int, tuple[set[float], set[float]]] = {}
+        self.met: dict[int, Met] = {}
         self.visited: set[bytes] = set()
         self.levels: list[tuple[np.ndarray, np.ndarray]] = []
         self.contexts, self.wrong = 0, 0
@@ -278,10 +282,13 @@ class _Search:
         }
         age = states[:, 0]
         registers: dict[int, Rounded] = {}
+        unclear = np.zeros(count, dtype=bool)
         after = np.empty_like(states)
         for memory in self.memories:
             own = memory.view.on(leaves, age, {})
             value = own.value(memory.source, 0)
+            self._meet(own)
+            unclear |= own.unclear
             seen = [np.minimum(age, memory.view.depth), *(leaves[leaf] for leaf in memory.view.leaves)]
             # what lies before the start is not seen, whatever stands there
             lags = [0, *(leaf.lag for leaf in memory.view.leaves)]
@@ -292,8 +299,8 @@ class _Search:
         network = self.view.on(leaves, age, registers)
         answer, uncertain = network.outputs()
         self._meet(network)
-        error = np.abs(answer - right) + np.where(network.unclear, np.inf, 0.0)[:, None]
-        self.rounding = max(self.rounding, float(uncertain.max()))
+        error = np.abs(answer - np.round(right)) + np.where(unclear | network.unclear, np.inf, 0.0)[:, None]
+        self.rounding = max(self.rounding, float(np.where(np.isnan(uncertain), np.inf, uncertain).max()))
         after[:, 0] = np.minimum(age + 1, self.view.depth)
         for variable, column in self.column.items():
             lag = variable.lag
@@ -312,14 +319,15 @@ class _Search:
                 old |= more
             node = self.view.graph.nodes[index]
             assert isinstance(node, RouterNode)
-            window = window_of(node, *(np.array(sorted(values)) for values in known))
+            query, key = (np.array(sorted(values)).T for values in known)
+            window = window_of(node, (query[0], query[1]), (key[0], key[1]))
             if window is None or window > self.view.windows[index]:
                 raise Unsuited(f"what {node.name} selects can lie anywhere")
 
     def _judge(self, error: np.ndarray, begin: int, picked: np.ndarray, fan: int) -> None:
         """Note how far apart both are, where they are apart, and the worst contexts."""
         self.error = max(self.error, float(error.max()))
-        wrong = ~(error + DOUBLE * self.rounding < 0.5)
+        wrong = ~(error + MORE * DOUBLE * self.rounding < 0.5)
         level = len(self.levels)
         if wrong.any():
             self.wrong += int(wrong.sum())

@@ -22,6 +22,8 @@ LEAST_DAMPING, MOST_DAMPING = 1e-13, 1e6
 #: Steps without a gain of this share end a round.
 GAIN = 1e-3
 PATIENCE = 3
+#: A descent that has not the effort for so many steps is not begun.
+LEAST_STEPS = 4
 #: Rows have at least this share of the largest weight.
 LEAST_WEIGHT = 0.02
 #: Weights beyond this only magnify rounding, and what lies between the rows.
@@ -73,18 +75,25 @@ class Search:
 
     def jacobian(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         outputs, jacobian = self.weights.derivatives(vector, self.rows)
-        self.effort.spend(4 * jacobian.size / SPEED * max(len(self.weights.moving), 1))
+        self.effort.spend(12 * jacobian.size / SPEED * max(len(self.weights.moving), 1))
         count = len(jacobian) // len(self.units)
         return self._relative(outputs), jacobian / np.tile(self.units, count)[:, None]
 
-    def solve(self, chosen: np.ndarray, enough: float, importance: np.ndarray | None = None) -> None:
+    def linear_jacobian(self) -> tuple[np.ndarray, np.ndarray]:
+        """Errors of the best vector, and what the weights that outputs are linear in do to them."""
+        outputs, jacobian = self.weights.linear_derivatives(self.vector, self.rows)
+        self.effort.spend(12 * jacobian.size / SPEED)
+        count = len(jacobian) // len(self.units)
+        return self._relative(outputs), jacobian / np.tile(self.units, count)[:, None]
+
+    def solve(self, enough: float, importance: np.ndarray | None = None) -> None:
         """Least squares for weights that the outputs are linear in, and no larger ones than are needed."""
-        if not chosen.any() or not np.isfinite(self.worst):
+        if not np.isfinite(self.worst):
             return
-        errors, jacobian = self.jacobian(self.vector)
+        chosen = self.weights.linear()
+        errors, columns = self.linear_jacobian()
         if importance is not None:
-            errors, jacobian = errors * importance, jacobian * importance[:, None]
-        columns = jacobian[:, chosen]
+            errors, columns = errors * importance, columns * importance[:, None]
         size = np.linalg.norm(columns, axis=0)
         size = np.where(size > 0, size, np.inf)  # units that never fire stay as they are
         self.effort.spend(8 * columns.size * min(columns.shape) / SPEED)
@@ -99,9 +108,9 @@ class Search:
             if np.abs(vector).max() <= self.largest_weight:
                 self.keep(vector, self.errors(vector))
 
-    def solve_largest(self, chosen: np.ndarray, enough: float, rounds: int = 12) -> None:
+    def solve_largest(self, enough: float, rounds: int = 12) -> None:
         """The same for the largest error in place of the mean one."""
-        self.solve(chosen, enough)
+        self.solve(enough)
         importance = np.ones(int(self.rows.scored.sum()) * len(self.units))
         for _ in range(rounds):
             if self.worst <= enough or self.effort.spent():
@@ -109,7 +118,7 @@ class Search:
             before = self.worst
             errors = np.abs(self.errors(self.vector))
             importance = _heavier(importance, errors)
-            self.solve(chosen, enough, importance)
+            self.solve(enough, importance)
             if self.worst > before * (1 - GAIN):
                 return
 
@@ -129,6 +138,9 @@ class Search:
 
     def _descend(self, importance: np.ndarray, enough: float, steps: int, chosen: np.ndarray | slice) -> None:
         vector, damping, idle = self.vector, DAMPING, 0
+        count = int(self.rows.scored.sum()) * len(self.units)
+        if _cost(count, self.weights.size) * LEAST_STEPS > self.effort.left:
+            return
         errors, jacobian = self.jacobian(vector)
         loss = float(np.sum((importance * errors) ** 2))
         for _ in range(steps):
@@ -150,7 +162,7 @@ class Search:
 
     def _step(self, jacobian: np.ndarray, errors: np.ndarray, damping: float) -> np.ndarray:
         rows, columns = jacobian.shape
-        self.effort.spend((rows * columns * min(rows, columns) + min(rows, columns) ** 3) / SPEED)
+        self.effort.spend(_cost(rows, columns))
         if columns <= rows:
             gram = jacobian.T @ jacobian
             gram[np.diag_indices_from(gram)] += damping * np.trace(gram) / len(gram) + 1e-300
@@ -158,6 +170,12 @@ class Search:
         gram = jacobian @ jacobian.T
         gram[np.diag_indices_from(gram)] += damping * np.trace(gram) / len(gram) + 1e-300
         return -jacobian.T @ np.linalg.solve(gram, errors)
+
+
+def _cost(rows: int, columns: int) -> float:
+    """What a step takes."""
+    least = min(rows, columns)
+    return (rows * columns * least + least**3) / SPEED
 
 
 def _heavier(importance: np.ndarray, errors: np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ from weights2code.effort import Effort
 from weights2code.graph import DiscreteGraph
 from weights2code.language import Domain, Expr, Recurrence, Var
 from weights2code.language.interval import ANYTHING, Interval, is_infinite
+from weights2code.language.kinds import whole_names
 from weights2code.network.box import Box, box_around
 from weights2code.network.difference import Difference, difference_of
 from weights2code.network.leaves import leaves_of, rounding_at
@@ -106,6 +107,9 @@ def limit_of_values(
     places = situations(graph, program) if all(domain.discrete for domain in domains) else None
     if places is None:
         return None
+    names = {leaf.name for place in places for leaf in place.leaves} | set(program.outputs)
+    if not names <= whole_names(program, domains, infinities=True):
+        return None  # what both are told apart by is rounding
     written = [place.difference(np.ones(len(place.leaves), bool)) for place in places]
     bounds = bounds_of(program, domains)
     if any(item is None for item in written):

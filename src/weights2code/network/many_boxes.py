@@ -21,7 +21,7 @@ from weights2code.network.sums import Rows
 #: Boxes that are bounded at once, and in all.
 _CHUNK, _MOST = 2048, 400_000
 #: Seconds of a usual machine for a box and symbol.
-_COST = 1.5e-8
+_COST = 1e-8
 
 
 class Unbounded(Exception):
@@ -30,12 +30,32 @@ class Unbounded(Exception):
 
 @dataclass(slots=True)
 class Forms:
-    """Affine functions of the place: `center` (boxes, symbols) and `slope` (boxes, symbols, dimensions), each
-    off by at most `off` (boxes, symbols)."""
+    """Affine functions of the place, `center` (boxes, symbols), each off by at most `off` (boxes, symbols).
+
+    The slope of each is `share` (boxes, symbols) of `base` (symbols, dimensions), which is the same in all
+    boxes; or, without a base, `share` has the dimensions as one more axis.
+    """
 
     center: np.ndarray
-    slope: np.ndarray
     off: np.ndarray
+    share: np.ndarray
+    base: np.ndarray | None = None
+
+    def reach(self, radius: np.ndarray) -> np.ndarray:
+        """How far each goes from its center in its box."""
+        if self.base is None:
+            return np.einsum("bsd,bd->bs", np.abs(self.share), radius)
+        return np.abs(self.share) * (radius @ np.abs(self.base).T)
+
+    def slopes(self) -> np.ndarray:
+        """(boxes, symbols, dimensions)."""
+        return self.share if self.base is None else self.share[..., None] * self.base
+
+    def weighted(self, weight: np.ndarray) -> np.ndarray:
+        """Slopes (boxes, rows, dimensions) of weighted sums, `weight` being (rows, symbols)."""
+        if self.base is None:
+            return np.einsum("bsd,rs->brd", self.share, weight)
+        return np.stack([(self.share * row) @ self.base for row in weight], axis=1)
 
 
 def upper_bound(
@@ -45,12 +65,9 @@ def upper_bound(
     turn, low, high = _coordinates(box)
     matrix, limit = box.half_spaces
     inverse = np.linalg.inv(turn)
-    cut, curved = matrix @ inverse, _curved(difference, inverse)
-    if not curved.any():
-        curved[:] = True
+    cut, bending = matrix @ inverse, _bending(difference, inverse) + 1e-300
     center, radius = ((low + high) / 2)[None], ((high - low) / 2)[None]
     floor, settled, count, last = 0.0, 0.0, 0, np.inf
-    widths = np.maximum(high - low, 1e-300)
     while len(center) and (last == np.inf or (count < _MOST and not effort.spent())):
         kept_center, kept_radius, kept_upper = [], [], []
         for start in range(0, len(center), _CHUNK):
@@ -61,10 +78,10 @@ def upper_bound(
             if not len(c):
                 continue
             count += len(c)
-            effort.spend(_COST * len(c) * (difference.symbols + 20) * (1 + len(low)))
+            effort.spend(_COST * len(c) * (3 * difference.symbols + 60))
             forms = _forms(difference, c, r, inverse)
             end = _row_forms(difference.outputs, forms, r)
-            spread = np.einsum("bsd,bd->bs", np.abs(end.slope), r) + end.off
+            spread = end.reach(r) + end.off
             upper = np.nan_to_num((np.abs(end.center) + spread)[:, output], nan=np.inf, posinf=np.inf)
             own = (c @ cut.T <= limit).all(axis=1) & _contains(c, inverse, box)
             there = np.abs(end.center[:, output]) - end.off[:, output]
@@ -82,7 +99,7 @@ def upper_bound(
         center, radius = center[~done], radius[~done]
         if not len(center):
             return max(settled, floor), floor, True
-        axis = np.argmax(np.where(curved, radius / widths, -1.0), axis=1)
+        axis = np.argmax(radius * bending, axis=1)
         rows = np.arange(len(center))
         radius = radius.copy()
         radius[rows, axis] /= 2
@@ -128,83 +145,95 @@ def _contains(center: np.ndarray, inverse: np.ndarray, box: Box) -> np.ndarray:
     return ((leaves >= box.low) & (leaves <= box.high)).all(axis=1)
 
 
-def _curved(difference: Difference, inverse: np.ndarray) -> np.ndarray:
-    """Which coordinates something depends on that is not a sum."""
-    reads = np.zeros((difference.symbols, inverse.shape[1]), bool)
-    reads[: len(inverse)] = np.abs(inverse) > 1e-12
-    bent = np.zeros(inverse.shape[1], bool)
+def _bending(difference: Difference, inverse: np.ndarray) -> np.ndarray:
+    """How much each coordinate moves what is not a sum: cutting it shows the more."""
+    reads = np.zeros((difference.symbols, inverse.shape[1]))
+    reads[: len(inverse)] = inverse  # what cancels in a sum of leaves does not count
+    moved = np.zeros(inverse.shape[1])
     for layer in difference.layers:
-        rows = layer.rows
-        for row in range(layer.arguments):
-            # what cancels in a sum does not count: steps between values are what most rules read
-            exact = rows.weight[row] @ inverse[rows.reads] if (rows.reads < len(inverse)).all() else None
-            own = (
-                np.abs(exact) > 1e-12
-                if exact is not None
-                else reads[rows.reads[rows.weight[row] != 0]].any(0)
-            )
-            place = layer.first + (row // 2 if layer.kind == "product" else row)
-            reads[place] |= own
-            if layer.kind != "sum":
-                bent |= own
-    return bent
+        own = layer.rows.weight @ reads[layer.rows.reads]
+        if (layer.rows.reads >= len(inverse)).any():
+            own = np.abs(layer.rows.weight) @ np.abs(reads[layer.rows.reads])
+        if layer.kind != "sum":
+            moved = np.maximum(moved, np.abs(own).max(axis=0, initial=0.0))
+        made = own if layer.kind != "product" else np.abs(own[::2]) + np.abs(own[1::2])
+        reads[layer.first : layer.first + layer.results] = made
+    return moved
 
 
-def _forms(difference: Difference, center: np.ndarray, radius: np.ndarray, inverse: np.ndarray) -> Forms:
-    count, leaves, dims = len(center), len(inverse), inverse.shape[1]
-    forms = Forms(
-        np.zeros((count, difference.symbols)),
-        np.zeros((count, difference.symbols, dims)),
-        np.zeros((count, difference.symbols)),
-    )
-    forms.center[:, :leaves] = center @ inverse.T
-    forms.slope[:, :leaves] = inverse
-    # at every halving the middle is rounded, so that neighbours may leave a gap
-    forms.off[:, :leaves] = 128 * UNIT * ((np.abs(center) + radius) @ np.abs(inverse).T)
+def _forms(
+    difference: Difference, center: np.ndarray, radius: np.ndarray, inverse: np.ndarray
+) -> list[_Block]:
+    """The forms of all symbols, the leaves first, layer by layer."""
+    count, leaves = len(center), len(inverse)
+    off = 8 * UNIT * (np.abs(center) @ np.abs(inverse).T)
+    known = [_Block(0, leaves, Forms(center @ inverse.T, off, np.ones((count, leaves)), inverse))]
     for layer in difference.layers:
-        made = _through(layer, _row_forms(layer.rows, forms, radius), radius)
-        where = slice(layer.first, layer.first + layer.results)
-        forms.center[:, where], forms.slope[:, where], forms.off[:, where] = made.center, made.slope, made.off
-    return forms
+        made = _through(layer, _row_forms(layer.rows, known, radius), radius)
+        known.append(_Block(layer.first, layer.first + layer.results, made))
+    return known
 
 
-def _row_forms(rows: Rows, forms: Forms, radius: np.ndarray) -> Forms:
-    """Weighted sums of forms."""
-    read, weight = rows.reads, rows.weight
-    center = forms.center[:, read] @ weight.T + rows.constant
-    slope = np.einsum("bsd,rs->brd", forms.slope[:, read], weight)
-    reach = np.einsum("bsd,bd->bs", np.abs(forms.slope[:, read]), radius)
-    size = np.abs(forms.center[:, read]) + reach + forms.off[:, read]
-    terms = (len(read) + 6) * UNIT
-    off = forms.off[:, read] @ np.abs(weight).T
-    off += (
-        size @ (rows.slack + terms * np.abs(weight)).T + rows.constant_slack + terms * np.abs(rows.constant)
-    )
-    return Forms(center, slope, off * (1 + 4 * terms))
+@dataclass(slots=True)
+class _Block:
+    """The forms of the symbols from `first` to before `last`."""
+
+    first: int
+    last: int
+    forms: Forms
+
+
+def _row_forms(rows: Rows, known: list[_Block], radius: np.ndarray) -> Forms:
+    """Weighted sums of forms; where all that is read has the same slope in every box, so has the sum."""
+    terms = (len(rows.reads) + 6) * UNIT
+    center = np.broadcast_to(rows.constant, (len(radius), len(rows.constant))).copy()
+    off = np.broadcast_to(rows.constant_slack + terms * np.abs(rows.constant), center.shape).copy()
+    slope: np.ndarray | None = None
+    fixed: np.ndarray | None = None
+    for block in known:
+        places = np.flatnonzero((rows.reads >= block.first) & (rows.reads < block.last))
+        if not len(places):
+            continue
+        read, weight, forms = rows.reads[places] - block.first, rows.weight[:, places], block.forms
+        base = None if forms.base is None else forms.base[read]
+        part = Forms(forms.center[:, read], forms.off[:, read], forms.share[:, read], base)
+        size = np.abs(part.center) + part.reach(radius) + part.off
+        center += part.center @ weight.T
+        off += part.off @ np.abs(weight).T + size @ (rows.slack[:, places] + terms * np.abs(weight)).T
+        if not block.first and base is not None:
+            fixed = weight @ base  # leaves
+        else:
+            more = part.weighted(weight)
+            slope = more if slope is None else slope + more
+    off *= 1 + 4 * terms
+    if slope is None:
+        fixed = np.zeros((center.shape[1], radius.shape[1])) if fixed is None else fixed
+        return Forms(center, off, np.ones(center.shape), fixed)
+    return Forms(center, off, slope if fixed is None else slope + fixed)
 
 
 def _through(layer: Layer, rows: Forms, radius: np.ndarray) -> Forms:
-    reach = np.einsum("bsd,bd->bs", np.abs(rows.slope), radius) + rows.off
     if layer.kind == "sum":
         return rows
+    reach = rows.reach(radius) + rows.off
     if layer.kind == "ramp":
         low, high = rows.center - reach, rows.center + reach
         width = np.where(high > low, high - low, 1.0)
         share = np.where(low >= 0, 1.0, np.where(high <= 0, 0.0, np.clip(high, 0, None) / width))
         above = np.where((low < 0) & (high > 0), -low * high / width, 0.0)  # the chord at zero
-        moved = np.where(low >= 0, 0.0, np.where(high <= 0, 0.0, -low * share)) - above / 2
-        center = share * rows.center + moved
+        moved = np.where((low >= 0) | (high <= 0), 0.0, -low * share) - above / 2
         off = share * rows.off + above / 2 + 8 * UNIT * (np.abs(rows.center) + reach)
-        return Forms(center, share[..., None] * rows.slope, off)
+        wider = share if rows.base is not None else share[..., None]
+        return Forms(share * rows.center + moved, off, wider * rows.share, rows.base)
     if layer.kind == "square":
         center, bend = rows.center, reach**2 / 2
         off = 2 * np.abs(center) * rows.off + bend + 8 * UNIT * (np.abs(center) + reach) ** 2
-        return Forms(center**2 + bend, 2 * center[..., None] * rows.slope, off)
+        return Forms(center**2 + bend, off, 2 * center[..., None] * rows.slopes())
     if layer.kind == "product":
         a, b = (slice(side, None, 2) for side in (0, 1))
-        one, other = rows.center[:, a], rows.center[:, b]
-        slope = one[..., None] * rows.slope[:, b] + other[..., None] * rows.slope[:, a]
+        one, other, slopes = rows.center[:, a], rows.center[:, b], rows.slopes()
+        slope = one[..., None] * slopes[:, b] + other[..., None] * slopes[:, a]
         off = np.abs(one) * rows.off[:, b] + np.abs(other) * rows.off[:, a] + reach[:, a] * reach[:, b]
         off += 8 * UNIT * (np.abs(one) + reach[:, a]) * (np.abs(other) + reach[:, b])
-        return Forms(one * other, slope, off)
+        return Forms(one * other, off, slope)
     raise Unbounded(layer.kind)

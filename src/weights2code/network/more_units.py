@@ -14,7 +14,7 @@ import numpy as np
 
 from weights2code.graph import DiscreteGraph, Node, OperatorNode
 from weights2code.network.least_error import SPEED, Search
-from weights2code.network.weights import Rows, direct_operators
+from weights2code.network.weights import Rows, direct_operators, steady
 
 #: Directions that are looked at, kinks along each, and all of them.
 MOST_DIRECTIONS = 96
@@ -22,6 +22,8 @@ LEAST_KINKS = 16
 CANDIDATES = 1500
 #: Operands that enter a direction that is a plain sum of some.
 SUMMED = 3
+#: A direction along which values differ by less than this share of their size is none.
+FLAT = 1e-3
 #: Digits in which values differ, and rows that must agree in the values that are taken for enough.
 DIGITS = 11
 SUPPORT = 3
@@ -36,16 +38,18 @@ def with_units(graph: DiscreteGraph, search: Search, count: int, rng: np.random.
 
     They have no effect yet: their output weights are to be solved for.
     """
-    errors, jacobian = search.jacobian(search.vector)
+    errors, known = search.linear_jacobian()
     stream = search.weights.stream(search.vector, search.rows)[search.rows.scored]
     candidates: list[tuple[int, np.ndarray, float]] = []
     columns: list[np.ndarray] = []
-    for index in direct_operators(graph):
+    operators = direct_operators(graph)
+    for index in operators:
         node = graph.nodes[index]
         assert isinstance(node, OperatorNode)
         weight = graph.head[:, index] / search.units
-        directions = _directions(graph, node, stream, rng)
-        most = max(LEAST_KINKS, CANDIDATES // max(len(directions), 1))
+        kept = steady(node, search.weights.growing)
+        directions = _directions(graph, node, stream, kept, rng)[: MOST_DIRECTIONS // len(operators)]
+        most = max(LEAST_KINKS, CANDIDATES // (max(len(directions), 1) * len(operators)))
         for direction in directions:
             along = stream[:, list(node.operands)] @ direction
             for kink in _kinks(along, most):
@@ -53,7 +57,7 @@ def with_units(graph: DiscreteGraph, search: Search, count: int, rng: np.random.
                 columns.append((np.maximum(along - kink, 0.0)[:, None] * weight).ravel())
     if not columns:
         return graph
-    chosen = _pursue(np.column_stack(columns), errors, jacobian[:, search.weights.linear()], count, search)
+    chosen = _pursue(np.column_stack(columns), errors, known, count, search)
     nodes: list[Node] = list(graph.nodes)
     for place in chosen:
         index, direction, kink = candidates[place]
@@ -69,18 +73,23 @@ def with_units(graph: DiscreteGraph, search: Search, count: int, rng: np.random.
 
 
 def _directions(
-    graph: DiscreteGraph, node: OperatorNode, stream: np.ndarray, rng: np.random.Generator
+    graph: DiscreteGraph, node: OperatorNode, stream: np.ndarray, kept: np.ndarray, rng: np.random.Generator
 ) -> list[np.ndarray]:
-    """Directions over the operands of one sub-MLP; operands that were pruned take no part."""
+    """Directions over the operands of one sub-MLP, as far as they are `kept`; operands that were pruned take
+    no part."""
     arity = len(node.operands)
-    used = [slot for slot in range(arity) if node.hidden_weight[:, slot].any()]
+    places = {o: slot for slot, o in enumerate(node.operands) if node.hidden_weight[:, slot].any()}
+    used = list(places.values())  # each value once
     values = stream[:, [node.operands[slot] for slot in used]]
     count = len(used)
     found = [np.eye(count)[i] for i in range(count)]
     units = graph.units()[[node.operands[slot] for slot in used]]
     units = units / units.max()
-    spread, axes = np.linalg.eigh(np.cov(values.T).reshape(count, count) + 1e-12 * np.eye(count))
-    white = (axes / np.sqrt(np.maximum(spread, 1e-12 * spread.max() + 1e-300))).T
+    kept = kept[np.ix_(used, used)]
+    covariance = kept @ np.cov(values.T).reshape(count, count) @ kept
+    spread, axes = np.linalg.eigh(covariance)
+    white = (axes / np.sqrt(np.maximum(spread, FLAT**2 * spread.max() + 1e-300))).T[spread > 0]
+    white = np.concatenate([white, np.zeros((count - len(white), count))])
     for size in range(2, min(SUMMED, count) + 1):
         for chosen in combinations(range(count), size):
             for signs in product((1.0, -1.0), repeat=size - 1):
@@ -94,16 +103,14 @@ def _directions(
         found += list(own[np.argsort(-np.linalg.norm(own, axis=1))])
     result = []
     for direction in found:
+        direction = kept @ direction
         along = values @ direction
         size = float(along.max() - along.min()) if len(along) else 0.0
-        if size > 0:
+        if size > FLAT * float(np.abs(direction) @ np.abs(values).max(axis=0)):
             whole = np.zeros(arity)
             whole[used] = direction / size
             result.append(whole)
-    if len(result) > MOST_DIRECTIONS:
-        kept = np.sort(rng.permutation(len(result))[:MOST_DIRECTIONS])
-        result = [result[i] for i in kept]
-    return result
+    return [result[i] for i in rng.permutation(len(result))]
 
 
 def _kinks(along: np.ndarray, most: int) -> np.ndarray:
@@ -124,17 +131,17 @@ def _pursue(
     basis = vectors[:, values > FIRM * values[0]]
     left = left - basis @ (basis.T @ left)
     wanted = wanted - basis @ (basis.T @ wanted)
-    search.effort.spend(4 * left.size * (basis.shape[1] + count) / SPEED)
+    search.effort.spend(left.size * (basis.shape[1] + 24 * count) / SPEED)
     chosen: list[int] = []
     for _ in range(count):
-        length = np.linalg.norm(left, axis=0)
+        length = np.sqrt(np.einsum("rc,rc->c", left, left))
         gain = np.where(length > NEW, np.abs(wanted @ left) / np.maximum(length, NEW), 0.0)
         best = int(gain.argmax())
         if gain[best] <= 1e-12 * max(1.0, float(np.linalg.norm(errors))):
             break
         chosen.append(best)
         column = left[:, best] / length[best]
-        left = left - np.outer(column, column @ left)
+        left -= column[:, None] * (column @ left)
         wanted = wanted - column * (column @ wanted)
     return chosen
 

@@ -12,19 +12,25 @@ import numpy as np
 
 from weights2code.graph import DiscreteGraph, RouterNode
 from weights2code.heads import RECENCY
-from weights2code.network.view import CLEAR, scores
+from weights2code.network.scoring import SINGLE, Rounded, scores, uncertainty
+
+#: By how much, of its size or of 1, a score must be higher to be the highest.
+CLEAR = 1e-9
 
 
-def window_of(node: RouterNode, queries: np.ndarray, keys: np.ndarray) -> int | None:
+def window_of(node: RouterNode, queries: Rounded, keys: Rounded) -> int | None:
     """How far back the selected position can lie, for these queries and keys; None if anywhere."""
     assert node.relative_bias is not None
     beyond = len(node.relative_bias) - 1  # from here on the bias is always the same
-    table = np.stack([scores(node, queries[:, None], keys[None, :], back) for back in range(beyond + 1)])
-    worst, best = table.min(2), table.max(2)  # offset, query
+    query = queries[0][:, None], queries[1][:, None]
+    key = keys[0][None, :], keys[1][None, :]
+    table = np.stack([scores(node, query[0], key[0], back) for back in range(beyond + 1)])
+    off = np.stack([uncertainty(node, query, key, back) for back in range(beyond + 1)])
+    worst, best = (table - off).min(2), (table + off).max(2)  # offset, query
+    null = node.null_score - SINGLE * abs(node.null_score)
     for window in range(beyond):
-        sure = np.maximum(worst[: window + 1].max(0), node.null_score)
-        further = best[window + 1 :].max(0)
-        if np.all(sure > further + CLEAR * np.maximum(1.0, np.abs(further))):
+        sure = np.maximum(worst[: window + 1].max(0), null)
+        if np.all(sure > best[window + 1 :].max(0)):
             return window
     return None
 
@@ -49,9 +55,9 @@ def seekers(graph: DiscreteGraph) -> list[tuple[int, RouterNode]]:
     return [(i, node) for i, node in live if isinstance(node, RouterNode) and node.facts.seeks]
 
 
-def _distinct(node: RouterNode, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _distinct(node: RouterNode, values: np.ndarray) -> tuple[Rounded, Rounded]:
     query, key = (np.unique(values[..., node.reads[role]]) for role in ("query", "key"))
-    return query, key
+    return (query, np.zeros_like(query)), (key, np.zeros_like(key))
 
 
 def longest_retrieval(node: RouterNode, keys: np.ndarray) -> tuple[int, int] | None:

@@ -60,6 +60,7 @@ def run_side_by_side(
             same = problem.validation.x.shape[1] == length
             drawn = np.concatenate([drawn, problem.validation.x[:COUNT]]) if same else drawn
         right = outputs_of(program, drawn)
+        right = np.round(right) if whole else right
         answer = one_step(graph, drawn, right, whole=whole)
         skip = graph.layout.first_scored if fixed else 0
         small = np.isfinite(right) & (np.abs(right) <= min(most, LARGEST))
@@ -69,9 +70,9 @@ def run_side_by_side(
         apart = np.where(np.isnan(apart), np.inf, apart)
         error, count = max(error, float(apart.max())), count + len(drawn)
         scale = max(scale, float(np.max(np.abs(right), where=counts, initial=0.0)))
-        wrong = (apart >= 0.5).any(2) if whole else np.zeros(apart.shape[:2], bool)
+        wrong = np.asarray(np.any((apart >= 0.5) & whole, axis=2))
         if wrong.any():
-            found = _shortest(drawn, wrong)
+            found = _shortest(drawn, wrong, cut=not fixed)
             example = found if example is None or len(found) < len(example) else example
         if not whole and not fixed:
             some = drawn[:FREE]
@@ -104,11 +105,11 @@ def one_step(graph: DiscreteGraph, x: np.ndarray, past: np.ndarray, *, whole: bo
     past = np.where(np.isfinite(past), past, 0.0)
     past = np.round(past) if whole else past
     with np.errstate(all="ignore"):
-        return graph.run(Sequences(x, past, np.full(len(x), x.shape[1])))
+        return graph.run(Sequences(x.astype(float), past, np.full(len(x), x.shape[1])))
 
 
-def _shortest(x: np.ndarray, wrong: np.ndarray) -> Sequence:
-    """The inputs up to the earliest wrong position."""
+def _shortest(x: np.ndarray, wrong: np.ndarray, *, cut: bool) -> Sequence:
+    """The inputs up to the earliest wrong position; all of them if later ones matter too."""
     first = np.where(wrong.any(1), wrong.argmax(1), wrong.shape[1])
     row = int(first.argmin())
-    return tuple(tuple(values) for values in x[row, : first[row] + 1].tolist())
+    return tuple(tuple(values) for values in x[row, : first[row] + 1 if cut else None].tolist())

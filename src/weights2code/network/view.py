@@ -16,14 +16,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
-from weights2code.graph.graph import encode
-from weights2code.heads import RECENCY
 from weights2code.language import Var
+from weights2code.network.scoring import SINGLE, Rounded, scores, uncertainty
 
-#: By how much, of its size or of 1, a score must be higher to be the highest in every arithmetic.
-CLEAR = 1e-9
-#: A value of each context, and its sensitivity to rounding.
-Rounded = tuple[np.ndarray, np.ndarray]
+#: Queries and keys of a head, each with its sensitivity to rounding.
+Met = tuple[set[tuple[float, float]], set[tuple[float, float]]]
 
 
 class Unsuited(Exception):
@@ -104,7 +101,7 @@ class _Reach:
             past = index - len(graph.inputs)
             name, lag = (graph.inputs[index], offset) if past < 0 else (graph.outputs[past], offset + 1)
             self.lags[name] = max(self.lags.get(name, 0), lag)
-            if past >= 0:
+            if past >= 0 or node.start:
                 self.depth = max(self.depth, offset + 1)
         elif isinstance(node, OperatorNode):
             for operand in node.used():
@@ -129,20 +126,6 @@ class _Reach:
             raise Unsuited(f"how far back {node.name} looks is not known")
 
 
-def scores(node: RouterNode, query: np.ndarray, key: np.ndarray, back: int) -> np.ndarray:
-    """What a head that points by content gives a key so many positions back."""
-    assert node.relative_bias is not None
-    bias = node.relative_bias[min(back, len(node.relative_bias) - 1)]
-    if node.kind == "equality":
-        return bias - node.sharpness * (query - key) ** 2 - RECENCY * back
-    assert node.query_table is not None
-    assert node.key_table is not None
-    encoded = encode(query, node.query_table, node.value_range) * encode(
-        key, node.key_table, node.value_range
-    )
-    return bias + encoded.sum(-1) / np.sqrt(node.query_table.shape[1])
-
-
 class OnContexts:
     """The values of a network's nodes on some contexts, each computed once."""
 
@@ -155,7 +138,7 @@ class OnContexts:
         self.known: dict[tuple[int, int], Rounded] = {}
         self.unclear = np.zeros(len(age), dtype=bool)
         #: Of each head that points by content: the queries and the keys that it met.
-        self.met: dict[int, tuple[set[float], set[float]]] = {}
+        self.met: dict[int, Met] = {}
 
     def outputs(self) -> Rounded:
         """The outputs (contexts, outputs) in the user's units."""
@@ -186,7 +169,10 @@ class OnContexts:
         if isinstance(node, ChannelNode):
             past = index - len(graph.inputs)
             if past < 0:
-                return _exact(self.leaves[Var(graph.inputs[index], offset)] / self.scales[index])
+                given = self.leaves[Var(graph.inputs[index], offset)] / self.scales[index]
+                return _exact(
+                    given if not node.start else np.where(self.age > offset, given, given + node.start)
+                )
             before = self.leaves[Var(graph.outputs[past], offset + 1)] / self.scales[index]
             return _exact(np.where(self.age > offset, before, node.start))
         if isinstance(node, OperatorNode):
@@ -199,15 +185,16 @@ class OnContexts:
 
     def _operator(self, node: OperatorNode, operands: list[Rounded]) -> Rounded:
         used, count = node.used(), len(self.age)
-        weight = np.zeros((len(node.hidden_bias), len(used)))
+        weight, heavy = np.zeros((2, len(node.hidden_bias), len(used)))
         for slot, operand in enumerate(node.operands):
             if operand in used:
                 weight[:, used.index(operand)] += node.hidden_weight[:, slot]
+                heavy[:, used.index(operand)] += np.abs(node.hidden_weight[:, slot])
         value = np.stack([v for v, _ in operands], axis=1) if operands else np.zeros((count, 0))
         rounded = np.stack([r for _, r in operands], axis=1) if operands else np.zeros((count, 0))
         before = value @ weight.T + node.hidden_bias
-        size = np.abs(value) @ np.abs(weight).T + np.abs(node.hidden_bias)
-        uncertain = rounded @ np.abs(weight).T + (len(node.operands) + 3) * size
+        size = np.abs(value) @ heavy.T + np.abs(node.hidden_bias)
+        uncertain = rounded @ heavy.T + (len(node.operands) + 3) * size
         hidden = np.maximum(before, 0.0)
         out = hidden @ node.output_weight + node.output_bias
         outer = np.abs(node.output_weight)
@@ -225,26 +212,41 @@ class OnContexts:
     def _pointed(self, index: int, node: RouterNode, offset: int) -> Rounded:
         """A head that points by content, inside its window; what is not clearly the best is marked."""
         window = range(self.view.windows[index] + 1)
-        query = self.value(node.reads["query"], offset)[0]
-        score = [np.full(len(query), node.null_score)]
-        value: list[Rounded] = [_exact(np.zeros(len(query)))]
+        query = self.value(node.reads["query"], offset)
+        count, asked = len(self.age), self.age >= offset
+        score = [np.full(count, node.null_score)]
+        least, most = ([np.full(count, node.null_score + sign * _null(node))] for sign in (-1, 1))
+        value: list[Rounded] = [_exact(np.zeros(count))]
         for back in window:
-            key = self.value(node.reads["key"], offset + back)[0]
             there = self.age >= offset + back
-            score.append(np.where(there, scores(node, query, key, back), -np.inf))
+            # what is not there is nothing to compute with
+            seen, key = (
+                (np.where(there, part[0], 0.0), np.where(there, part[1], 0.0))
+                for part in (query, self.value(node.reads["key"], offset + back))
+            )
+            own, off = scores(node, seen[0], key[0], back), uncertainty(node, seen, key, back)
+            for kept, number in ((score, own), (least, own - off), (most, own + off)):
+                kept.append(np.where(there, number, -np.inf))
             value.append(self.value(node.reads["value"], offset + back))
-            self._meet(index, query[self.age >= offset], key[there])
+            self._meet(index, there, seen, key)
         best = np.argmax(score, axis=0)
-        highest = np.max(score, axis=0)
-        found, rounded = (np.choose(best, [pair[part] for pair in value]) for part in (0, 1))
-        for own, (other, _) in zip(score, value, strict=True):
-            self.unclear |= (own > highest - CLEAR * np.maximum(1.0, np.abs(highest))) & (other != found)
+        sure = np.choose(best, least)
+        found = np.choose(best, [number for number, _ in value])
+        rounded = np.choose(best, [number for _, number in value])
+        for own, (other, off) in zip(most, value, strict=True):
+            near = ~(own < sure) & asked
+            self.unclear |= near & ~(other == found)
+            rounded = np.where(near, np.maximum(rounded, off), rounded)
         return found, rounded
 
-    def _meet(self, index: int, queries: np.ndarray, keys: np.ndarray) -> None:
+    def _meet(self, index: int, there: np.ndarray, query: Rounded, key: Rounded) -> None:
         met = self.met.setdefault(index, (set(), set()))
-        for values, new in zip(met, (queries, keys), strict=True):
-            values.update(np.unique(new).tolist())
+        for values, (new, off) in zip(met, (query, key), strict=True):
+            values.update(zip(new[there].tolist(), off[there].tolist(), strict=True))
+
+
+def _null(node: RouterNode) -> float:
+    return SINGLE * abs(node.null_score)
 
 
 def _exact(value: np.ndarray) -> Rounded:

@@ -18,6 +18,8 @@ from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, R
 Part = str
 #: Which sub-MLPs may change: all that are live, those that feed the head and nothing else, or none.
 Which = Literal["all", "direct", "none"]
+#: Nodes that grow with the length, those together that hold the same value at different times.
+Groups = tuple[frozenset[int], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,10 +53,17 @@ class Weights:
     blocks: tuple[Block, ...]
     moving: frozenset[int]
     size: int
+    growing: Groups = ()
 
     @staticmethod
-    def of(graph: DiscreteGraph, operators: Which = "all", *, starts: bool = False) -> Weights:
-        """The weights of the head and of sub-MLPs: of all, of those that feed the head alone, or of none."""
+    def of(
+        graph: DiscreteGraph, operators: Which = "all", *, starts: bool = False, growing: Groups = ()
+    ) -> Weights:
+        """The weights of the head and of sub-MLPs: of all, of those that feed the head alone, or of none.
+
+        Where nodes are `growing` together, what sub-MLPs that feed the head make of them must not change if
+        the same is added to all of a group.
+        """
         free = {"all": graph.live(), "direct": direct_operators(graph), "none": []}[operators]
         blocks: list[Block] = []
         moving: set[int] = set()
@@ -79,7 +88,7 @@ class Weights:
             elif any(source in moving for source in node.sources()):
                 moving.add(index)
         add("head", None, int(_head_mask(graph).sum()))
-        return Weights(graph, tuple(blocks), frozenset(moving), place)
+        return Weights(graph, tuple(blocks), frozenset(moving), place, growing)
 
     def vector(self) -> np.ndarray:
         """The weights as they are."""
@@ -166,7 +175,42 @@ class Weights:
         for index, jacobian in jacobians.items():
             for output in np.flatnonzero(graph.head[:, index]):
                 result[:, output] += graph.head[output, index] * jacobian[scored]
+        self._keep_steady(result)
         return outputs, result.reshape(count * width, self.size)
+
+    def linear_derivatives(self, vector: np.ndarray, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+        """The same for the weights that outputs are linear in, without the others, which cost more."""
+        outputs, graph, values = self._run(vector, rows, None)
+        seen, width = values[rows.scored], graph.head.shape[0]
+        direct, columns = direct_operators(graph), []
+        for block in self.blocks:
+            if block.part == "output" and block.node in direct:
+                node = graph.nodes[block.node]
+                assert isinstance(node, OperatorNode)
+                u = seen[:, list(node.operands)]
+                hidden = np.maximum(u @ node.hidden_weight.T + node.hidden_bias, 0.0)
+                features = np.column_stack([hidden, np.ones(len(seen))])
+                columns.append(features[:, None, :] * graph.head[:, block.node, None])
+        free = {block.node for block in self.blocks if block.part == "output"}
+        features = np.column_stack([seen, np.ones(len(seen))])
+        for output, variable in zip(*np.nonzero(_head_mask(self.graph)), strict=True):
+            if variable not in direct or variable not in free:
+                column = np.zeros((len(seen), width, 1))
+                column[:, output, 0] = features[:, variable]
+                columns.append(column)
+        return outputs, np.concatenate(columns, 2).reshape(len(seen) * width, -1)
+
+    def _keep_steady(self, derivatives: np.ndarray) -> None:
+        """No step shall make a sub-MLP that feeds the head depend on what grows."""
+        direct = direct_operators(self.graph) if self.growing else []
+        for block in self.blocks:
+            if block.part == "hidden" and block.node in direct:
+                node = self.graph.nodes[block.node]
+                assert isinstance(node, OperatorNode)
+                slots, own = _slots(node), slice(block.first, block.last - len(node.hidden_bias))
+                by_unit = derivatives[..., own].reshape(*derivatives.shape[:2], -1, len(slots))
+                kept = by_unit @ steady(node, self.growing)[np.ix_(slots, slots)]
+                derivatives[..., own] = kept.reshape(*derivatives.shape[:2], -1)
 
     def _run(
         self, vector: np.ndarray, rows: Rows, jacobians: dict[int, np.ndarray] | None
@@ -286,6 +330,19 @@ def direct_operators(graph: DiscreteGraph) -> list[int]:
     read = {source for index in live for source in graph.nodes[index].used()}
     fed = np.flatnonzero(np.any(graph.head[:, :-1] != 0, axis=0))
     return [int(i) for i in fed if isinstance(graph.nodes[i], OperatorNode) and i not in read]
+
+
+def steady(node: OperatorNode, growing: Groups) -> np.ndarray:
+    """The projection (operand, operand) on directions that do not change if the same is added to all
+    operands of a group."""
+    result = np.eye(len(node.operands))
+    for group in growing:
+        held = np.array(
+            [float(o in group and node.hidden_weight[:, s].any()) for s, o in enumerate(node.operands)]
+        )
+        if held.any():
+            result -= np.outer(held, held) / held.sum()
+    return result
 
 
 def _slots(node: OperatorNode) -> list[int]:

@@ -20,13 +20,13 @@ from weights2code.model.architecture import wiring
 from weights2code.verify.product import inlined
 
 #: Leaves of a rule that a sub-MLP sees, and its hidden units: for values one by one, and for reals.
-MOST_LEAVES, MOST_UNITS, UNITS_OF_REALS = 12, 96, 256
+MOST_LEAVES, MOST_UNITS, UNITS_OF_REALS = 12, 96, 384
 #: Rounds in which large errors get more weight, and errors, of the largest value, that are none.
 REWEIGHTED, EXACT = 8, 1e-9
 #: Units along one direction that are worth moving.
 LEAST_MOVED = 8
 #: Directions in a plane along which units lie, and the share of the strongest bend that still counts.
-DIRECTIONS, BENDS = 4, 1e-6
+DIRECTIONS, BENDS = 6, 1e-6
 #: Positions that show whether a value simply adds up.
 SAMPLED = 256
 #: How far from adding up rounding errors can look.

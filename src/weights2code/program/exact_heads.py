@@ -2,7 +2,7 @@
 
 Scores depend on finitely many pairs of values, or lie between those of the corners of the encoding, and on
 finitely many offsets. So a rule is certain if its worst score beats every other's best, at every length.
-Where none is, the head is listed as what it is: scores of pairs, or the encodings that they come from.
+Where none is, the head is listed as what it is: scores of pairs, or of corners with what lies in between.
 """
 
 from __future__ import annotations
@@ -53,18 +53,18 @@ def exact_head(node: RouterNode, reads: Mapping[str, Read], comment: str = "") -
 def _scores(node: RouterNode, reads: Mapping[str, Read]) -> Scores:
     assert node.relative_bias is not None
     query, key = reads["query"], reads["key"]
-    bias, units = tuple(node.relative_bias.tolist()), (query.unit, key.unit)
+    bias = tuple(node.relative_bias.tolist())
     if node.kind == "equality":
-        return Scores(bias, node.null_score, sharpness=node.sharpness, units=units)
+        return Scores(bias, node.null_score, sharpness=node.sharpness, units=(query.unit, key.unit))
     table = _pair_scores(node, query, key)
     if table is not None and table.size <= MOST_PAIRS:
         asked, held = query.possible.values or (), key.possible.values or ()
         pairs = ((q, k, float(table[i, j])) for i, q in enumerate(asked) for j, k in enumerate(held))
         return Scores(bias, node.null_score, pairs=tuple(pairs))
-    assert node.query_table is not None
-    assert node.key_table is not None
-    one, many = (tuple(map(tuple, rows.tolist())) for rows in (node.query_table, node.key_table))
-    return Scores(bias, node.null_score, tables=(one, many), span=node.value_range, units=units)
+    corners = tuple(map(tuple, _corner_scores(node).tolist()))
+    low, high = node.value_range
+    spans = (low * query.unit, high * query.unit), (low * key.unit, high * key.unit)
+    return Scores(bias, node.null_score, corners=corners, spans=spans)
 
 
 def _pair_scores(node: RouterNode, query: Read, key: Read) -> np.ndarray | None:
@@ -75,8 +75,19 @@ def _pair_scores(node: RouterNode, query: Read, key: Read) -> np.ndarray | None:
     assert node.key_table is not None
     one = encode(query.scaled, node.query_table, node.value_range)
     many = encode(key.scaled, node.key_table, node.value_range)
-    products = np.cumsum(one[:, None, :] * many[None, :, :], axis=-1)  # in order, the same on every machine
-    return products[..., -1] / np.sqrt(node.query_table.shape[1])
+    return _products(one, many)
+
+
+def _corner_scores(node: RouterNode) -> np.ndarray:
+    """The same at the corners of the encoding; in between, scores are linear in the query and in the key."""
+    assert node.query_table is not None
+    assert node.key_table is not None
+    return _products(node.query_table, node.key_table)
+
+
+def _products(one: np.ndarray, many: np.ndarray) -> np.ndarray:
+    """Every row with every other, added up in order, so that every machine gives the same digits."""
+    return np.cumsum(one[:, None, :] * many[None, :, :], axis=-1)[..., -1] / np.sqrt(one.shape[1])
 
 
 # -- pointer heads -------------------------------------------------------------------------------------------
@@ -85,12 +96,10 @@ def _pair_scores(node: RouterNode, query: Read, key: Read) -> np.ndarray | None:
 def _pointer(node: RouterNode, reads: Mapping[str, Read]) -> tuple[RawNode, ...]:
     """An offset or a windowed extremum, if that is what the head selects for certain."""
     assert node.relative_bias is not None
-    assert node.query_table is not None
-    assert node.key_table is not None
     bias, null, value = node.relative_bias, node.null_score, reads["value"].name
     scores = pairs = _pair_scores(node, reads["query"], reads["key"])
-    if scores is None:  # linear in query and in key between the corners, so those are the extremes
-        scores = node.query_table @ node.key_table.T / np.sqrt(node.query_table.shape[1])
+    if scores is None:  # the extremes lie at the corners
+        scores = _corner_scores(node)
     margin = CERTAIN * float(max(np.abs(scores).max(), np.abs(bias).max(), abs(null), 1.0))
     worst, best = scores.min(1), scores.max(1)
     if best.max() + bias.max() < null - margin:

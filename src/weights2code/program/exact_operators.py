@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from weights2code.symbolic.relu_readoff import Hinges, hinges
 #: Exact: off by so much of the largest value, which is rounding.
 EXACT = 1e-12
 #: Tables of more rows are not written, and levels are numbered up to this.
-MOST_ROWS = 150
+MOST_ROWS = 500
 MOST_LEVELS = 1000
 #: A head's weight of less than this share of the operator's own counts as none.
 NEGLIGIBLE = 1e-3
@@ -66,6 +67,7 @@ def exact_form(
     formulas: Sequence[Expr] = (),
     free: bool = False,
     heads: Sequence[HeadRow] = (),
+    rows: np.ndarray | None = None,
 ) -> Form:
     """The form of an operator whose weights are those of the operands as they are listed.
 
@@ -74,27 +76,27 @@ def exact_form(
     formulas : in the operands' names; the first that is exact is taken.
     free : whether an affine function of the value serves its readers as well.
     heads : the outputs that weigh it, if nothing else reads it.
+    rows : all that the operands hold together, sorted, where that is known; else any combination may occur.
     """
-    possible = [operand.possible.values for operand in operands]
-    rows = combinations([some for some in possible if some is not None]) if None not in possible else None
-    if rows is not None and operands:
-        values = in_order(node, rows)
-        table = _Table(tuple(operands), rows, values)
+    tables = _tables(node, tuple(operands), rows)
+    for table in tables:
         for formula in formulas:
             if table.holds(formula):
-                return Form(_formula(node, formula), Possible(float(values.min()), float(values.max())))
+                low, high = float(table.values.min()), float(table.values.max())
+                return Form(_formula(node, formula), Possible(low, high))
         for form in (
             _numbered(node, table) if free else None,
-            _affine(node, table),
-            _of_two_pairs(node, table, heads) if heads else None,
+            _affine(node, table) if table.whole else None,
+            _of_two_pairs(node, table, heads) if heads and table.whole else None,
         ):
             if form is not None:
                 return form
     box = np.array([[o.possible.low, o.possible.high] for o in operands]).reshape(-1, 2)
     found = hinges(node.hidden_weight, node.hidden_bias, node.output_weight, node.output_bias, box)
     row = heads[0] if len(heads) == 1 else HeadRow(1.0, (0.0,) * len(operands), 0.0)
-    if rows is not None and operands and len(rows) <= min(MOST_ROWS, found.numbers()):
-        values = row.weight * table.values + _weighted(rows, row.operands) + row.bias
+    if tables and len(tables[0].rows) <= min(MOST_ROWS, found.numbers()):
+        table = tables[0]
+        values = row.weight * table.values + _weighted(table.rows, row.operands) + row.bias
         form = _written_out(node, table, values)
     else:
         form = _piecewise(node, operands, _taken_over(found, row), box)
@@ -104,13 +106,41 @@ def exact_form(
     return replace(form, offset=-row.bias / row.weight, factor=1 / row.weight, shares=shares)
 
 
+def values_of(node: RawNode, rows: np.ndarray) -> np.ndarray:
+    """What a table or a formula gives on rows of what it reads, in the order of its operands."""
+    if node.kind == "table":
+        known = {row[:-1]: row[-1] for row in node.rows}
+        return np.array([known[tuple(row)] for row in rows.tolist()])
+    assert node.formula is not None
+    columns = dict(zip(map(Var, node.reads), rows.T, strict=True))
+    return np.broadcast_to(np.asarray(evaluate(node.formula, columns), float), len(rows))
+
+
+def _tables(node: OperatorNode, operands: tuple[Operand, ...], rows: np.ndarray | None) -> list[_Table]:
+    """The operator on what occurs and on all combinations of that; nothing where it cannot be told."""
+    possible = [operand.possible.values for operand in operands]
+    known = [some for some in possible if some is not None]
+    if not operands or len(known) < len(possible):
+        return []
+    whole = combinations(known)
+    if rows is not None and whole is not None and len(rows) == len(whole):
+        rows = None
+    found = [
+        _Table(operands, some, in_order(node, some), some is whole)
+        for some in (rows, whole)
+        if some is not None
+    ]
+    return [table for table in found if np.isfinite(table.values).all()]
+
+
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """An operator on all combinations of what its operands can hold."""
+    """An operator on what its operands can hold; on all combinations of it, if it is `whole`."""
 
     operands: tuple[Operand, ...]
     rows: np.ndarray
     values: np.ndarray
+    whole: bool
 
     @property
     def rounding(self) -> float:
@@ -128,9 +158,11 @@ class _Table:
     def plane(self, rounding: float | None = None) -> tuple[tuple[float, ...], float] | None:
         """The values as a weighted sum of the operands and a constant; None if they are none.
 
-        All combinations are there, in order: each weight is told by the row in which one operand is at its
-        highest and the others at their lowest.
+        All combinations must be there, in order: each weight is told by the row in which one operand is at
+        its highest and the others at their lowest.
         """
+        if not self.whole:
+            return None
         first, place, weights = self.rows[0], len(self.rows), []
         for slot, operand in enumerate(self.operands):
             count = len(operand.possible.values or ())
@@ -146,8 +178,10 @@ class _Table:
 def in_order(node: OperatorNode, rows: np.ndarray) -> np.ndarray:
     """What an operator gives, added up in the order of its units: a matrix product leaves that open."""
     total = np.full(len(rows), float(node.output_bias))
-    for weights, bias, factor in zip(node.hidden_weight, node.hidden_bias, node.output_weight, strict=True):
-        total = total + factor * np.maximum(_weighted(rows, weights) + bias, 0.0)
+    with np.errstate(all="ignore"):
+        units = zip(node.hidden_weight, node.hidden_bias, node.output_weight, strict=True)
+        for weights, bias, factor in units:
+            total = total + factor * np.maximum(_weighted(rows, weights) + bias, 0.0)
     return total
 
 
@@ -159,8 +193,9 @@ def _weighted(rows: np.ndarray, weights: Iterable[float]) -> np.ndarray:
     return total
 
 
-def _formula(node: OperatorNode, formula: Expr) -> RawNode:
-    return RawNode(node.name, "formula", formula=formula)
+def _formula(node: OperatorNode, formula: Expr, operands: tuple[Operand, ...] = ()) -> RawNode:
+    reads = tuple(operand.name for operand in operands)
+    return RawNode(node.name, "formula", reads, formula=formula)
 
 
 def _sum_of(table: _Table, weights: Iterable[float], constant: float) -> Expr:
@@ -195,7 +230,8 @@ def _numbered(node: OperatorNode, table: _Table) -> Form | None:
     crisp = replace(table, values=numbers)
     for formula in _plain_formulas(crisp):
         if crisp.holds(formula):
-            form = Form(_formula(node, formula), Possible.of(set(numbers.tolist())))
+            listed = _formula(node, formula, table.operands)
+            form = Form(listed, Possible.of(set(numbers.tolist())))
             break
     else:
         if len(table.rows) > MOST_ROWS:
@@ -244,7 +280,7 @@ def _of_two_pairs(node: OperatorNode, table: _Table, heads: Sequence[HeadRow]) -
             rest = row.weight * np.array(plane[0]) + np.array(row.operands)
             left += int((np.abs(rest) > NEGLIGIBLE * abs(row.weight * factor)).sum())
         held = Possible.of(set(crisp.tolist()))
-        form = Form(_formula(node, formula), held, plane[1], factor, plane[0])
+        form = Form(_formula(node, formula, table.operands), held, plane[1], factor, plane[0])
         if best is None or left < best[0]:
             best = left, form
     return best[1] if best else None
@@ -267,7 +303,8 @@ def _taken_over(found: Hinges, row: HeadRow) -> Hinges:
     slope = tuple(row.weight * own + weight for own, weight in zip(found.slope, row.operands, strict=True))
     units = []
     for factor, weights, bias in found.units:
-        size = max(map(abs, weights), default=0.0) or 1.0
+        size = max(map(abs, weights), default=0.0)
+        size = size if size and isfinite(row.weight * factor * size) else 1.0
         units.append((row.weight * factor * size, tuple(w / size for w in weights), bias / size))
     return Hinges(slope, row.weight * found.offset + row.bias, tuple(units))
 

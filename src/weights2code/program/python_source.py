@@ -137,7 +137,7 @@ def _documentation(
         f"Input: one sequence, shape {shape}, any length T; {inputs}.",
         f"Output: {outputs}, shape {result}{', whole numbers' if integer_outputs else ''}.",
         *([f"Origin: {_sentence(origin)}"] if origin else []),
-        f"Verdict: {_sentence(verdict)}",
+        *(_sentence(line) for line in f"Verdict: {verdict}".splitlines()),
     ]
     wrapped = [line for fact in facts for line in textwrap.wrap(fact, WIDTH - 4, subsequent_indent="    ")]
     if len(recurrence.steps) == 1 and len("; ".join(rule)) < WIDTH - 8:

@@ -16,13 +16,14 @@ from weights2code.errors import NotExtracted
 from weights2code.explain.explanation import ExplainedGraph
 from weights2code.explain.hypotheses import Hypothesis
 from weights2code.explain.operators import node_variable
-from weights2code.explain.possible_values import Possible, possible_channels
+from weights2code.explain.possible_values import Possible, needed_nodes, possible_channels
+from weights2code.explain.reachable_values import reachable_values
 from weights2code.explain.routing import hypotheses
 from weights2code.graph import ChannelNode, OperatorNode, RouterNode
 from weights2code.graph.raw_nodes import RawNode, RawProgram
 from weights2code.language import Const, Expr, Var
 from weights2code.program.exact_heads import Read, exact_head
-from weights2code.program.exact_operators import HeadRow, Operand, exact_form
+from weights2code.program.exact_operators import HeadRow, Operand, exact_form, values_of
 from weights2code.program.raw_source import raw_source
 
 #: What is left of a sum whose terms cancel, of the larger of them, is no more than this.
@@ -35,8 +36,9 @@ def raw_program(explained: ExplainedGraph, problem: Problem) -> RawProgram:
     What was found of the graph's nodes serves for reading alone: without it the listing is as exact.
     """
     graph = explained.graph
-    listing = (_Tokens if graph.layout.name == "concat" else _Listing)(explained, problem)
-    head, bias = listing.head()
+    with np.errstate(all="ignore"):  # a model that diverged is listed like any other
+        listing = (_Tokens if graph.layout.name == "concat" else _Listing)(explained, problem)
+        head, bias = listing.head()
     return RawProgram(problem.name, tuple(listing.nodes), head, bias, problem.integer_outputs)
 
 
@@ -71,22 +73,16 @@ class _Listing:
         self.weights = self.graph.output_weights()
         self.rows: list[dict[str, float]] = [{} for _ in self.weights]
         self.bias = [bias for _, bias in self.weights]
-        self.channels = possible_channels(self.graph, problem)
-        self.needed = self._needed()
+        self.needed = needed_nodes(self.graph)
+        operators = any(isinstance(self.graph.nodes[index], OperatorNode) for index in self.needed)
+        #: What is listed of each node in every situation that can occur, where that is known exactly.
+        self.reached = reachable_values(self.graph, problem) if operators else None
+        self.columns: dict[str, np.ndarray] = {}
+        self.channels = possible_channels(self.graph, problem, self.reached)
         self.readers = self._readers()
         self.nodes: list[RawNode] = []
         self.listed: dict[tuple[int, int], _Listed] = {}
         self.begin()
-
-    def _needed(self) -> tuple[int, ...]:
-        """The live nodes, less those of which an operator reads nothing."""
-        pending = {index for weights, _ in self.weights for index in weights}
-        needed: set[int] = set()
-        while pending:
-            index = pending.pop()
-            needed.add(index)
-            pending |= set(self.graph.nodes[index].used()) - needed
-        return tuple(sorted(needed))
 
     def _readers(self) -> dict[int, list[int]]:
         """By node those that read it."""
@@ -135,6 +131,8 @@ class _Listing:
             self.listed[index, offset] = found
             if not offset:
                 self._weigh(index, found)
+            if self.reached is not None and not isinstance(node, OperatorNode):
+                self.columns[found.name] = self.reached[:, index]
         return self.listed[index, offset]
 
     def add(self, node: RawNode) -> str:
@@ -157,14 +155,20 @@ class _Listing:
     def operator(self, index: int, node: OperatorNode, own: str, offset: int) -> _Listed:
         used = sorted(node.used())
         read = [self.value(operand, offset) for operand in used]
+        situations = [self.columns.get(listed.name) for listed in read]
+        known = [column for column in situations if column is not None]
+        rows = np.stack(known, 1) if known and len(known) == len(read) else None
         form = exact_form(
             replace(self._in_listed(node, used, read), name=own),
             [Operand(listed.name, listed.possible) for listed in read],
             formulas=self._formulas(index, used, read),
             free=self.free(index),
             heads=self._heads(index, read),
+            rows=None if rows is None else np.unique(rows, axis=0),
         )
         self.add(form.node)
+        if rows is not None and form.possible.values is not None:
+            self.columns[own] = values_of(form.node, rows)
         shares = tuple(zip((listed.name for listed in read), form.shares, strict=True)) if form.shares else ()
         return _Listed(own, form.possible, form.offset, form.factor, shares)
 

@@ -44,9 +44,9 @@ _RELU = """\
 def relu(x):
     return np.maximum(0, x)
 """
-_ENCODE = """\
-def encode(x, table, low, high):
-    # each value as the mix of the two rows of the table between which it lies
+_BETWEEN = """\
+def between(x, table, low, high):
+    # the mix of the two rows of the table between which a value lies
     place = np.clip((x - low) / (high - low), 0.0, 1.0) * (len(table) - 1)
     left = np.minimum(np.floor(place), len(table) - 2).astype(int)
     share = (place - left)[..., None]
@@ -67,8 +67,8 @@ class _Listing:
         formulas = [node.formula for node in nodes if node.formula is not None]
         relu = any(isinstance(part, Op) and part.name == "relu" for f in formulas for part in f.walk())
         relu = relu or any(node.units for node in nodes)
-        encoded = any(node.scores is not None and node.scores.tables[0] for node in nodes)
-        return [*([_RELU] if relu else []), *([_ENCODE] if encoded else [])]
+        encoded = any(node.scores is not None and node.scores.corners for node in nodes)
+        return [*([_RELU] if relu else []), *([_BETWEEN] if encoded else [])]
 
     def numbers(self) -> list[str]:
         """Tables and biases, before anything is computed."""
@@ -85,10 +85,13 @@ class _Listing:
                 if scores.pairs:
                     lines.append(f"# score of {key} where {query} asks")
                     lines += _dictionary(self._table(node), scores.pairs)
-                for role, rows in zip(("query", "key"), scores.tables, strict=True):
-                    inner = [f"    {_list(row)}," for row in rows]
-                    lines += [f"{role}_{label} = np.array([", *inner, "])"] if rows else []
-                lines += ["# and by how far back it lies", f"bias_{label} = np.array({_list(scores.bias)})"]
+                if scores.corners:
+                    down, across = (f"from {_number(low)} to {_number(high)}" for low, high in scores.spans)
+                    lines.append(f"# score of {key} ({across}, across) where {query} asks ({down}, down)")
+                    rows = [f"    {_list(row)}," for row in scores.corners]
+                    lines += [f"{self._table(node)} = np.array([", *rows, "])"]
+                lines.append(f"# score for {label} by how far back a position lies")
+                lines.append(f"bias_{label} = np.array({_list(scores.bias)})")
         return lines
 
     def inputs(self) -> list[str]:
@@ -142,6 +145,8 @@ class _Listing:
             names = [self.labels[name] for name in node.reads]
             keys = names[0] if len(names) == 1 else f"zip({', '.join(names)})"
             return [f"{label} = np.array([{self._table(node)}[key] for key in {keys}], dtype=float)"]
+        if node.kind == "piecewise" and not any(node.slope) and not node.units:
+            return [f"{label} = np.full(seq_len, {_number(node.start)})"]
         if node.kind == "piecewise":
             return self._hinges(label, node, "")
         before = [f"{label} = np.zeros(seq_len)"]
@@ -203,20 +208,19 @@ class _Listing:
         key, value, query = (self.labels[name] for name in node.reads)
         read = zip((f"{query}[t]", f"{key}[:t + 1]"), scores.units, strict=True)
         one, many = (text if unit == 1 else f"{text} / {_number(unit)}" for text, unit in read)
+        before: list[str] = []
         if scores.pairs:
             content = f"np.array([{self._table(node)}[{query}[t], held] for held in {key}[:t + 1]])"
         elif scores.sharpness:
             content = f"-{_number(scores.sharpness)} * ({one} - {many}) ** 2 - {RECENCY} * back"
         else:
-            low, high = (_number(end) for end in scores.span)
-            encoded = (
-                f"encode({text}, {role}_{label}, {low}, {high})"
-                for role, text in (("key", many), ("query", one))
-            )
-            content = f"{' @ '.join(encoded)} / np.sqrt({len(scores.tables[0][0])})"
+            down, across = (f"{_number(low)}, {_number(high)}" for low, high in scores.spans)
+            before = [f"row = between({query}[t], {self._table(node)}, {down})"]
+            content = f"between({key}[:t + 1], row[:, None], {across})[:, 0]"
         return [
             f"# The {value} whose {key} and place score highest, if that is {_number(scores.null)} or more",
             "back = np.arange(t, -1, -1)",
+            *before,
             f"scores = {content} + bias_{label}[np.minimum(back, {len(scores.bias) - 1})]",
             "best = np.argmax(scores)",
             f"{target} = {value}[best] if scores[best] >= {_number(scores.null)} else 0.0",

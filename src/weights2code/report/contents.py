@@ -1,6 +1,7 @@
-"""What a report says, gathered from a run folder alone: nothing here trains, and nothing needs torch.
+"""What a report says, gathered from a run folder alone: nothing here trains.
 
-The verdict is checked again, unless the run has just ended.
+The verdicts are checked again, unless the run has just ended; that of the network, made from its weights, is
+what needs torch.
 Data are not stored in a run folder. They are drawn or read again from the source; where that is impossible
 (a file that has moved), the report is made without the parts that need them, and says so.
 """
@@ -22,7 +23,7 @@ from weights2code.explain.routing import RouterMatch
 from weights2code.extraction.attempt import Attempt
 from weights2code.json_values import items, number, text
 from weights2code.program import Program
-from weights2code.recheck import certified_again
+from weights2code.recheck import certified_again, link_problems
 from weights2code.results import Outcome, read_run
 from weights2code.run_folder import CERTIFICATE, GRAPH, LARGEST_FILE, METRICS, PROGRAM_RAW, RunFolder
 from weights2code.source import Source, problem_of
@@ -94,9 +95,12 @@ def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome |
         return Contents(message=message, attempts=(), notes=tuple(notes), **common)
     stored = read_run(folder)
     program, certificate = stored.program, stored.certificate
+    broken = outcome.broken if outcome else ""
     if problem is not None and outcome is None:  # of a run that just ended, the verdict is fresh
         again = certified_again(stored, problem, folder)
         program, certificate = again.program, again.certificate
+        broken = link_problems(stored, problem, folder)
+    notes += [f"A link of the chain is broken: {broken}."] if broken else []
     graph, operators = stored.graph, stored.formulas or {}
     values = valid = None
     routers: dict[int, RouterMatch] = {}

@@ -8,6 +8,7 @@ from html import escape
 from weights2code.language import Definition, Retrieval, expression_of
 from weights2code.program import Program
 from weights2code.report import mathml
+from weights2code.report.chain import chain
 from weights2code.report.contents import Contents
 from weights2code.report.svg import number, plural
 from weights2code.verify import Certificate
@@ -40,7 +41,8 @@ def head(contents: Contents) -> str:
         badge = '<strong class="badge bad">No program</strong>'
         return f'{about}<p class="verdict-line">{badge} <span>{escape(contents.message)}</span></p>'
     program, certificate = contents.program, contents.certificate
-    return about + formula_block(program) + verdict(certificate) + facts(program, certificate)
+    shown = formula_block(program) + verdict(certificate) + chain(certificate)
+    return about + shown + facts(program, certificate)
 
 
 def formula_block(program: Program) -> str:

@@ -9,9 +9,12 @@ import json
 from collections.abc import Callable
 from html import escape
 
+import numpy as np
+
 from weights2code.explain.routing import RouterMatch
 from weights2code.graph import RouterNode
 from weights2code.language import Recurrence
+from weights2code.network.trial import one_step, outputs_of
 from weights2code.program import Origin, Program
 from weights2code.report import mathml
 from weights2code.report.attention import attention_drawing, pattern
@@ -24,6 +27,7 @@ from weights2code.report.operator_plots import operator_drawing
 from weights2code.report.prediction_plots import OUTPUTS, prediction_drawings
 from weights2code.report.svg import Drawing, number, plural
 from weights2code.report.training_curves import training_drawing
+from weights2code.verify.links import NetworkCertificate
 
 #: What each verdict means, in a sentence.
 MEANINGS = {
@@ -140,19 +144,57 @@ def verdict_section(contents: Contents, _: Figures) -> str:
             f"{_list(claims)}</details>"
         )
     if certificate.counterexample is not None:
-        text += _counterexample(contents.program.recurrence, certificate.counterexample)
+        heading = "<h3>A sequence on which the program is wrong</h3>"
+        text += heading + _counterexample(contents.program.recurrence, certificate.counterexample)
+    if certificate.network is not None:
+        text += _network(contents, contents.program.recurrence, certificate.network)
+    if certificate.listing is not None:
+        known = _inside(certificate.listing.explain())
+        text += f"<h3>The listing and the network</h3><p><code>program_raw.py</code> is {known}</p>"
     return text
 
 
-def _counterexample(recurrence: Recurrence, rows: tuple[tuple[float, ...], ...]) -> str:
+def _inside(sentence: str) -> str:
+    """A sentence that goes on where another began."""
+    return escape(sentence[:1].lower() + sentence[1:])
+
+
+def _network(contents: Contents, recurrence: Recurrence, network: NetworkCertificate) -> str:
+    """The link from the weights to the program, with the sequence that shows a difference."""
+    verb = "" if network.verdict == "differs" else "is "
+    text = (
+        "<h3>The network and the program</h3><p>The network in <code>model.safetensors</code>, which runs on "
+        f"its own past outputs as the program does, {verb}{_inside(network.explain())}</p>"
+    )
+    rows = network.counterexample
+    if not rows or any(len(row) != len(recurrence.inputs) for row in rows):
+        return text
+    x = np.array(rows, dtype=float)[None]
+    right = outputs_of(recurrence, x)
+    answers = [(f"{name}, program", right[0, :, i]) for i, name in enumerate(recurrence.outputs)]
+    if contents.explained is not None:
+        text += "<p>Both agree up to the last position, where the network rounds to another number.</p>"
+        given = np.round(one_step(contents.explained.graph, x, right, whole=True), 3)
+        answers += [
+            (f"{name}, network before rounding", given[0, :, i]) for i, name in enumerate(recurrence.outputs)
+        ]
+    return text + _counterexample(recurrence, rows, tuple(answers))
+
+
+def _counterexample(
+    recurrence: Recurrence,
+    rows: tuple[tuple[float, ...], ...],
+    answers: tuple[tuple[str, np.ndarray], ...] = (),
+) -> str:
+    """A sequence as a table: inputs, and what is made of them."""
     columns = [list(column) for column in zip(*rows, strict=True)]
+    named = [*zip(recurrence.inputs, columns, strict=True), *answers]
     lines = "".join(
         f'<tr><th scope="row">{escape(name)}</th>{"".join(f"<td>{number(v, 6)}</td>" for v in column)}</tr>'
-        for name, column in zip(recurrence.inputs, columns, strict=True)
+        for name, column in named
     )
     loaded = escape(json.dumps(columns), quote=True)
     return (
-        "<h3>A sequence on which the program is wrong</h3>"
         '<div class="scroll" role="region" tabindex="0" aria-label="Counterexample">'
         f"<table><tbody>{lines}</tbody></table></div>"
         f'<p><button type="button" data-sequence="{loaded}" hidden>Run it in the box</button></p>'
@@ -251,7 +293,7 @@ def operator_section(contents: Contents, figure: Figures) -> str:
             name_of = f'role="region" tabindex="0" aria-label="{escape(str(expr), quote=True)}"'
             shown = f'<div class="equation" {name_of}>{mathml.equation(f"V{index}", expr)}</div>'
         else:
-            shown = f"<p>A formula with {expr.operations()} operators; it stands in the listing.</p>"
+            shown = f"<p>A formula with {expr.operations()} operators, too long to be shown.</p>"
         if fit.kind in FALLBACKS:
             shown += f"<p>No short formula fits; {FALLBACKS[fit.kind]}.</p>"
         shown += (
@@ -262,7 +304,12 @@ def operator_section(contents: Contents, figure: Figures) -> str:
         parts.append(f"<h3>{escape(explained.graph.nodes[index].name)}</h3>{shown}")
         if drawing is not None:
             parts.append(figure(drawing, escape(drawing.description)))
-    return "".join(parts) or "<p>The output needs no sub-MLP: it is linear in what the heads deliver.</p>"
+    if not parts:
+        return "<p>The output needs no sub-MLP: it is linear in what the heads deliver.</p>"
+    return (
+        "<p>Each sub-MLP that matters, as a formula as near as the output asks for. The listing has it "
+        f"exactly, its scale taken off where that is free.</p>{''.join(parts)}"
+    )
 
 
 def training_section(contents: Contents, figure: Figures) -> str:

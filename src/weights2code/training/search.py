@@ -92,14 +92,15 @@ class Trained:
     def with_network(self, member: int | None, graph: DiscreteGraph, *, integer_outputs: bool) -> Trained:
         """The same rung with a graph in the place of one member, which is marked; losses stay as measured.
 
-        A graph that is no member has another architecture, and takes the place of all.
+        A graph that is no member, or has a node more, has another architecture, and takes the place of all.
         """
-        if member is not None:
+        same_nodes = tuple(node.name for node in graph.nodes) == self.model.wiring.variables
+        if member is not None and same_nodes:
             written = write_back(self.model, member, graph)
             return replace(self, model=written, member=member, integer_outputs=integer_outputs)
         return replace(
             self,
-            model=model_of(graph),
+            model=model_of(graph, self.model),
             losses=self.losses[:1],
             accuracies=self.accuracies[:1],
             member=0,

@@ -167,8 +167,9 @@ class Certificate:
         return text
 
     def words(self) -> str:
-        """What is known of the program, and of the network that it was read from."""
-        return self.explain() if self.network is None else f"{self.explain()} {self.network.explain()}"
+        """What is known of the program and, on a line of its own, of the network that it was read from."""
+        network = "" if self.network is None else f"\nNetwork: {self.network.explain()}"
+        return f"{self.explain()}{network}"
 
     def to_dict(self) -> dict[str, Any]:
         """JSON form; the numbers against the target stand at the top too, where people look first."""

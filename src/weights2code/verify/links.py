@@ -1,6 +1,6 @@
-"""What is known about a network and its program: the link of the chain that weights are read by.
+"""What is known about the links of the chain: weights and program, and the listing between them.
 
-Five words, strongest first:
+Five words for a network and its program, strongest first:
 
 - `proved`: after rounding the network gives the program's outputs, at every length, on the whole domain;
 - `exhaustive`: the same up to a stated length;
@@ -13,13 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any, Literal, cast, get_args
 
-from weights2code.json_values import items, mapping, number, text, whole
+from weights2code.json_values import items, mapping, number, text, truth, whole
 
 #: Inputs of one sequence: one tuple of column values a position.
 Sequence = tuple[tuple[float, ...], ...]
 NetworkVerdict = Literal["proved", "exhaustive", "bounded", "tested", "differs"]
+#: Two digits of a bound, on the safe side.
+_UP, _DOWN = Context(prec=2, rounding=ROUND_CEILING), Context(prec=2, rounding=ROUND_FLOOR)
+#: Rows of a counterexample that a sentence shows.
+SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,7 @@ class NetworkCertificate:
     sequences : how many were run.
     counterexample : the inputs of a sequence on which they differ, the shortest that was found.
     trained_on : how often the network was trained on after its program was found.
+    wired : whether it was wired for the program before that: its structure is then the program's, too.
     """
 
     verdict: NetworkVerdict
@@ -49,6 +55,7 @@ class NetworkCertificate:
     sequences: int = 0
     counterexample: Sequence | None = None
     trained_on: int = 0
+    wired: bool = False
 
     def __post_init__(self) -> None:
         if self.verdict not in get_args(NetworkVerdict):
@@ -60,19 +67,35 @@ class NetworkCertificate:
         return self.verdict in ("proved", "exhaustive", "bounded")
 
     def explain(self) -> str:
-        """What is known, in plain English."""
-        where = f", {self.covers}"
+        """What is known, in plain English; the network is what is spoken of."""
         text = {
-            "proved": f"The network is proved equal to the program{where}",
-            "exhaustive": f"The network equals the program on every sequence{where}",
-            "bounded": f"One step ahead the network is within {self.error or 0:.2g} of the program{where}",
-            "tested": "The network was compared with the program on sequences, not proved equal to it",
-            "differs": "The network differs from the program",
+            "proved": f"Proved equal to the program {self.covers}",
+            "exhaustive": f"Equal to the program on every sequence {self.covers}",
+            "bounded": f"Within {at_most(self.error or 0.0)} of the program one step ahead, {self.covers}",
+            "tested": "Tested beside the program, not proved equal to it",
+            "differs": f"Differs from the program after the inputs {inputs_in_words(self.counterexample)}",
         }[self.verdict]
-        text += f": {self.method}."
-        if self.trained_on:
-            text += " It was trained on for that after the program was found."
-        return text
+        return f"{text}: {self.method}.{self._history()}"
+
+    def brief(self) -> str:
+        """The same in a few words, to stand behind the verdict."""
+        border = f"; outputs stay {at_least(self.margin or 0.0)} from the nearest rounding border"
+        margin = border if self.margin else ""
+        text = {
+            "proved": f"equal to the program {self.covers}{margin}",
+            "exhaustive": f"equal to the program on every sequence {self.covers}{margin}",
+            "bounded": f"within {at_most(self.error or 0.0)} of the program one step ahead, {self.covers}",
+            "tested": f"at most {at_most(self.error or 0.0)} from the program in {self.sequences} sequences",
+            "differs": f"not the program's output after the inputs {inputs_in_words(self.counterexample)}",
+        }[self.verdict]
+        return f"{text}{'; trained on since the program was found' if self.trained_on else ''}"
+
+    def _history(self) -> str:
+        """What was done to the network after its program was found."""
+        if not self.trained_on:
+            return ""
+        made = "It was wired for the rule and trained" if self.wired else "It was trained on"
+        return f" {made} with the program's outputs after the program was found."
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -86,6 +109,7 @@ class NetworkCertificate:
             "sequences": self.sequences,
             "counterexample": None if self.counterexample is None else [list(r) for r in self.counterexample],
             "trained_on": self.trained_on,
+            "wired": self.wired,
         }
 
     @staticmethod
@@ -108,7 +132,27 @@ class NetworkCertificate:
                 for row in items(example, "a counterexample")
             ),
             whole(data["trained_on"], "trained_on"),
+            truth(data.get("wired", False), "wired"),
         )
+
+
+def at_most(value: float) -> str:
+    """A bound from above in two digits, which are rounded up."""
+    return f"{float(_UP.create_decimal_from_float(value)):.2g}"
+
+
+def at_least(value: float) -> str:
+    """A bound from below in two digits, which are rounded down."""
+    return f"{float(_DOWN.create_decimal_from_float(value)):.2g}"
+
+
+def inputs_in_words(sequence: Sequence | None) -> str:
+    """The inputs of a sequence, as far as a sentence can hold them; several columns in brackets."""
+    if sequence is None:
+        return "of a sequence that is not given"
+    rows = [", ".join(f"{value:.10g}" for value in row) for row in sequence[:SHOWN]]
+    shown = ", ".join(f"({row})" if "," in row else row for row in rows)
+    return f"{shown}, ... ({len(sequence)} positions)" if len(sequence) > SHOWN else shown
 
 
 def _optional(data: Any, what: str) -> float | None:
@@ -142,9 +186,12 @@ class Listing:
 
     def explain(self) -> str:
         """How far apart both are, in plain English."""
-        ran = f"{self.sequences} sequences of length {', '.join(map(str, self.lengths))}"
-        how = "equals the network to rounding" if self.exact else "is not exactly the network"
-        return f"program_raw.py {how}: off by up to {self.max_abs_error:.2g} on {ran}"
+        how = "Equal to the network to rounding, tested" if self.exact else "Not exactly the network"
+        return f"{how}: {self.brief()} of length {', '.join(map(str, self.lengths))}."
+
+    def brief(self) -> str:
+        """The same in a few words."""
+        return f"at most {at_most(self.max_abs_error)} from the network in {self.sequences} sequences"
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self) | {"lengths": list(self.lengths)}
