@@ -20,7 +20,8 @@ from weights2code.effort import Effort
 from weights2code.network.box import Box
 from weights2code.network.difference import Difference, Layer
 from weights2code.network.leaves import UNIT
-from weights2code.network.many_boxes import Forms, Unbounded, _coordinates, _row_forms
+from weights2code.network.many_boxes import Unbounded, _coordinates
+from weights2code.network.sums import Rows
 
 #: Polygons that are bounded at once, and in all; rounds of cuts.
 _CHUNK, _MOST, _ROUNDS = 1024, 200_000, 400
@@ -32,6 +33,16 @@ _APART = 16 * _ROUNDS * UNIT
 _NOTHING = 1e-6
 #: A corner counts as inside up to this share.
 _ROOM = 1e-9
+
+
+@dataclass(slots=True)
+class Forms:
+    """Affine functions of the place: `center` (polygons, symbols) is the value in the middle, `slope` has the
+    coordinates as one more axis; each is off by at most `off` (polygons, symbols)."""
+
+    center: np.ndarray
+    slope: np.ndarray
+    off: np.ndarray
 
 
 @dataclass(slots=True)
@@ -162,7 +173,7 @@ class _Plane:
         inside = self._inside(center, radius)
         corners, apart, center, radius = corners[inside], apart[inside], center[inside], radius[inside]
         forms, normal, number = self._forms(center, radius, apart)
-        end = _row_forms(self.difference.outputs, forms, radius)
+        end = _sums(self.difference.outputs, forms, radius)
         level, rise = end.center[:, self.output], self._rise(end.slope[:, [self.output]], apart)[:, 0]
         values, flat = level[:, None] + rise, self._flat(end.slope[:, self.output], radius)
         size = np.abs(level) + np.abs(rise).max(axis=1, initial=0.0) + flat
@@ -226,7 +237,7 @@ class _Plane:
         cost, normal, number = np.zeros(count), middle, at
         weight = _weights(self.difference, self.output)
         for layer in self.difference.layers:
-            rows = _row_forms(layer.rows, forms, radius)
+            rows = _sums(layer.rows, forms, radius)
             rise = self._rise(rows.slope, apart)
             more = self._flat(rows.slope, radius) + rows.off
             pad = 8 * UNIT * (np.abs(rows.center) + np.abs(rise).max(axis=-1, initial=0.0) + more)
@@ -265,6 +276,19 @@ class _Plane:
         normal = np.eye(2)[across]
         number = -np.einsum("pk,pk->p", normal, center[:, self.axes])
         return normal, number
+
+
+def _sums(rows: Rows, forms: Forms, radius: np.ndarray) -> Forms:
+    """Weighted sums of forms."""
+    read, weight = rows.reads, rows.weight
+    center = forms.center[:, read] @ weight.T + rows.constant
+    slope = np.einsum("psd,rs->prd", forms.slope[:, read], weight)
+    reach = np.einsum("psd,pd->ps", np.abs(forms.slope[:, read]), radius)
+    size = np.abs(forms.center[:, read]) + reach + forms.off[:, read]
+    terms = (len(read) + 6) * UNIT
+    off = forms.off[:, read] @ np.abs(weight).T + size @ (rows.slack + terms * np.abs(weight)).T
+    off += rows.constant_slack + terms * np.abs(rows.constant)
+    return Forms(center, slope, off * (1 + 4 * terms))
 
 
 def _bent(difference: Difference, inverse: np.ndarray, radius: np.ndarray) -> np.ndarray:
