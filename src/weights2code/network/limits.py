@@ -199,8 +199,8 @@ def largest_error(
     return Bound(error, past, finished) if error < inf else None
 
 
-#: The search for the largest difference of reals ends this near to it, and where two coordinates matter.
-GAP, NARROW = 0.1, 0.02
+#: The search for the largest difference of reals ends this near to it.
+GAP = 0.1
 #: Dimensions up to which a box is cut into many small ones.
 FEW = 4
 
@@ -208,13 +208,25 @@ FEW = 4
 def _over(difference: Difference, box: Box, effort: Effort) -> tuple[float, bool]:
     """The largest difference over a box, and whether it is about as large as that."""
     if difference.layers and len(box.leaves) <= FEW and not box.whole.any():
-        outputs = range(len(difference.outputs.constant))
-        for bound, gap in ((bound_in_plane, NARROW), (upper_bound, GAP)):
-            with suppress(Unbounded):
-                found = [bound(difference, box, output, effort, gap) for output in outputs]
-                return max(upper for upper, _, _ in found), all(near for _, _, near in found)
+        with suppress(Unbounded):
+            outputs = range(len(difference.outputs.constant))
+            found = [_of_reals(difference, box, output, effort) for output in outputs]
+            return max(upper for upper, _ in found), all(near for _, near in found)
     several = largest_of(difference, box, effort, gap=GAP)
     return max(item.upper for item in several), all(item.finished for item in several)
+
+
+def _of_reals(difference: Difference, box: Box, output: int, effort: Effort) -> tuple[float, bool]:
+    """By small boxes; what is left of the effort goes to cuts along the kinks if these do not come near."""
+    given = effort.left / 2
+    share = Effort(given)
+    upper, _, near = upper_bound(difference, box, output, share, GAP)
+    effort.spend(given - share.left)
+    if not near:
+        with suppress(Unbounded):
+            other, _, near = bound_in_plane(difference, box, output, effort, GAP)
+            upper = min(upper, other)
+    return upper, near
 
 
 def _words(box: Box, known: Mapping[str, Domain]) -> tuple[str, ...]:
