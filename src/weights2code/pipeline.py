@@ -19,6 +19,7 @@ from weights2code.extraction.beginnings import climb_uncut, extract_uncut
 from weights2code.extraction.climb import Climb
 from weights2code.extraction.extract import with_explanation, with_listing
 from weights2code.extraction.links import with_network
+from weights2code.extraction.members import fit_of
 from weights2code.extraction.values import Log
 from weights2code.recheck import (
     certified_again,
@@ -126,7 +127,9 @@ def outcome_of(climb: Climb, began: float, *, training: bool = True) -> Outcome:
     if best:
         best = with_network(best, chosen, climb.problem, climb.log)
         best = with_listing(with_explanation(best, climb.problem, climb.log), climb.problem, climb.log)
-        chosen = chosen.with_network(best.member, best.graph, integer_outputs=best.program.integer_outputs)
+        fit = fit_of(best.graph, climb.problem)
+        whole = best.program.integer_outputs
+        chosen = chosen.with_network(best.member, best.graph, *fit, integer_outputs=whole)
     spent = sum(trained.seconds for trained in climb.climbed) if training else None
     return Outcome(best, chosen, tuple(climb.log.attempts), now() - began, spent)
 

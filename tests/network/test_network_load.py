@@ -15,7 +15,7 @@ from weights2code import pipeline
 from weights2code.data import Layout, from_arrays
 from weights2code.errors import InputError
 from weights2code.graph import to_dict
-from weights2code.graph.from_model import graph_of
+from weights2code.graph.from_model import graph_of, graph_with_names
 from weights2code.heads import HEADS
 from weights2code.model import HARD, Architecture, DiscreteTransformer
 from weights2code.network.load import Network, load_network
@@ -123,6 +123,18 @@ def test_a_mark_on_nobody_is_refused(member: object, tmp_path: Path) -> None:
     storage.write_tensors(tmp_path / MODEL, storage.model_tensors(trained.model), header)
     with pytest.raises(InputError, match="the member"):
         Trained.load(tmp_path / MODEL)
+
+
+def test_a_network_that_is_put_back_keeps_or_changes_its_record(tmp_path: Path) -> None:
+    layout = Layout("tagging", (2.0,), (4.0,))
+    trained = trained_of(layout, Architecture(channels=1, location=1, window=3), whole=False)
+    graph = graph_with_names(trained.model, 0, layout, ("x",), ("y",), 1)
+    put = trained.with_network(0, graph, integer_outputs=True, loss=0.25)
+    put.save(tmp_path / MODEL)
+    read = Trained.load(tmp_path / MODEL)
+    assert (read.member, read.integer_outputs) == (0, True)
+    assert (read.losses, read.accuracies) == ((0.25, *trained.losses[1:]), trained.accuracies)
+    assert to_dict(graph_with_names(read.model, 0, layout, ("x",), ("y",), 1)) == to_dict(graph)
 
 
 @pytest.mark.parametrize("task", ["sum_last2", pytest.param("maximum_prev2", marks=pytest.mark.slow)])

@@ -29,8 +29,9 @@ from weights2code.network.box import Box, box_around, rounding_of
 from weights2code.network.difference import difference_of
 from weights2code.network.leaves import leaf_of, leaves_of, rounding_at, values_at
 from weights2code.network.limits import limit_of_values
-from weights2code.network.many_boxes import upper_bound
+from weights2code.network.many_boxes import Unbounded, upper_bound
 from weights2code.network.pieces import Largest, largest_difference, largest_of
+from weights2code.network.polygons import bound_in_plane
 from weights2code.network.polytope import largest_value, tightened
 
 A, B, Y = Var("a"), Var("a", 1), Var("y", 1)
@@ -447,3 +448,37 @@ def test_many_boxes_and_pieces_agree(seed: int):
     assert found.lower <= upper
     assert near
     assert upper <= 1.06 * found.upper
+
+
+@pytest.mark.parametrize("formula", [A * B, abs(A) * B, (A - B) ** 2, A * B**2 + maximum(A, B)])
+@pytest.mark.parametrize("strip", [False, True])
+def test_a_plane_cut_along_the_kinks(formula: Expr, strip: bool):
+    """The same as by pieces, and no point differs by more; a third leaf that only adds is no obstacle."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        weight, bias = rng.normal(size=(12, 2)), rng.normal(size=12)
+        operator = OperatorNode("o", (0, 2), weight, bias, rng.normal(size=12), 0.0)
+        graph = graph_of([location(0, 1), operator], {0: 0.3, 1: 0.01, 2: -0.2, 3: 0.5}, 0.1)
+        leaves = (A, B, Y)
+        row = np.array([1.0, -1.0, 0.0])
+        facts: dict[str, Any] = (
+            {"matrix": np.array([row, -row]), "limit": np.array([0.5, 1.0])} if strip else {}
+        )
+        box = box_of(leaves, -2.0, 3.0, **facts)
+        difference = difference_of(graph, (formula,), leaves, box.whole)
+        assert difference is not None
+        upper, lower, near = bound_in_plane(difference, box, 0, Effort(2.0), 0.02)
+        found = largest_of(difference, box, Effort(2.0), gap=0.02)[0]
+        assert near
+        assert lower <= upper <= 1.02 * lower + 1e-9
+        assert lower <= found.upper
+        assert found.lower <= upper
+        assert sampled(graph, formula, box, rng.uniform(-2, 3, (20000, 3))).max() <= upper
+
+
+def test_no_plane_where_one_or_three_coordinates_matter():
+    for formula, leaves in ((A**2, (A, B)), (A * B * Y, (A, B, Y))):
+        difference = difference_of(graph_of([], {0: 1.0}), (formula,), leaves, np.zeros(len(leaves), bool))
+        assert difference is not None
+        with pytest.raises(Unbounded):
+            bound_in_plane(difference, box_of(leaves, -1.0, 1.0), 0, Effort(1.0), 0.1)

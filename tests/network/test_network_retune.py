@@ -183,6 +183,27 @@ def test_real_outputs_come_nearer() -> None:
     assert worst(found, from_arrays(fresh, fresh[..., :1] * fresh[..., 1:])) < 3e-3
 
 
+def test_a_sub_mlp_below_a_head_is_repaired_too() -> None:
+    """Whether two inputs differ, and whether that changed: the lower sub-MLP is read one position back."""
+    layout = Layout("tagging", (1.0,) * 2, (1.0,))
+    architecture = Architecture(channels=2, layers=2, location=1, submlps=1, hidden=4, window=4)
+    graph = made(architecture, layout)
+    nodes: list[Node] = list(graph.nodes)
+    for place, operands in ((3, (0, 1)), (5, (3, 4))):
+        weight = np.array([[1.0, -1.0], [-1.0, 1.0]])
+        nodes[place] = OperatorNode(graph.nodes[place].name, operands, weight, np.zeros(2), np.ones(2), 0.0)
+    nodes[4] = replace(nodes[4], reads={"value": 3}, offset=1)  # type: ignore[arg-type]
+    head = np.zeros_like(graph.head)
+    head[0, 5] = 1.0
+    right = replace(graph, nodes=tuple(nodes), head=head)
+    x = bits(columns=2)
+    sequences = from_arrays(x, right.run(from_arrays(x, x[..., :1])))
+    assert retuned(right, sequences, whole=True) is right
+    broken = damaged(right, 0.4, seed=1)
+    assert worst(broken, sequences) > 0.5
+    assert worst(retuned(broken, sequences, whole=True), sequences) < 0.05
+
+
 def test_a_network_that_cannot_be_right_is_left_as_it_is() -> None:
     """The output depends on what the network does not read."""
     graph, _ = modular()

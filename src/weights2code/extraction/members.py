@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from weights2code.data import Problem, Regime
 from weights2code.errors import Reason
 from weights2code.explain.explanation import match_heads
@@ -79,6 +81,16 @@ def member(trained: Trained, index: int, problem: Problem) -> Member:
     loss = trained.losses[index]
     matched = match_heads(graph, problem.validation)
     return Member(trained.rung, index, loss, matched, fits=loss <= PROMISING)
+
+
+def fit_of(graph: DiscreteGraph, problem: Problem) -> tuple[float, float]:
+    """The hard loss of a network on the validation sequences, and the share of outputs that round right."""
+    sequences = problem.validation
+    with np.errstate(all="ignore"):
+        errors = (graph.run(sequences) - sequences.y)[sequences.scored]
+        variance = np.maximum(np.var(sequences.y[sequences.scored], axis=0), 1e-300)
+        loss = float(np.mean(np.mean(errors**2, axis=0) / variance))
+    return (loss if np.isfinite(loss) else 1e300), float(np.mean(np.abs(errors) < 0.5))
 
 
 def only(trained: Trained, index: int) -> Trained:

@@ -28,7 +28,7 @@ from weights2code.verify.links import NetworkCertificate, Sequence, at_least
 from weights2code.verify.ranges import positions_below
 
 #: Effort for one network, in seconds of a usual machine, and for a first look whether exploration ends.
-EFFORT, FIRST_LOOK = 1.0, 0.2
+EFFORT, FIRST_LOOK, LIMIT_EFFORT = 1.0, 0.2, 2.0
 #: The margin that bounds over pieces leave where they can, and positions that are counted at most.
 WIDE, MOST_POSITIONS = 0.25, 256
 #: Sequences that are enumerated at most where nothing else decides.
@@ -72,8 +72,11 @@ def certify_network(graph: DiscreteGraph, program: Recurrence, problem: Problem,
 
 def _limit(graph: DiscreteGraph, program: Recurrence, problem: Problem) -> Limit | None:
     """Up to which values both are equal: with a margin if there can be one."""
+    outputs = np.abs(outputs_of(program, problem.validation.x))
+    least = 2.0 * float(np.max(outputs, where=np.isfinite(outputs), initial=1.0))
+    effort = Effort(LIMIT_EFFORT)
     for margin in (WIDE, 0.0):
-        found = limit_of_values(graph, program, problem.domains, Effort(EFFORT), margin)
+        found = limit_of_values(graph, program, problem.domains, effort, margin, least)
         if found is not None:
             return found
     return None

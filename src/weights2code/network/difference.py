@@ -73,9 +73,9 @@ def difference_of(
             added(network, writing.formula(formula), Fraction(-1))
             for network, formula in zip(writing.network(graph), program, strict=True)
         ]
+        rows = rows_of(outputs, writing.whole)
     except Unwritten:
         return None
-    rows = rows_of(outputs, writing.whole)
     return Difference(
         leaves, np.array(whole, bool), tuple(writing.layers), len(writing.whole), writing.rows, rows
     )

@@ -8,7 +8,7 @@ small. For reals the largest difference is all that can be said.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
@@ -25,6 +25,7 @@ from weights2code.network.difference import Difference, difference_of
 from weights2code.network.leaves import leaves_of, rounding_at
 from weights2code.network.many_boxes import Unbounded, upper_bound
 from weights2code.network.pieces import largest_of
+from weights2code.network.polygons import bound_in_plane
 from weights2code.network.unrolled import at_age, unrolled
 from weights2code.network.view import View
 from weights2code.verify.product import inlined
@@ -32,6 +33,8 @@ from weights2code.verify.ranges import bounds_of
 
 #: Float64 holds every whole number up to this power of two.
 _MOST = 53
+#: Powers of two between two that are tried where bounds take their time.
+_STEP = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +97,7 @@ def limit_of_values(
     domains: tuple[Domain, ...],
     effort: Effort,
     margin: float = 0.0,
+    least: float = 1.0,
 ) -> Limit | None:
     """The largest power of two such that both are equal, with a margin, while no past value is larger.
 
@@ -104,6 +108,8 @@ def limit_of_values(
     ----------
     margin
         How far from the next rounding border outputs have to stay.
+    least
+        A limit that is smaller is of no use.
     """
     places = situations(graph, program) if all(domain.discrete for domain in domains) else None
     if places is None:
@@ -139,14 +145,28 @@ def limit_of_values(
     if all(bounds.get(name, ANYTHING).finite for name in read):
         found = error(_MOST)
         return None if found == inf else Limit(inf, found)
-    power, too_large, known = -1, _MOST + 1, {}
+    smallest = max(int(np.ceil(np.log2(max(least, 1.0)))), 0)
+    if any(difference is not None and difference.layers for difference in written):
+        return _first_below(error, range(_MOST - 3, smallest - 1, -_STEP), effort)
+    power, too_large, known = smallest - 1, _MOST + 1, {}
     while too_large - power > 1:
-        middle = 0 if power < 0 else (power + too_large) // 2
+        middle = smallest if power < smallest else (power + too_large) // 2
         known[middle] = error(middle)
         power, too_large = (middle, too_large) if known[middle] < inf else (power, middle)
-        if too_large == 0:
+        if too_large == smallest:
             return None
     return Limit(2.0**power, known[power])
+
+
+def _first_below(error: Callable[[int], float], powers: range, effort: Effort) -> Limit | None:
+    """The first of some powers of two that holds: where each takes its time, few are tried."""
+    for power in (*powers, powers.stop + 1):
+        found = error(power)
+        if found < inf:
+            return Limit(2.0**power, found)
+        if effort.spent():
+            break
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,10 +231,23 @@ def _over(difference: Difference, box: Box, effort: Effort) -> tuple[float, bool
     if difference.layers and len(box.leaves) <= FEW and not box.whole.any():
         with suppress(Unbounded):
             outputs = range(len(difference.outputs.constant))
-            found = [upper_bound(difference, box, output, effort, GAP) for output in outputs]
-            return max(upper for upper, _, _ in found), all(near for _, _, near in found)
+            found = [_of_reals(difference, box, output, effort) for output in outputs]
+            return max(upper for upper, _ in found), all(near for _, near in found)
     several = largest_of(difference, box, effort, gap=GAP)
     return max(item.upper for item in several), all(item.finished for item in several)
+
+
+def _of_reals(difference: Difference, box: Box, output: int, effort: Effort) -> tuple[float, bool]:
+    """By small boxes; what is left of the effort goes to cuts along the kinks if these do not come near."""
+    given = effort.left / 2
+    share = Effort(given)
+    upper, _, near = upper_bound(difference, box, output, share, GAP)
+    effort.spend(given - share.left)
+    if not near:
+        with suppress(Unbounded):
+            other, _, near = bound_in_plane(difference, box, output, effort, GAP)
+            upper = min(upper, other)
+    return upper, near
 
 
 def _words(box: Box, known: Mapping[str, Domain]) -> tuple[str, ...]:

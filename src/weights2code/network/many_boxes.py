@@ -166,7 +166,8 @@ def _forms(
 ) -> list[_Block]:
     """The forms of all symbols, the leaves first, layer by layer."""
     count, leaves = len(center), len(inverse)
-    off = 8 * UNIT * (np.abs(center) @ np.abs(inverse).T)
+    # at every halving the middle is rounded, so that neighbours may leave a gap
+    off = 128 * UNIT * ((np.abs(center) + radius) @ np.abs(inverse).T)
     known = [_Block(0, leaves, Forms(center @ inverse.T, off, np.ones((count, leaves)), inverse))]
     for layer in difference.layers:
         made = _through(layer, _row_forms(layer.rows, known, radius), radius)

@@ -58,7 +58,7 @@ ROUND_DIGITS = 6
 NEARLY_ROUND = 1e-7
 #: A value grows if it is so much larger in the last third of a sequence than in the middle.
 GROWTH = 1.2
-#: What an error may be larger by if what grows is held apart.
+#: What the error of a real output may be larger by if what grows is held apart.
 HELD = 2.0
 #: A weight of the head that is to be solved for.
 UNREAD = 1e-9
@@ -85,16 +85,23 @@ def retuned(
     growing = growing_nodes(graph, sequences)
     loose = bool(growing) and _depends_on(graph, growing)
     good = given.worst <= (AIM[whole] if whole or given.linear else TOO_LARGE[whole])
+    if not np.isfinite(given.worst):
+        return graph
     if good and not loose:
         return _snapped(given).graph
-    best, rng = given, np.random.default_rng(seed)
-    if not good:
-        best = _improved(given, Effort(effort / 2), rng)
-    if growing and (loose or _depends_on(best.graph, growing)):
+    best, held, rng = given, None, np.random.default_rng(seed)
+    fine = AIM[whole] if whole else TOO_LARGE[whole]
+    if growing and (loose or not whole):
         held = _improved(_held(given, growing), Effort(effort / 2), rng)
-        if held.worst <= max(AIM[whole], HELD * best.worst):
+    if held is not None and held.worst <= fine:
+        best = held
+    elif not good:
+        best = _improved(given, Effort(effort / 2), rng)
+        if held is None and growing and _depends_on(best.graph, growing):
+            held = _improved(_held(given, growing), Effort(effort / 2), rng)
+        if held is not None and held.worst <= (TOO_LARGE[whole] if whole else HELD * best.worst):
             best = held
-    if not best.growing and best.worst > NOTICEABLE * given.worst:
+    if not (loose and best.growing) and best.worst > NOTICEABLE * given.worst:
         return _snapped(given).graph
     if whole and best.worst >= 0.5:
         return graph  # one that is wrong somewhere had better be right as often as it was
@@ -176,6 +183,11 @@ class Tuned:
         weights = Weights.of(self.graph, self.operators)
         return max(min(MOST_ROWS, ROWS_A_WEIGHT * weights.size) // self.rows.values.shape[1], 1)
 
+    def first_rows(self, most: int) -> np.ndarray:
+        """Rows evenly spread over all, and those with the least or largest of some value."""
+        flat = self.rows.values[:, -1]
+        return np.unique([*_some(len(flat), most), *flat.argmax(0), *flat.argmin(0)])
+
     def with_weights(self, graph: DiscreteGraph) -> Tuned:
         """The same nodes with other weights."""
         changed = replace(self, graph=graph)
@@ -234,15 +246,15 @@ def _settled(tuned: Tuned, whole_effort: Effort, share: float = SHARE) -> Tuned:
     effort = Effort(share * whole_effort.left)
     whole_effort.spend(effort.left)
     enough, most = tuned.enough, tuned.most_rows()
-    chosen = _some(len(tuned.rows.values), most)
-    for _ in range(ROUNDS):
+    chosen = tuned.first_rows(most)
+    for turn in range(ROUNDS):
         search = current.search(chosen, effort)
         search.solve_largest(0.0 if tuned.growing else enough)
-        if search.weights.moving:
+        if search.weights.moving and (turn or len(chosen) == len(tuned.rows.values)):
             search.descend(enough, STEPS, REWEIGHTED)
         current = current.with_weights(search.weights.with_vector(search.vector))
         best = best.better(current)
-        if best.worst <= enough or effort.spent() or current.worst <= 1.1 * search.worst:
+        if best.worst <= enough or effort.spent() or (turn and current.worst <= 1.1 * search.worst):
             break
         errors = current.errors()
         worst = np.argsort(-errors, kind="stable")[: max(most // 4, 1)]
@@ -353,8 +365,13 @@ def _held(tuned: Tuned, growing: Groups) -> Tuned:
     for index in direct_operators(graph):
         node = nodes[index]
         assert isinstance(node, OperatorNode)
-        weight = node.hidden_weight @ steady(node, growing)
+        kept, used = steady(node, growing), node.hidden_weight.any(0)
+        weight = node.hidden_weight @ kept
         weight[np.abs(weight) <= 1e-12 * np.abs(weight).max(initial=0.0)] = 0.0
+        lost = used & ~weight.any(0)
+        weight[0] += kept @ np.where(
+            lost, np.arange(1.0, weight.shape[1] + 1), 0.0
+        )  # differences can be seen still
         nodes[index] = replace(node, hidden_weight=weight)
     read = [index for group in growing for index in group if index in live]
     head[:, read] = np.where(head[:, read] == 0, UNREAD, head[:, read])

@@ -20,7 +20,15 @@ def rounded(values: np.ndarray) -> np.ndarray:
 def free_running(
     graph: DiscreteGraph, x: Float[np.ndarray, "sequence pos input"], *, whole: bool
 ) -> Float[np.ndarray, "sequence pos output"]:
-    """Outputs in the user's units; with `whole` they are rounded, and so is what is fed back."""
+    """Outputs in the user's units; with `whole` they are rounded, and so is what is fed back.
+
+    What grows beyond all numbers is infinite or none.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _free_running(graph, x, whole)
+
+
+def _free_running(graph: DiscreteGraph, x: np.ndarray, whole: bool) -> np.ndarray:
     layout = graph.layout
     n, length, columns = x.shape
     scaled, scales = x / np.array(layout.input_scales), np.array(layout.output_scales)

@@ -15,8 +15,6 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
 from weights2code.language import Expr, Recurrence, Var, evaluate
-from weights2code.model import Architecture
-from weights2code.model.architecture import wiring
 from weights2code.verify.product import inlined
 
 #: Leaves of a rule that a sub-MLP sees, and its hidden units: for values one by one, and for reals.
@@ -209,6 +207,8 @@ def _network(
     seen: dict[Var, np.ndarray],
     rng: np.random.Generator,
 ) -> DiscreteGraph:
+    from weights2code.model.architecture import Architecture, wiring  # not torch for whoever needs none
+
     layout, columns = like.layout, len(like.inputs)
     formulas = [inlined(program)[name] for name in program.outputs]
     channel_of = {name: place for place, name in enumerate((*like.inputs, *like.outputs))}
@@ -262,7 +262,8 @@ def _bends(formula: Expr, some: tuple[Var, ...], seen: dict[Var, np.ndarray]) ->
     rows = []
     with np.errstate(all="ignore"):
         for leaf in some:
-            step = max(1e-4 * float(np.ptp(seen[leaf])), 1e-9)
+            whole = np.all(seen[leaf] == np.round(seen[leaf]))
+            step = 1.0 if whole else max(1e-4 * float(np.ptp(seen[leaf])), 1e-9)
             ends = [evaluate(formula, {**base, leaf: base[leaf] + side * step}) for side in (-1, 1)]
             rows.append(np.broadcast_to((ends[1] - ends[0]) / (2 * step), len(base[leaf])))
     slopes = np.nan_to_num(np.stack(rows, axis=1))
@@ -330,11 +331,25 @@ def _along(directions: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.nda
     for direction in directions:
         values = seen @ direction
         low, high = float(values.min()), float(values.max())
+        levels = _levels(values)
+        if len(directions) == 1 and len(levels) <= UNITS_OF_REALS:
+            weight, bias = (
+                [direction] * len(levels),
+                (0.5 * np.min(np.diff(levels), initial=1.0) - levels).tolist(),
+            )
+            break
         room = 0.1 * (high - low)
         kinks = np.linspace(low - room, high + room, each + 1)[:-1]
         weight += [direction] * each
         bias += (-kinks).tolist()
     return np.array(weight), np.array(bias)
+
+
+def _levels(values: np.ndarray) -> np.ndarray:
+    """The values that differ by more than rounding, in order."""
+    ordered = np.unique(values)
+    apart = np.diff(ordered, prepend=-np.inf) > NEARLY * max(1.0, float(np.abs(ordered).max(initial=0.0)))
+    return ordered[apart]
 
 
 def _start(program: Recurrence, name: str) -> float:

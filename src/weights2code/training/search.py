@@ -89,21 +89,26 @@ class Trained:
     member: int | None = None
     integer_outputs: bool | None = None
 
-    def with_network(self, member: int | None, graph: DiscreteGraph, *, integer_outputs: bool) -> Trained:
-        """The same rung with a graph in the place of one member, which is marked; losses stay as measured.
+    def with_network(
+        self, member: int | None, graph: DiscreteGraph, loss: float, accuracy: float, *, integer_outputs: bool
+    ) -> Trained:
+        """The same rung with a graph in the place of one member, which is marked, and its loss.
 
         A graph that is no member, or has a node more, has another architecture, and takes the place of all.
         """
         same_nodes = tuple(node.name for node in graph.nodes) == self.model.wiring.variables
-        if member is not None and same_nodes:
-            written = write_back(self.model, member, graph)
-            return replace(self, model=written, member=member, integer_outputs=integer_outputs)
+        if member is None or not same_nodes:
+            model, member, losses, accuracies = model_of(graph, self.model), 0, [loss], [accuracy]
+        else:
+            model = write_back(self.model, member, graph)
+            losses, accuracies = list(self.losses), list(self.accuracies)
+            losses[member], accuracies[member] = loss, accuracy
         return replace(
             self,
-            model=model_of(graph, self.model),
-            losses=self.losses[:1],
-            accuracies=self.accuracies[:1],
-            member=0,
+            model=model,
+            losses=tuple(losses),
+            accuracies=tuple(accuracies),
+            member=member,
             integer_outputs=integer_outputs,
         )
 
