@@ -13,7 +13,8 @@ from weights2code.graph import DiscreteGraph, Node, OperatorNode, to_dict
 from weights2code.graph.from_model import graph_with_names
 from weights2code.graph.to_model import write_back
 from weights2code.model import Architecture, DiscreteTransformer
-from weights2code.network.retune import growing_nodes, retuned
+from weights2code.network.growing import growing_nodes
+from weights2code.network.retune import retuned
 from weights2code.network.running import free_running
 from weights2code.network.weights import Rows, Weights
 
