@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from case import Result
-from network_truth import certified, run_network, runs, wrong_claim
+from network_truth import certified, run_network, runs, shown_by, wrong_claim
 
 from weights2code.data import Layout, Problem, from_arrays
 from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
@@ -85,11 +85,12 @@ def attack(number: int, seed: int) -> Result:
 def _bounded(family: str, number: int, rng: Random) -> Result:
     """A network and a program that are something like each other, over reals or values without end."""
     network, program = BOUNDED[family](rng)
-    whole = all(domain.discrete for domain in network.domains)
+    whole = "reals" not in family
     problem = problem_of(network, program, rng, whole=whole)
     known = runs(program, network.domains, rng)
     certificate = certified(network.graph, program, problem, number, tests=not whole or rng.random() < 0.3)
-    failure = wrong_claim(certificate, network.graph, program, known, whole=whole)
+    shown = None if whole else shown_by(program, problem, number)
+    failure = wrong_claim(certificate, network.graph, program, known, whole=whole, shown=shown)
     formulas = "; ".join(f"{step.name} = {step.definition}" for step in program.steps)
     detail = f"{formulas}; {certificate.error}; {certificate.covers}; {certificate.method}"
     return Result(family, certificate.verdict, failure, detail)
@@ -396,6 +397,13 @@ def over_reals(rng: Random) -> tuple[Network, Recurrence]:
     return network, program
 
 
+def from_whole_numbers(rng: Random) -> tuple[Network, Recurrence]:
+    """Whole numbers in, reals out."""
+    network, program = over_reals(rng)
+    low = rng_int(rng, -2, 1)
+    return replace(network, domains=(integers(low, low + rng_int(rng, 1, 5)),)), program
+
+
 def without_end(rng: Random) -> tuple[Network, Recurrence]:
     """Whole numbers that grow; the network's weights are a little off, and its start may be."""
     lag = rng_int(rng, 1, 2)
@@ -456,6 +464,7 @@ def formulas(rng: Random) -> tuple[Network, Recurrence]:
 
 BOUNDED: dict[str, Callable[[Random], tuple[Network, Recurrence]]] = {
     "reals": over_reals,
+    "reals from whole numbers": from_whole_numbers,
     "values without end": without_end,
     "formulas of location heads": formulas,
 }
