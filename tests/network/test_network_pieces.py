@@ -29,9 +29,8 @@ from weights2code.network.box import Box, box_around, rounding_of
 from weights2code.network.difference import difference_of
 from weights2code.network.leaves import leaf_of, leaves_of, rounding_at, values_at
 from weights2code.network.limits import limit_of_values
-from weights2code.network.many_boxes import Unbounded, upper_bound
+from weights2code.network.many_boxes import upper_bound
 from weights2code.network.pieces import Largest, largest_difference, largest_of
-from weights2code.network.polygons import bound_in_plane
 from weights2code.network.polytope import largest_value, tightened
 
 A, B, Y = Var("a"), Var("a", 1), Var("y", 1)
@@ -452,7 +451,7 @@ def test_many_boxes_and_pieces_agree(seed: int):
 
 @pytest.mark.parametrize("formula", [A * B, abs(A) * B, (A - B) ** 2, A * B**2 + maximum(A, B)])
 @pytest.mark.parametrize("strip", [False, True])
-def test_a_plane_cut_along_the_kinks(formula: Expr, strip: bool):
+def test_a_plane_cut_into_small_boxes(formula: Expr, strip: bool):
     """The same as by pieces, and no point differs by more; a third leaf that only adds is no obstacle."""
     for seed in range(3):
         rng = np.random.default_rng(seed)
@@ -467,18 +466,10 @@ def test_a_plane_cut_along_the_kinks(formula: Expr, strip: bool):
         box = box_of(leaves, -2.0, 3.0, **facts)
         difference = difference_of(graph, (formula,), leaves, box.whole)
         assert difference is not None
-        upper, lower, near = bound_in_plane(difference, box, 0, Effort(2.0), 0.02)
+        upper, lower, near = upper_bound(difference, box, 0, Effort(6.0), 0.05)
         found = largest_of(difference, box, Effort(2.0), gap=0.02)[0]
         assert near
-        assert lower <= upper <= 1.02 * lower + 1e-9
+        assert lower <= upper <= 1.05 * lower + 1e-9
         assert lower <= found.upper
         assert found.lower <= upper
         assert sampled(graph, formula, box, rng.uniform(-2, 3, (20000, 3))).max() <= upper
-
-
-def test_no_plane_where_one_or_three_coordinates_matter():
-    for formula, leaves in ((A**2, (A, B)), (A * B * Y, (A, B, Y))):
-        difference = difference_of(graph_of([], {0: 1.0}), (formula,), leaves, np.zeros(len(leaves), bool))
-        assert difference is not None
-        with pytest.raises(Unbounded):
-            bound_in_plane(difference, box_of(leaves, -1.0, 1.0), 0, Effort(1.0), 0.1)

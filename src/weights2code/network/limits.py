@@ -25,7 +25,6 @@ from weights2code.network.difference import Difference, difference_of
 from weights2code.network.leaves import leaves_of, rounding_at
 from weights2code.network.many_boxes import Unbounded, upper_bound
 from weights2code.network.pieces import largest_of
-from weights2code.network.polygons import bound_in_plane
 from weights2code.network.unrolled import at_age, unrolled
 from weights2code.network.view import View
 from weights2code.verify.product import inlined
@@ -231,23 +230,10 @@ def _over(difference: Difference, box: Box, effort: Effort) -> tuple[float, bool
     if difference.layers and len(box.leaves) <= FEW and not box.whole.any():
         with suppress(Unbounded):
             outputs = range(len(difference.outputs.constant))
-            found = [_of_reals(difference, box, output, effort) for output in outputs]
-            return max(upper for upper, _ in found), all(near for _, near in found)
+            found = [upper_bound(difference, box, output, effort, GAP) for output in outputs]
+            return max(upper for upper, _, _ in found), all(near for _, _, near in found)
     several = largest_of(difference, box, effort, gap=GAP)
     return max(item.upper for item in several), all(item.finished for item in several)
-
-
-def _of_reals(difference: Difference, box: Box, output: int, effort: Effort) -> tuple[float, bool]:
-    """By small boxes; what is left of the effort goes to cuts along the kinks if these do not come near."""
-    given = effort.left / 2
-    share = Effort(given)
-    upper, _, near = upper_bound(difference, box, output, share, GAP)
-    effort.spend(given - share.left)
-    if not near:
-        with suppress(Unbounded):
-            other, _, near = bound_in_plane(difference, box, output, effort, GAP)
-            upper = min(upper, other)
-    return upper, near
 
 
 def _words(box: Box, known: Mapping[str, Domain]) -> tuple[str, ...]:
