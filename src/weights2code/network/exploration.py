@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from weights2code.effort import Effort
-from weights2code.graph import RouterNode
+from weights2code.graph import OperatorNode, RouterNode
 from weights2code.language import Domain, Recurrence, Var, compile_numpy, expression_of
 from weights2code.network.pointing import window_of
 from weights2code.network.scoring import Rounded
@@ -184,7 +184,7 @@ class _Search:
         self.weights = sum(
             node.hidden_weight.size + 2 * len(node.hidden_bias)
             for index in view.graph.live()
-            if hasattr(node := view.graph.nodes[index], "hidden_weight")
+            if isinstance(node := view.graph.nodes[index], OperatorNode)
         )
         self.met: dict[int, Met] = {}
         self.visited: set[bytes] = set()
