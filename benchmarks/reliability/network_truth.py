@@ -20,7 +20,7 @@ from weights2code.graph.graph import channel_scales
 from weights2code.heads import RECENCY
 from weights2code.language import Domain, Recurrence
 from weights2code.network import certify
-from weights2code.network.trial import Trial
+from weights2code.network.trial import Trial, drawn
 from weights2code.verify.links import NetworkCertificate
 
 #: Short sequences that are run at most, drawn ones of moderate length, long ones, and their lengths.
@@ -155,9 +155,9 @@ def runs(
     most: int = SHORT,
 ) -> list[Runs]:
     """All short sequences where there are few, drawn ones, long ones, and those that may tell."""
-    drawn = partial(_drawn, domains, rng)
-    found = [Runs(x, _outputs(program, x), True) for x in (drawn(DRAWN, DRAWN_LENGTH),)]
-    found += [Runs(x, _outputs(program, x)) for x in (drawn(LONG, LONG_LENGTH), *telling)]
+    made = partial(_drawn, domains, rng)
+    found = [Runs(x, _outputs(program, x), True) for x in (made(DRAWN, DRAWN_LENGTH),)]
+    found += [Runs(x, _outputs(program, x)) for x in (made(LONG, LONG_LENGTH), *telling)]
     if all(domain.discrete for domain in domains):
         columns = np.meshgrid(*(domain.values() for domain in domains), indexing="ij")
         inputs = np.stack([column.ravel() for column in columns], 1)
@@ -182,6 +182,11 @@ def _drawn(domains: tuple[Domain, ...], rng: np.random.Generator, count: int, le
         steady = np.repeat(some[:, :1], length, 1)
         columns.append(np.select([kind == 2, kind == 3], [ends, steady], some).astype(float))
     return np.stack(columns, -1)
+
+
+def shown_by(program: Recurrence, problem: Problem, seed: int) -> np.ndarray:
+    """The program's outputs on the sequences that a claim about reals is like."""
+    return _outputs(program, drawn(problem, seed))
 
 
 def _outputs(program: Recurrence, x: np.ndarray) -> np.ndarray:
@@ -214,6 +219,18 @@ def difference(
     return Difference(shortest, error, share)
 
 
+def agreed(graph: DiscreteGraph, known: list[Runs]) -> list[Runs]:
+    """The same runs of whole numbers, as far as the network gives what the program gives."""
+    found = []
+    for some in known:
+        right = np.round(some.right)
+        past = np.where(np.isfinite(right), right, 0.0)
+        wrong = np.any(~(np.abs(run_network(graph, some.x, past) - right) < 0.5), axis=2)
+        after = np.cumsum(wrong, axis=1) > 0
+        found.append(Runs(some.x, np.where(after[..., None], np.inf, some.right), some.drawn))
+    return found
+
+
 # -- asking --------------------------------------------------------------------------------------------------
 
 
@@ -240,15 +257,22 @@ def wrong_claim(
     known: list[Runs],
     *,
     whole: bool,
+    shown: np.ndarray | None = None,
 ) -> str:
-    """What a certificate claims that is not so; empty if nothing."""
+    """What a certificate claims that is not so; empty if nothing.
+
+    Claims about reals speak of a past like that of some sequences: `shown` are the program's outputs there.
+    """
     found = difference(graph, known, whole=whole)
     if certificate.verdict == "differs":
         return _no_difference(certificate, graph, program)
     if certificate.verdict == "tested":
-        often = whole and certificate.sequences > 0 and found.share > OFTEN
+        near = certificate.margin == 0.0  # it says that rounding decides
+        often = whole and not near and certificate.sequences > 0 and found.share > OFTEN
         return f"tested, but {found.share:.0%} of drawn sequences differ" if often else ""
     covered = [_within(certificate, some, graph.outputs) for some in known]
+    if certificate.verdict == "bounded" and shown is not None:
+        covered = [_like(some, shown) for some in covered]
     ways: list[tuple[type, bool]] = [(np.float64, False), (np.float64, True)]
     if "float32" in certificate.method:
         ways.append((np.float32, False))
@@ -274,7 +298,7 @@ def _within(certificate: NetworkCertificate, some: Runs, outputs: tuple[str, ...
     """What a verdict speaks of: up to a length, or up to the first value that is too large."""
     length = re.search(r"up to length (\d+)", certificate.covers)
     value = re.search(r"no past value exceeds 2\*\*(\d+)", certificate.covers)
-    between = re.findall(r"(\w+) between (\S+) and ([^\s;]+)", certificate.covers)
+    between = re.findall(r"(\w+) between (\S+) and ([^\s;,]+)", certificate.covers)
     x, right = some.x, some.right
     if length and certificate.verdict == "exhaustive":
         x, right = x[:, : int(length[1])], right[:, : int(length[1])]
@@ -287,6 +311,22 @@ def _within(certificate: NetworkCertificate, some: Runs, outputs: tuple[str, ...
             large |= (own < float(low) + narrow) | (own > float(high) - narrow)
     beyond = np.cumsum(large, axis=1) - large > 0  # some past value is
     return Runs(x, np.where(beyond[..., None], np.inf, right), some.drawn)
+
+
+def _like(some: Runs, shown: np.ndarray) -> Runs:
+    """As far as every past value, and every step, is one of those that sequences show at its position."""
+    length = min(shown.shape[1], some.right.shape[1])
+    right = some.right[:, :length]
+    outside = np.zeros(right.shape[:2], bool)
+    for values, others, first in (
+        (right, shown[:, :length], 0),
+        (np.diff(np.nan_to_num(right), axis=1), np.diff(shown[:, :length], axis=1), 1),
+    ):
+        if values.shape[1]:
+            low, high = others.min(0), others.max(0)
+            outside[:, first:] |= ~np.all((values >= low) & (values <= high), axis=2)
+    beyond = np.cumsum(outside, axis=1) - outside > 0
+    return Runs(some.x[:, :length], np.where(beyond[..., None], np.inf, right), some.drawn)
 
 
 def _too_large(certificate: NetworkCertificate, known: list[Runs]) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from case import Result
-from network_truth import certified, run_network, runs, wrong_claim
+from network_truth import certified, run_network, runs, shown_by, wrong_claim
 
 from weights2code.data import Layout, Problem, from_arrays
 from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
@@ -85,11 +85,12 @@ def attack(number: int, seed: int) -> Result:
 def _bounded(family: str, number: int, rng: Random) -> Result:
     """A network and a program that are something like each other, over reals or values without end."""
     network, program = BOUNDED[family](rng)
-    whole = all(domain.discrete for domain in network.domains)
+    whole = "reals" not in family
     problem = problem_of(network, program, rng, whole=whole)
     known = runs(program, network.domains, rng)
     certificate = certified(network.graph, program, problem, number, tests=not whole or rng.random() < 0.3)
-    failure = wrong_claim(certificate, network.graph, program, known, whole=whole)
+    shown = None if whole else shown_by(program, problem, number)
+    failure = wrong_claim(certificate, network.graph, program, known, whole=whole, shown=shown)
     formulas = "; ".join(f"{step.name} = {step.definition}" for step in program.steps)
     detail = f"{formulas}; {certificate.error}; {certificate.covers}; {certificate.method}"
     return Result(family, certificate.verdict, failure, detail)
@@ -396,6 +397,13 @@ def over_reals(rng: Random) -> tuple[Network, Recurrence]:
     return network, program
 
 
+def from_whole_numbers(rng: Random) -> tuple[Network, Recurrence]:
+    """Whole numbers in, reals out."""
+    network, program = over_reals(rng)
+    low = rng_int(rng, -2, 1)
+    return replace(network, domains=(integers(low, low + rng_int(rng, 1, 5)),)), program
+
+
 def without_end(rng: Random) -> tuple[Network, Recurrence]:
     """Whole numbers that grow; the network's weights are a little off, and its start may be."""
     lag = rng_int(rng, 1, 2)
@@ -423,9 +431,42 @@ def without_end(rng: Random) -> tuple[Network, Recurrence]:
     return network, Recurrence(("a",), (Step("y", formula),), ("y",), {"y": told})
 
 
+def formulas(rng: Random) -> tuple[Network, Recurrence]:
+    """Location heads with whole weights, and the formula that they are away from the start."""
+    made = _Making(rng, past=bool(rng.random() < 0.4))
+    made.layout = replace(made.layout, input_scales=(1.0,), output_scales=(1.0,))
+    starts = [0.0, 0.0, 1.0, 5.0]
+    made.nodes = [replace(node, start=0.0) for node in made.nodes]  # type: ignore[type-var]
+    reads: list[Expr] = [Var("a"), Var("y", 1)][: len(made.nodes)]
+    for _ in range(rng_int(rng, 1, 4)):
+        source = made.any()
+        offset = None if rng.random() < 0.25 else rng_int(rng, 0, 2)
+        start = float(rng.choice(starts))
+        made.add(RouterNode(f"V{len(made.nodes)}", "location", {"value": source}, offset, start))
+        found = reads[source]
+        if offset is None:
+            found = Const(int(start))
+        elif isinstance(found, Var):
+            found = Var(found.name, found.lag + offset)
+        reads.append(found)
+    head = np.zeros((1, len(made.nodes) + 1))
+    total: Expr = Const(rng_int(rng, -1, 1))
+    head[0, -1] = float(total.value)  # type: ignore[attr-defined]
+    for index in {len(reads) - 1, made.any()}:
+        factor = int(rng.choice([-1, 1, 2]))
+        head[0, index] = factor + float(rng.choice([0.0, 1e-7, 1e-3]))
+        total = total + factor * reads[index]
+    graph = DiscreteGraph(tuple(made.nodes), head, made.layout, made.inputs, made.outputs, 6)
+    begin: dict[str, Start] = {"a": float(rng.choice(starts))}
+    program = Recurrence(("a",), (Step("y", total),), ("y",), {**begin, "y": float(rng.choice(starts))})
+    return Network(graph, made.domains(9), _reach(graph)), program.live()
+
+
 BOUNDED: dict[str, Callable[[Random], tuple[Network, Recurrence]]] = {
     "reals": over_reals,
+    "reals from whole numbers": from_whole_numbers,
     "values without end": without_end,
+    "formulas of location heads": formulas,
 }
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 from case import Result
-from network_truth import Runs, certified, difference, runs, wrong_claim
+from network_truth import Runs, agreed, certified, difference, runs, shown_by, wrong_claim
 
 from weights2code.cli import main
 from weights2code.data import Problem
@@ -31,7 +31,7 @@ from weights2code.program import Program
 from weights2code.run_folder import read_config, write_atomically
 from weights2code.source import problem_of
 
-WHOLE = 1200
+WHOLE = 1400
 SECONDS = 60.0
 HERE = Path(__file__).parent
 
@@ -58,6 +58,8 @@ class Base:
     program: Recurrence
     problem: Problem
     known: list[Runs]
+    #: The same, as far as the network was right before it was changed.
+    right: list[Runs]
 
 
 def folder_of(name: str) -> Path:
@@ -94,7 +96,9 @@ def base(name: str) -> Base:
     problem = problem_of(*read_config(place)).under(program.regime)
     rng = np.random.default_rng(0)
     known = runs(program.recurrence, problem.domains, rng, most=4096)
-    return Base(name, from_dict(graph), program.recurrence, problem, known)
+    network = from_dict(graph)
+    right = agreed(network, known) if problem.integer_outputs else known
+    return Base(name, network, program.recurrence, problem, known, right)
 
 
 def prepare() -> None:
@@ -113,7 +117,7 @@ def attacked(found: Base, rng: np.random.Generator) -> Result:
     whole, changed = found.problem.integer_outputs, False
     until = 1 if rng.random() < FIRST else TRIED
     kind, mutant = "", found.graph
-    before = difference(found.graph, found.known, whole=whole)
+    before = difference(found.graph, found.right, whole=whole)
     for _ in range(until):
         kind, change = _change(found.graph, rng)
         amount = _amount(rng)
@@ -124,8 +128,10 @@ def attacked(found: Base, rng: np.random.Generator) -> Result:
                 mutant = _smallest(found, change, amount, before.error)
             break
     tests = bool(rng.random() < 0.3)
-    certificate = certified(mutant, found.program, found.problem, int(rng.integers(1000)), tests=tests)
-    failure = wrong_claim(certificate, mutant, found.program, found.known, whole=whole)
+    seed = int(rng.integers(1000))
+    certificate = certified(mutant, found.program, found.problem, seed, tests=tests)
+    shown = None if whole else shown_by(found.program, found.problem, seed)
+    failure = wrong_claim(certificate, mutant, found.program, found.known, whole=whole, shown=shown)
     outcome = certificate.verdict if changed else f"{certificate.verdict}, no output changes"
     detail = f"{found.name}: {kind}: {certificate.covers}; {certificate.method}"
     return Result(kind, outcome, failure, detail)
@@ -134,7 +140,7 @@ def attacked(found: Base, rng: np.random.Generator) -> Result:
 def _changed(found: Base, mutant: DiscreteGraph, before: float) -> bool:
     """Whether some output is another: after rounding, or for reals by more than the network was off."""
     whole = found.problem.integer_outputs
-    after = difference(mutant, found.known, whole=whole)
+    after = difference(mutant, found.right, whole=whole)
     return after.sequence is not None if whole else after.error > 2 * before
 
 
@@ -143,8 +149,8 @@ def _smallest(
 ) -> DiscreteGraph:
     """About the smallest change that still changes an output."""
     low, high = 0.0, 1.0
-    telling = [some for some in found.known if _changed(replace(found, known=[some]), change(amount), before)]
-    found = replace(found, known=telling[:1])
+    telling = [some for some in found.right if _changed(replace(found, right=[some]), change(amount), before)]
+    found = replace(found, right=telling[:1])
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         if _changed(found, change(amount * middle), before):

@@ -30,7 +30,7 @@ QUICK = ("sum_last2", "parity")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(2 * len(networks.FAMILIES)))
+@pytest.mark.parametrize("number", range(len(networks.FAMILIES) + len(networks.BOUNDED)))
 def test_networks_made_by_hand(number: int) -> None:
     assert networks.attack(number, SEED).failure == ""
 

@@ -143,7 +143,12 @@ def _reals(graph: DiscreteGraph, program: Recurrence, problem: Problem, seed: in
         bound = _bound_of_remembering(alike, program, x)
     if bound is None:
         return Checked(_tested(trial, problem))
-    past = f" and past values of {'; '.join(bound.past)}" if bound.past else ""
+    past = ""
+    if bound.past:
+        past = (
+            f" and past values of {'; '.join(bound.past)}, which at the first positions, and from one "
+            f"position to the next, stay within what {x.shape[0]} sequences of length {x.shape[1]} show"
+        )
     free = _finite(trial.free_running or 0.0)
     exactly = "the largest difference" if bound.finished else "a bound of the difference"
     method = (
