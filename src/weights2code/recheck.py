@@ -13,7 +13,8 @@ import numpy as np
 
 from weights2code.data import Problem, Regime
 from weights2code.errors import InputError, NotExtracted
-from weights2code.explain.explanation import ExplainedGraph, match_heads
+from weights2code.explain.explanation import ExplainedGraph, match_heads, stream_values
+from weights2code.explain.operators import formula_problems
 from weights2code.extraction.judge import certificate_of, unmatched_words, with_caveat, with_note
 from weights2code.extraction.values import Extraction
 from weights2code.graph import DiscreteGraph
@@ -102,7 +103,11 @@ def link_problems(found: StoredRun, problem: Problem, folder: RunFolder) -> str:
     place = first_other_node(graph, found.graph)
     if place:
         return f"{MODEL} is not the network in {GRAPH}: {place}"
-    explained = ExplainedGraph(found.graph, {}, found.formulas or {})
+    formulas = found.formulas or {}
+    wrong = formula_problems(found.graph, formulas, stream_values(found.graph, problem.validation))
+    if wrong:
+        return f"{GRAPH} is not what the run wrote: {wrong}"
+    explained = ExplainedGraph(found.graph, {}, formulas)
     try:
         raw_program_source(explained, problem)
     except NotExtracted:

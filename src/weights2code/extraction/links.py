@@ -91,7 +91,9 @@ class _Networks:
         self.program = extraction.program.recurrence
         nodes = (extraction.graph.nodes[index] for index in extraction.graph.live())
         # heads that go over everything so far: no continuous function of a mean is a majority at every length
-        self.over_all = any(isinstance(node, RouterNode) and node.facts.aggregate for node in nodes)
+        self.over_all = any(
+            isinstance(node, RouterNode) and node.kind not in ("location", "pointer") for node in nodes
+        )
 
     def candidates(self) -> Iterator[_Candidate]:
         own = self.checked(self.extraction.graph, self.extraction.member)

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weights2code.graph import DiscreteGraph
 from weights2code.language import Domain, Var
-from weights2code.network.leaves import rounding_at
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,11 +31,6 @@ class Box:
     def size(self) -> dict[Var, float]:
         """The largest absolute value of each leaf."""
         return dict(zip(self.leaves, np.maximum(np.abs(self.low), np.abs(self.high)).tolist(), strict=True))
-
-
-def rounding_of(graph: DiscreteGraph, box: Box) -> float:
-    """How far float64 evaluation of the network, sums in any order, may be from its exact outputs."""
-    return float(rounding_at(graph, box.size).max())
 
 
 def box_around(values: dict[Var, np.ndarray], known: Mapping[str, Domain], whole: np.ndarray) -> Box:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from weights2code.graph import DiscreteGraph, RouterNode
-from weights2code.heads import RECENCY
+from weights2code.heads import FORBIDDEN, RECENCY
 from weights2code.network.scoring import SINGLE, Rounded, scores, uncertainty
 
 #: By how much, of its size or of 1, a score must be higher to be the highest.
@@ -69,7 +69,8 @@ def longest_retrieval(node: RouterNode, keys: np.ndarray) -> tuple[int, int] | N
     assert node.relative_bias is not None
     bias = node.relative_bias
     spacing = float(np.min(np.diff(np.unique(keys)), initial=np.inf))
-    slack = CLEAR * max(1.0, abs(node.null_score), float(np.abs(bias).max()))
+    allowed = np.abs(bias[bias > -FORBIDDEN / 2])
+    slack = CLEAR * max(1.0, abs(node.null_score), float(np.max(allowed, initial=0.0)))
     if bias.max() - node.sharpness * spacing**2 > node.null_score - slack:
         return None
     equal = bias - RECENCY * np.arange(len(bias))
