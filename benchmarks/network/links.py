@@ -14,7 +14,6 @@ import argparse
 import os
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -66,6 +65,10 @@ def measure(name: str, seed: int) -> dict[str, Any]:
     }
 
 
+def measured(item: tuple[str, int]) -> dict[str, Any]:
+    return measure(*item)
+
+
 def show(row: dict[str, Any]) -> None:
     words = (row["task"], row["seed"], row["verdict"], row["network"], row["covers"], row["margin"])
     print(*words, row["network_error"], f"{row['link_seconds']} of {row['cpu_seconds']} s", flush=True)
@@ -89,11 +92,11 @@ def main() -> None:
         done = {(row["task"], row["seed"]) for row in rows.rows}
         asked = [item for item in asked if item not in done]
     # every run in a fresh process: what one leaves in memory must not cost the next
-    with ProcessPoolExecutor(options.processes, get_context("spawn"), max_tasks_per_child=8) as pool:
-        for future in as_completed([pool.submit(measure, *item) for item in asked]):
-            show(future.result())
+    with get_context("spawn").Pool(options.processes, maxtasksperchild=8) as pool:
+        for row in pool.imap_unordered(measured, asked):
+            show(row)
             if rows is not None:
-                rows.add(future.result())
+                rows.add(row)
     if rows is None:
         return
     order = {name: place for place, name in enumerate(names)}

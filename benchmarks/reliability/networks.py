@@ -272,8 +272,8 @@ def extrema(rng: Random) -> Network:
     """The largest or smallest input so far, beside others, below a sub-MLP."""
     made = _Making(rng, past=bool(rng.random() < 0.3))
     both: tuple[HeadKind, ...] = ("max", "min")
-    kinds = tuple(kind for kind in both if rng.random() < 0.7) or both
-    found = tuple((kind, made.over_all(kind, 0)) for kind in kinds)
+    kinds: tuple[HeadKind, ...] = tuple(kind for kind in both if rng.random() < 0.7) or both
+    found: tuple[tuple[HeadKind, int], ...] = tuple((kind, made.over_all(kind, 0)) for kind in kinds)
     if rng.random() < 0.5:
         made.location(0, most=1)
     made.operator(tuple(dict.fromkeys([*(index for _, index in found), made.any()])))
@@ -437,7 +437,7 @@ def formulas(rng: Random) -> tuple[Network, Recurrence]:
     made.layout = replace(made.layout, input_scales=(1.0,), output_scales=(1.0,))
     starts = [0.0, 0.0, 1.0, 5.0]
     made.nodes = [replace(node, start=0.0) for node in made.nodes]  # type: ignore[type-var]
-    reads: list[Expr] = [Var("a"), Var("y", 1)][: len(made.nodes)]
+    reads: list[Expr] = list([Var("a"), Var("y", 1)][: len(made.nodes)])
     for _ in range(rng_int(rng, 1, 4)):
         source = made.any()
         offset = None if rng.random() < 0.25 else rng_int(rng, 0, 2)

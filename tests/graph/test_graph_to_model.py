@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -192,7 +193,7 @@ def test_what_the_architecture_cannot_hold_is_refused(tmp_path: Path):
 @pytest.mark.parametrize(
     "kinds", [{"location": 2}, {"mean": 1, "sum": 1}, {"pointer": 1, "equality": 1, "max": 1}]
 )
-def test_a_graph_with_a_node_more_is_a_model_of_its_own(kinds: dict[str, int]) -> None:
+def test_a_graph_with_a_node_more_is_a_model_of_its_own(kinds: dict[str, Any]) -> None:
     """A network of one layer without sub-MLPs that gets one has another architecture, with the same heads."""
     architecture = Architecture(channels=3, outputs=1, **kinds, submlps=0, window=5, past=1)
     model, problem = random_model(architecture), problem_of(2, 1)

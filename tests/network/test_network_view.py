@@ -44,9 +44,8 @@ def drawn_graph(seed: int, *, pointers: bool = False, overall: bool = False) -> 
             reads = {"value": some()}
             nodes.append(RouterNode(f"V{len(nodes)}", "location", reads, offset, float(rng.normal())))
         operands = (some(), some(), some())
-        shapes = (5, 3), (5,), (5,)
-        arrays = [rng.normal(size=shape) for shape in shapes]
-        nodes.append(OperatorNode(f"V{len(nodes)}", operands, *arrays, float(rng.normal())))
+        hidden, bias, out = rng.normal(size=(5, 3)), rng.normal(size=5), rng.normal(size=5)
+        nodes.append(OperatorNode(f"V{len(nodes)}", operands, hidden, bias, out, float(rng.normal())))
     kinds: tuple[HeadKind, ...] = ("mean", "sum", "max", "min")
     for kind in kinds if overall else ():
         nodes.append(RouterNode(f"V{len(nodes)}", kind, {"value": some()}))
@@ -209,7 +208,7 @@ def test_scores_move_no_further_than_said(kind: HeadKind) -> None:
     exact, none = scores(node, query, key, 2), np.zeros(4000)
     bound = uncertainty(node, (query, none + 10), (key, none + 10), 2)
     for _ in range(5):
-        moved = [part + SINGLE * 10 * rng.uniform(-1, 1, 4000) for part in (query, key)]
-        single = scores(node, *(part.astype(np.float32) for part in moved), 2)
+        asked, held = (part + SINGLE * 10 * rng.uniform(-1, 1, 4000) for part in (query, key))
+        single = scores(node, asked.astype(np.float32), held.astype(np.float32), 2)
         assert np.all(np.abs(single - exact) <= bound)
     assert np.median(bound) < 1e-2

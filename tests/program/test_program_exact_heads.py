@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,8 @@ LENGTHS = (1, 3, 10, 40)
 
 def pointer(made, query, key, value, bias, seed=0, null=-5.0, size=1.0, width=3):
     rng = np.random.default_rng(seed)
-    tables = {name: size * rng.normal(size=(5, width)) for name in ("query_table", "key_table")}
+    names = ("query_table", "key_table")
+    tables: dict[str, Any] = {name: size * rng.normal(size=(5, width)) for name in names}
     reads = {"query": query, "key": key, "value": value}
     name = f"V{len(made.nodes)}_Attn_L0H0"
     made.nodes.append(
@@ -55,6 +57,7 @@ def test_scores_of_pairs(made, integers_of, seed):
     made.output({pointer(made, 0, 1, 0, [0.1, -0.2, 0.3, -0.1], seed, null=-0.2): 1.0})
     node = listed(made, integers_of(2))
     assert node.kind == "seek"
+    assert node.scores is not None
     assert len(node.scores.pairs) == 16
 
 
@@ -63,6 +66,7 @@ def test_scores_of_corners_where_values_are_many(made, seed):
     made.output({pointer(made, 0, 1, 0, [0.1, -0.2, 0.3, -0.1], seed, null=-0.2): 1.0})
     node = listed(made, np.random.default_rng(seed).uniform(-2, 5, (40, 10, 2)), reals=True)
     assert node.kind == "seek"
+    assert node.scores is not None
     assert not node.scores.pairs
     assert np.shape(node.scores.corners) == (5, 5)
 
@@ -138,4 +142,5 @@ def test_keys_that_are_real_are_compared_as_the_head_does(made):
     made.output({made.lookup(0, 1, 0, 1): 1.0})
     node = listed(made, np.random.default_rng(0).uniform(-2, 5, (40, 10, 2)), reals=True)
     assert node.kind == "seek"
+    assert node.scores is not None
     assert node.scores.sharpness > 0

@@ -252,8 +252,8 @@ def _pasts(
         where = rng.uniform(-0.15, 1.15, shape).clip(0.0, 1.0)
         return low + where * (high - low)
 
-    ends = [np.array([getattr(domain, end) for domain in problem.domains]) for end in ("low", "high")]
-    x = within(*ends, (PASTS, depth, len(problem.domains)))
+    low, high = (np.array([getattr(domain, end) for domain in problem.domains]) for end in ("low", "high"))
+    x = within(low, high, (PASTS, depth, len(problem.domains)))
     for column, domain in enumerate(problem.domains):
         x[..., column] = np.round(x[..., column]) if domain.discrete else x[..., column]
     low, high = y.min(axis=(0, 1)), y.max(axis=(0, 1))

@@ -137,12 +137,12 @@ def _within(center: np.ndarray, radius: np.ndarray, inverse: np.ndarray, box: Bo
     """Whether a part of each small box may lie in the box of the leaves."""
     leaves, reach = center @ inverse.T, radius @ np.abs(inverse).T
     room = 1e-9 * (1 + np.maximum(np.abs(box.low), np.abs(box.high)))
-    return ((leaves - reach <= box.high + room) & (leaves + reach >= box.low - room)).all(axis=1)
+    return np.all((leaves - reach <= box.high + room) & (leaves + reach >= box.low - room), axis=1)
 
 
 def _contains(center: np.ndarray, inverse: np.ndarray, box: Box) -> np.ndarray:
     leaves = center @ inverse.T
-    return ((leaves >= box.low) & (leaves <= box.high)).all(axis=1)
+    return np.all((leaves >= box.low) & (leaves <= box.high), axis=1)
 
 
 def _bending(difference: Difference, inverse: np.ndarray) -> np.ndarray:
