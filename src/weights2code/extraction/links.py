@@ -21,13 +21,13 @@ from weights2code.explain.explanation import match_heads
 from weights2code.extraction.judge import model_agreement
 from weights2code.extraction.members import MEMBERS_TRIED, member
 from weights2code.extraction.values import Extraction, Log
-from weights2code.graph import DiscreteGraph, RouterNode
-from weights2code.language import Recurrence
+from weights2code.graph import DiscreteGraph, OperatorNode, RouterNode
 from weights2code.network.certify import Checked, certify_network
+from weights2code.network.lessons import to_learn_from
 from weights2code.network.retune import retuned
-from weights2code.network.trial import drawn, outputs_of
+from weights2code.network.trial import outputs_of
 from weights2code.network.wired_for import solved, wired_for, with_slopes
-from weights2code.verify.links import NetworkCertificate, Sequence
+from weights2code.verify.links import NetworkCertificate
 from weights2code.verify.ranges import bounds_of
 
 if TYPE_CHECKING:
@@ -35,10 +35,8 @@ if TYPE_CHECKING:
 
 #: A margin that is no luck, of the half that there can be; an error of reals that is as good, of their size.
 NO_LUCK, SMALL = 0.2, 1e-4
-#: Rounds of training on, sequences that are drawn for one, and its effort in seconds of a usual machine.
-ROUNDS, DRAWN, EFFORT = 2, 96, 0.3
-#: Pasts of reals that are drawn.
-PASTS = 4000
+#: Rounds of training on, and the effort of one in seconds of a usual machine.
+ROUNDS, EFFORT = 2, 0.3
 #: A round of training on must lower errors to this share to be followed by another.
 GAIN = 0.7
 #: Verdicts in order.
@@ -152,29 +150,35 @@ class _Networks:
         if wired is None:
             return
         learned = to_learn_from(list(own.checked.worst), self.program, self.problem, self.log.seed)
-        graph = solved(wired, learned)
-        yield self.straight(graph, 1)
-        first = self.checked(graph, None, 1)
+        first = self.checked(self.straight(solved(wired, learned)), None, 1)
         yield first
-        for found in self.trained_on(first):
-            yield self.straight(found.graph, found.certificate.trained_on)
-            yield found
+        if first.certificate.verdict == "differs":
+            for found in self.trained_on(first):
+                yield self.checked(self.straight(found.graph), None, found.certificate.trained_on)
+                yield found
 
-    def straight(self, graph: DiscreteGraph, rounds: int) -> _Candidate:
+    def straight(self, graph: DiscreteGraph) -> DiscreteGraph:
         """The network with what simply adds up weighed as in the rule."""
-        straight = with_slopes(self.program, graph, self.problem, self.log.seed)
-        return self.checked(straight, None, rounds)
+        return with_slopes(self.program, graph, self.problem, self.log.seed)
+
+    def rounds(self) -> int:
+        """Rounds of training on: none where heads go over what was computed from others that do, which never
+        came out right; one where heads go over everything."""
+        nodes = self.extraction.graph.nodes
+        heads = [node for node in nodes if isinstance(node, RouterNode) and node.facts.aggregate]
+        deep = any(isinstance(nodes[head.reads["value"]], OperatorNode) for head in heads)
+        return 0 if self.over_all and deep else 1 if self.over_all else ROUNDS
 
     def trained_on(self, own: _Candidate) -> Iterator[_Candidate]:
         """The network after more training, with what it was least right on, while that helps."""
         worst, before = list(own.checked.worst), own
-        for count in range(1, 2 if self.over_all else ROUNDS + 1):
+        for count in range(1, self.rounds() + 1):
             learned = to_learn_from(worst, self.program, self.problem, self.log.seed + count)
             graph = retuned(before.graph, learned, whole=True, effort=EFFORT, seed=self.log.seed)
             found = self.checked(graph, own.member, count)
             yield found
             settled = found.certificate.verdict == "exhaustive"  # more training proves no more
-            if settled or (count > 1 and not found.much_better_than(before)):
+            if settled or not found.much_better_than(before):
                 return
             worst, before = [*worst, *found.checked.worst], found
 
@@ -187,9 +191,9 @@ class _Networks:
         enough = 0.5 * SMALL * self.scale()
         best, rounds, error = own.graph, 0, _largest_error(own.graph, fresh)
         wired = wired_for(self.program, own.graph, self.problem, self.log.seed)
-        for start, index in ((own.graph, own.member), (wired, None)):
+        for start, index, most in ((own.graph, own.member, 1), (wired, None, ROUNDS)):
             graph = start
-            for count in range(1, ROUNDS + 1):
+            for count in range(1, most + 1):
                 if graph is None or error <= enough or time_is_up():
                     break
                 learned = to_learn_from([], self.program, self.problem, self.log.seed + count, self.log.seed)
@@ -209,63 +213,6 @@ def _largest_error(graph: DiscreteGraph, sequences: Sequences) -> float:
     """One step ahead, in the user's units."""
     errors = np.abs(graph.run(sequences) - sequences.y)[sequences.scored]
     return float(np.max(np.nan_to_num(errors, nan=np.inf), initial=0.0))
-
-
-def to_learn_from(
-    worst: list[Sequence], program: Recurrence, problem: Problem, seed: int, region: int = 0
-) -> Sequences:
-    """Sequences that are not right yet, and drawn ones, with the program's outputs.
-
-    Of reals every past that lies between those that come about may be asked for: positions with such a past
-    join, each at the end of a sequence whose past is given.
-    """
-    rng = np.random.default_rng(seed)
-    inputs = drawn(problem, seed)[: 4 * DRAWN]
-    sequences = [np.array(sequence, dtype=float) for sequence in worst] + list(inputs)
-    longest = max(len(sequence) for sequence in sequences)
-    x = np.zeros((len(sequences), longest, inputs.shape[2]))
-    for place, sequence in enumerate(sequences):
-        x[place, : len(sequence)] = sequence
-    y, lengths = outputs_of(program, x), np.array([len(sequence) for sequence in sequences])
-    given = np.zeros(len(x), int)
-    if not problem.integer_outputs:
-        # between what comes about where the certificate will look
-        more_x, more_y = _pasts(program, problem, outputs_of(program, drawn(problem, region)), rng)
-        depth = more_x.shape[1]
-        pad = ((0, 0), (0, longest - depth), (0, 0))
-        x, y = np.concatenate([x, np.pad(more_x, pad)]), np.concatenate([y, np.pad(more_y, pad)])
-        lengths = np.concatenate([lengths, np.full(len(more_x), depth)])
-        given = np.concatenate([given, np.full(len(more_x), depth - 1)])
-    y = np.round(y) if problem.integer_outputs else y
-    sound = np.isfinite(y).all(axis=(1, 2))
-    return Sequences(x[sound], y[sound], lengths[sound], given[sound])
-
-
-def _pasts(
-    program: Recurrence, problem: Problem, y: np.ndarray, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """Short sequences that end after a past between those that come about, with steps between theirs."""
-    depth = min(max(program.depths().values(), default=0) + 1, y.shape[1])
-
-    def within(low: np.ndarray, high: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-        """Anywhere, and often at an end."""
-        where = rng.uniform(-0.15, 1.15, shape).clip(0.0, 1.0)
-        return low + where * (high - low)
-
-    low, high = (np.array([getattr(domain, end) for domain in problem.domains]) for end in ("low", "high"))
-    x = within(low, high, (PASTS, depth, len(problem.domains)))
-    for column, domain in enumerate(problem.domains):
-        x[..., column] = np.round(x[..., column]) if domain.discrete else x[..., column]
-    low, high = y.min(axis=(0, 1)), y.max(axis=(0, 1))
-    steps = np.diff(y, axis=1)
-    least, most = (pick(steps, axis=(0, 1)) if steps.size else 0.0 * low for pick in (np.min, np.max))
-    past = np.zeros((PASTS, depth, y.shape[2]))
-    past[:, 0] = within(low, high, past[:, 0].shape)
-    for t in range(1, depth):
-        past[:, t] = np.clip(past[:, t - 1] + within(least, most, past[:, t].shape), low, high)
-    with np.errstate(all="ignore"):
-        past[:, -1] = program.run(x, past, depth - 1)[:, -1]
-    return x, past
 
 
 def _linked(extraction: Extraction, best: _Candidate, problem: Problem, seed: int) -> Extraction:

@@ -131,7 +131,7 @@ def limit_of_values(
             below = 0.5 - margin - rounding
             if below <= 0:
                 return inf
-            share = Effort(effort.left / 4)
+            share = Effort(effort.left / 2)
             given = share.left
             found = largest_of(difference, box, share, below=below)
             effort.spend(given - share.left)
