@@ -10,6 +10,7 @@ that is meant. Where the formula came from stays what it was.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -26,8 +27,9 @@ from weights2code.network.certify import Checked, certify_network
 from weights2code.network.lessons import to_learn_from
 from weights2code.network.retune import retuned
 from weights2code.network.trial import outputs_of
+from weights2code.network.view import Unsuited, View
 from weights2code.network.wired_for import solved, wired_for, with_slopes
-from weights2code.verify.links import NetworkCertificate
+from weights2code.verify.links import NetworkCertificate, Sequence
 from weights2code.verify.ranges import bounds_of
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 NO_LUCK, SMALL = 0.2, 1e-4
 #: Rounds of training on, and the effort of one in seconds of a usual machine.
 ROUNDS, EFFORT = 2, 0.3
+#: Which lessons are kept to judge by.
+FRESH = 100
 #: A round of training on must lower errors to this share to be followed by another.
 GAIN = 0.7
 #: Verdicts in order.
@@ -121,6 +125,14 @@ class _Networks:
         known = certificate.verdict == "proved" or (certificate.verdict == "exhaustive" and self.over_all)
         return known and (certificate.margin or 0.0) >= NO_LUCK
 
+    def lessons(self, worst: list[Sequence], count: int) -> Sequences:
+        """What a round of training on is about."""
+        seed, window = self.log.seed, None
+        if not self.over_all:
+            with suppress(Unsuited):
+                window = max(View.of(self.extraction.graph).depth, *self.program.depths().values(), 0)
+        return to_learn_from(worst, self.program, self.problem, seed + count, region=seed, window=window)
+
     def scale(self) -> float:
         outputs = np.abs(outputs_of(self.program, self.problem.validation.x))
         return float(np.max(outputs, where=np.isfinite(outputs), initial=0.0))
@@ -149,7 +161,7 @@ class _Networks:
         wired = wired_for(self.program, own.graph, self.problem, self.log.seed)
         if wired is None:
             return
-        learned = to_learn_from(list(own.checked.worst), self.program, self.problem, self.log.seed)
+        learned = self.lessons(list(own.checked.worst), 0)
         first = self.checked(self.straight(solved(wired, learned)), None, 1)
         yield first
         if first.certificate.verdict == "differs":
@@ -173,12 +185,12 @@ class _Networks:
         """The network after more training, with what it was least right on, while that helps."""
         worst, before = list(own.checked.worst), own
         for count in range(1, self.rounds() + 1):
-            learned = to_learn_from(worst, self.program, self.problem, self.log.seed + count)
+            learned = self.lessons(worst, count)
             graph = retuned(before.graph, learned, whole=True, effort=EFFORT, seed=self.log.seed)
             found = self.checked(graph, own.member, count)
             yield found
             settled = found.certificate.verdict == "exhaustive"  # more training proves no more
-            if settled or not found.much_better_than(before):
+            if settled or (count > 1 and not found.much_better_than(before)):
                 return
             worst, before = [*worst, *found.checked.worst], found
 
@@ -187,7 +199,7 @@ class _Networks:
     def nearer(self, own: _Candidate) -> Iterator[_Candidate]:
         """The network that is nearest to the rule on sequences that it has not learned from; it alone is
         bounded, which takes its time."""
-        fresh = to_learn_from([], self.program, self.problem, self.log.seed + 100, self.log.seed)
+        fresh = self.lessons([], FRESH)
         enough = 0.5 * SMALL * self.scale()
         best, rounds, error = own.graph, 0, _largest_error(own.graph, fresh)
         wired = wired_for(self.program, own.graph, self.problem, self.log.seed)
@@ -196,7 +208,7 @@ class _Networks:
             for count in range(1, most + 1):
                 if graph is None or error <= enough or time_is_up():
                     break
-                learned = to_learn_from([], self.program, self.problem, self.log.seed + count, self.log.seed)
+                learned = self.lessons([], count)
                 if index is None and count == 1:
                     graph = solved(graph, learned)
                 else:

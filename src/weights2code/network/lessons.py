@@ -21,9 +21,23 @@ DRAWN, PASTS_OF_REALS, PASTS_OF_WHOLE = 384, 4000, 600
 
 
 def to_learn_from(
-    worst: list[Sequence], program: Recurrence, problem: Problem, seed: int, region: int = 0
+    worst: list[Sequence],
+    program: Recurrence,
+    problem: Problem,
+    seed: int,
+    *,
+    region: int = 0,
+    window: int | None = None,
 ) -> Sequences:
-    """Sequences with the program's outputs; `region` is the seed by which the certificate draws its own."""
+    """Sequences with the program's outputs.
+
+    Parameters
+    ----------
+    worst : what the network is least right on, at the end of each.
+    region : the seed by which the certificate draws its own sequences.
+    window : how many positions the network looks back; of longer sequences only the end is kept, with its
+        past given. None if it looks back to the start.
+    """
     rng = np.random.default_rng(seed)
     inputs = drawn(problem, seed)[:DRAWN]
     sequences = [np.array(sequence, dtype=float) for sequence in worst] + list(inputs)
@@ -33,6 +47,10 @@ def to_learn_from(
         x[place, : len(sequence)] = sequence
     y, lengths = outputs_of(program, x), np.array([len(sequence) for sequence in sequences])
     given = np.zeros(len(x), int)
+    kept = max(problem.length, (window or 0) + 1)
+    if window is not None and longest > kept:
+        x, y, lengths, given = _ends(x, y, lengths, kept)
+        longest = kept
     pasts = _pasts(program, problem, outputs_of(program, drawn(problem, region)), rng)
     if pasts is not None:
         more_x, more_y = pasts
@@ -44,6 +62,16 @@ def to_learn_from(
     y = np.round(y) if problem.integer_outputs else y
     sound = np.isfinite(y).all(axis=(1, 2))
     return Sequences(x[sound], y[sound], lengths[sound], given[sound])
+
+
+def _ends(
+    x: np.ndarray, y: np.ndarray, lengths: np.ndarray, kept: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The last `kept` positions of longer sequences, of which only the last is judged."""
+    first = np.maximum(lengths - kept, 0)
+    index = first[:, None] + np.arange(kept)
+    x, y = (np.take_along_axis(part, index[..., None], axis=1) for part in (x, y))
+    return x, y, np.minimum(lengths, kept), np.where(first > 0, kept - 1, 0)
 
 
 def _pasts(
