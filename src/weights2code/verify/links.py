@@ -88,7 +88,8 @@ class NetworkCertificate:
             "tested": f"at most {at_most(self.error or 0.0)} from the program in {self.sequences} sequences",
             "differs": f"not the program's output after the inputs {inputs_in_words(self.counterexample)}",
         }[self.verdict]
-        return f"{text}{'; trained on since the program was found' if self.trained_on else ''}"
+        done = "wired for the rule and trained" if self.wired else "trained on"
+        return f"{text}{f'; {done} since the program was found' if self.trained_on else ''}"
 
     def _history(self) -> str:
         """What was done to the network after its program was found."""
