@@ -130,3 +130,23 @@ def test_reals_are_learned_at_every_past_that_may_be_asked_for():
     x, y = learned.x[given], learned.y[given]
     end = int(learned.given[given][0])
     np.testing.assert_allclose(problem.reference.run(x, y, end)[:, end], y[:, end])
+
+
+def test_an_error_that_nobody_foresaw_costs_the_training_alone(
+    parity: tuple[Outcome, Problem], monkeypatch: pytest.MonkeyPatch
+):
+    outcome, problem = parity
+    assert outcome.extraction is not None
+    assert outcome.trained is not None
+    wrong = replace(outcome.extraction, graph=damaged(outcome.extraction.graph), explained=None)
+
+    def broken(*_: object, **__: object) -> DiscreteGraph:
+        raise ZeroDivisionError("a weight is missing")
+
+    monkeypatch.setattr(links, "MEMBERS_TRIED", 0)
+    monkeypatch.setattr(links, "retuned", broken)
+    log = Log(0)
+    found = with_network(wrong, outcome.trained, problem, log)
+    assert found.certificate.network is not None
+    assert found.certificate.network.verdict == "differs"
+    assert "a weight is missing" in log.attempts[-1].detail

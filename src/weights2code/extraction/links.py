@@ -19,6 +19,7 @@ import numpy as np
 from weights2code.data import Problem, Regime, Sequences
 from weights2code.effort import TimeUp, time_is_up
 from weights2code.explain.explanation import match_heads
+from weights2code.extraction.extract import defect
 from weights2code.extraction.judge import model_agreement
 from weights2code.extraction.members import MEMBERS_TRIED, member
 from weights2code.extraction.values import Extraction, Log
@@ -71,7 +72,10 @@ class _Candidate:
 
 
 def with_network(extraction: Extraction, trained: Trained, problem: Problem, log: Log) -> Extraction:
-    """The extraction with the network that is meant, and what is known of it and the program."""
+    """The extraction with the network that is meant, and what is known of it and the program.
+
+    The program is found already: an error that nobody foresaw costs what comes after the best network so far.
+    """
     problem = problem.under(extraction.program.regime)
     best: _Candidate | None = None
     try:
@@ -82,6 +86,8 @@ def with_network(extraction: Extraction, trained: Trained, problem: Problem, log
                 break
     except TimeUp:
         pass
+    except Exception as error:
+        log.failed("network and program", defect(error))
     return extraction if best is None else _linked(extraction, best, problem, log.seed)
 
 
