@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 #: Effort for the regressions of one member, and for its listing, in seconds of a usual machine.
 REGRESSION_EFFORT = 4.0
 EXPLANATION_EFFORT = 1.5
+#: The same for what is said of each node after the program is found.
+LISTING_EFFORT = 0.4
 #: Training sequences of a known machine that rules are regressed on: the paper's million would only be slow.
 REGRESSED_ON = 8192
 #: Searches for one rule: the first, and one more for each that a counterexample refutes.
@@ -246,7 +248,7 @@ def with_explanation(extraction: Extraction, problem: Problem, log: Log) -> Extr
     if extraction.explained is not None or matched is None or not matched.finite:
         return extraction  # nothing is regressed on what are no numbers
     try:
-        return replace(extraction, explained=matched.explain(problem, EXPLANATION_EFFORT))
+        return replace(extraction, explained=matched.explain(problem, LISTING_EFFORT))
     except Exception as error:
         log.failed("explanation of the graph", defect(error))
         return extraction

@@ -34,7 +34,7 @@ EFFORT, FIRST_LOOK, LIMIT_EFFORT = 1.0, 0.2, 2.0
 #: The margin that bounds over pieces leave where they can, and positions that are counted at most.
 WIDE, MOST_POSITIONS = 0.25, 256
 #: Sequences that are enumerated at most where nothing else decides.
-ENUMERATED = 1 << 13
+ENUMERATED, LONGEST = 1 << 13, 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,10 @@ def certify_network(graph: DiscreteGraph, program: Recurrence, problem: Problem,
         return _differs(graph, program, explored, trial)
     if trial.counterexample is not None:
         worst = explored.worst if explored else ()
-        found = _different(trial.counterexample, trial)
-        return Checked(found, (trial.counterexample, *worst))
+        shorter = _enumerated(graph, program, problem, trial, len(trial.counterexample) - 1)
+        if shorter is not None and shorter.verdict == "differs":
+            return Checked(shorter, (trial.counterexample, *worst))
+        return Checked(_different(trial.counterexample, trial), (trial.counterexample, *worst))
     if limit is not None:
         return Checked(_below(limit, program, trial, problem))
     if explored is not None and not explored.closed:
@@ -255,10 +257,10 @@ def _shows(graph: DiscreteGraph, program: Recurrence, example: Sequence) -> bool
 
 
 def _enumerated(
-    graph: DiscreteGraph, program: Recurrence, problem: Problem, trial: Trial
+    graph: DiscreteGraph, program: Recurrence, problem: Problem, trial: Trial, most: int = LONGEST
 ) -> NetworkCertificate | None:
     """Every sequence up to a length, run."""
-    length = longest_length(problem.domains, ENUMERATED)
+    length = min(longest_length(problem.domains, ENUMERATED), most)
     if graph.layout.name == "concat" or length < 2:
         return None
     error, rounding = 0.0, 0.0
