@@ -56,6 +56,7 @@ def test_networks_of_another_kind_are_not_explored(builder, integers_of, kind):
     assert reachable_values(made.graph(), problem_of(made, integers_of)) is None
 
 
+@pytest.mark.slow
 def test_what_has_no_end_or_no_border_is_not_explored(builder, integers_of):
     made = builder(layout=LOOP)
     made.output({0: 0.5, 1: 1.0})  # a sum

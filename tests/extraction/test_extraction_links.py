@@ -24,8 +24,8 @@ SETTINGS = Settings(seed=0)
 
 
 @pytest.fixture(scope="module")
-def parity() -> tuple[Outcome, Problem]:
-    return pipeline.run("parity_last2", SETTINGS), problem_of("parity_last2", SETTINGS)
+def summed() -> tuple[Outcome, Problem]:
+    return pipeline.run("sum_last2", SETTINGS), problem_of("sum_last2", SETTINGS)
 
 
 def damaged(graph: DiscreteGraph) -> DiscreteGraph:
@@ -35,8 +35,8 @@ def damaged(graph: DiscreteGraph) -> DiscreteGraph:
     return replace(graph, head=head)
 
 
-def test_a_run_says_that_its_network_is_its_program(parity: tuple[Outcome, Problem]):
-    outcome, _ = parity
+def test_a_run_says_that_its_network_is_its_program(summed: tuple[Outcome, Problem]):
+    outcome, _ = summed
     assert outcome.certificate is not None
     network, listing = outcome.certificate.network, outcome.certificate.listing
     assert network is not None
@@ -50,9 +50,9 @@ def test_a_run_says_that_its_network_is_its_program(parity: tuple[Outcome, Probl
 
 
 def test_a_network_that_differs_is_trained_until_it_does_not(
-    parity: tuple[Outcome, Problem], monkeypatch: pytest.MonkeyPatch
+    summed: tuple[Outcome, Problem], monkeypatch: pytest.MonkeyPatch
 ):
-    outcome, problem = parity
+    outcome, problem = summed
     assert outcome.extraction is not None
     assert outcome.trained is not None
     wrong = replace(outcome.extraction, graph=damaged(outcome.extraction.graph), explained=None)
@@ -68,8 +68,8 @@ def test_a_network_that_differs_is_trained_until_it_does_not(
     assert found.certificate.model.accuracy == 1.0  # of the network that is meant
 
 
-def test_another_member_that_is_right_as_it_is_comes_first(parity: tuple[Outcome, Problem]):
-    outcome, problem = parity
+def test_another_member_that_is_right_as_it_is_comes_first(summed: tuple[Outcome, Problem]):
+    outcome, problem = summed
     assert outcome.extraction is not None
     assert outcome.trained is not None
     wrong = replace(outcome.extraction, graph=damaged(outcome.extraction.graph), explained=None, member=99)
@@ -79,8 +79,8 @@ def test_another_member_that_is_right_as_it_is_comes_first(parity: tuple[Outcome
     assert found.member == 0
 
 
-def test_a_program_that_is_wrong_is_nothing_to_learn_from(parity: tuple[Outcome, Problem]):
-    outcome, problem = parity
+def test_a_program_that_is_wrong_is_nothing_to_learn_from(summed: tuple[Outcome, Problem]):
+    outcome, problem = summed
     assert outcome.extraction is not None
     assert outcome.trained is not None
     failed = replace(outcome.extraction.certificate, verdict="failed")
@@ -101,11 +101,11 @@ def test_what_no_sub_mlp_sees_together_is_wired(task: str, verdict: str):
     assert (network.verdict, network.wired) == (verdict, True)
 
 
-def test_a_wiring_counts_without_end_and_tells_values_apart(parity: tuple[Outcome, Problem]):
+def test_a_wiring_counts_without_end_and_tells_values_apart(summed: tuple[Outcome, Problem]):
     """y = y[t-1] + [x is even]: what adds up is weighed by the head, what does not by one sub-MLP."""
     problem = problem_of("Evens_Counter", SETTINGS)
     assert problem.reference is not None
-    outcome, _ = parity
+    outcome, _ = summed
     assert outcome.extraction is not None
     layout = replace(outcome.extraction.graph.layout, input_scales=(8.0,), output_scales=(8.0,))
     like = replace(outcome.extraction.graph, layout=layout)
@@ -133,9 +133,9 @@ def test_reals_are_learned_at_every_past_that_may_be_asked_for():
 
 
 def test_an_error_that_nobody_foresaw_costs_the_training_alone(
-    parity: tuple[Outcome, Problem], monkeypatch: pytest.MonkeyPatch
+    summed: tuple[Outcome, Problem], monkeypatch: pytest.MonkeyPatch
 ):
-    outcome, problem = parity
+    outcome, problem = summed
     assert outcome.extraction is not None
     assert outcome.trained is not None
     wrong = replace(outcome.extraction, graph=damaged(outcome.extraction.graph), explained=None)

@@ -117,6 +117,7 @@ def wrong_rule(data: dict[str, Any]) -> None:
     data["program"]["recurrence"]["steps"][-1]["definition"]["args"][0] = {"var": "x", "lag": 2}
 
 
+@pytest.mark.slow
 def test_a_wrong_rule_that_claims_to_be_proved(folder: Path, capsys):
     change(folder, wrong_rule)
     assert read(folder)["verdict"] == "proved"

@@ -65,13 +65,14 @@ def certify_network(graph: DiscreteGraph, program: Recurrence, problem: Problem,
         return Checked(_different(trial.counterexample, trial), (trial.counterexample, *worst))
     if limit is not None:
         return Checked(_below(limit, program, trial, problem))
+    if explored is None or not explored.closed:
+        found = _remembering(graph, program, problem, trial)
+        if found is not None:
+            return Checked(found)
     if explored is not None and not explored.closed:
         explored = _explored(graph, program, problem, EFFORT)
         if explored is not None and explored.wrong:
             return _differs(graph, program, explored, trial)
-    closed = explored is not None and explored.closed
-    if not closed and (found := _remembering(graph, program, problem, trial)) is not None:
-        return Checked(found)
     if explored is not None and explored.length:
         return Checked(_equal(explored, trial, problem), explored.worst)
     return Checked(_enumerated(graph, program, problem, trial) or _tested(trial, problem))
