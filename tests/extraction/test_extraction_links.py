@@ -14,8 +14,8 @@ from weights2code.extraction.links import with_network
 from weights2code.extraction.values import Log
 from weights2code.graph import DiscreteGraph, OperatorNode
 from weights2code.network.certify import certify_network
-from weights2code.network.lessons import to_learn_from
-from weights2code.network.wired_for import solved, wired_for, with_slopes
+from weights2code.network.tuning.lessons import to_learn_from
+from weights2code.network.tuning.wired_for import solved, wired_for, with_slopes
 from weights2code.results import Outcome
 from weights2code.settings import Settings
 from weights2code.source import problem_of

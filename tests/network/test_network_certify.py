@@ -12,8 +12,8 @@ from weights2code.effort import Effort, within
 from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
 from weights2code.language import Domain, Expr, Recurrence, Start, Step, Var, integers, op, reals, where
 from weights2code.network import certify
+from weights2code.network.bounds.limits import limit_of_values
 from weights2code.network.certify import certify_network
-from weights2code.network.limits import limit_of_values
 from weights2code.network.trial import Trial, one_step, outputs_of, run_side_by_side
 from weights2code.verify.links import NetworkCertificate
 

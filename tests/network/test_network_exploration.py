@@ -10,9 +10,9 @@ from weights2code.effort import Effort
 from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
 from weights2code.heads import HeadKind
 from weights2code.language import Expr, Recurrence, Start, Step, Var, integers, maximum, op, reals, where
-from weights2code.network.exploration import Explored, Narrow, explore
-from weights2code.network.pointing import window_of
-from weights2code.network.view import Unsuited, View
+from weights2code.network.contexts.exploration import Explored, Narrow, explore
+from weights2code.network.contexts.pointing import window_of
+from weights2code.network.contexts.view import Unsuited, View
 
 x, x1, y1 = Var("x"), Var("x", 1), Var("y", 1)
 

@@ -24,14 +24,14 @@ from weights2code.language import (
     maximum,
     op,
 )
-from weights2code.network import pieces
-from weights2code.network.box import Box, box_around
-from weights2code.network.difference import difference_of
-from weights2code.network.leaves import leaf_of, leaves_of, rounding_at, values_at
-from weights2code.network.limits import limit_of_values
-from weights2code.network.many_boxes import upper_bound
-from weights2code.network.pieces import Largest, largest_difference, largest_of
-from weights2code.network.polytope import largest_value, tightened
+from weights2code.network.bounds import pieces
+from weights2code.network.bounds.box import Box, box_around
+from weights2code.network.bounds.difference import difference_of
+from weights2code.network.bounds.leaves import leaf_of, leaves_of, rounding_at, values_at
+from weights2code.network.bounds.limits import limit_of_values
+from weights2code.network.bounds.many_boxes import upper_bound
+from weights2code.network.bounds.pieces import Largest, largest_difference, largest_of
+from weights2code.network.bounds.polytope import largest_value, tightened
 
 A, B, Y = Var("a"), Var("a", 1), Var("y", 1)
 LAYOUT = Layout("autoregressive", (2.0,), (4.0,))

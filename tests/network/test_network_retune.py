@@ -13,10 +13,10 @@ from weights2code.graph import DiscreteGraph, Node, OperatorNode, to_dict
 from weights2code.graph.from_model import graph_with_names
 from weights2code.graph.to_model import write_back
 from weights2code.model import Architecture, DiscreteTransformer
-from weights2code.network.growing import growing_nodes
-from weights2code.network.retune import retuned
 from weights2code.network.running import free_running
-from weights2code.network.weights import Rows, Weights
+from weights2code.network.tuning.growing import growing_nodes
+from weights2code.network.tuning.retune import retuned
+from weights2code.network.tuning.weights import Rows, Weights
 
 LENGTH = 8
 

@@ -9,9 +9,9 @@ from weights2code.data import Layout, Sequences
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
 from weights2code.heads import HeadKind
 from weights2code.language import Var
-from weights2code.network.rounding import sensitivity
-from weights2code.network.scoring import SINGLE, scores, uncertainty
-from weights2code.network.view import Unsuited, View
+from weights2code.network.contexts.rounding import sensitivity
+from weights2code.network.contexts.scoring import SINGLE, scores, uncertainty
+from weights2code.network.contexts.view import Unsuited, View
 
 LENGTH, COUNT = 7, 40
 DOUBLE = 2.0**-53

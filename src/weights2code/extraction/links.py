@@ -25,11 +25,11 @@ from weights2code.extraction.members import MEMBERS_TRIED, member
 from weights2code.extraction.values import Extraction, Log
 from weights2code.graph import DiscreteGraph, OperatorNode, RouterNode
 from weights2code.network.certify import Checked, certify_network
-from weights2code.network.lessons import to_learn_from
-from weights2code.network.retune import retuned
+from weights2code.network.contexts.view import Unsuited, View
 from weights2code.network.trial import outputs_of
-from weights2code.network.view import Unsuited, View
-from weights2code.network.wired_for import solved, wired_for, with_slopes
+from weights2code.network.tuning.lessons import to_learn_from
+from weights2code.network.tuning.retune import retuned
+from weights2code.network.tuning.wired_for import solved, wired_for, with_slopes
 from weights2code.verify.links import NetworkCertificate, Sequence
 from weights2code.verify.ranges import bounds_of
 

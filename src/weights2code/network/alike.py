@@ -14,7 +14,7 @@ import numpy as np
 
 from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
 from weights2code.language import Const, Domain, Expr, Op, Recurrence, Retrieval, Step, Var, integers, reals
-from weights2code.network.pointing import longest_retrieval
+from weights2code.network.contexts.pointing import longest_retrieval
 
 #: Sums of whole numbers are compared up to this.
 LARGEST_SUM = 2.0**40

@@ -18,13 +18,13 @@ from weights2code.effort import Effort
 from weights2code.graph import DiscreteGraph, OperatorNode
 from weights2code.language import Recurrence, evaluate, reals
 from weights2code.network.alike import LARGEST_SUM, Alike, remembered_alike
-from weights2code.network.exploration import DOUBLE, MORE, Explored, Narrow, explore
-from weights2code.network.limits import Bound, Limit, largest_error, limit_of_values
-from weights2code.network.pointing import windows_on
-from weights2code.network.rounding import sensitivity
-from weights2code.network.scoring import SINGLE
+from weights2code.network.bounds.limits import Bound, Limit, largest_error, limit_of_values
+from weights2code.network.contexts.exploration import DOUBLE, MORE, Explored, Narrow, explore
+from weights2code.network.contexts.pointing import windows_on
+from weights2code.network.contexts.rounding import sensitivity
+from weights2code.network.contexts.scoring import SINGLE
+from weights2code.network.contexts.view import Unsuited, View
 from weights2code.network.trial import LARGEST, Trial, drawn, one_step, outputs_of, run_side_by_side
-from weights2code.network.view import Unsuited, View
 from weights2code.verify.exhaustive import all_sequences, longest_length
 from weights2code.verify.links import NetworkCertificate, Sequence, at_least
 from weights2code.verify.ranges import positions_below

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weights2code.network.difference import Difference, Layer
-from weights2code.network.leaves import UNIT
-from weights2code.network.sums import Rows
+from weights2code.network.bounds.difference import Difference, Layer
+from weights2code.network.bounds.leaves import UNIT
+from weights2code.network.bounds.sums import Rows
 
 #: Whole numbers below are computed without rounding.
 _EXACT = 2.0**53

@@ -1,6 +1,6 @@
 """By how much rounding can move the outputs of a network that was run on sequences.
 
-As on contexts (`network.view`), but for every head: computed with rounding errors of u, in whatever order
+As on contexts (`contexts.view`), but for every head: computed with rounding errors of u, in whatever order
 sums are taken, an output is off by less than u times its sensitivity. Where rounding can change which
 position a head selects, and with it the value, there is no such number, and the sensitivity is infinite.
 """
@@ -12,7 +12,7 @@ import numpy as np
 from weights2code.data import Sequences
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
 from weights2code.graph.graph import shifted
-from weights2code.network.scoring import SINGLE, scores, uncertainty
+from weights2code.network.contexts.scoring import SINGLE, scores, uncertainty
 
 
 def sensitivity(graph: DiscreteGraph, sequences: Sequences) -> np.ndarray:

@@ -20,13 +20,13 @@ from weights2code.graph import DiscreteGraph
 from weights2code.language import Domain, Expr, Recurrence, Var
 from weights2code.language.interval import ANYTHING, Interval, is_infinite
 from weights2code.language.kinds import whole_names
-from weights2code.network.box import Box, box_around
-from weights2code.network.difference import Difference, difference_of
-from weights2code.network.leaves import leaves_of, rounding_at
-from weights2code.network.many_boxes import Unbounded, upper_bound
-from weights2code.network.pieces import largest_of
-from weights2code.network.unrolled import at_age, unrolled
-from weights2code.network.view import View
+from weights2code.network.bounds.box import Box, box_around
+from weights2code.network.bounds.difference import Difference, difference_of
+from weights2code.network.bounds.leaves import leaves_of, rounding_at
+from weights2code.network.bounds.many_boxes import Unbounded, upper_bound
+from weights2code.network.bounds.pieces import largest_of
+from weights2code.network.bounds.unrolled import at_age, unrolled
+from weights2code.network.contexts.view import View
 from weights2code.verify.product import inlined
 from weights2code.verify.ranges import bounds_of
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from weights2code.effort import Effort
-from weights2code.network.box import Box
-from weights2code.network.difference import Difference, Layer
-from weights2code.network.leaves import UNIT
-from weights2code.network.sums import Rows
+from weights2code.network.bounds.box import Box
+from weights2code.network.bounds.difference import Difference, Layer
+from weights2code.network.bounds.leaves import UNIT
+from weights2code.network.bounds.sums import Rows
 
 #: Boxes that are bounded at once, and in all.
 _CHUNK, _MOST = 2048, 400_000

@@ -15,12 +15,12 @@ import numpy as np
 from weights2code.data import Sequences
 from weights2code.effort import Effort
 from weights2code.graph import DiscreteGraph, OperatorNode
-from weights2code.network.growing import depends_on_growing, growing_nodes, held_apart
-from weights2code.network.least_error import Search
-from weights2code.network.more_units import with_operator, with_units
-from weights2code.network.simpler import simpler, snapped
-from weights2code.network.tuned import AIM, TOO_LARGE, Tuned, some
-from weights2code.network.weights import Rows, Weights, direct_operators, past_channels
+from weights2code.network.tuning.growing import depends_on_growing, growing_nodes, held_apart
+from weights2code.network.tuning.least_error import Search
+from weights2code.network.tuning.more_units import with_operator, with_units
+from weights2code.network.tuning.simpler import simpler, snapped
+from weights2code.network.tuning.tuned import AIM, TOO_LARGE, Tuned, some
+from weights2code.network.tuning.weights import Rows, Weights, direct_operators, past_channels
 
 #: Effort in seconds of a usual machine.
 EFFORT = 2.0

@@ -9,7 +9,7 @@ from math import gcd, lcm
 
 import numpy as np
 
-from weights2code.network.leaves import UNIT, is_power_of_two
+from weights2code.network.bounds.leaves import UNIT, is_power_of_two
 
 #: A weighted sum of symbols; the number that is added stands under `ONE`.
 Sum = dict[int, Fraction]

@@ -18,8 +18,18 @@ import numpy as np
 from weights2code.graph import ChannelNode, DiscreteGraph, RouterNode
 from weights2code.graph.graph import channel_scales
 from weights2code.language import Const, Expr, Op, Var, exact_number, is_boolean
-from weights2code.network.leaves import leaf_of
-from weights2code.network.sums import ONE, Rows, Sum, Unwritten, added, combined, constant, rows_of, scaled
+from weights2code.network.bounds.leaves import leaf_of
+from weights2code.network.bounds.sums import (
+    ONE,
+    Rows,
+    Sum,
+    Unwritten,
+    added,
+    combined,
+    constant,
+    rows_of,
+    scaled,
+)
 
 #: Powers beyond this are not written as products.
 _MOST_POWER = 16

@@ -13,8 +13,8 @@ from itertools import combinations, product
 import numpy as np
 
 from weights2code.graph import DiscreteGraph, Node, OperatorNode
-from weights2code.network.least_error import SPEED, Search
-from weights2code.network.weights import Rows, direct_operators, steady
+from weights2code.network.tuning.least_error import SPEED, Search
+from weights2code.network.tuning.weights import Rows, direct_operators, steady
 
 #: Directions that are looked at, kinks along each, and all of them.
 MOST_DIRECTIONS = 96

@@ -8,8 +8,8 @@ import numpy as np
 
 from weights2code.effort import Effort
 from weights2code.graph import DiscreteGraph, OperatorNode, RouterNode
-from weights2code.network.tuned import AIM, NEARLY_ROUND, Tuned, some
-from weights2code.network.weights import direct_operators
+from weights2code.network.tuning.tuned import AIM, NEARLY_ROUND, Tuned, some
+from weights2code.network.tuning.weights import direct_operators
 
 #: Digits of round numbers.
 ROUND_DIGITS = 6

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weights2code.effort import Effort
-from weights2code.network.weights import Rows, Weights
+from weights2code.network.tuning.weights import Rows, Weights
 
 #: Multiplications a second of a usual machine, for what is spent.
 SPEED = 8e9

@@ -9,8 +9,8 @@ import numpy as np
 from weights2code.data import Sequences
 from weights2code.effort import Effort
 from weights2code.graph import DiscreteGraph, OperatorNode, RouterNode
-from weights2code.network.least_error import LARGEST, Search
-from weights2code.network.weights import Groups, Rows, Weights, Which
+from weights2code.network.tuning.least_error import LARGEST, Search
+from weights2code.network.tuning.weights import Groups, Rows, Weights, Which
 
 #: The largest error that is aimed at: of a whole number, and of a real one as a share of its usual size.
 AIM = {True: 0.05, False: 1e-6}

@@ -17,7 +17,7 @@ import numpy as np
 
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
 from weights2code.language import Var
-from weights2code.network.scoring import SINGLE, Rounded, scores, uncertainty
+from weights2code.network.contexts.scoring import SINGLE, Rounded, scores, uncertainty
 
 #: Queries and keys of a head, each with its sensitivity to rounding.
 Met = tuple[set[tuple[float, float]], set[tuple[float, float]]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from weights2code.network.leaves import UNIT
+from weights2code.network.bounds.leaves import UNIT
 
 _LEAST = 1e-300
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from weights2code.graph import DiscreteGraph, RouterNode
 from weights2code.heads import FORBIDDEN, RECENCY
-from weights2code.network.scoring import SINGLE, Rounded, scores, uncertainty
+from weights2code.network.contexts.scoring import SINGLE, Rounded, scores, uncertainty
 
 #: By how much, of its size or of 1, a score must be higher to be the highest.
 CLEAR = 1e-9

@@ -9,8 +9,8 @@ from math import inf
 
 import numpy as np
 
-from weights2code.network.difference import Difference, Layer
-from weights2code.network.enclosure import Cell, Enclosure, results
+from weights2code.network.bounds.difference import Difference, Layer
+from weights2code.network.bounds.enclosure import Cell, Enclosure, results
 
 #: A width that is nothing beside what is looked for.
 _NEGLIGIBLE = 1e-6

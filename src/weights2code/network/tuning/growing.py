@@ -13,8 +13,8 @@ import numpy as np
 
 from weights2code.data import Sequences
 from weights2code.graph import DiscreteGraph, OperatorNode, RouterNode
-from weights2code.network.tuned import Tuned
-from weights2code.network.weights import Groups, direct_operators, past_channels, steady
+from weights2code.network.tuning.tuned import Tuned
+from weights2code.network.tuning.weights import Groups, direct_operators, past_channels, steady
 
 #: A value grows if it is so much larger in the last third of a sequence than in the middle.
 GROWTH = 1.2

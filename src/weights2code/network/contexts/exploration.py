@@ -17,9 +17,9 @@ import numpy as np
 from weights2code.effort import Effort
 from weights2code.graph import OperatorNode, RouterNode
 from weights2code.language import Domain, Recurrence, Var, compile_numpy, expression_of
-from weights2code.network.pointing import window_of
-from weights2code.network.scoring import Rounded
-from weights2code.network.view import Met, OnContexts, Unsuited, View
+from weights2code.network.contexts.pointing import window_of
+from weights2code.network.contexts.scoring import Rounded
+from weights2code.network.contexts.view import Met, OnContexts, Unsuited, View
 from weights2code.verify.exhaustive import all_inputs, inputs_a_position
 from weights2code.verify.links import Sequence
 

@@ -18,11 +18,11 @@ import numpy as np
 from weights2code.effort import Effort
 from weights2code.graph import DiscreteGraph
 from weights2code.language import Expr, Var
-from weights2code.network.box import Box
-from weights2code.network.difference import Difference, difference_of
-from weights2code.network.enclosure import Cell, Empty, Enclosure, at_points
-from weights2code.network.polytope import largest_value, on_box, tightened
-from weights2code.network.splits import where_to_split
+from weights2code.network.bounds.box import Box
+from weights2code.network.bounds.difference import Difference, difference_of
+from weights2code.network.bounds.enclosure import Cell, Empty, Enclosure, at_points
+from weights2code.network.bounds.polytope import largest_value, on_box, tightened
+from weights2code.network.bounds.splits import where_to_split
 
 #: Boxes of so many whole points are gone through point by point, at once and after splits.
 MOST_POINTS, FEW_POINTS = 2**20, 2**10
