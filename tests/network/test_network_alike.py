@@ -49,6 +49,7 @@ def test_a_sum_that_both_add_up_is_proved_to_a_limit():
     assert "no sum exceeds 2**40" in found.covers
 
 
+@pytest.mark.slow
 def test_a_weight_that_is_off_is_not_called_equal_beyond_what_it_holds_for():
     graph = graph_of(("x",), RouterNode("V1_Attn", "sum", {"value": 0}), 3.0 + 1e-9, 1.0)
     found = certify_network(graph, SUM, problem_of(SUM, (integers(0, 9),)), 0).certificate

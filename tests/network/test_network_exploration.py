@@ -204,6 +204,7 @@ def test_a_pointer_that_takes_the_larger_of_two() -> None:
     assert (narrow.value.index, narrow.value.window) == (1, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["max", "min"])
 def test_a_pointer_below_an_extremum_is_held_to_its_window(kind: HeadKind) -> None:
     """A query and a key that meet only once in many sequences look further back."""

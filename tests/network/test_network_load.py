@@ -54,6 +54,7 @@ def torch_free_running(trained: Trained, x: np.ndarray, *, whole: bool) -> np.nd
     return y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("name", ["tagging", "autoregressive", "concat"])
 @pytest.mark.parametrize("kinds", [(kind,) for kind in HEADS] + [tuple(HEADS)], ids="-".join)

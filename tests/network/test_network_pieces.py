@@ -290,6 +290,7 @@ def test_smooth_programs(formula: Expr, most: float):
     assert most <= found.upper <= most * 1.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [*range(12), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(12, 60))]
 )
@@ -310,6 +311,7 @@ def test_no_point_differs_by_more(seed: int):
     assert found.lower <= found.upper
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_whole_numbers_are_bounded_as_if_they_were_gone_through(seed: int, monkeypatch: pytest.MonkeyPatch):
     """With and without going through all points: the same largest difference, that of exact arithmetic."""
@@ -449,6 +451,7 @@ def test_many_boxes_and_pieces_agree(seed: int):
     assert upper <= 1.06 * found.upper
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formula", [A * B, abs(A) * B, (A - B) ** 2, A * B**2 + maximum(A, B)])
 @pytest.mark.parametrize("strip", [False, True])
 def test_a_plane_cut_into_small_boxes(formula: Expr, strip: bool):

@@ -99,6 +99,7 @@ def unsolvable() -> Problem:
     return from_lists(x, y, ("a", "b"), tuple("pqrst"), seed=0)
 
 
+@pytest.mark.slow
 def test_the_limit_holds_for_all_targets_together(clock: Callable[[], float]):
     outcome = pipeline.search(unsolvable(), Settings(time_limit=40.0))
     assert outcome.seconds <= 1.2 * 40

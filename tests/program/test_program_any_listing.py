@@ -70,6 +70,7 @@ def test_numbers_that_no_float_can_hold_are_listed_all_the_same(builder, integer
     assert "1e+200" in raw_source(program)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_any_graph(builder, seed):
     rng = np.random.default_rng(seed)

@@ -61,6 +61,7 @@ def test_scores_of_pairs(made, integers_of, seed):
     assert len(node.scores.pairs) == 16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_scores_of_corners_where_values_are_many(made, seed):
     made.output({pointer(made, 0, 1, 0, [0.1, -0.2, 0.3, -0.1], seed, null=-0.2): 1.0})

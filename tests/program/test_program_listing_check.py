@@ -51,6 +51,7 @@ def test_the_listing_is_the_network_at_every_length(run):
     assert Listing.from_dict(own.to_dict()) == own
 
 
+@pytest.mark.slow
 def test_every_number_of_the_text_matters(run):
     """A change of any number in the listing is seen in its outputs or, at the latest, in its text."""
     made, problem, explained = run
