@@ -138,6 +138,7 @@ def test_every_record_says_where_it_comes_from() -> None:
         assert head["commit"] or head["committed_in"], file
 
 
+@pytest.mark.slow
 def test_every_page_says_when_it_was_taken_or_that_it_was_not() -> None:
     pages = {path: text for path, text in make_results.texts().items() if path.endswith(".md")}
     for path, text in pages.items():

@@ -98,6 +98,7 @@ def every_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "CHECKPOINT_INTERVAL", 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("every_epoch")
 @pytest.mark.parametrize("after", [1, 2, 4])
 def test_stopped_after_an_epoch(after: int, tmp_path: Path):

@@ -35,6 +35,7 @@ def problem(name: str, samples: int = 512, seed: int = 0, length: int | None = N
     return from_task(get(name), samples, seed, validation=256, length=length)
 
 
+@pytest.mark.slow
 def test_the_loss_falls_with_a_learned_head():
     recipe = Recipe(
         members=2, epochs=4, steps_per_epoch=40, head="learned", polish=False, tune_steps=0, noise=0.1
