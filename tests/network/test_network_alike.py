@@ -9,9 +9,11 @@ import pytest
 
 from weights2code.data import Layout, Problem, from_arrays
 from weights2code.graph import ChannelNode, DiscreteGraph, RouterNode
-from weights2code.language import BITS, Domain, Recurrence, Retrieval, Step, Var, integers, reals
+from weights2code.language import BITS, Domain, Recurrence, Retrieval, Step, Var, integers, op, reals
+from weights2code.network import certify
 from weights2code.network.alike import remembered_alike
 from weights2code.network.certify import certify_network
+from weights2code.network.trial import Trial
 
 x, total, n = Var("x"), Var("total", 1), Var("n", 1)
 SUM = Recurrence(("x",), (Step("total", total + x), Step("y", 3 * Var("total") + 1)), ("y",))
@@ -107,3 +109,17 @@ def test_a_sum_of_something_else_is_not_the_same():
     assert remembered_alike(graph, other, (BITS,)) is None
     started = replace(SUM, start={"total": 1.0})
     assert remembered_alike(graph, started, (BITS,)) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [37, 10**6, 2**39])
+def test_a_program_that_leaves_the_network_at_large_sums_is_not_proved(limit, monkeypatch):
+    """Proofs must find it without the tests beside them."""
+    alone = Trial(0, (), 0.0, None, 1.0, None)
+    monkeypatch.setattr(certify, "run_side_by_side", lambda *_: alone)
+    graph = graph_of(("x",), RouterNode("V1_Attn", "sum", {"value": 0}), 3.0, 1.0)
+    other = replace(
+        SUM, steps=(SUM.steps[0], Step("y", 3 * Var("total") + 1 + op("gt", Var("total"), limit)))
+    )
+    found = certify_network(graph, other, problem_of(other, (integers(0, 9),)), 0).certificate
+    assert found.verdict in ("differs", "exhaustive", "tested")
