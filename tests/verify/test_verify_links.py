@@ -90,3 +90,14 @@ def test_json_round_trip(wired: bool):
 def test_other_verdicts_are_refused():
     with pytest.raises(ValueError, match="verdict"):
         certificate("failed")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_what_is_no_number_can_be_written_down(value: float) -> None:
+    found = NetworkCertificate("differs", "it rounds to another number", "the counterexample", error=value)
+    written = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert NetworkCertificate.from_dict(written).error == 1e300
+    listing = Listing(value, 1.0, (1,), 1)
+    assert (
+        Listing.from_dict(json.loads(json.dumps(listing.to_dict(), allow_nan=False))).max_abs_error == 1e300
+    )

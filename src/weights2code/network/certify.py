@@ -26,7 +26,7 @@ from weights2code.network.contexts.scoring import SINGLE
 from weights2code.network.contexts.view import Unsuited, View
 from weights2code.network.trial import LARGEST, Trial, drawn, one_step, outputs_of, run_side_by_side
 from weights2code.verify.exhaustive import all_sequences, longest_length
-from weights2code.verify.links import NetworkCertificate, Sequence, at_least
+from weights2code.verify.links import BEYOND, NetworkCertificate, Sequence, at_least
 from weights2code.verify.ranges import positions_below
 
 #: Effort for one network, in seconds of a usual machine, and for a first look whether exploration ends.
@@ -299,5 +299,5 @@ def _tested(trial: Trial, problem: Problem) -> NetworkCertificate:
 
 
 def _finite(value: float) -> float:
-    """JSON has no infinities."""
-    return min(value, 1e300)
+    """Neither infinite nor no number, which a certificate could not say."""
+    return value if value < BEYOND else BEYOND

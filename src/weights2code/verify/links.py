@@ -11,6 +11,7 @@ Five words for a network and its program, strongest first:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
@@ -18,6 +19,8 @@ from typing import Any, Literal, cast, get_args
 
 from weights2code.json_values import items, mapping, number, text, truth, whole
 
+#: Written for what is no number, or an infinite one.
+BEYOND = 1e300
 #: Inputs of one sequence: one tuple of column values a position.
 Sequence = tuple[tuple[float, ...], ...]
 NetworkVerdict = Literal["proved", "exhaustive", "bounded", "tested", "differs"]
@@ -104,9 +107,9 @@ class NetworkCertificate:
             "method": self.method,
             "explanation": self.explain(),
             "covers": self.covers,
-            "margin": self.margin,
-            "error": self.error,
-            "free_running": self.free_running,
+            "margin": _to_json(self.margin),
+            "error": _to_json(self.error),
+            "free_running": _to_json(self.free_running),
             "sequences": self.sequences,
             "counterexample": None if self.counterexample is None else [list(r) for r in self.counterexample],
             "trained_on": self.trained_on,
@@ -156,6 +159,11 @@ def inputs_in_words(sequence: Sequence | None) -> str:
     return f"{shown}, ... ({len(sequence)} positions)" if len(sequence) > SHOWN else shown
 
 
+def _to_json(value: float | None) -> float | None:
+    """JSON has no infinities, nor what is no number: both are more than any number that is meant."""
+    return value if value is None or math.isfinite(value) else BEYOND
+
+
 def _optional(data: Any, what: str) -> float | None:
     return None if data is None else float(number(data, what))
 
@@ -195,7 +203,8 @@ class Listing:
         return f"at most {at_most(self.max_abs_error)} from the network in {self.sequences} sequences"
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"lengths": list(self.lengths)}
+        error, scale = _to_json(self.max_abs_error), _to_json(self.scale)
+        return asdict(self) | {"max_abs_error": error, "scale": scale, "lengths": list(self.lengths)}
 
     @staticmethod
     def from_dict(data: Any) -> Listing:
