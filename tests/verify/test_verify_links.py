@@ -5,7 +5,14 @@ import math
 
 import pytest
 
-from weights2code.verify.links import NetworkCertificate, NetworkVerdict, at_least, at_most, inputs_in_words
+from weights2code.verify.links import (
+    Listing,
+    NetworkCertificate,
+    NetworkVerdict,
+    at_least,
+    at_most,
+    inputs_in_words,
+)
 
 
 def certificate(verdict: NetworkVerdict = "proved", **changes) -> NetworkCertificate:
