@@ -25,7 +25,6 @@ from weights2code.recheck import (
     certified_again,
     check_written,
     judged_otherwise,
-    link_problems,
     text_problems,
 )
 from weights2code.results import Outcome, certificate_dict, leave_files, read_run
@@ -145,7 +144,7 @@ def verify(folder: RunFolder) -> Outcome:
     began = now()
     problem = problem_of(folder.source, folder.settings)
     found = read_run(folder)
-    extraction = certified_again(found, problem, folder)
+    extraction, broken = certified_again(found, problem, folder)
     foreign = text_problems(folder.read_text(PROGRAM), extraction.program)
     if foreign:
         method = f"{PROGRAM} is not the program: {foreign}"
@@ -154,7 +153,7 @@ def verify(folder: RunFolder) -> Outcome:
     if not foreign:
         folder.write(PROGRAM, extraction.program.source())
         folder.write(LATEX, extraction.program.latex())
-    outcome = Outcome(extraction, None, (), now() - began, broken=link_problems(found, problem, folder))
+    outcome = Outcome(extraction, None, (), now() - began, broken=broken)
     leave_report(folder, problem, outcome)  # it must not say what is no longer known
     return outcome
 
@@ -164,10 +163,10 @@ def finished(folder: RunFolder, problem: Problem) -> Outcome:
     began = now()
     found = read_run(folder)
     check_written(folder, found.program)
-    extraction = certified_again(found, problem, folder)
+    extraction, broken = certified_again(found, problem, folder)
     if folder.read_json(CERTIFICATE) != json.loads(json.dumps(certificate_dict(extraction, found.attempts))):
         return replace(verify(folder), attempts=found.attempts)
-    return Outcome(extraction, None, found.attempts, now() - began)
+    return Outcome(extraction, None, found.attempts, now() - began, broken=broken)
 
 
 def leave(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:

@@ -33,9 +33,12 @@ from weights2code.verify.links import Listing, NetworkCertificate
 COMPARED = 20
 
 
-def certified_again(found: StoredRun, problem: Problem, folder: RunFolder) -> Extraction:
-    """The program of a run folder with a new certificate; only its recurrence is taken from there."""
-    problem = problem_of_run(found, problem, folder)
+def certified_again(found: StoredRun, problem: Problem, folder: RunFolder) -> tuple[Extraction, str]:
+    """The program of a run folder with a new certificate, and why its files do not belong together, if so.
+
+    Of the program only its recurrence is taken from there, and the network is what its weights are.
+    """
+    given, problem = problem, problem_of_run(found, problem, folder)
     refused = check_source(found.program.source())
     if refused:
         raise InputError(f"the recurrence in {folder.file(CERTIFICATE)} gives no program: {refused[0]}.")
@@ -45,11 +48,17 @@ def certified_again(found: StoredRun, problem: Problem, folder: RunFolder) -> Ex
         certificate = with_note(certificate, unmatched_words(unmatched))
     if not found.certificate.model_fits:
         certificate = with_caveat(certificate)
-    network, listing = network_again(found, problem, folder), listing_again(found, problem, folder)
-    certificate = replace(certificate, network=network, listing=listing)
+    network = network_in(folder, problem)
+    certificate = replace(
+        certificate,
+        network=network and network_again(network, found, problem, folder),
+        listing=listing_again(network or found.graph, problem, folder),
+    )
     extraction = Extraction(found.graph, None, found.program.with_verdict(certificate.words()), certificate)
     wrong = run_problems(extraction.program, problem)
-    return judged_otherwise(extraction, f"its text is not its formula: {wrong}") if wrong else extraction
+    if wrong:
+        extraction = judged_otherwise(extraction, f"its text is not its formula: {wrong}")
+    return extraction, link_problems(network, found, given, folder)
 
 
 def judged_otherwise(extraction: Extraction, method: str) -> Extraction:
@@ -59,24 +68,23 @@ def judged_otherwise(extraction: Extraction, method: str) -> Extraction:
     return replace(extraction, program=program, certificate=certificate)
 
 
-def network_again(found: StoredRun, problem: Problem, folder: RunFolder) -> NetworkCertificate | None:
-    """The network in the folder's weights compared with the program again; None if there are no weights."""
-    stored, graph = found.certificate.network, network_in(folder, problem)
-    if graph is None:
-        return None
-    checked = certify_network(graph, found.program.recurrence, problem, folder.settings.seed)
+def network_again(
+    network: DiscreteGraph, found: StoredRun, problem: Problem, folder: RunFolder
+) -> NetworkCertificate:
+    """The network in the folder's weights compared with the program again."""
+    stored = found.certificate.network
+    checked = certify_network(network, found.program.recurrence, problem, folder.settings.seed)
     if stored is None:
         return checked.certificate
     return replace(checked.certificate, trained_on=stored.trained_on, wired=stored.wired)
 
 
-def listing_again(found: StoredRun, problem: Problem, folder: RunFolder) -> Listing | None:
+def listing_again(network: DiscreteGraph, problem: Problem, folder: RunFolder) -> Listing | None:
     """The listing of the folder run beside the network again; None if there is none that runs."""
-    graph = network_in(folder, problem) or found.graph
     if not folder.has(PROGRAM_RAW):
         return None
     try:
-        return check_listing(folder.read_text(PROGRAM_RAW), graph, problem, folder.settings.seed)
+        return check_listing(folder.read_text(PROGRAM_RAW), network, problem, folder.settings.seed)
     except InputError:
         return None  # `link_problems` says why
 
@@ -94,13 +102,14 @@ def network_in(folder: RunFolder, problem: Problem) -> DiscreteGraph | None:
     return graph_of(trained.model, trained.member, trained.layout, problem)
 
 
-def link_problems(found: StoredRun, problem: Problem, folder: RunFolder) -> str:
+def link_problems(
+    network: DiscreteGraph | None, found: StoredRun, problem: Problem, folder: RunFolder
+) -> str:
     """Why weights, graph and listing of a folder do not belong together; empty if they do."""
-    graph = network_in(folder, problem)
-    if graph is None:  # folders of older versions do not say which network it was
+    if network is None:  # folders of older versions do not say which network it was
         claimed = found.certificate.network is not None
         return f"{MODEL} does not hold the network that the program was read from" if claimed else ""
-    place = first_other_node(graph, found.graph)
+    place = first_other_node(network, found.graph)
     if place:
         return f"{MODEL} is not the network in {GRAPH}: {place}"
     formulas = found.formulas or {}

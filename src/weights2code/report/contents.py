@@ -23,7 +23,7 @@ from weights2code.explain.routing import RouterMatch
 from weights2code.extraction.attempt import Attempt
 from weights2code.json_values import items, number, text
 from weights2code.program import Program
-from weights2code.recheck import certified_again, link_problems
+from weights2code.recheck import certified_again
 from weights2code.results import Outcome, read_run
 from weights2code.run_folder import CERTIFICATE, GRAPH, LARGEST_FILE, METRICS, PROGRAM_RAW, RunFolder
 from weights2code.source import Source, problem_of
@@ -97,9 +97,8 @@ def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome |
     program, certificate = stored.program, stored.certificate
     broken = outcome.broken if outcome else ""
     if problem is not None and outcome is None:  # of a run that just ended, the verdict is fresh
-        again = certified_again(stored, problem, folder)
+        again, broken = certified_again(stored, problem, folder)
         program, certificate = again.program, again.certificate
-        broken = link_problems(stored, problem, folder)
     notes += [f"A link of the chain is broken: {broken}."] if broken else []
     graph, operators = stored.graph, stored.formulas or {}
     values = valid = None
