@@ -133,12 +133,13 @@ def with_slopes(program: Recurrence, graph: DiscreteGraph, problem: Problem, see
     then it may grow without end."""
     formulas, rng = inlined(program), np.random.default_rng(seed)
     outputs = [formulas[name] for name in program.outputs]
-    leaves = [leaf for leaf in _leaf_places(graph) if any(leaf in formula.variables() for formula in outputs)]
+    places = _leaf_places(graph)
+    leaves = [leaf for leaf in places if any(leaf in formula.variables() for formula in outputs)]
     seen, units, head = _seen(program, problem, leaves), graph.units(), graph.head.copy()
     for row, formula in enumerate(outputs):
         for leaf, slope in _slopes(formula, leaves, seen, rng).items():
             if slope is not None:
-                place = _leaf_places(graph)[leaf]
+                place = places[leaf]
                 head[row, place] = slope * units[place] / graph.layout.output_scales[row]
     return replace(graph, head=head)
 
