@@ -34,6 +34,7 @@ class Assembly(Steps):
     """Steps and start values of a graph under construction.
 
     `fits` holds the operators' formulas; `fit` finds one where it is missing; `domains` are the inputs'.
+    `crisp` operators are variables of the program themselves, and are not seen through.
     """
 
     graph: DiscreteGraph
@@ -41,6 +42,7 @@ class Assembly(Steps):
     fits: dict[int, OperatorFit] = field(default_factory=dict)
     fit: Callable[[int], OperatorFit] | None = None
     domains: Mapping[str, Domain] = field(default_factory=dict)
+    crisp: dict[int, Var] = field(default_factory=dict)
     _values: dict[tuple[int, int], Expr] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -89,6 +91,8 @@ class Assembly(Steps):
         node = self.graph.nodes[index]
         if isinstance(node, ChannelNode):
             return self.token(index, offset)
+        if index in self.crisp:
+            return self.crisp[index].shift(offset)
         if isinstance(node, OperatorNode):
             fit = self.formula(index)
             operands = {node_variable(o): self.value(o, offset) for o in fit.operands}
@@ -140,6 +144,33 @@ class Assembly(Steps):
         self.start.setdefault(name, node.start * float(graph.units()[channel]))
         return Var(name, offset + 1)
 
+    # -- cuts -----------------------------------------------------------------------------------------------
+
+    def crystallise(self, index: int, meaning: Expr) -> None:
+        """From now on an operator is the variable that has this meaning, a step of its own if need be."""
+        if not isinstance(meaning, Var):
+            same = (step.name for step in self.steps if step.definition == meaning)
+            name = next(same, None) or self.local(f"u{index}")
+            self.add(name, meaning)
+            meaning = Var(name)
+        self.crisp[index] = meaning
+        self._values.clear()
+
+    def known_from(self, name: str) -> int:
+        """The first position at which a sequence depends on nothing that lies before the start.
+
+        Running aggregates and lookups count from the start on.
+        """
+        definition = next((step.definition for step in self.steps if step.name == name), None)
+        if not isinstance(definition, Expr) or name not in self.crystallised():
+            return 0
+        return max((v.lag + self.known_from(v.name) for v in definition.variables()), default=0)
+
+    def crystallised(self) -> frozenset[str]:
+        """The names of the variables that stand for operators."""
+        own = {step.name for step in self.steps}
+        return frozenset(variable.name for variable in self.crisp.values()) & own
+
     # -- leaves ---------------------------------------------------------------------------------------------
 
     def leaves(self, index: int, offset: int = 0) -> list[Var]:
@@ -148,6 +179,8 @@ class Assembly(Steps):
         node = self.graph.nodes[index]
         if isinstance(node, ChannelNode):
             return list(self.token(index, offset).variables())
+        if index in self.crisp:
+            return [self.crisp[index].shift(offset)]
         if isinstance(node, OperatorNode):
             return [leaf for operand in sorted(node.used()) for leaf in self.leaves(operand, offset)]
         hypothesis, source = self.matches[index].hypothesis, node.reads["value"]

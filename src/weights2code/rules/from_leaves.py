@@ -153,7 +153,7 @@ def table(
     """
     values = sequence_values(assembly, sequences)
     length = sequences.x.shape[1]
-    deepest = 0 if with_start else max((leaf.lag for leaf in leaves), default=0)
+    deepest = 0 if with_start else first_position(assembly, leaves)
     chosen = sequences.scored & (np.arange(length) >= deepest)
     target = sequences.y[..., row][chosen]
     if not leaves:
@@ -162,6 +162,11 @@ def table(
     columns = np.column_stack([column[chosen] for column in padded])
     finite = np.isfinite(columns).all(1) | (not with_start)
     return columns[finite], target[finite]
+
+
+def first_position(assembly: Assembly, leaves: tuple[Var, ...]) -> int:
+    """The first position at which none of these values depends on what lies before the start."""
+    return max((leaf.lag + assembly.known_from(leaf.name) for leaf in leaves), default=0)
 
 
 def sequence_values(assembly: Assembly, sequences: Sequences) -> dict[str, np.ndarray]:

@@ -22,6 +22,8 @@ from weights2code.verify.residuals import rounding
 
 #: Whole-number outputs with at most this many values are tried one after the other.
 MOST_VALUES = 64
+#: Of a variable inside a rule, so many values are tried before the start.
+MOST_LEVELS = 8
 #: Steps of the secant method, and the digits and the relative error that what it finds may have.
 SECANT_STEPS = 8
 MOST_DIGITS = 12
@@ -34,7 +36,7 @@ EFFORT = 1.0
 
 def usual_starts(draft: Recurrence, problem: Problem, assembly: Assembly) -> Iterator[Recurrence]:
     """The draft with usual values before the start for all that it looks back at, simplest first."""
-    names = sorted(set(draft.depths()) & {*problem.inputs, *problem.outputs})
+    names = sorted(set(draft.depths()) & {*problem.inputs, *problem.outputs, *assembly.crystallised()})
     choices = [enumerate(start_candidates(name, problem, assembly)) for name in names]
     for trial in sorted(product(*choices), key=lambda trial: sum(i for i, _ in trial)):
         yield started(draft, {name: value for name, (_, value) in zip(names, trial, strict=True)})
@@ -42,6 +44,8 @@ def usual_starts(draft: Recurrence, problem: Problem, assembly: Assembly) -> Ite
 
 def start_candidates(name: str, problem: Problem, assembly: Assembly) -> list[Start]:
     """Zero, the first value repeated, one, nothing at all, what training found, the ends of the domain."""
+    if name in assembly.crystallised():
+        return crisp_starts(name, problem, assembly)
     found: list[Start] = [0.0]
     if name in problem.inputs:
         found.append("first")
@@ -55,6 +59,18 @@ def start_candidates(name: str, problem: Problem, assembly: Assembly) -> list[St
         domain = problem.output_domains[problem.outputs.index(name)]
     found += [-1.0, float(domain.low), float(domain.high)]
     return list(dict.fromkeys(found))
+
+
+def crisp_starts(name: str, problem: Problem, assembly: Assembly) -> list[Start]:
+    """Zero, what the formula gives where there is nothing, and the values that it takes, near ones first."""
+    recurrence = Recurrence(problem.inputs + problem.outputs, tuple(assembly.steps), ())
+    nothing = np.zeros((1, 1, len(recurrence.inputs)))
+    sequences = problem.validation.take(slice(0, MOST_STARTS))
+    with np.errstate(all="ignore"):
+        empty = recurrence.trace(nothing)[name]
+        taken = np.unique(recurrence.trace(np.concatenate([sequences.x, sequences.y], 2))[name])
+    levels = sorted(taken, key=abs)[:MOST_LEVELS] if len(taken) <= MOST_VALUES else []
+    return list(dict.fromkeys(float(value) for value in (0.0, *empty[0], *levels)))
 
 
 def likeliest_start(

@@ -1,0 +1,219 @@
+"""One operator of a network as a variable of the program.
+
+What an operator computes means only what its readers make of it, so its *gauge* comes off first. Its values
+are merged into levels as long as the network above gives the same outputs: what no reader tells apart is one
+level. Then the simplest formula of its operands is looked for that the values are a function of, whatever the
+function; and the network above is asked whether it can do with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weights2code.data import Problem, Sequences
+from weights2code.graph import DiscreteGraph
+from weights2code.language import Const, Expr, Op, Var, evaluate
+from weights2code.rules.assembly import Assembly
+from weights2code.rules.from_leaves import first_position, leaf_domains, sequence_values
+from weights2code.symbolic.gauge import forms
+
+#: Sequences that the network is read on.
+SEQUENCES = 800
+#: An operator of more values is seen through.
+MOST_OPERANDS = 6
+#: Shares of the span below which neighbouring values may be one level; tried from large to small.
+MERGED = (0.3, 0.2, 0.12, 0.07, 0.04, 0.02, 0.01, 0.004)
+#: An operator with more levels is taken for a number without levels.
+MOST_LEVELS = 64
+#: What a formula of such a number may be off by, of its span.
+NEAR = 0.03
+#: Share of the outputs that may be wrong in addition when an operator is replaced by what it means.
+WRONG = 0.002
+#: What the loss on real outputs may become.
+LOOSE = 0.003
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replaced:
+    """A network on some sequences, with the values of some operators replaced by what they mean."""
+
+    graph: DiscreteGraph
+    sequences: Sequences
+    channels: np.ndarray
+    targets: np.ndarray
+    scored: np.ndarray
+    whole: bool
+    given: dict[int, np.ndarray]
+    stream: np.ndarray
+
+    @staticmethod
+    def of(graph: DiscreteGraph, problem: Problem) -> Replaced:
+        """The network as it is."""
+        sequences = problem.training.take(slice(0, SEQUENCES))
+        channels, targets, scored = graph.encode(sequences)
+        stream = graph.stream(channels)
+        return Replaced(
+            graph, sequences, channels, targets, scored, problem.integer_outputs, {}, stream
+        )
+
+    def with_values(self, index: int, values: np.ndarray) -> Replaced:
+        """The same with other values (n, T) of one operator; what is no number is left as it was."""
+        values = np.where(np.isfinite(values), values, self.stream[..., index])
+        given = {**self.given, index: values}
+        return replace(self, given=given, stream=self.graph.stream(self.channels, given))
+
+    def wrong(self) -> float:
+        """How wrong the outputs are: the share of whole numbers, the loss of reals; the head is solved anew
+        if that is better."""
+        stream, wanted = self.stream[self.scored], self.targets[self.scored]
+        design = np.column_stack([stream, np.ones(len(stream))])
+        total = 0.0
+        for row, column, scale in zip(self.graph.head, wanted.T, self.graph.layout.output_scales, strict=True):
+            used = np.append(row[:-1] != 0, True)
+            solved = np.linalg.lstsq(design[:, used], column, rcond=1e-10)[0]
+            answers = (design @ row, design[:, used] @ solved)
+            total += min(self._off(answer, column, scale) for answer in answers)
+        return total / len(self.graph.head)
+
+    def _off(self, answer: np.ndarray, wanted: np.ndarray, scale: float) -> float:
+        if self.whole:
+            return float(np.mean(np.abs(answer - wanted) * scale >= 0.5))
+        return float(np.mean((answer - wanted) ** 2) / max(float(np.var(wanted)), 1e-300))
+
+    def allowed(self) -> float:
+        """How wrong the outputs may become when one more operator is replaced."""
+        now = self.wrong()
+        return now + WRONG if self.whole else max(LOOSE, 4 * now)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """What an operator gives for what it reads: distinct rows of operand values, and its mean value on each.
+
+    `inverse` is the row of each position (n, T) from `first` on.
+    """
+
+    leaves: tuple[Var, ...]
+    first: int
+    columns: np.ndarray
+    means: np.ndarray
+    counts: np.ndarray
+    inverse: np.ndarray
+
+    @staticmethod
+    def of(network: Replaced, assembly: Assembly, index: int) -> Rows | None:
+        """None if there are no operands, or too many, or none of them inside the sequences."""
+        leaves = tuple(dict.fromkeys(assembly.leaves(index)))
+        first = first_position(assembly, leaves)
+        length = network.sequences.x.shape[1]
+        if not 0 < len(leaves) <= MOST_OPERANDS or first >= length:
+            return None
+        values = sequence_values(assembly, network.sequences)
+        columns = [values[leaf.name][:, first - leaf.lag : length - leaf.lag].ravel() for leaf in leaves]
+        rows, inverse, counts = np.unique(
+            np.column_stack(columns), axis=0, return_inverse=True, return_counts=True
+        )
+        inverse = inverse.ravel()
+        own = network.stream[:, first:, index].ravel()
+        means = np.bincount(inverse, own) / counts
+        shape = (len(network.sequences.x), length - first)
+        return Rows(leaves, first, rows, means, counts, inverse.reshape(shape))
+
+    def spread(self, values: np.ndarray, length: int) -> np.ndarray:
+        """Values of the rows, put where the rows occur (n, T); nothing before the first position."""
+        found = np.full((len(self.inverse), length), np.nan)
+        found[:, self.first :] = values[self.inverse]
+        return found
+
+
+def meanings(
+    network: Replaced, assembly: Assembly, index: int, problem: Problem, effort: float
+) -> Iterator[tuple[Expr, Replaced]]:
+    """What an operator may mean, simplest first, each with the network that computes with it."""
+    rows = Rows.of(network, assembly, index)
+    if rows is None:
+        return
+    length = network.sequences.x.shape[1]
+    allowed = network.allowed()
+
+    def accepted(values: np.ndarray) -> Replaced | None:
+        candidate = network.with_values(index, rows.spread(values, length))
+        return candidate if candidate.wrong() <= allowed else None
+
+    span = float(np.ptp(rows.means))
+    if span == 0.0:
+        return
+    levels = merged(rows.means, accepted)
+    values, tolerance = (rows.means, NEAR * span) if levels is None else levels
+    if len(rows.leaves) == 1 and levels is None:
+        yield rows.leaves[0], network
+        return
+    found = forms(
+        rows.columns,
+        values,
+        variables=rows.leaves,
+        domains=leaf_domains(problem, rows.leaves, rows.columns),
+        tolerance=tolerance,
+        weights=rows.counts,
+        effort=effort,
+    )
+    for form in found:
+        read = dict(zip(rows.leaves, rows.columns.T, strict=True))
+        with np.errstate(all="ignore"):
+            meaning = np.broadcast_to(np.asarray(evaluate(form.expr, read), dtype=float), len(values))
+        candidate = accepted(regauged(meaning, rows.means, rows.counts, form.kind))
+        if candidate is not None:
+            yield plain(form.expr), candidate
+    if len(rows.leaves) == 1:
+        yield rows.leaves[0], network
+
+
+def merged(
+    means: np.ndarray, accepted: Callable[[np.ndarray], Replaced | None]
+) -> tuple[np.ndarray, float] | None:
+    """The values with those made equal that no reader tells apart, and half the least distance of two.
+
+    None if there are too many that must be told apart.
+    """
+    order = np.argsort(means)
+    ordered = means[order]
+    gaps, span = np.diff(ordered), float(np.ptp(means))
+    for share in MERGED:
+        label = np.concatenate([[0], np.cumsum(gaps > share * span)])
+        count = int(label[-1]) + 1
+        if count > MOST_LEVELS:
+            return None
+        if count < 2:
+            continue
+        levels = np.bincount(label, ordered) / np.bincount(label)
+        values = np.empty_like(means)
+        values[order] = levels[label]
+        if accepted(values) is not None:
+            return values, float(np.diff(levels).min()) / 2.01
+    return None
+
+
+def regauged(meaning: np.ndarray, means: np.ndarray, counts: np.ndarray, kind: str) -> np.ndarray:
+    """The operator's values as the function of the meaning that comes nearest to them."""
+    if kind == "affine":
+        design = np.column_stack([meaning, np.ones(len(meaning))]) * np.sqrt(counts)[:, None]
+        slope, offset = np.linalg.lstsq(design, means * np.sqrt(counts), rcond=None)[0]
+        return slope * meaning + offset
+    levels, place = np.unique(meaning, return_inverse=True)
+    if kind == "levels" or len(levels) <= MOST_LEVELS:
+        return (np.bincount(place, means * counts) / np.bincount(place, counts))[place]
+    return means
+
+
+def plain(meaning: Expr) -> Expr:
+    """The meaning without an outer offset or factor, which are a matter of gauge."""
+    if isinstance(meaning, Op) and meaning.name in ("add", "sub", "mul"):
+        left, right = meaning.args
+        if isinstance(left, Const):
+            return plain(right)
+        if isinstance(right, Const):
+            return plain(left)
+    return meaning

@@ -1,0 +1,64 @@
+"""Reading a network cut by cut, from the leaves to the output.
+
+A cut is a set of variables that everything above depends on. The first is the leaves: operators are seen
+through. Then the operators become variables of the program (`crisp`), layer by layer, and the cut rises by
+them; those that cannot be read are still seen through. At each cut the output is regressed on the variables of
+the cut, and the first exact rule is the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from weights2code.data import Problem
+from weights2code.explain.explanation import MatchedGraph
+from weights2code.graph import DiscreteGraph, OperatorNode
+from weights2code.rules.assembly import Assembly
+from weights2code.rules.crisp import Replaced, meanings
+
+#: Effort for the formulas that aggregates of functions are made of, and for the meaning of one operator.
+EXPLANATION_EFFORT = 1.5
+MEANING_EFFORT = 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cut:
+    """How far the operators have become variables: 0 is the leaves; `nodes` are those operators."""
+
+    number: int
+    assembly: Assembly
+    nodes: tuple[int, ...] = ()
+
+
+def cuts(matched: MatchedGraph, problem: Problem) -> Iterator[Cut]:
+    """The cuts of a network, from the leaves upwards; one assembly goes through them all."""
+    assembly = Assembly.of(matched, problem, EXPLANATION_EFFORT)
+    yield Cut(0, assembly)
+    graph = matched.graph
+    if graph.layout.name == "concat" or matched.unmatched() or not matched.finite:
+        return  # what a token is depends on how far back it lies
+    network = Replaced.of(graph, problem)
+    for number, layer in enumerate(operator_layers(graph), start=1):
+        before = len(assembly.crisp)
+        for index in layer:
+            for meaning, replaced in meanings(network, assembly, index, problem, MEANING_EFFORT):
+                assembly.crystallise(index, meaning)
+                network = replaced
+                break
+        if len(assembly.crisp) > before:
+            yield Cut(number, assembly, tuple(assembly.crisp))
+
+
+def operator_layers(graph: DiscreteGraph) -> list[list[int]]:
+    """The live operators by how many operators lie below them."""
+    height: dict[int, int] = {}
+    layers: list[list[int]] = []
+    for index in graph.live():
+        node = graph.nodes[index]
+        height[index] = max((height[source] for source in node.used()), default=0)
+        if isinstance(node, OperatorNode):
+            layers += [[]] * (height[index] == len(layers))
+            layers[height[index]] = [*layers[height[index]], index]
+            height[index] += 1
+    return layers
