@@ -53,6 +53,7 @@ def certified_again(found: StoredRun, problem: Problem, folder: RunFolder) -> tu
         certificate,
         network=network and network_again(network, found, problem, folder),
         listing=listing_again(network or found.graph, problem, folder),
+        rule=found.certificate.rule,
     )
     extraction = Extraction(found.graph, None, found.program.with_verdict(certificate.words()), certificate)
     wrong = run_problems(extraction.program, problem)

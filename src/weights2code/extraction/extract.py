@@ -28,6 +28,7 @@ from weights2code.program import Origin
 from weights2code.program.listing_check import check_listing
 from weights2code.program.raw_program import raw_program_source
 from weights2code.rules.assembly import Assembly
+from weights2code.rules.cuts import Cut, cuts, first_cut
 from weights2code.rules.from_leaves import direct_recurrences
 from weights2code.rules.majorities import majority_recurrences
 from weights2code.rules.under_noise import noisy_recurrences
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 #: Effort for the regressions of one member, and for its listing, in seconds of a usual machine.
 REGRESSION_EFFORT = 4.0
+CUT_EFFORT = 2.0
 EXPLANATION_EFFORT = 1.5
 #: The same for what is said of each node after the program is found.
 LISTING_EFFORT = 0.4
@@ -116,7 +118,8 @@ def cut_short(error: NotExtracted) -> NotExtracted:
 
 
 def exact_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:
-    """From the leaves to the nodes: rules of the values that the network reads, then the network's own.
+    """From the leaves to the nodes, cut by cut: rules of the values that the network reads, then of the
+    variables that its operators are, then the network's own formulas.
 
     A model that does not fit yet may still have found the right values; it is asked for a program that is
     exact on them, and for nothing less.
@@ -126,35 +129,43 @@ def exact_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extra
             "the model does not fit, and real outputs give no other sign of the right values.", Reason.UNFIT
         )
     some = False
-    for found in from_leaves(member, problem, log):
-        some = True
-        yield found
+    missed: NotExtracted | None = None
+    for cut in cuts(member.matched, problem) if member.fits else first_cut(member.matched, problem):
+        try:
+            for found in at_cut(cut, member, problem, log):
+                some = True
+                yield found
+        except NotExtracted as error:
+            if error.reason is Reason.UNDETERMINED:
+                raise  # what the leaves do not determine no function of them does
+            missed = missed or error
+        check_time()
     unexplained = member.matched.unmatched()
     if unexplained:
         raise NotExtracted(f"{unexplained}.", Reason.UNMATCHED)
     measured = problem.reference is None and not problem.integer_outputs
     if member.fits and not measured:  # a copy of a model copies its noise
         yield composed(member, problem, log)
-    elif not some and measured:
-        raise NotExtracted("no exact rule was found from the live leaves.")
     elif not some:
-        raise NotExtracted("the model does not fit, and no formula of its values is exact.")
+        raise missed or NotExtracted("no exact rule was found from the live leaves.")
 
 
-def from_leaves(member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:
-    """Programs whose rule is regressed from the live leaves; a refuted one is searched for once more."""
-    known, assembly = lighter(problem), Assembly.of(member.matched, problem, EXPLANATION_EFFORT)
+def at_cut(cut: Cut, member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:
+    """Programs whose rule is regressed from the variables of a cut; a refuted one is searched for once more."""
+    known, effort = lighter(problem), CUT_EFFORT if cut.number else REGRESSION_EFFORT
     unexplained = member.matched.unmatched()
     for _ in range(ROUNDS):
         refuted = False
-        for recurrence in direct_recurrences(assembly, known, REGRESSION_EFFORT, log.engine):
-            found = judged(recurrence, Origin.LEAVES, member.matched, problem, log.seed)
+        for recurrence in direct_recurrences(cut.assembly, known, effort, log.engine):
+            rule = cut.rule(recurrence)
+            origin = Origin.CUTS if rule.nodes else Origin.LEAVES
+            found = judged(recurrence, origin, member.matched, problem, log.seed)
+            certificate = replace(found.certificate, rule=rule)
             if unexplained:
-                certificate = with_note(found.certificate, unmatched_words(unexplained))
-                found = replace(found, certificate=certificate)
-            yield found
-            if found.certificate.counterexample:
-                known, refuted = with_counterexample(known, found.certificate), True
+                certificate = with_note(certificate, unmatched_words(unexplained))
+            yield replace(found, certificate=certificate)
+            if certificate.counterexample:
+                known, refuted = with_counterexample(known, certificate), True
         if not refuted:
             return
 

@@ -26,6 +26,7 @@ class Origin(StrEnum):
     """Which route led to a program."""
 
     LEAVES = "regressed from the live leaves"
+    CUTS = "read from the network, cut by cut"
     NODES = "composed of the live nodes"
     MAJORITIES = "regressed from majorities of the rows"
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
@@ -28,6 +29,8 @@ MOST_OPERANDS = 6
 MERGED = (0.3, 0.2, 0.12, 0.07, 0.04, 0.02, 0.01, 0.004)
 #: An operator with more levels is taken for a number without levels.
 MOST_LEVELS = 64
+#: Pairs of levels that are asked whether they need to be told apart.
+MOST_MERGED = 120
 #: What a formula of such a number may be off by, of its span.
 NEAR = 0.03
 #: Share of the outputs that may be wrong in addition when an operator is replaced by what it means.
@@ -55,9 +58,7 @@ class Replaced:
         sequences = problem.training.take(slice(0, SEQUENCES))
         channels, targets, scored = graph.encode(sequences)
         stream = graph.stream(channels)
-        return Replaced(
-            graph, sequences, channels, targets, scored, problem.integer_outputs, {}, stream
-        )
+        return Replaced(graph, sequences, channels, targets, scored, problem.integer_outputs, {}, stream)
 
     def with_values(self, index: int, values: np.ndarray) -> Replaced:
         """The same with other values (n, T) of one operator; what is no number is left as it was."""
@@ -71,7 +72,9 @@ class Replaced:
         stream, wanted = self.stream[self.scored], self.targets[self.scored]
         design = np.column_stack([stream, np.ones(len(stream))])
         total = 0.0
-        for row, column, scale in zip(self.graph.head, wanted.T, self.graph.layout.output_scales, strict=True):
+        for row, column, scale in zip(
+            self.graph.head, wanted.T, self.graph.layout.output_scales, strict=True
+        ):
             used = np.append(row[:-1] != 0, True)
             solved = np.linalg.lstsq(design[:, used], column, rcond=1e-10)[0]
             answers = (design @ row, design[:, used] @ solved)
@@ -146,7 +149,7 @@ def meanings(
     span = float(np.ptp(rows.means))
     if span == 0.0:
         return
-    levels = merged(rows.means, accepted)
+    levels = merged(rows.means, rows.counts, accepted)
     values, tolerance = (rows.means, NEAR * span) if levels is None else levels
     if len(rows.leaves) == 1 and levels is None:
         yield rows.leaves[0], network
@@ -172,28 +175,49 @@ def meanings(
 
 
 def merged(
-    means: np.ndarray, accepted: Callable[[np.ndarray], Replaced | None]
+    means: np.ndarray, counts: np.ndarray, accepted: Callable[[np.ndarray], Replaced | None]
 ) -> tuple[np.ndarray, float] | None:
     """The values with those made equal that no reader tells apart, and half the least distance of two.
 
     None if there are too many that must be told apart.
     """
+    label = _near_ones(means, accepted)
+    if label is None:
+        return None
+
+    def values_of(label: np.ndarray) -> np.ndarray:
+        levels = np.bincount(label, means * counts) / np.maximum(np.bincount(label, counts), 1)
+        return levels[label]
+
+    pairs = _pairs(values_of(label), label)
+    for one, other in pairs[:MOST_MERGED]:
+        fewer = np.where(label == label[other], label[one], label)
+        if fewer.max() > fewer.min() and accepted(values_of(fewer)) is not None:
+            label = fewer
+    values = values_of(label)
+    return values, float(np.diff(np.unique(values)).min()) / 2.01
+
+
+def _near_ones(means: np.ndarray, accepted: Callable[[np.ndarray], Replaced | None]) -> np.ndarray | None:
+    """A number for each value, the same for neighbours that need not be told apart."""
     order = np.argsort(means)
-    ordered = means[order]
-    gaps, span = np.diff(ordered), float(np.ptp(means))
+    gaps, span = np.diff(means[order]), float(np.ptp(means))
     for share in MERGED:
-        label = np.concatenate([[0], np.cumsum(gaps > share * span)])
-        count = int(label[-1]) + 1
-        if count > MOST_LEVELS:
+        ordered = np.concatenate([[0], np.cumsum(gaps > share * span)])
+        if ordered[-1] >= MOST_LEVELS:
             return None
-        if count < 2:
-            continue
-        levels = np.bincount(label, ordered) / np.bincount(label)
-        values = np.empty_like(means)
-        values[order] = levels[label]
-        if accepted(values) is not None:
-            return values, float(np.diff(levels).min()) / 2.01
+        label = np.empty_like(order)
+        label[order] = ordered
+        levels = np.bincount(label, means) / np.bincount(label)
+        if ordered[-1] and accepted(levels[label]) is not None:
+            return label
     return None
+
+
+def _pairs(values: np.ndarray, label: np.ndarray) -> list[tuple[int, int]]:
+    """A row of each of two levels, nearest levels first."""
+    rows = [int(np.flatnonzero(label == level)[0]) for level in np.unique(label)]
+    return sorted(combinations(rows, 2), key=lambda pair: abs(values[pair[0]] - values[pair[1]]))
 
 
 def regauged(meaning: np.ndarray, means: np.ndarray, counts: np.ndarray, kind: str) -> np.ndarray:

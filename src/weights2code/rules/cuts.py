@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from weights2code.data import Problem
 from weights2code.explain.explanation import MatchedGraph
 from weights2code.graph import DiscreteGraph, OperatorNode
+from weights2code.language import Recurrence
 from weights2code.rules.assembly import Assembly
 from weights2code.rules.crisp import Replaced, meanings
+from weights2code.verify.links import Rule
 
 #: Effort for the formulas that aggregates of functions are made of, and for the meaning of one operator.
 EXPLANATION_EFFORT = 1.5
@@ -24,11 +26,23 @@ MEANING_EFFORT = 1.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cut:
-    """How far the operators have become variables: 0 is the leaves; `nodes` are those operators."""
+    """How many layers of operators have become variables; 0 is the leaves."""
 
     number: int
     assembly: Assembly
-    nodes: tuple[int, ...] = ()
+
+    def rule(self, recurrence: Recurrence) -> Rule:
+        """What is to be said of a rule that was found here: only operators that it reads are in it."""
+        read = {step.name for step in recurrence.live().steps}
+        crisp, nodes = self.assembly.crisp, self.assembly.graph.nodes
+        named = self.assembly.crystallised() & read
+        found = tuple(nodes[index].name for index in sorted(crisp) if crisp[index].name in named)
+        return Rule(self.number if found else 0, found)
+
+
+def first_cut(matched: MatchedGraph, problem: Problem) -> Iterator[Cut]:
+    """The leaves alone."""
+    yield Cut(0, Assembly.of(matched, problem, EXPLANATION_EFFORT))
 
 
 def cuts(matched: MatchedGraph, problem: Problem) -> Iterator[Cut]:
@@ -47,7 +61,7 @@ def cuts(matched: MatchedGraph, problem: Problem) -> Iterator[Cut]:
                 network = replaced
                 break
         if len(assembly.crisp) > before:
-            yield Cut(number, assembly, tuple(assembly.crisp))
+            yield Cut(number, assembly)
 
 
 def operator_layers(graph: DiscreteGraph) -> list[list[int]]:

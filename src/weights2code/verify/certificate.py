@@ -22,7 +22,7 @@ from importlib import metadata
 from typing import Any, Literal, cast, get_args
 
 from weights2code.json_values import any_number, items, mapping, number, text, truth, whole
-from weights2code.verify.links import Listing, NetworkCertificate, Sequence
+from weights2code.verify.links import Listing, NetworkCertificate, Rule, Sequence
 
 Verdict = Literal["proved", "bounded", "exhaustive", "tested", "failed"]
 
@@ -101,6 +101,9 @@ class Certificate:
         What is known about the network and the program; None if they were not compared.
     listing
         How far `program_raw.py` is from the network; None if there is none, or none was compared.
+    rule
+        At which cut of the network the rule was found, and which of its nodes are in it; None if it was
+        found in another way.
     """
 
     verdict: Verdict
@@ -121,6 +124,7 @@ class Certificate:
     notes: tuple[str, ...] = ()
     network: NetworkCertificate | None = None
     listing: Listing | None = None
+    rule: Rule | None = None
 
     def __post_init__(self) -> None:
         if self.verdict not in get_args(Verdict):
@@ -194,6 +198,7 @@ class Certificate:
             "notes": list(self.notes),
             "network": None if self.network is None else self.network.to_dict(),
             "listing": None if self.listing is None else self.listing.to_dict(),
+            "rule": None if self.rule is None else self.rule.to_dict(),
         }
 
     @staticmethod
@@ -231,6 +236,7 @@ class Certificate:
             notes=_texts(data["notes"], "the notes"),
             network=None if data.get("network") is None else NetworkCertificate.from_dict(data["network"]),
             listing=None if data.get("listing") is None else Listing.from_dict(data["listing"]),
+            rule=None if data.get("rule") is None else Rule.from_dict(data["rule"]),
         )
 
 

@@ -173,6 +173,39 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
+class Rule:
+    """How the rule was found in the network.
+
+    Parameters
+    ----------
+    cut : how many layers of operators became variables of the program before its rule was found; 0 means that
+        it was regressed from the leaves, the values that the network reads.
+    nodes : the operators of the network that are variables of the program.
+    """
+
+    cut: int = 0
+    nodes: tuple[str, ...] = ()
+
+    def explain(self) -> str:
+        """The same in plain English."""
+        if not self.nodes:
+            return "Regressed from the leaves that the network reads."
+        some = "node is a variable" if len(self.nodes) == 1 else "nodes are variables"
+        return f"Found at cut {self.cut}: the network's {some} of it ({', '.join(self.nodes)})."
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"cut": self.cut, "nodes": list(self.nodes), "explanation": self.explain()}
+
+    @staticmethod
+    def from_dict(data: Any) -> Rule:
+        """Inverse of `to_dict`."""
+        data = mapping(data, "the rule")
+        return Rule(
+            whole(data["cut"], "a cut"), tuple(text(n, "a node") for n in items(data["nodes"], "nodes"))
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Listing:
     """How far `program_raw.py` is from the network.
 
