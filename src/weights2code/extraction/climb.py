@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weights2code.data import Problem, Regime, Sequences
-from weights2code.extraction.extract import defect, extract
+from weights2code.effort import time_is_up
+from weights2code.extraction.extract import attempt, composed_program, defect, extract
 from weights2code.extraction.judge import judged
-from weights2code.extraction.members import whole_graph
+from weights2code.extraction.members import PROMISING, member, whole_graph
 from weights2code.extraction.values import Extraction, Log
 from weights2code.language import Recurrence
 from weights2code.program import Origin
@@ -114,6 +115,21 @@ class Climb:
             if found is not None and (found.certificate.verified or not exact):
                 self.take(found, trained)
                 return
+        self._compose()
+
+    def _compose(self) -> None:
+        """A network that fits and gave no rule, put together from the formulas of its nodes.
+
+        Of measured reals there is no such program: a copy of a model copies its noise.
+        """
+        if self.problem.reference is None and not self.problem.integer_outputs:
+            return
+        for trained in self.climbed:
+            if trained.losses[0] <= PROMISING and not time_is_up():
+                found = attempt(member(trained, 0, self.problem), self.problem, self.log, composed_program)
+                self.take(found, trained)
+                if found is not None:
+                    return
 
     # -- data that are not exact -----------------------------------------------------------------------------
 

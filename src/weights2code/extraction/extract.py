@@ -3,14 +3,14 @@
     members that are promising -> pruned graph -> heads matched -> rule -> program -> certificate
 
 What is tried differs with how far the targets are trusted; everything else is the same. A rule that must be
-exact climbs from the values that the network reads (`from_leaves`) to the network's own nodes (`composed`);
+exact is looked for cut by cut, from the values that the network reads to the network's own nodes;
 measured targets get the rule that their noise allows, and mistakes the rule that most rows follow.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -74,14 +74,19 @@ def extract(
     return best
 
 
-def attempt(member: Member, problem: Problem, log: Log) -> Extraction | None:
-    """The best program of one member; None if there is none. Either is noted.
+#: What makes programs of a member.
+Route = Callable[[Member, Problem, Log], Iterator[Extraction]]
+
+
+def attempt(member: Member, problem: Problem, log: Log, route: Route | None = None) -> Extraction | None:
+    """The best program of one member, by the usual route of its regime unless told; None if there is none.
+    Either is noted.
 
     An error that nobody foresaw costs the attempt, not the run: it is noted as the defect that it is.
     """
     best: Extraction | None = None
     try:
-        for found in PROGRAMS[problem.regime](member, problem, log):
+        for found in (route or PROGRAMS[problem.regime])(member, problem, log):
             if found.better_than(best):
                 best = found
             if found.certificate.verified:
@@ -118,8 +123,8 @@ def cut_short(error: NotExtracted) -> NotExtracted:
 
 
 def exact_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:
-    """From the leaves to the nodes, cut by cut: rules of the values that the network reads, then of the
-    variables that its operators are, then the network's own formulas.
+    """From the leaves upwards, cut by cut: rules of the values that the network reads, then of the variables
+    that its operators are.
 
     A model that does not fit yet may still have found the right values; it is asked for a program that is
     exact on them, and for nothing less.
@@ -140,19 +145,15 @@ def exact_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extra
                 raise  # what the leaves do not determine no function of them does
             missed = missed or error
         check_time()
-    unexplained = member.matched.unmatched()
-    if unexplained:
+    if unexplained := member.matched.unmatched():
         raise NotExtracted(f"{unexplained}.", Reason.UNMATCHED)
-    measured = problem.reference is None and not problem.integer_outputs
-    if member.fits and not measured:  # a copy of a model copies its noise
-        yield composed(member, problem, log)
-    elif not some:
-        raise missed or NotExtracted("no exact rule was found from the live leaves.")
+    if not some:
+        raise missed or NotExtracted("no exact rule was found at any cut.")
 
 
 def at_cut(cut: Cut, member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:
-    """Programs whose rule is regressed from the variables of a cut; a refuted one is searched for once more."""
-    known, effort = lighter(problem), CUT_EFFORT if cut.number else REGRESSION_EFFORT
+    """Programs whose rule is regressed from the variables of a cut; a refuted one is looked for once more."""
+    known, effort = lighter(problem), REGRESSION_EFFORT if cut.only else CUT_EFFORT
     unexplained = member.matched.unmatched()
     for _ in range(ROUNDS):
         refuted = False
@@ -170,12 +171,13 @@ def at_cut(cut: Cut, member: Member, problem: Problem, log: Log) -> Iterator[Ext
             return
 
 
-def composed(member: Member, problem: Problem, log: Log) -> Extraction:
-    """The program that puts together the formulas of the live nodes."""
+def composed_program(member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:
+    """The last cut, and the last resort: the program that puts together the formulas of the live nodes."""
+    member.matched.require()
     explained = member.matched.explain(problem, REGRESSION_EFFORT)
     recurrence = Assembly(member.graph, explained.routers, explained.operators).compose()
     found = judged(recurrence, Origin.NODES, member.matched, problem, log.seed)
-    return replace(found, explained=explained)
+    yield replace(found, explained=explained)
 
 
 def lighter(problem: Problem) -> Problem:
@@ -228,7 +230,7 @@ def majority_programs(member: Member, problem: Problem, log: Log) -> Iterator[Ex
         yield judged(recurrence, Origin.MAJORITIES, member.matched, problem, log.seed)
 
 
-PROGRAMS = {
+PROGRAMS: dict[Regime, Route] = {
     Regime.EXACT: exact_programs,
     Regime.ROUNDED: noisy_programs,
     Regime.NOISY: noisy_programs,

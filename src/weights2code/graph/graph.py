@@ -171,7 +171,7 @@ class DiscreteGraph:
         channels: Float[np.ndarray, "sequence pos channel"],
         given: Mapping[int, np.ndarray] | None = None,
     ) -> Float[np.ndarray, "sequence pos variable"]:
-        """Every node's values from scaled channels; `given` ones (n, T) stand in place of what a node computes."""
+        """Every node's values from scaled channels; what is `given` (n, T) is not computed."""
         n, length, _ = channels.shape
         values = np.zeros((n, length, len(self.nodes)))
         values[..., : channels.shape[2]] = channels

@@ -2,8 +2,8 @@
 
 A cut is a set of variables that everything above depends on. The first is the leaves: operators are seen
 through. Then the operators become variables of the program (`crisp`), layer by layer, and the cut rises by
-them; those that cannot be read are still seen through. At each cut the output is regressed on the variables of
-the cut, and the first exact rule is the program.
+them; those that cannot be read are still seen through. At each cut the output is regressed on its variables,
+and the first exact rule is the program.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ MEANING_EFFORT = 1.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cut:
-    """How many layers of operators have become variables; 0 is the leaves."""
+    """How many layers of operators have become variables; 0 is the leaves, which may be the `only` cut."""
 
     number: int
     assembly: Assembly
+    only: bool = False
 
     def rule(self, recurrence: Recurrence) -> Rule:
         """What is to be said of a rule that was found here: only operators that it reads are in it."""
@@ -42,18 +43,28 @@ class Cut:
 
 def first_cut(matched: MatchedGraph, problem: Problem) -> Iterator[Cut]:
     """The leaves alone."""
-    yield Cut(0, Assembly.of(matched, problem, EXPLANATION_EFFORT))
+    yield Cut(0, Assembly.of(matched, problem, EXPLANATION_EFFORT), only=True)
 
 
 def cuts(matched: MatchedGraph, problem: Problem) -> Iterator[Cut]:
-    """The cuts of a network, from the leaves upwards; one assembly goes through them all."""
+    """The cuts of a network, from the leaves upwards; one assembly goes through them all.
+
+    A single operator that the output is read from says no more than the output itself. In `concat` what a
+    token is depends on how far back it lies: nothing there is a variable at every position.
+    """
+    graph, layers = matched.graph, operator_layers(matched.graph)
+    if (
+        graph.layout.name == "concat"
+        or matched.unmatched()
+        or not matched.finite
+        or sum(map(len, layers)) < 2
+    ):
+        yield from first_cut(matched, problem)
+        return
     assembly = Assembly.of(matched, problem, EXPLANATION_EFFORT)
     yield Cut(0, assembly)
-    graph = matched.graph
-    if graph.layout.name == "concat" or matched.unmatched() or not matched.finite:
-        return  # what a token is depends on how far back it lies
     network = Replaced.of(graph, problem)
-    for number, layer in enumerate(operator_layers(graph), start=1):
+    for number, layer in enumerate(layers, start=1):
         before = len(assembly.crisp)
         for index in layer:
             for meaning, replaced in meanings(network, assembly, index, problem, MEANING_EFFORT):
