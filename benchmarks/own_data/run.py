@@ -28,7 +28,7 @@ from weights2code.language import Recurrence
 from weights2code.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from records import Rows, of_network
+from records import Rows, of_network, of_rule, right_network
 
 RESULTS, RUNS = Path(__file__).parent / "results", Path(__file__).parent / "runs"
 #: A program of noisy data is right if it follows the machine without noise to this share of the spread.
@@ -72,7 +72,10 @@ def fit(case: Case, time_limit: float) -> dict[str, Any]:
         "seconds": round(seconds, 1),
         "cpu_seconds": round(busy, 1),
         "verdict": certificate.verdict if certificate else "not extracted",
+        "exit": outcome.exit_code,
         **of_network(certificate),
+        **of_rule(outcome),
+        "right_network": right_network(outcome),
         "formula": program.formula() if program else None,
         "attempts": [attempt.to_dict() for attempt in outcome.attempts],
     }
