@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,19 @@ from records import Rows
 PARTS = ("develop", "kept", "all")
 
 
+#: A fit that ends in an error.
+FAILED = {"exact": False, "exit": None, "verdict": "error", "network": "none", "origin": None, "cut": None}
+FAILED |= {"nodes": None, "right_network": False, "formula": None, "attempts": []}
+
+
 def fit_deep(deep: DeepCase, time_limit: float) -> dict[str, Any]:
-    row = fit(deep.case, time_limit)
+    """One file; an error is a result."""
+    began = time.monotonic()
+    try:
+        row = fit(deep.case, time_limit)
+    except Exception as error:
+        row = {"name": deep.name, "field": deep.case.field, "seconds": round(time.monotonic() - began, 1)}
+        row |= FAILED | {"error": f"{type(error).__name__}: {error}"}
     solved = row["exit"] == 0 and row["exact"]
     return row | {"part": deep.part, "steps": deep.steps, "rule": deep.law(), "solved": solved}
 

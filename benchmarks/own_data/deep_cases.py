@@ -89,7 +89,8 @@ def thermostat() -> DeepCase:
     """Smoothed temperature, its distance from what is wanted, and a heater that is left alone in between."""
     temperature, wanted, smooth, gap = now("temperature wanted smooth gap")
     return deep(
-        "thermostat", "heating", mixed(drifting(15, 25, 2, digits=1), among(19, 20, 21)), "temperature wanted",
+        "thermostat", "heating", mixed(drifting(15, 25, 2, digits=1), among(19, 20, 21)),
+        "temperature wanted",
         {
             "smooth": 0.5 * temperature + 0.5 * before("temperature"),
             "gap": wanted - smooth,
