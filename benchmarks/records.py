@@ -18,9 +18,6 @@ from weights2code.verify import Certificate
 
 Row = dict[str, Any]
 
-#: Relative hard loss at which an attempt counts as a network that is right on validation.
-RIGHT = 1e-3
-
 
 class Rows:
     """The rows of one run, each written as it comes.
@@ -92,9 +89,15 @@ def of_rule(outcome: Outcome) -> dict[str, Any]:
     return {"origin": found["origin"], "cut": rule.get("cut"), "nodes": rule.get("nodes")}
 
 
-def right_network(outcome: Outcome) -> bool:
-    """Whether a network was right on validation, as far as what is left of the search says."""
-    tried = any(attempt.loss <= RIGHT for attempt in outcome.attempts)
+def right_network(outcome: Outcome, whole: bool) -> bool:
+    """Whether a network was right on validation, as far as what is left of the search says.
+
+    `whole` says that outputs are whole numbers, which are rounded: a larger loss is right then.
+    """
+    from weights2code.training.search import FITTED_INTEGER, FITTED_REAL
+
+    least = FITTED_INTEGER if whole else FITTED_REAL
+    tried = any(attempt.loss <= least for attempt in outcome.attempts)
     return tried or (outcome.trained is not None and outcome.trained.fitted)
 
 

@@ -64,7 +64,7 @@ def measure(name: str, seed: int, rungs: tuple[str, ...], time_limit: float) -> 
             "formula": found.formula() if found else None,
             **of_network(certificate),
             **of_rule(outcome),
-            "right_network": right_network(outcome),
+            "right_network": right_network(outcome, tasks.get(name).integer_outputs),
             "attempts": [attempt.to_dict() for attempt in outcome.attempts],
         }
     row |= {

@@ -91,13 +91,14 @@ def recover(program: Random, seed: int, time_limit: float) -> dict[str, Any]:
     from weights2code.settings import Settings
 
     began, busy = time.perf_counter(), time.process_time()
-    outcome = pipeline.search(problem_of(program, seed), Settings(seed=seed, time_limit=time_limit))
+    problem = problem_of(program, seed)
+    outcome = pipeline.search(problem, Settings(seed=seed, time_limit=time_limit))
     row: dict[str, Any] = {
         "seconds": round(time.perf_counter() - began, 2),
         "cpu_seconds": round(time.process_time() - busy, 2),
         "exit": outcome.exit_code,
         "attempts": [attempt.to_dict() for attempt in outcome.attempts],
-        "right_network": right_network(outcome),
+        "right_network": right_network(outcome, problem.integer_outputs),
         **of_network(outcome.certificate),
         **of_rule(outcome),
     }
