@@ -209,6 +209,15 @@ def signature(recurrence: Recurrence, domains: tuple[Domain, ...]) -> tuple[str,
     return min(found)
 
 
+def reach(recurrence: Recurrence) -> int:
+    """How far back the output reads the inputs through its steps, but for what they remember themselves."""
+    found = dict.fromkeys(recurrence.inputs, 0)
+    for step in recurrence.steps:
+        read = [v for v in definition_variables(step.definition) if v.name in found]
+        found[step.name] = max((found[variable.name] + variable.lag for variable in read), default=0)
+    return max(found[name] for name in recurrence.outputs)
+
+
 def memory(recurrence: Recurrence) -> Memory:
     """What a program must keep: a window, its own outputs, a prefix sum or extremum, or a hidden state."""
     reads = {

@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 import numpy as np
-from checks import Memory, faults, memory, signature
+from checks import SMALL, Memory, faults, memory, reach, signature
 from stages import FAMILIES, LIGHT, STATEFUL, Bench, Made, Signal
 
 from weights2code.language import (
@@ -46,7 +46,8 @@ LAST = 0.75
 SEVERAL = 0.8
 #: How often the columns are all of one kind.
 ALIKE = 0.7
-#: Training lengths: rules that gather from the whole prefix are shown more of it.
+#: Training lengths: rules that gather from the whole prefix are shown more of it, and so are deep ones that
+#: reach back over more than half of the shorter length.
 SHORT, LONG = 12, 20
 
 
@@ -100,7 +101,8 @@ def programs(count: int, seed: int, sizes: tuple[int, ...] = SIZES) -> list[Rand
             raise RuntimeError(f"no program of family {family} and size {size} in {TRIES} tries")
         recurrence, domains = drafted
         kept = memory(recurrence)
-        length = LONG if family == "aggregate" or kept in ("prefix", "hidden") else SHORT
+        far = size > SMALL and reach(recurrence) > SHORT // 2
+        length = LONG if far or family == "aggregate" or kept in ("prefix", "hidden") else SHORT
         found.append(Random(f"p{index:03d}", recurrence, domains, family, size, kept, length))
     return found
 

@@ -128,6 +128,15 @@ def test_sizes_without_operations_are_refused(text: str) -> None:
         generate.sizes_of(text)
 
 
+def test_reach_adds_up_over_steps() -> None:
+    steps = (
+        Step("s1", x - Var("x", 2)),
+        Step("s2", Var("s2", 1) + Var("s1", 1)),
+        Step("y", Var("s2", 3) + x),
+    )
+    assert checks.reach(Recurrence(("x",), steps, ("y",))) == 6
+
+
 def test_columns_in_another_order_are_the_same_program() -> None:
     a, b = Var("a"), Var("b")
     one, other, third = (
