@@ -66,9 +66,10 @@ def _files(record: Row, before: Row | None) -> list[str]:
 
 
 def _before(record: Row) -> list[str]:
+    good = ", ".join(row["name"] for row in record["rows"] if row["solved"])
     return [
-        f"Before networks were read cut by cut, {solved_of(record['rows'])} of the files of development were "
-        "solved.",
+        f"Before networks were read cut by cut, {solved_of(record['rows'])} files of development were solved "
+        f"({good or 'none'}).",
         taken(record, what="That was taken"),
     ]
 

@@ -304,7 +304,8 @@ def summary_sources(found: Measured, folder: str) -> str:
     named += [("own data", found.own), ("own data at first sight", found.own_first)]
     named += [("Operon on own data", found.operon)]
     named += [("networks", found.network)]
-    named += [("deep rules in own data", found.deep_files), ("before", found.deep_before)]
+    if found.deep_files:
+        named += [("deep rules in own data", found.deep_files), ("the same before", found.deep_before)]
     named += [("deep tasks", found.deep_tasks)]
     named += [(name, head_of(record)) for name, record in named_random(found)]
     named += [("symbolic regression", found.symbolic), *(("training speed", run) for run in found.speed)]

@@ -104,6 +104,7 @@ def test_deep_rules_by_part_and_beside_what_was_before() -> None:
     assert "Networks right on validation but not read: 1." in text
     assert "| lamp | lighting | kept | 3 | yes | - | proved | proved | 2 |" in text
     assert "| dice | games | develop | 4 | no | no | not extracted | none | - |" in text
+    assert "0 of 1 files of development were solved (none)" in text
     assert "python benchmarks/renew.py deep_tasks" in text
 
 
