@@ -86,7 +86,7 @@ def of_rule(outcome: Outcome) -> dict[str, Any]:
         return {"origin": None, "cut": None, "nodes": None}
     found = certificate_dict(outcome.extraction)
     rule = found.get("rule") or {}
-    return {"origin": found["origin"], "cut": rule.get("cut"), "nodes": rule.get("nodes")}
+    return {"origin": str(found["origin"]), "cut": rule.get("cut"), "nodes": rule.get("nodes")}
 
 
 def right_network(outcome: Outcome, whole: bool) -> bool:

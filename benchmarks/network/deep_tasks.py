@@ -47,9 +47,9 @@ DEEP_RUNGS = tuple(rung.name for rung in FAST_LADDER if is_deep(rung))
 
 def measure(name: str, seed: int, rungs: tuple[str, ...], time_limit: float) -> dict[str, Any]:
     """One run, in this process; an error is a result."""
+    settings = Settings(seed=seed, time_limit=time_limit, rungs=rungs)
     began, busy = time.monotonic(), time.process_time()
     try:
-        settings = Settings(seed=seed, time_limit=time_limit, rungs=rungs)
         outcome = pipeline.run(name, settings)
     except Exception as error:
         row: dict[str, Any] = {"verdict": "error", "exit": None, "solved": False, "formula": None}
