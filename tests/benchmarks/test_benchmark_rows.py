@@ -18,6 +18,7 @@ PLACES = [str(FOLDER), str(FOLDER / "network")]
 sys.path[:0] = PLACES
 try:
     import deep_tasks  # pyright: ignore[reportMissingImports]
+
     import records
 finally:
     for place in PLACES:
