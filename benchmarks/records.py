@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from weights2code.experiments.provenance import CHANGES, provenance, source
+from weights2code.results import Outcome, certificate_dict
 from weights2code.run_folder import write_atomically
 from weights2code.verify import Certificate
 
@@ -74,6 +75,30 @@ def of_network(certificate: Certificate | None) -> dict[str, Any]:
         "listing_error": listing.max_abs_error if listing else None,
         "listing_scale": listing.scale if listing else None,
     }
+
+
+def of_rule(outcome: Outcome) -> dict[str, Any]:
+    """Where the rule comes from: its origin, the cut that it was found at (0: the leaves), and its nodes.
+
+    Certificates from before cuts were read name neither cut nor nodes.
+    """
+    if outcome.extraction is None:
+        return {"origin": None, "cut": None, "nodes": None}
+    found = certificate_dict(outcome.extraction)
+    rule = found.get("rule") or {}
+    return {"origin": str(found["origin"]), "cut": rule.get("cut"), "nodes": rule.get("nodes")}
+
+
+def right_network(outcome: Outcome, whole: bool) -> bool:
+    """Whether a network was right on validation, as far as what is left of the search says.
+
+    `whole` says that outputs are whole numbers, which are rounded: a larger loss is right then.
+    """
+    from weights2code.training.search import FITTED_INTEGER, FITTED_REAL
+
+    least = FITTED_INTEGER if whole else FITTED_REAL
+    tried = any(attempt.loss <= least for attempt in outcome.attempts)
+    return tried or (outcome.trained is not None and outcome.trained.fitted)
 
 
 def read_rows(file: Path) -> list[Row]:

@@ -72,6 +72,8 @@ WAYS = {
     "concat": ("robustness",),
 }
 EXPERIMENT_FILES = ("experiment.json", "table.csv", "table.md", "figure.svg", "figure.png")
+#: The seed of random programs that are only measured, never looked at.
+UNSEEN = 101
 OPEN_TASKS = "div_3 magnetic bit_addition balanced_parenthesis"
 
 
@@ -100,6 +102,12 @@ def bench(name: str, what: str) -> Figure:
     out, record = runs_of(name), f"benchmarks/suites/results/{name}.json"
     command = f"w2c bench {what} --jobs {{processes}} --out {out}"
     return Figure(name, record, (command,), (out,), ((f"{out}/bench.json", record),))
+
+
+def random_command(what: str, record: str) -> str:
+    """Random programs with the limits that figures are compared at: a minute, two at a time."""
+    folder = "benchmarks/random_programs"
+    return f"python {folder}/run.py {what} --time-limit 60 --jobs 2 --out {folder}/results/{record}.json"
 
 
 def attack(name: str) -> Figure:
@@ -138,6 +146,29 @@ def figures() -> list[Figure]:
                 "python benchmarks/random_programs/run.py --count 100 --seed 3 --time-limit 25 "
                 "--jobs {processes} --out benchmarks/random_programs/results/seed3.json",
             ),
+        ),
+        Figure(
+            "random_fresh",
+            "benchmarks/random_programs/results/fresh.json",
+            (random_command(f"--count 100 --seed {UNSEEN}", "fresh"),),
+        ),
+        Figure(
+            "random_deep",
+            "benchmarks/random_programs/results/fresh_deep.json",
+            (random_command(f"--count 40 --seed {UNSEEN} --sizes 4,5", "fresh_deep"),),
+        ),
+        Figure("deep", f"{own}/results/deep.json", (f"python {own}/deep.py --part all",)),
+        Figure(
+            "deep_before",
+            f"{own}/results/deep_before.json",
+            (),
+            kept="says where the system stood before deep networks were read",
+        ),
+        Figure(
+            "deep_tasks",
+            "benchmarks/network/results/deep_tasks.json",
+            ("python benchmarks/network/deep_tasks.py --processes {processes}",),
+            ("benchmarks/network/runs/deep_tasks.jsonl",),
         ),
         bench("four", f"{OPEN_TASKS} --seeds 0-4"),
         Figure(

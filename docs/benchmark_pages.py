@@ -1,15 +1,13 @@
-"""The pages of the other benchmarks: own data, random programs, symbolic regression, training speed."""
+"""The pages of the other benchmarks: own data, symbolic regression, training speed."""
 
 from __future__ import annotations
 
-from collections import Counter
 from statistics import median
 from typing import Any
 
 from figures import taken
 from network_page import network_counts
 from page_text import RENEW, code, page, table, unmeasured, yes
-from weights2code.experiments.limits import failure
 
 Row = dict[str, Any]
 
@@ -90,44 +88,6 @@ def operon_counts(rows: list[Row], operon: list[Row]) -> str:
 def own_counts(rows: list[Row]) -> tuple[int, float]:
     """Exact programs, and the median time."""
     return sum(row["exact"] for row in rows), median(row["seconds"] for row in rows)
-
-
-def random_programs(data: Row | None) -> str:
-    """Programs drawn at random: how many are recovered, by size, family and memory."""
-    if not data:
-        return page("Random programs", unmeasured(RENEW.format("random_programs")))
-    summary, rows = data["summary"], data["rows"]
-    parts = []
-    for key in ("size", "family", "memory"):
-        values = sorted({row[key] for row in rows}, key=str)
-        cells = [_random_counts(value, [row for row in rows if row[key] == value]) for value in values]
-        cells.append(_random_counts("all", rows))
-        parts += [f"## By {key}", table((key, "programs", "recovered", "proved", "median seconds"), cells)]
-    failed = [(row, found) for row in rows if not row["solved"] and (found := failure(row))]
-    missed = [
-        (row["name"], row["family"], row["size"], code(row["rule"]), found.limit, found.evidence)
-        for row, found in failed
-    ]
-    limits = Counter(found.limit for _, found in failed).most_common()
-    return page(
-        "Random programs",
-        "Small programs drawn at random in the package's language, so that nothing is tuned to the suites. "
-        "*Recovered*: the run ends with exit code 0 and the program equals the drawn one, free-running on "
-        "fresh sequences at four times the training length.",
-        *parts,
-        "## Missed",
-        "What limits them, [read off the nearest attempt](failures.md): "
-        + ", ".join(f"{limit} {number}" for limit, number in limits)
-        + ".",
-        table(("", "family", "size", "rule", "limit", "evidence"), missed),
-        taken(summary),
-    )
-
-
-def _random_counts(label: Any, rows: list[Row]) -> tuple[Any, ...]:
-    good = [row for row in rows if row["solved"]]
-    proved = sum(row["verdict"] == "proved" for row in good)
-    return label, len(rows), len(good), proved, f"{median(row['seconds'] for row in rows):.1f}"
 
 
 def symbolic_groups(data: Row) -> list[tuple[str, str, int, int, int, float]]:

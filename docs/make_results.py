@@ -19,8 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import benchmark_pages as other
+import deep_page
 import experiment_pages as experiments
 import network_page
+import random_page
 import reliability_page as attacks
 import result_pages as pages
 from figures import head_of, records, state, taken_list, where, without_state
@@ -56,6 +58,11 @@ def measured() -> pages.Measured:
         read("own_data/results/fresh_first.json"),
         {name: found for name in attacks.CHECKED if (found := read(f"reliability/results/{name}.json"))},
         read("network/results/links.json"),
+        read("random_programs/results/fresh.json"),
+        read("random_programs/results/fresh_deep.json"),
+        read("own_data/results/deep.json"),
+        read("own_data/results/deep_before.json"),
+        read("network/results/deep_tasks.json"),
     )
 
 
@@ -91,8 +98,13 @@ def texts(root: Path = ROOT) -> dict[str, str]:
         "docs/results/failures.md": pages.failures(
             found.suites, found.own, read("suites/results/fixed_length.json")
         ),
-        "docs/results/random_programs.md": other.random_programs(found.random),
+        "docs/results/random_programs.md": random_page.random_programs(
+            found.random, found.random_fresh, found.random_deep
+        ),
         "docs/results/own_data.md": other.own_data(found.own, found.operon, found.own_first),
+        "docs/results/deep_rules.md": deep_page.deep_rules(
+            found.deep_files, found.deep_before, found.deep_tasks
+        ),
         "docs/results/symbolic_regression.md": other.symbolic_regression(found.symbolic),
         "docs/results/speed.md": other.speed(found.speed),
         "docs/results/network.md": network_page.network(found.network),

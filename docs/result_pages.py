@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmark_pages import OWN_GROUPS, Row, fastest, operon_counts, own_counts, own_group, symbolic_groups
+from deep_page import solved_of
 from experiment_pages import Experiments, file_name
 from experiment_pages import counts as counts_of
 from figures import Head, head_of, taken, taken_list
 from network_page import GROUPS as NETWORK_GROUPS
 from network_page import network_counts
 from page_text import RENEW, code, page, table, unmeasured, yes
+from random_page import random_line
 from reliability_page import CHECKED
 from suite_results import Suite, TaskResult
 from weights2code import tasks
@@ -237,6 +239,13 @@ class Measured:
     own_first: Row | None = None
     reliability: Mapping[str, Row] = field(default_factory=dict)
     network: Row | None = None
+    #: Random programs of a seed that was not looked at, and deeper ones.
+    random_fresh: Row | None = None
+    random_deep: Row | None = None
+    #: Files with deep rules, the same before deep networks were read, and deep tasks without windows.
+    deep_files: Row | None = None
+    deep_before: Row | None = None
+    deep_tasks: Row | None = None
 
 
 def summary_table(found: Measured, repeated: Experiments, folder: str) -> str:
@@ -259,11 +268,15 @@ def summary_table(found: Measured, repeated: Experiments, folder: str) -> str:
         if chosen:
             link = f"[networks]({folder}network.md) of {name}"
             rows.append((link, network_counts(chosen), ""))
-    if found.random:
-        link = f"[random programs]({folder}random_programs.md)"
-        counts = found.random["summary"]
-        text = f"{counts['solved']} of {counts['runs']} recovered, {counts['proved']} proved"
-        rows.append((link, text, ""))
+    if found.deep_files:
+        link = f"[own data]({folder}deep_rules.md), rules of three and four steps"
+        beside = f"before: {solved_of(rows_of(found.deep_before))}" if found.deep_before else ""
+        rows.append((link, f"{solved_of(rows_of(found.deep_files))} solved", beside))
+    if found.deep_tasks:
+        link = f"[deep tasks]({folder}deep_rules.md#deep-tasks-without-windows) without windows"
+        rows.append((link, f"{solved_of(rows_of(found.deep_tasks))} runs solved", ""))
+    for name, record in named_random(found):
+        rows.append((f"[{name}]({folder}random_programs.md)", random_line(record), ""))
     if found.symbolic:
         groups = symbolic_groups(found.symbolic)
         clean = {engine: f"{held} of {of}" for group, engine, _, held, of, _ in groups if group == "clean"}
@@ -291,7 +304,10 @@ def summary_sources(found: Measured, folder: str) -> str:
     named += [("own data", found.own), ("own data at first sight", found.own_first)]
     named += [("Operon on own data", found.operon)]
     named += [("networks", found.network)]
-    named += [("random programs", head_of(found.random) if found.random else None)]
+    if found.deep_files:
+        named += [("deep rules in own data", found.deep_files), ("the same before", found.deep_before)]
+    named += [("deep tasks", found.deep_tasks)]
+    named += [(name, head_of(record)) for name, record in named_random(found)]
     named += [("symbolic regression", found.symbolic), *(("training speed", run) for run in found.speed)]
     named += [("attacks", attack) for attack in found.reliability.values()]
     return (
@@ -299,6 +315,15 @@ def summary_sources(found: Measured, folder: str) -> str:
         f"experiments]({folder}compared_with_the_paper.md#when-it-was-taken) have a list of their own):\n\n"
         f"{taken_list(named)}"
     )
+
+
+def named_random(found: Measured) -> list[tuple[str, Row]]:
+    """The records of random programs, by what they are called."""
+    named = [
+        ("random programs", found.random_fresh or found.random),
+        ("random programs, deeper", found.random_deep),
+    ]
+    return [(name, record) for name, record in named if record]
 
 
 def rows_of(record: Row | None) -> list[Row]:
@@ -321,7 +346,7 @@ def _suite_line(suite: Suite, folder: str) -> tuple[str, str, str]:
 
 def index(found: Measured, repeated: Experiments) -> str:
     names = ["mips", "compared_with_the_paper", *(file_name(name) for name in NAMES)]
-    names += ["failures", "random_programs", "own_data", "network", "symbolic_regression"]
+    names += ["failures", "random_programs", "own_data", "deep_rules", "network", "symbolic_regression"]
     names += ["speed", "reliability"]
     tree = "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(names) + "\n```"
     return page(

@@ -26,9 +26,10 @@ from weights2code.experiments.limits import formula
 from weights2code.experiments.tables import markdown
 from weights2code.language import Recurrence
 from weights2code.settings import Settings
+from weights2code.source import problem_of
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from records import Rows, of_network
+from records import Rows, of_network, of_rule, right_network
 
 RESULTS, RUNS = Path(__file__).parent / "results", Path(__file__).parent / "runs"
 #: A program of noisy data is right if it follows the machine without noise to this share of the spread.
@@ -59,9 +60,11 @@ def fit(case: Case, time_limit: float) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = write(case, Path(folder))
         source = file_source(path, case.inputs, case.targets, "sequence", "step")
+        settings = Settings(time_limit=time_limit)
         began, busy = time.monotonic(), time.process_time()
-        outcome = pipeline.run(source, Settings(time_limit=time_limit))
+        outcome = pipeline.run(source, settings)
         seconds, busy = time.monotonic() - began, time.process_time() - busy
+        whole = problem_of(source, settings).integer_outputs
     program, certificate = outcome.program, outcome.certificate
     return {
         "name": case.name,
@@ -72,7 +75,10 @@ def fit(case: Case, time_limit: float) -> dict[str, Any]:
         "seconds": round(seconds, 1),
         "cpu_seconds": round(busy, 1),
         "verdict": certificate.verdict if certificate else "not extracted",
+        "exit": outcome.exit_code,
         **of_network(certificate),
+        **of_rule(outcome),
+        "right_network": right_network(outcome, whole),
         "formula": program.formula() if program else None,
         "attempts": [attempt.to_dict() for attempt in outcome.attempts],
     }

@@ -2,6 +2,9 @@
 
 A program is compared with its mutants: each has one operator replaced by one of its arguments, or one value
 that is read replaced by a constant. If a mutant computes the same, the program is smaller than it looks.
+
+Of more than three operations each must also be needed as a step of its own: a value that the step before it
+can be left out for is no step. (Smaller programs are drawn as they always were, so that figures compare.)
 """
 
 from __future__ import annotations
@@ -36,6 +39,10 @@ MATTERS, BALANCED = 0.01, 0.05
 COMMON = 0.9
 #: Lags at which copies of a column are looked for.
 FARTHEST = 6
+#: Programs of more operations than this must not come down to fewer steps.
+SMALL = 3
+#: A function of one value that takes at most so many is a table: one step, however it is written.
+TABLE = 20
 
 Memory = Literal["window", "output", "prefix", "hidden"]
 
@@ -52,7 +59,11 @@ def faults(recurrence: Recurrence, domains: tuple[Domain, ...], size: int) -> st
     x = uniform(rng, domains, SEQUENCES, POSITIONS)
     y = quiet_run(recurrence, x)
     return (
-        unbalanced(y) or copies(x, y, size) or grows(recurrence, domains) or idle(recurrence, domains, x, y)
+        unbalanced(y)
+        or copies(x, y, size)
+        or (collapses(recurrence, x) if size > SMALL else None)
+        or grows(recurrence, domains)
+        or idle(recurrence, domains, x, y)
     )
 
 
@@ -82,6 +93,52 @@ def copies(x: np.ndarray, y: np.ndarray, size: int) -> str | None:
             elif abs(np.corrcoef(value, output)[0, 1]) > 1 - 1e-9:
                 return "a linear image of one column"
     return None
+
+
+def collapses(recurrence: Recurrence, x: np.ndarray) -> str | None:
+    """A step that is a linear image of one value, or a simple function of what is there before the last step.
+
+    Simple is what is linear in recent values, or a table of one of them.
+    """
+    with np.errstate(all="ignore"):
+        trace = recurrence.trace(x)
+    stages = [step.name for step in recurrence.steps if "_" not in step.name]
+    order = [*recurrence.inputs, *(step.name for step in recurrence.steps)]
+    for place, name in enumerate(stages):
+        value = trace[name][:, FARTHEST:].ravel()
+        known = order[: order.index(name)]
+        if any(_is_linear(value, [lagged]) for other in known for lagged in _recent(trace[other])):
+            return f"{name} is a linear image of one value"
+        if place == 0:
+            continue
+        last = stages[place - 1]
+        earlier = [other for other in known if other != last and not other.startswith(f"{name}_")]
+        recent = [lagged for other in earlier for lagged in _recent(trace[other])]
+        if _is_linear(value, recent) or any(_is_table(value, lagged) for lagged in recent):
+            return f"{name} does not need {last}"
+    return None
+
+
+def _recent(values: np.ndarray) -> list[np.ndarray]:
+    """A signal at each lag, over the positions that have them all."""
+    return [values[:, FARTHEST - lag : values.shape[1] - lag].ravel() for lag in range(FARTHEST + 1)]
+
+
+def _is_linear(value: np.ndarray, terms: list[np.ndarray]) -> bool:
+    """Whether a signal is a sum of multiples of others, and a constant."""
+    if not all(np.isfinite(term).all() for term in (value, *terms)):
+        return False
+    columns = np.column_stack([*terms, np.ones(len(value))])
+    found = np.linalg.lstsq(columns, value, rcond=None)[0]
+    return bool(np.allclose(columns @ found, value, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(value).max())))
+
+
+def _is_table(value: np.ndarray, key: np.ndarray) -> bool:
+    """Whether a signal depends on one value alone, which takes few."""
+    keys, place = np.unique(key, return_inverse=True)
+    if len(keys) > TABLE:
+        return False
+    return all(np.ptp(value[place == number]) <= 1e-9 for number in range(len(keys)))
 
 
 def grows(recurrence: Recurrence, domains: tuple[Domain, ...]) -> str | None:
@@ -150,6 +207,15 @@ def signature(recurrence: Recurrence, domains: tuple[Domain, ...]) -> tuple[str,
         y = quiet_run(recurrence, x[:, :, np.argsort(order)])
         found.append((", ".join(map(str, arranged)), np.round(y + 0.0, 6).tobytes()))
     return min(found)
+
+
+def reach(recurrence: Recurrence) -> int:
+    """How far back the output reads the inputs through its steps, but for what they remember themselves."""
+    found = dict.fromkeys(recurrence.inputs, 0)
+    for step in recurrence.steps:
+        read = [v for v in definition_variables(step.definition) if v.name in found]
+        found[step.name] = max((found[variable.name] + variable.lag for variable in read), default=0)
+    return max(found[name] for name in recurrence.outputs)
 
 
 def memory(recurrence: Recurrence) -> Memory:

@@ -1,10 +1,11 @@
 """Random small programs, to see whether extraction works beyond the tasks that it was developed on.
 
-A program is one to three operations deep: a chief operation of some family, with light ones before or after
-it. Candidates are drawn until one counts (`checks.py`) and computes something that none before it does. The
-same seed gives the same programs.
+A program is one to three operations deep unless other sizes are asked for: a chief operation of some family,
+with light ones before or after it. Candidates are drawn until one counts (`checks.py`) and computes something
+that none before it does. The same seed and sizes give the same programs.
 
-    python benchmarks/random_programs/generate.py --count 100 --seed 0      lists them
+    python benchmarks/random_programs/generate.py --count 100 --seed 0                  lists them
+    python benchmarks/random_programs/generate.py --count 40 --seed 0 --sizes 4,5       deeper ones
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 import numpy as np
-from checks import Memory, faults, memory, signature
+from checks import SMALL, Memory, faults, memory, reach, signature
 from stages import FAMILIES, LIGHT, STATEFUL, Bench, Made, Signal
 
 from weights2code.language import (
@@ -35,15 +36,18 @@ from weights2code.language import (
     uniform,
 )
 
+#: Numbers of operations, in equal shares, unless others are asked for.
+SIZES = (1, 2, 3)
 #: Candidates tried for one program before giving up: far more than are ever needed.
-TRIES = 2000
+TRIES = 10_000
 #: A chief operation with state comes last this often; else its state is hidden behind what follows.
 LAST = 0.75
 #: How often a stage may read more than one signal, where there are more.
 SEVERAL = 0.8
 #: How often the columns are all of one kind.
 ALIKE = 0.7
-#: Training lengths: rules that gather from the whole prefix are shown more of it.
+#: Training lengths: rules that gather from the whole prefix are shown more of it, and so are deep ones that
+#: reach back over more than half of the shorter length.
 SHORT, LONG = 12, 20
 
 
@@ -77,13 +81,13 @@ class Random:
         return "; ".join(parts + starts)
 
 
-def programs(count: int, seed: int) -> list[Random]:
+def programs(count: int, seed: int, sizes: tuple[int, ...] = SIZES) -> list[Random]:
     """`count` programs, no two alike in rule or in what they compute; families and sizes in equal shares."""
     found: list[Random] = []
     seen: set[Hashable] = set()  # what was computed, and by which rule
     for index in range(count):
         family = list(FAMILIES)[index % len(FAMILIES)]
-        size = 1 + index // len(FAMILIES) % 3
+        size = sizes[index // len(FAMILIES) % len(sizes)]
         rng = np.random.default_rng([seed, index])
         for _ in range(TRIES):
             drafted = draft(rng, family, size)
@@ -97,7 +101,8 @@ def programs(count: int, seed: int) -> list[Random]:
             raise RuntimeError(f"no program of family {family} and size {size} in {TRIES} tries")
         recurrence, domains = drafted
         kept = memory(recurrence)
-        length = LONG if family == "aggregate" or kept in ("prefix", "hidden") else SHORT
+        far = size > SMALL and reach(recurrence) > SHORT // 2
+        length = LONG if far or family == "aggregate" or kept in ("prefix", "hidden") else SHORT
         found.append(Random(f"p{index:03d}", recurrence, domains, family, size, kept, length))
     return found
 
@@ -213,12 +218,21 @@ def _renamed(rule: Definition, new: dict[str, str]) -> Definition:
     return rule.substitute({v: Var(new.get(v.name, v.name), v.lag) for v in rule.variables()})
 
 
+def sizes_of(text: str) -> tuple[int, ...]:
+    """Sizes as they are given on the command line, such as `4,5`."""
+    found = tuple(int(size) for size in text.split(","))
+    if min(found) < 1:
+        raise argparse.ArgumentTypeError("a program has at least one operation")
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="list random programs")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--sizes", type=sizes_of, default=SIZES)
     options = parser.parse_args()
-    for program in programs(options.count, options.seed):
+    for program in programs(options.count, options.seed, options.sizes):
         kind = f"{program.family:10s} {program.size} {program.memory:6s}"
         columns = ", ".join(map(str, program.domains))
         print(f"{program.name} {kind} {columns}: {program.text()}")

@@ -1,12 +1,15 @@
 """Recover random programs from their sequences, and say how many by family, size and memory.
 
     OMP_NUM_THREADS=1 python benchmarks/random_programs/run.py --count 100 --seed 0 --jobs 2 --time-limit 60
+    OMP_NUM_THREADS=1 python benchmarks/random_programs/run.py --count 40 --seed 0 --sizes 4,5
 
 The search sees sequences and domains; the program itself is only the specification that a certificate is made
 against. A program counts as recovered if the run ends with exit code 0 and the answer, run free on fresh
-sequences of four times the training length, equals the specification. Every run has a process of its own, so
-one that fails or hangs costs no other. `--out` (JSON) is written at the end, with a table beside it; a sweep
-that was stopped goes on where it was. `--only` shows single programs and records nothing.
+sequences of four times the training length, equals the specification. A row also says what is known of the
+network, at which cut the rule was found and from which nodes, and whether some network was right on
+validation, read or not. Every run has a process of its own, so one that fails or hangs costs no other.
+`--out` (JSON) is written at the end, with a table beside it; a sweep that was stopped goes on where it was.
+`--only` shows single programs and records nothing.
 """
 
 from __future__ import annotations
@@ -21,13 +24,12 @@ import traceback
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from generate import Random, programs
+from generate import SIZES, Random, programs, sizes_of
 
 from weights2code.data import Problem, from_arrays
 from weights2code.experiments.provenance import provenance
@@ -36,7 +38,9 @@ from weights2code.language import uniform
 from weights2code.run_folder import write_atomically
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from records import Rows
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
+from reading_tables import counts_by, cuts_by, networks_by, not_read_by, right_not_read, without_hidden
+from records import Rows, of_network, of_rule, right_network
 
 RESULTS, RUNS = Path(__file__).parent / "results", Path(__file__).parent / "runs"
 #: Training and validation sequences, as many as a built-in task gets.
@@ -87,12 +91,16 @@ def recover(program: Random, seed: int, time_limit: float) -> dict[str, Any]:
     from weights2code.settings import Settings
 
     began, busy = time.perf_counter(), time.process_time()
-    outcome = pipeline.search(problem_of(program, seed), Settings(seed=seed, time_limit=time_limit))
+    problem = problem_of(program, seed)
+    outcome = pipeline.search(problem, Settings(seed=seed, time_limit=time_limit))
     row: dict[str, Any] = {
         "seconds": round(time.perf_counter() - began, 2),
         "cpu_seconds": round(time.process_time() - busy, 2),
         "exit": outcome.exit_code,
         "attempts": [attempt.to_dict() for attempt in outcome.attempts],
+        "right_network": right_network(outcome, problem.integer_outputs),
+        **of_network(outcome.certificate),
+        **of_rule(outcome),
     }
     found, certificate = outcome.program, outcome.certificate
     if found is None or certificate is None:
@@ -101,7 +109,6 @@ def recover(program: Random, seed: int, time_limit: float) -> dict[str, Any]:
         "verdict": certificate.verdict,
         "method": certificate.method,
         "formula": found.formula(),
-        "origin": found.how,
         "body": found.body,
         "operations": found.operations,
         "rmse": certificate.rmse,
@@ -122,7 +129,8 @@ def work(program: Random, seed: int, time_limit: float, answer: Connection) -> N
 
 def failed(why: str, began: float) -> dict[str, Any]:
     seconds = round(time.perf_counter() - began, 2)
-    return {"error": why, "verdict": "-", "exit": None, "solved": False, "seconds": seconds}
+    known = {"network": "none", "cut": None, "nodes": None, "right_network": False}
+    return {"error": why, "verdict": "-", "exit": None, "solved": False, "seconds": seconds} | known
 
 
 def sweep(chosen: list[Random], seed: int, jobs: int, time_limit: float) -> Iterator[dict[str, Any]]:
@@ -173,30 +181,18 @@ def described(program: Random, seed: int) -> dict[str, Any]:
     }
 
 
-def table(rows: list[dict[str, Any]], key: str) -> str:
-    """Shares by family, size or memory."""
-    values = sorted({row[key] for row in rows}, key=str)
-    counts = [_counts(value, [row for row in rows if row[key] == value]) for value in values]
-    head = (key, "programs", "recovered exactly", "proved", "median seconds")
-    return markdown(head, [*counts, _counts("all", rows)])
-
-
-def _counts(label: object, rows: list[dict[str, Any]]) -> tuple[object, ...]:
-    good = [row for row in rows if row["solved"]]
-    proved = sum(row["verdict"] == "proved" for row in good)
-    return label, len(rows), len(good), proved, f"{median(row['seconds'] for row in rows):.1f}"
-
-
 def report(rows: list[dict[str, Any]], summary: dict[str, Any]) -> str:
     """The tables in Markdown."""
     machine = ", ".join(f"{name} {value}" for name, value in summary["machine"].items())
     cells = [
         (row["name"], row["family"], row["size"], row["memory"], "yes" if row["solved"] else "no",
-         row["verdict"], row["seconds"], f"`{_short(row['rule'])}`",
+         row["verdict"], row["network"], "-" if row["cut"] is None else row["cut"], row["seconds"],
+         f"`{_short(row['rule'])}`",
          f"`{_short(row.get('formula') or row.get('error') or '-')}`")
         for row in sorted(rows, key=lambda row: row["name"])
     ]  # fmt: skip
-    head = ("", "family", "size", "memory", "recovered", "verdict", "seconds", "rule", "program")
+    head = ("", "family", "size", "memory", "recovered", "verdict", "network", "cut", "seconds", "rule",
+            "program")  # fmt: skip
     parts = [
         "# Random programs",
         f"`{summary['command']}`",
@@ -205,7 +201,11 @@ def report(rows: list[dict[str, Any]], summary: dict[str, Any]) -> str:
         "free-running. Memory: `window` reads inputs only, `output` also its own last outputs, `prefix` a "
         "sum, mean or extremum of everything so far, or the last place of a key, `hidden` a state that "
         "no output shows.",
-        *(f"## By {key}\n\n{table(rows, key)}" for key in ("size", "family", "memory")),
+        f"## By size, without hidden memory\n\n{counts_by(without_hidden(rows), 'size')}",
+        *(f"## By {key}\n\n{counts_by(rows, key)}" for key in ("size", "family", "memory")),
+        f"## Networks of recovered programs\n\n{networks_by(rows, 'size')}",
+        f"## Cuts\n\n{cuts_by(rows, 'size')}",
+        f"## Right but not read\n\n{not_read_by(rows, 'size')}",
         f"## All\n\n{markdown(head, cells)}",
     ]
     return "\n\n".join(parts) + "\n"
@@ -220,19 +220,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0, help="of the programs, their sequences and the search")
+    parser.add_argument("--sizes", type=sizes_of, default=SIZES, help="such as 4,5; by default 1,2,3")
     parser.add_argument("--only", nargs="*", help="names such as p007")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--time-limit", type=float, default=60.0)
     parser.add_argument("--out", type=Path, help="the JSON file; by default in results/, named by the seed")
     options = parser.parse_args()
-    out = options.out or RESULTS / f"random_programs_{options.seed}.json"
-    drawn = programs(options.count, options.seed)
+    depths = "" if options.sizes == SIZES else f"_sizes{''.join(map(str, options.sizes))}"
+    out = options.out or RESULTS / f"random_programs_{options.seed}{depths}.json"
+    drawn = programs(options.count, options.seed, options.sizes)
     if options.only:
         chosen = [program for program in drawn if program.name in options.only]
         for row in sweep(chosen, options.seed, options.jobs, options.time_limit):
             show(row)
         return
-    kept = Rows(RUNS / f"{out.stem}.jsonl", [options.count, options.seed, options.time_limit])
+    asked = [options.count, options.seed, options.time_limit, options.sizes]
+    kept = Rows(RUNS / f"{out.stem}.jsonl", asked)
     done = {row["name"] for row in kept.rows}
     left = [program for program in drawn if program.name not in done]
     for row in sweep(left, options.seed, options.jobs, options.time_limit):
@@ -243,14 +246,18 @@ def main() -> None:
         **provenance(" ".join(["python benchmarks/random_programs/run.py", *sys.argv[1:]])),
         "run_seconds": round(sum(row["seconds"] for row in rows), 1),
         "jobs": options.jobs,
+        "seed": options.seed,
+        "sizes": options.sizes,
+        "time_limit": options.time_limit,
         "runs": len(rows),
         "solved": sum(row["solved"] for row in rows),
         "proved": sum(row["solved"] and row["verdict"] == "proved" for row in rows),
+        "right_not_read": len(right_not_read(rows)),
     }
     write_atomically(out.with_suffix(".md"), report(rows, summary))
     write_atomically(out, json.dumps({"summary": summary, "rows": rows}, indent=1) + "\n")
     kept.file.unlink()
-    print(table(rows, "size"))
+    print(counts_by(without_hidden(rows), "size"))
 
 
 def show(row: dict[str, Any]) -> None:

@@ -1,0 +1,87 @@
+"""Files with deep rules: every rule runs, every line of it matters, and the kept third is fixed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+PLACES = [str(BENCHMARKS), *(str(BENCHMARKS / name) for name in ("own_data", "random_programs"))]
+sys.path[:0] = PLACES
+sys.modules.pop("run", None)
+try:
+    import checks  # pyright: ignore[reportMissingImports]
+    import deep  # pyright: ignore[reportMissingImports]
+    import deep_cases  # pyright: ignore[reportMissingImports]
+    import make  # pyright: ignore[reportMissingImports]
+finally:
+    sys.modules.pop("run", None)
+    for place in PLACES:
+        sys.path.remove(place)
+
+NAMES = [case.name for case in deep_cases.DEEP]
+
+
+def drawn(case, count: int = 40, length: int = 16) -> np.ndarray:
+    rng = np.random.default_rng(5)
+    return np.stack([case.case.draw(rng, length) for _ in range(count)])
+
+
+def test_a_third_is_kept() -> None:
+    places = np.random.default_rng(14).permutation(20)[:7]
+    assert len(set(NAMES)) == 20
+    assert tuple(NAMES[place] for place in sorted(places)) == deep_cases.KEPT
+    assert [case.part for case in deep_cases.DEEP].count("kept") == 7
+
+
+def test_some_inputs_are_reals_and_nothing_is_hidden() -> None:
+    real = [case for case in deep_cases.DEEP if not (drawn(case) % 1 == 0).all()]
+    assert len(real) >= 6
+    assert {case.steps for case in deep_cases.DEEP} == {3, 4}
+    assert all(checks.memory(case.rule) != "hidden" for case in deep_cases.DEEP)
+
+
+@pytest.mark.parametrize("case", deep_cases.DEEP, ids=NAMES)
+def test_every_column_and_every_line_matters(case) -> None:
+    x = drawn(case)
+    y = case.rule.run(x)
+    np.testing.assert_array_equal(case.case.machine(x[3]), y[3])
+    assert checks.unbalanced(y) is None
+    for column in range(x.shape[2]):
+        other = x.copy()
+        other[:, :, column] = np.roll(x[:, :, column], 1, axis=0)
+        assert checks.differing(case.rule.run(other), y) > 0.02
+    for mutant in checks.mutants(case.rule):
+        assert checks.differing(checks.quiet_run(mutant, x), y) > 0.01, mutant
+
+
+def test_files_are_written_alike(tmp_path: Path) -> None:
+    (tmp_path / "again").mkdir()
+    case = deep_cases.DEEP[0].case
+    text = make.write(case, tmp_path).read_text()
+    assert make.write(case, tmp_path / "again").read_text() == text
+    lines = text.splitlines()
+    assert lines[0] == "sequence,step,temperature,wanted,heater"
+    assert int(lines[-1].split(",")[0]) == 399
+    assert 400 * 12 <= len(lines) - 1 <= 400 * 20
+
+
+def test_a_fit_that_ends_in_an_error_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(case, time_limit):
+        raise ZeroDivisionError("no")
+
+    monkeypatch.setattr(deep, "fit", broken)
+    row = deep.fit_deep(deep_cases.DEEP[0], 1.0)
+    assert row["error"] == "ZeroDivisionError: no"
+    assert row["solved"] is False
+    assert "| thermostat | develop | 3 | no | error | none |" in deep.report([row])
+
+
+def test_exit_code_and_exactness_both_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    for code, exact, solved in ((0, True, True), (1, True, False), (0, False, False)):
+        row = {"exit": code, "exact": exact}
+        monkeypatch.setattr(deep, "fit", lambda case, limit, row=row: row)
+        assert deep.fit_deep(deep_cases.DEEP[0], 1.0)["solved"] is solved
