@@ -28,6 +28,7 @@ from weights2code.program import Origin
 from weights2code.program.listing_check import check_listing
 from weights2code.program.raw_program import raw_program_source
 from weights2code.rules.assembly import Assembly
+from weights2code.rules.borders import other_borders
 from weights2code.rules.cuts import Cut, cuts, first_cut
 from weights2code.rules.from_leaves import direct_recurrences
 from weights2code.rules.majorities import majority_recurrences
@@ -47,6 +48,8 @@ LISTING_EFFORT = 0.4
 REGRESSED_ON = 8192
 #: Searches for one rule: the first, and one more for each that a counterexample refutes.
 ROUNDS = 2
+#: Sequences that may refute on which side of its border a threshold is.
+BORDERS = 6
 #: Training sequences whose beginnings are put before a refuting sequence.
 BEGINNINGS = 24
 
@@ -153,7 +156,8 @@ def exact_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extra
 
 def at_cut(cut: Cut, member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:
     """Programs whose rule is regressed from the variables of a cut; a refuted one is looked for once more."""
-    known, effort = lighter(problem), REGRESSION_EFFORT if cut.only else CUT_EFFORT
+    known = lighter(problem)
+    effort = REGRESSION_EFFORT if cut.only and member.fits else CUT_EFFORT
     unexplained = member.matched.unmatched()
     for _ in range(ROUNDS):
         refuted = False
@@ -161,6 +165,7 @@ def at_cut(cut: Cut, member: Member, problem: Problem, log: Log) -> Iterator[Ext
             rule = cut.rule(recurrence)
             origin = Origin.CUTS if rule.nodes else Origin.LEAVES
             found = judged(recurrence, origin, member.matched, problem, log.seed)
+            found = right_borders(found, problem, log)
             certificate = replace(found.certificate, rule=rule)
             if unexplained:
                 certificate = with_note(certificate, unmatched_words(unexplained))
@@ -169,6 +174,27 @@ def at_cut(cut: Cut, member: Member, problem: Problem, log: Log) -> Iterator[Ext
                 known, refuted = with_counterexample(known, certificate), True
         if not refuted:
             return
+
+
+def right_borders(found: Extraction, problem: Problem, log: Log) -> Extraction:
+    """The same program with its thresholds on the other side, if that is all that was wrong with it."""
+    reference, matched = problem.reference, found.matched
+    if reference is None or matched is None or all(domain.discrete for domain in problem.domains):
+        return found
+    program, refuting, origin = found.program.recurrence, [], Origin(found.program.origin)
+    judgement = found
+    while (example := judgement.certificate.counterexample) and len(refuting) < BORDERS:
+        refuting.append(np.array(example, dtype=float).reshape(1, -1, len(problem.inputs)))
+        right = (
+            candidate
+            for candidate in other_borders(program)
+            if all(np.array_equal(candidate.run(x), reference.run(x)) for x in refuting)
+        )
+        candidate = next(right, None)
+        if candidate is None:
+            return found
+        judgement = judged(candidate, origin, matched, problem, log.seed)
+    return judgement if judgement.certificate.verified else found
 
 
 def composed_program(member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:

@@ -23,6 +23,8 @@ MEMBERS_TRIED = 3
 PROMISING = 0.02
 #: Share of positions at which a member must be right for its leaves to be tried although it does not fit.
 NEARLY_RIGHT = 0.9
+#: Share of whole numbers that one must get right to be read: of a wide range the loss says little.
+MOSTLY_RIGHT = 0.97
 #: Sequences that pruning looks at: validation ones, and under noise, which needs more of them, learned ones.
 PRUNED_ON = 256
 PRUNED_ON_UNDER_NOISE = 300
@@ -80,7 +82,8 @@ def member(trained: Trained, index: int, problem: Problem) -> Member:
         graph = prune(graph, problem)
     loss = trained.losses[index]
     matched = match_heads(graph, problem.validation)
-    return Member(trained.rung, index, loss, matched, fits=loss <= PROMISING)
+    right = not problem.integer_outputs or trained.accuracies[index] >= MOSTLY_RIGHT
+    return Member(trained.rung, index, loss, matched, fits=loss <= PROMISING and right)
 
 
 def fit_of(graph: DiscreteGraph, problem: Problem) -> tuple[float, float]:

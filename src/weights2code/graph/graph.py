@@ -7,7 +7,7 @@ hard model. Values inside are scaled (see `data.layouts`); `units` says by how m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -167,19 +167,15 @@ class DiscreteGraph:
     length: int
 
     def stream(
-        self,
-        channels: Float[np.ndarray, "sequence pos channel"],
-        given: Mapping[int, np.ndarray] | None = None,
+        self, channels: Float[np.ndarray, "sequence pos channel"]
     ) -> Float[np.ndarray, "sequence pos variable"]:
-        """Every node's values from scaled channels; what is `given` (n, T) is not computed."""
+        """Every node's values from scaled channels."""
         n, length, _ = channels.shape
         values = np.zeros((n, length, len(self.nodes)))
         values[..., : channels.shape[2]] = channels
         for index, node in enumerate(self.nodes):
             if isinstance(node, ChannelNode):
                 values[:, 0, index] += node.start
-            elif given and index in given:
-                values[..., index] = given[index]
             else:
                 values[..., index] = node.compute(values)
         return values

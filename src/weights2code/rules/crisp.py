@@ -15,7 +15,7 @@ from itertools import combinations
 import numpy as np
 
 from weights2code.data import Problem, Sequences
-from weights2code.graph import DiscreteGraph
+from weights2code.graph import ChannelNode, DiscreteGraph
 from weights2code.language import Const, Expr, Op, Var, evaluate
 from weights2code.rules.assembly import Assembly
 from weights2code.rules.from_leaves import first_position, leaf_domains, sequence_values
@@ -45,12 +45,11 @@ class Replaced:
 
     graph: DiscreteGraph
     sequences: Sequences
-    channels: np.ndarray
     targets: np.ndarray
     scored: np.ndarray
     whole: bool
-    given: dict[int, np.ndarray]
     stream: np.ndarray
+    replaced: frozenset[int] = frozenset()
 
     @staticmethod
     def of(graph: DiscreteGraph, problem: Problem) -> Replaced:
@@ -58,27 +57,30 @@ class Replaced:
         sequences = problem.training.take(slice(0, SEQUENCES))
         channels, targets, scored = graph.encode(sequences)
         stream = graph.stream(channels)
-        return Replaced(graph, sequences, channels, targets, scored, problem.integer_outputs, {}, stream)
+        return Replaced(graph, sequences, targets[scored], scored, problem.integer_outputs, stream)
 
     def with_values(self, index: int, values: np.ndarray) -> Replaced:
         """The same with other values (n, T) of one operator; what is no number is left as it was."""
-        values = np.where(np.isfinite(values), values, self.stream[..., index])
-        given = {**self.given, index: values}
-        return replace(self, given=given, stream=self.graph.stream(self.channels, given))
+        stream = self.stream.copy()
+        stream[..., index] = np.where(np.isfinite(values), values, stream[..., index])
+        replaced, changed = self.replaced | {index}, {index}
+        for above in self.graph.live():
+            node = self.graph.nodes[above]
+            if not isinstance(node, ChannelNode) and above not in replaced and changed & {*node.sources()}:
+                stream[..., above] = node.compute(stream)
+                changed.add(above)
+        return replace(self, stream=stream, replaced=replaced)
 
     def wrong(self) -> float:
         """How wrong the outputs are: the share of whole numbers, the loss of reals; the head is solved anew
         if that is better."""
-        stream, wanted = self.stream[self.scored], self.targets[self.scored]
-        design = np.column_stack([stream, np.ones(len(stream))])
-        total = 0.0
-        for row, column, scale in zip(
-            self.graph.head, wanted.T, self.graph.layout.output_scales, strict=True
-        ):
-            used = np.append(row[:-1] != 0, True)
-            solved = np.linalg.lstsq(design[:, used], column, rcond=1e-10)[0]
-            answers = (design @ row, design[:, used] @ solved)
-            total += min(self._off(answer, column, scale) for answer in answers)
+        total, scales = 0.0, self.graph.layout.output_scales
+        for row, wanted, scale in zip(self.graph.head, self.targets.T, scales, strict=True):
+            used = np.flatnonzero(row[:-1])
+            design = np.column_stack([self.stream[..., used][self.scored], np.ones(len(wanted))])
+            solved = np.linalg.lstsq(design.T @ design, design.T @ wanted, rcond=1e-12)[0]
+            heads = (row[[*used, -1]], solved)
+            total += min(self._off(design @ head, wanted, scale) for head in heads)
         return total / len(self.graph.head)
 
     def _off(self, answer: np.ndarray, wanted: np.ndarray, scale: float) -> float:
