@@ -11,10 +11,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from weights2code.language import Const, Expr, op
+from weights2code.language import Const, Expr, Op, is_boolean, op
+from weights2code.symbolic.engine import preference
 from weights2code.symbolic.gauge.judge import Judge
+from weights2code.symbolic.gauge.screen import Screen
 from weights2code.symbolic.gauge.sums import plain_weights
-from weights2code.symbolic.notation import branch, opposite, simplest_test, weighted_sum
+from weights2code.symbolic.notation import branch, opposite, simplest_between, simplest_test, weighted_sum
 from weights2code.symbolic.search.costs import COSTS
 
 Quantity = tuple[Expr, np.ndarray]
@@ -64,8 +66,8 @@ def joined(judge: Judge, quantities: Sequence[Quantity]) -> Iterator[Expr]:
                 # the bound lies between the rows let in and the nearest that the other test does not keep out
                 rest = U[index, ~yes][K[other] > 0]
                 parts.append(_threshold(judge, quantities[index], sign, edge, rest))
-            if all(part is not None for part in parts):
-                yield from _conjunction(parts[0], parts[1], inside)
+            if parts[0] is not None and parts[1] is not None:
+                yield from _conjunction(parts[0], parts[1])
 
 
 def _threshold(judge: Judge, quantity: Quantity, sign: int, edge: float, rest: np.ndarray) -> Expr | None:
@@ -80,8 +82,7 @@ def _threshold(judge: Judge, quantity: Quantity, sign: int, edge: float, rest: n
     return opposite(simplest_test(expr, edge, border, whole=whole))
 
 
-def _conjunction(one: Expr | None, other: Expr | None, inside: int) -> Iterator[Expr]:
-    assert one is not None and other is not None
+def _conjunction(one: Expr, other: Expr) -> Iterator[Expr]:
     one, other = _shorter(one), _shorter(other)
     yield op("and", one, other)
     yield op("or", _negated(one), _negated(other))
@@ -89,8 +90,6 @@ def _conjunction(one: Expr | None, other: Expr | None, inside: int) -> Iterator[
 
 def _shorter(test: Expr) -> Expr:
     """A bit, or what is a test itself, instead of its comparison with 0."""
-    from weights2code.language import Op, is_boolean
-
     if isinstance(test, Op) and test.name in ("gt", "ge", "lt", "le") and is_boolean(test.args[0]):
         inner = test.args[0]
         return inner if test.name in ("gt", "ge") else _negated(inner)
@@ -98,8 +97,6 @@ def _shorter(test: Expr) -> Expr:
 
 
 def _negated(test: Expr) -> Expr:
-    from weights2code.language import Op
-
     if isinstance(test, Op) and test.name == "not":
         return test.args[0]
     return opposite(test) or op("not", test)
@@ -170,11 +167,46 @@ def _choice(judge: Judge, test: Expr, mask: np.ndarray, yes: np.ndarray, no: np.
         ]
         jump = (left[0] - left[1]) / scale
         room = 0.6 * judge.tolerance / scale
-        from weights2code.symbolic.notation import simplest_between
-
         step = simplest_between(jump - room, jump + room)
-        for c, d in ((step, 0.0), (0.0, -step)):
-            A = weighted_sum(list(zip(one, judge.variables, strict=True)), Const(c).value)
-            B = weighted_sum(list(zip(other, judge.variables, strict=True)), Const(d).value)
+        for sign, c, d in ((1, step, 0.0), (1, 0.0, -step), (-1, -step, 0.0), (-1, 0.0, step)):
+            A = weighted_sum(
+                [(sign * n, x) for n, x in zip(one, judge.variables, strict=True)], Const(c).value
+            )
+            B = weighted_sum(
+                [(sign * n, x) for n, x in zip(other, judge.variables, strict=True)], Const(d).value
+            )
             yield branch(test, A, B)
             yield op("where", test, A, B)
+
+
+def small_choices(judge: Judge, screen: Screen, tests: Sequence[Quantity]) -> Iterator[Expr]:
+    """`A if test else B` of operands and small numbers, whatever gauge stands between them and v."""
+    rows = screen.rows
+    bits = [
+        (x, column) for x, column in zip(judge.variables, judge.X.T, strict=True) if set(column) <= {0, 1}
+    ]
+    conditions = [*bits, *tests]
+    for x, column, domain in zip(judge.variables, judge.X.T, judge.domains, strict=True):
+        if domain.kind == "integers":
+            ends = np.unique(column)[1:]
+            ends = ends if len(ends) <= _THRESHOLDS else ends[:: len(ends) // _THRESHOLDS]
+            conditions += [(x >= int(end), (column >= end).astype(float)) for end in ends]
+    sides: list[Quantity] = list(zip(judge.variables, judge.X.T, strict=True))
+    sides += [(-x, -column) for x, column in sides]
+    sides += [(Const(n), np.full(len(judge.X), float(n))) for n in (0, 1)]
+    if not conditions or judge.effort.spent():
+        return
+    T = np.stack([values[rows] for _, values in conditions]) > 0.5
+    S = np.stack([values[rows] for _, values in sides])
+    E = np.where(T[:, None, None], S[None, :, None], S[None, None]).reshape(-1, len(rows))
+    judge.effort.spend(COSTS["trees"] * 4 * E.size)
+    apart, _ = screen.pairs(E)
+    hits = np.flatnonzero(apart)
+    judge.effort.spend(COSTS["sorted cells"] * 2 * len(hits) * len(rows))
+    hits = hits[screen.levels(E[hits])]
+    exprs = []
+    for hit in hits[:200]:
+        t, i, j = np.unravel_index(hit, (len(T), len(S), len(S)))
+        if i != j:
+            exprs.append(branch(conditions[t][0], sides[i][0], sides[j][0]))
+    yield from sorted(exprs, key=preference)[:_OFFERED]

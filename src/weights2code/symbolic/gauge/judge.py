@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from weights2code.effort import Effort
-from weights2code.language import Domain, Expr, Var, compile_numpy
+from weights2code.language import Const, Domain, Expr, Op, Var, compile_numpy, evaluate
 from weights2code.symbolic.engine import preference
 from weights2code.symbolic.notation import clipped, tidy
 from weights2code.symbolic.search.costs import COSTS
@@ -30,9 +30,12 @@ _OFF, _OFF_NEAR = 0.005, 0.02
 _MOST_LEVELS, _SHARE_OF_ROWS = 64, 0.75
 #: Share of the weight that must be near one of two levels if v is two-valued.
 _NEAR_LEVELS = 0.85
-#: What counts like so many nodes: a gauge that is less plain, twice as many levels as needed, the error.
-_GAUGE: dict[Kind, float] = {"affine": 0.0, "levels": 1.0, "monotone": 5.0}
-_FINER, _ERROR = 3.0, 1.0
+#: What counts like so many nodes: a gauge that is less plain, each level beyond two, twice as many levels as
+#: needed, the error in tolerances, the share of wrong labels in what is allowed.
+_GAUGE: dict[Kind, float] = {"affine": 0.0, "levels": 0.5, "monotone": 7.0}
+_LEVEL, _FINER, _ERROR, _WRONG = 0.4, 3.0, 1.0, 3.0
+#: On reals v may have up to so many levels, each of at least this share, with ramps between them.
+_MOST_RAMPED, _LEAST_LEVEL = 6, 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ class Judge:
     domains: tuple[Domain, ...]
     tolerance: float
     effort: Effort
-    found: dict[bytes, Form] = field(default_factory=dict)
+    found: dict[tuple[Kind, bytes], Form] = field(default_factory=dict)
     asked: set[Expr] = field(default_factory=set)
 
     @cached_property
@@ -87,11 +90,37 @@ class Judge:
         return self.weights / self.weights.sum()
 
     @cached_property
+    def known(self) -> np.ndarray:
+        """Rows that count: all, but on reals those on the ramps between a few levels of v."""
+        everything = np.ones(len(self.v), bool)
+        if self.discrete:
+            return everything
+        order = np.argsort(self.v)
+        v = self.v[order]
+        ends = np.searchsorted(v, v + 2 * self.tolerance, side="right")
+        near, weights = np.zeros(len(v), bool), []
+        while len(weights) <= _MOST_RAMPED:
+            # the window that holds most of what no other holds
+            fresh = np.concatenate([[0.0], np.cumsum(np.where(near, 0.0, self.share[order]))])
+            held = fresh[ends] - fresh[:-1]
+            best = int(np.argmax(held))
+            if held[best] < _LEAST_LEVEL:
+                break
+            near[best : ends[best]] = True
+            weights.append(float(held[best]))
+        rest = 1.0 - sum(weights)
+        if len(weights) > _MOST_RAMPED or rest > min(1 - _NEAR_LEVELS, 0.5 * min(weights, default=0.0)):
+            return everything
+        known = np.zeros(len(v), bool)
+        known[order[near]] = True
+        return known
+
+    @cached_property
     def labels(self) -> np.ndarray | None:
         """0 or 1 for each row if v has two values, -1 on the ramp between them; None if it has not."""
-        v = self.v
+        v, known = self.v, self.known
         middle = 0.5 * (v.min() + v.max())
-        low, high = v <= middle, v > middle
+        low, high = known & (v <= middle), known & (v > middle)
         if not low.any() or not high.any():
             return None
         bottom, top = _median(v[low], self.share[low]), _median(v[high], self.share[high])
@@ -100,9 +129,9 @@ class Judge:
         labels = np.full(len(v), -1)
         labels[np.abs(v - bottom) <= self.tolerance] = 0
         labels[np.abs(v - top) <= self.tolerance] = 1
-        known = labels >= 0
-        enough = float(self.share[known].sum()) >= (1 - _OFF if self.discrete else _NEAR_LEVELS)
-        return labels if enough and 0 < labels[known].sum() < known.sum() else None
+        shares = [float(self.share[labels == label].sum()) for label in (0, 1)]
+        off = max(_OFF, min(1 - _NEAR_LEVELS, 0.5 * min(shares)) if not self.discrete else 0.0)
+        return labels if min(shares) > 0 and 1 - sum(shares) <= off else None
 
     def values(self, expr: Expr) -> np.ndarray:
         self.effort.spend(COSTS["values"] + COSTS["cells"] * len(self.X) * expr.size())
@@ -122,8 +151,8 @@ class Judge:
             self.offer(expr)
 
     def offer(self, expr: Expr) -> Form | None:
-        """Judge a formula on all rows; of formulas that tell the same rows apart the plainest is kept."""
-        expr = clipped(tidy(expr))
+        """Judge a formula on all rows; of those that tell the same rows apart the plainest of a gauge is kept."""
+        expr = clipped(tidy(expr.transform(_folded)))
         if expr in self.asked:
             return None
         self.asked.add(expr)
@@ -135,7 +164,7 @@ class Judge:
             return None
         _, first, parts = np.unique(np.round(values, 6), return_index=True, return_inverse=True)
         # parts are numbered in the order in which they appear
-        mark = np.argsort(np.argsort(first))[parts.reshape(-1)].astype(np.int32).tobytes()
+        mark = (form.kind, np.argsort(np.argsort(first))[parts.reshape(-1)].astype(np.int32).tobytes())
         if mark not in self.found or form.cost < self.found[mark].cost:
             self.found[mark] = form
         return form
@@ -154,9 +183,9 @@ class Judge:
             found.append(Form(expr, kind, error, levels, round(cost, 3)))
 
         if len(distinct) == 2 and self.labels is not None:
-            error = self.tested(parts)
-            if error is not None:
-                add("affine", error)
+            judged = self.tested(parts)
+            if judged is not None:
+                add("affine", judged[0], _WRONG * judged[1])
             return found[0] if found else None
         error = self.affine(values)
         if error is not None:
@@ -164,7 +193,8 @@ class Judge:
         if len(distinct) <= min(_MOST_LEVELS, _SHARE_OF_ROWS * len(values)):
             centres, error = self.levels(parts, len(distinct))
             if error is not None:
-                add("levels", error, _FINER * log2(len(distinct) / self.needed(centres)))
+                needed = self.needed(centres)
+                add("levels", error, _LEVEL * max(0, needed - 2) + _FINER * log2(len(distinct) / needed))
         elif not found and self.labels is None:
             error = self.monotone(values)
             if error is not None:
@@ -173,22 +203,26 @@ class Judge:
 
     def within(self, deviation: np.ndarray, off: float = _OFF) -> float | None:
         """The largest deviation but for the rows that may be off; None if too many are."""
-        wrong = deviation > self.tolerance * (1 + 1e-9)
+        wrong = (deviation > self.tolerance * (1 + 1e-9)) & self.known
         if float(self.share[wrong].sum()) > off:
             return None
-        return float(deviation[~wrong].max(initial=0.0))
+        return float(deviation[~wrong & self.known].max(initial=0.0))
 
-    def tested(self, parts: np.ndarray) -> float | None:
-        """The deviation of v from two values, told apart by a test; rows on the ramp are left out."""
-        labels = self.labels
+    def tested(self, parts: np.ndarray) -> tuple[float, float] | None:
+        """The deviation of v from two values that a test tells apart, and the share of what may be wrong.
+
+        Rows on the ramp are left out.
+        """
+        labels, share = self.labels, self.share
         assert labels is not None
-        known = labels >= 0
         right = parts == labels
-        wrong = min(float(self.share[known & right].sum()), float(self.share[known & ~right].sum()))
-        if wrong > (_OFF if self.discrete else _OFF_NEAR):
+        wrong = min(float(share[(labels >= 0) & right].sum()), float(share[(labels >= 0) & ~right].sum()))
+        rarer = min(float(share[labels == label].sum()) for label in (0, 1))
+        allowed = min(_OFF if self.discrete else _OFF_NEAR, 0.1 * rarer)
+        if wrong > allowed:
             return None
         spread = [np.ptp(self.v[labels == level]) for level in (0, 1)]
-        return 0.5 * float(max(spread))
+        return 0.5 * float(max(spread)), wrong / allowed
 
     def affine(self, values: np.ndarray) -> float | None:
         """The deviation from the best affine function of the values, rows that are far off left out."""
@@ -216,13 +250,15 @@ class Judge:
     def levels(self, parts: np.ndarray, count: int) -> tuple[np.ndarray, float | None]:
         """The middle of v on each level of a formula, and the deviation from it."""
         low, high = np.full(count, np.inf), np.full(count, -np.inf)
-        np.minimum.at(low, parts, self.v)
-        np.maximum.at(high, parts, self.v)
+        np.minimum.at(low, parts[self.known], self.v[self.known])
+        np.maximum.at(high, parts[self.known], self.v[self.known])
+        if np.any(high < low):  # a level that is all ramp
+            return low, None
         middle = 0.5 * (low + high)
         error = self.within(np.abs(self.v - middle[parts]))
         if error is None and np.count_nonzero(high - low > 2 * self.tolerance) <= max(2, count // 4):
             for part in np.flatnonzero(high - low > 2 * self.tolerance):
-                rows = parts == part
+                rows = (parts == part) & self.known
                 middle[part] = _median(self.v[rows], self.share[rows])
             error = self.within(np.abs(self.v - middle[parts]))
         if error is not None and np.ptp(middle) <= 2 * self.tolerance:
@@ -249,6 +285,15 @@ class Judge:
         below = np.minimum.accumulate(bottom[::-1])[::-1]
         error = 0.5 * float(np.max(above - below))
         return error if error <= self.tolerance else None
+
+
+def _folded(node: Expr) -> Expr:
+    """Numbers that stand together are one."""
+    if isinstance(node, Op) and all(isinstance(argument, Const) for argument in node.args):
+        with np.errstate(all="ignore"):
+            value = float(evaluate(node, {}))
+        return Const(value) if np.isfinite(value) else node
+    return node
 
 
 def _median(values: np.ndarray, weights: np.ndarray) -> float:

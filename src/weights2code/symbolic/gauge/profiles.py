@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weights2code.language import Expr, Number, Op, op
+from weights2code.language import Expr, Number, op
 from weights2code.symbolic.gauge.judge import Judge
 from weights2code.symbolic.notation import opposite, simplest_between, simplest_test
 from weights2code.symbolic.search.costs import COSTS
@@ -20,6 +20,8 @@ from weights2code.symbolic.search.costs import COSTS
 _POINTS, _BOUNDS = 300, 26
 #: Moduli and divisors, at most.
 _LARGEST = 24
+#: Values of a quantity whose flat ends are looked at.
+_MOST_FLAT = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ def readings(judge: Judge, expr: Expr, values: np.ndarray) -> Iterator[Expr]:
     if profile.whole:
         yield from remainders(expr, profile)
     if judge.labels is None:
+        yield from flat_ends(judge, expr, profile)
         yield from bounded(judge, expr, profile)
         yield from chosen(judge, expr, profile)
 
@@ -110,6 +113,22 @@ def remainders(expr: Expr, profile: Profile) -> Iterator[Expr]:
         yield expr // m
         if reach // m > 2 and m <= 4:
             yield (expr + 1) // m
+
+
+def flat_ends(judge: Judge, expr: Expr, profile: Profile) -> Iterator[Expr]:
+    """Bounds where v begins and ends to vary, whatever it does in between: the gauge may be wild there."""
+    u, v = profile.u, profile.v
+    if len(u) > _MOST_FLAT or not profile.whole or np.ptp(v) <= 2 * judge.tolerance:
+        return
+    first = int(np.argmax(np.abs(v - v[0]) > judge.tolerance)) - 1
+    last = len(v) - int(np.argmax(np.abs(v[::-1] - v[-1]) > judge.tolerance))
+    low, high = int(u[first]), int(u[last])
+    if first > 0:
+        yield op("max", expr, low)
+    if last < len(u) - 1:
+        yield op("min", expr, high)
+    if first > 0 and last < len(u) - 1 and low < high:
+        yield op("clip", expr, low, high)
 
 
 def bounded(judge: Judge, expr: Expr, profile: Profile) -> Iterator[Expr]:
@@ -238,7 +257,3 @@ def chosen(judge: Judge, expr: Expr, profile: Profile) -> Iterator[Expr]:
 
 def _number(value: float) -> Number:
     return int(value) if float(value).is_integer() else float(value)
-
-
-def is_test(expr: Expr) -> bool:
-    return isinstance(expr, Op) and opposite(expr) is not None

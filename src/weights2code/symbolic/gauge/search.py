@@ -13,7 +13,7 @@ import numpy as np
 
 from weights2code.effort import Effort
 from weights2code.language import Domain, Expr, Var, op
-from weights2code.symbolic.gauge.branches import Quantity, choices, joined
+from weights2code.symbolic.gauge.branches import Quantity, choices, joined, small_choices
 from weights2code.symbolic.gauge.judge import Form, Judge
 from weights2code.symbolic.gauge.profiles import readings
 from weights2code.symbolic.gauge.screen import Screen
@@ -29,6 +29,8 @@ _MOST_SUMS = 500
 #: Quantities whose curve is read, and those of which tests are joined or choose.
 _READ, _JOINED, _CHOOSE = 40, 120, 24
 _LARGEST_TREE = 7
+#: Curves like sines are left out: within a tolerance they look like anything.
+_OPERATORS = frozenset({"abs", "max", "min", "mod", "floor", "eq", "ne", "ge", "gt", "div"})
 
 
 def forms(
@@ -75,6 +77,7 @@ def forms(
             tests = [q for q in quantities if np.all((q[1] == 0) | (q[1] == 1))]
             others = [q for q in quantities if not np.all((q[1] == 0) | (q[1] == 1))]
             judge.offer_all(choices(judge, others[:_CHOOSE], tests[:_CHOOSE]))
+            judge.offer_all(small_choices(judge, Screen(judge), tests[:_CHOOSE]))
     search_trees(judge)
     return judge.best(most)
 
@@ -98,8 +101,10 @@ def short_quantities(judge: Judge) -> Iterator[Quantity]:
     """Operands, tests, extrema and products of two, weighted sums: the shortest first."""
     names, X = judge.variables, judge.X
     whole = [domain.discrete for domain in judge.domains]
-    for name, column in zip(names, X.T, strict=True):
-        yield name, column
+    yield from zip(names, X.T, strict=True)
+    for name, domain in zip(names, judge.domains, strict=True):
+        if domain.kind != "bits":
+            yield name * name, judge.values(name * name)
     pairs = list(itertools.combinations(range(len(names)), 2))
     for i, j in pairs:
         a, b = names[i], names[j]
@@ -143,6 +148,7 @@ def search_trees(judge: Judge) -> None:
         tolerance=judge.tolerance,
         weights=judge.weights,
         effort=judge.effort.left,
+        operators=_OPERATORS,
     )
     if len(problem.X) != len(judge.X):
         raise ValueError("the rows of the operands must be distinct")
