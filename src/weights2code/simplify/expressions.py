@@ -84,7 +84,7 @@ def _collected(expr: Expr, check: CheckSet, bits: Collection[Expr]) -> Iterator[
 def _local(expr: Expr, check: CheckSet, bits: Collection[Expr]) -> Iterator[Expr]:
     """Every suggestion for every node, put back in its place; constant nodes as their value."""
     for node, put in places(expr):
-        for suggestion in suggestions(node):
+        for suggestion in suggestions(node, bits):
             yield put(suggestion)
         if isinstance(node, Op):
             for expand in (False, True):

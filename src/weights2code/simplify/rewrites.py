@@ -6,12 +6,13 @@ and piecewise-linear sums are tried as maximum, minimum, absolute value and clip
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from fractions import Fraction
 from functools import reduce
 from math import gcd, lcm
 
 from weights2code.language import OPERATORS, Const, Expr, Number, Op, op
+from weights2code.simplify.choices import choices_of_choice, choices_of_sum, negated
 from weights2code.simplify.collect import (
     Monomial,
     Polynomial,
@@ -27,15 +28,15 @@ from weights2code.simplify.collect import (
 COMPARISONS = tuple(name for name, entry in OPERATORS.items() if entry.compares)
 
 
-def suggestions(node: Expr) -> Iterator[Expr]:
-    """Expressions that may equal `node` and may be simpler."""
+def suggestions(node: Expr, bits: Collection[Expr] = ()) -> Iterator[Expr]:
+    """Expressions that may equal `node` and may be simpler; `bits` are variables that are 0 or 1."""
     if not isinstance(node, Op):
         return
     yield from node.args
     yield Const(0)
     yield Const(1)
     if node.name in ("add", "sub", "mul", "div", "neg"):
-        yield from _sums(node)
+        yield from _sums(node, bits)
     elif node.name in COMPARISONS:
         yield from _comparisons(node)
     elif node.name in ("max", "min", "clip", "relu", "abs"):
@@ -74,13 +75,14 @@ def _chain(node: Expr, name: str) -> Iterator[Expr]:
         yield node
 
 
-def _sums(node: Op) -> Iterator[Expr]:
+def _sums(node: Op, bits: Collection[Expr]) -> Iterator[Expr]:
     terms, decimals = polynomial(node, expand=False), has_decimals(node)
 
     def written(result: Polynomial) -> Expr:
         return build(result, decimals=decimals)
 
     yield from _factored(terms, decimals)
+    yield from choices_of_sum(terms, node, bits)
     for key, value in terms.items():
         atom = key[0] if len(key) == 1 else None
         if not isinstance(atom, Op):
@@ -266,16 +268,6 @@ def _nested_extremum(name: str, inner: Expr, bound: Expr) -> Iterator[Expr]:
         yield op(name, inner.args[0], bound)
 
 
-def negated(node: Expr) -> Expr:
-    """The opposite truth value."""
-    opposite = OPERATORS[node.name].opposite if isinstance(node, Op) else None
-    if isinstance(node, Op) and opposite:
-        return Op(opposite, node.args)
-    if isinstance(node, Op) and node.name == "not":
-        return node.args[0]
-    return op("not", node)
-
-
 def _logic(node: Op) -> Iterator[Expr]:
     if node.name == "not":
         yield negated(node.args[0])
@@ -298,19 +290,7 @@ def _logic(node: Op) -> Iterator[Expr]:
 
 def _choices(node: Op) -> Iterator[Expr]:
     condition, yes, no = node.args
-    yield negated(condition)
-    if isinstance(condition, Op) and condition.name == "not":
-        yield op("where", condition.args[0], no, yes)
-    if isinstance(condition, Op) and condition.name in ("ne", "ge", "le"):
-        yield op("where", negated(condition), no, yes)
-    for name in ("max", "min"):
-        yield op(name, yes, no)
-    yield op("and", condition, yes)
-    yield op("or", condition, no)
-    yield op("mul", condition, yes)
-    yield op("relu", yes)
-    yield op("abs", yes)
-    yield op("abs", no)
+    yield from choices_of_choice(node)
     # where(c, u + d, u) is u + d*c
     difference = add(polynomial(yes, expand=True), scale(polynomial(no, expand=True), -1))
     yield build(add(polynomial(no, expand=False), {(condition, build(difference)): 1}))
