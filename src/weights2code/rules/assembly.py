@@ -146,15 +146,16 @@ class Assembly(Steps):
 
     # -- cuts -----------------------------------------------------------------------------------------------
 
-    def crystallise(self, index: int, meaning: Expr) -> None:
-        """From now on an operator is the variable that has this meaning, a step of its own if need be."""
+    def crystallised_at(self, index: int, meaning: Expr) -> Assembly:
+        """The assembly in which an operator is the variable of this meaning, a step of its own if need be."""
+        risen = replace(self, steps=[*self.steps], start={**self.start}, crisp={**self.crisp}, _values={})
         if not isinstance(meaning, Var):
             same = (step.name for step in self.steps if step.definition == meaning)
             name = next(same, None) or self.local(f"u{index}")
-            self.add(name, meaning)
+            risen.add(name, meaning)
             meaning = Var(name)
-        self.crisp[index] = meaning
-        self._values.clear()
+        risen.crisp[index] = meaning
+        return risen
 
     def known_from(self, name: str) -> int:
         """The first position at which a sequence depends on nothing that lies before the start.

@@ -29,6 +29,8 @@ MOST_OPERANDS = 6
 MERGED = (0.3, 0.2, 0.12, 0.07, 0.04, 0.02, 0.01, 0.004)
 #: An operator with more levels is taken for a number without levels.
 MOST_LEVELS = 64
+#: One with more than this may be a number all the same.
+FEW_LEVELS = 4
 #: Pairs of levels that are asked whether they need to be told apart.
 MOST_MERGED = 120
 #: What a formula of such a number may be off by, of its span.
@@ -88,9 +90,8 @@ class Replaced:
             return float(np.mean(np.abs(answer - wanted) * scale >= 0.5))
         return float(np.mean((answer - wanted) ** 2) / max(float(np.var(wanted)), 1e-300))
 
-    def allowed(self) -> float:
+    def allowed(self, now: float) -> float:
         """How wrong the outputs may become when one more operator is replaced."""
-        now = self.wrong()
         return now + WRONG if self.whole else max(LOOSE, 4 * now)
 
 
@@ -127,6 +128,11 @@ class Rows:
         shape = (len(network.sequences.x), length - first)
         return Rows(leaves, first, rows, means, counts, inverse.reshape(shape))
 
+    def levels(self, label: np.ndarray) -> np.ndarray:
+        """The mean value of all rows with the same label."""
+        total, weight = np.bincount(label, self.means * self.counts), np.bincount(label, self.counts)
+        return (total / np.maximum(weight, 1))[label]
+
     def spread(self, values: np.ndarray, length: int) -> np.ndarray:
         """Values of the rows, put where the rows occur (n, T); nothing before the first position."""
         found = np.full((len(self.inverse), length), np.nan)
@@ -139,69 +145,64 @@ def meanings(
 ) -> Iterator[tuple[Expr, Replaced]]:
     """What an operator may mean, simplest first, each with the network that computes with it."""
     rows = Rows.of(network, assembly, index)
-    if rows is None:
+    if rows is None or np.ptp(rows.means) == 0.0:
         return
-    length = network.sequences.x.shape[1]
-    allowed = network.allowed()
+    length, now = network.sequences.x.shape[1], network.wrong()
+    read = dict(zip(rows.leaves, rows.columns.T, strict=True))
 
-    def accepted(values: np.ndarray) -> Replaced | None:
-        candidate = network.with_values(index, rows.spread(values, length))
-        return candidate if candidate.wrong() <= allowed else None
+    def with_values(values: np.ndarray) -> Replaced:
+        return network.with_values(index, rows.spread(values, length))
 
-    span = float(np.ptp(rows.means))
-    if span == 0.0:
-        return
-    levels = merged(rows.means, rows.counts, accepted)
-    values, tolerance = (rows.means, NEAR * span) if levels is None else levels
-    if len(rows.leaves) == 1 and levels is None:
-        yield rows.leaves[0], network
-        return
-    found = forms(
-        rows.columns,
-        values,
-        variables=rows.leaves,
-        domains=leaf_domains(problem, rows.leaves, rows.columns),
-        tolerance=tolerance,
-        weights=rows.counts,
-        effort=effort,
-    )
-    for form in found:
-        read = dict(zip(rows.leaves, rows.columns.T, strict=True))
-        with np.errstate(all="ignore"):
-            meaning = np.broadcast_to(np.asarray(evaluate(form.expr, read), dtype=float), len(values))
-        candidate = accepted(regauged(meaning, rows.means, rows.counts, form.kind))
-        if candidate is not None:
-            yield plain(form.expr), candidate
+    tried: set[Expr] = set()
+    for values, tolerance in gauges(rows, lambda values: with_values(values).wrong() <= now):
+        found = forms(
+            rows.columns,
+            values,
+            variables=rows.leaves,
+            domains=leaf_domains(problem, rows.leaves, rows.columns),
+            tolerance=tolerance,
+            weights=rows.counts,
+            effort=effort,
+        )
+        for form in found:
+            if form.expr in tried:
+                continue
+            tried.add(form.expr)
+            with np.errstate(all="ignore"):
+                meaning = np.broadcast_to(np.asarray(evaluate(form.expr, read), dtype=float), len(values))
+            replaced = with_values(regauged(meaning, rows.means, rows.counts, form.kind))
+            if replaced.wrong() <= network.allowed(now):
+                yield plain(form.expr), replaced
     if len(rows.leaves) == 1:
         yield rows.leaves[0], network
 
 
-def merged(
-    means: np.ndarray, counts: np.ndarray, accepted: Callable[[np.ndarray], Replaced | None]
-) -> tuple[np.ndarray, float] | None:
-    """The values with those made equal that no reader tells apart, and half the least distance of two.
+def gauges(rows: Rows, accepted: Callable[[np.ndarray], bool]) -> Iterator[tuple[np.ndarray, float]]:
+    """The operator's values as levels, the fewest first, and as numbers; and what they may be off by."""
+    label = near_ones(rows.means, accepted)
+    if label is not None:
+        fewer = merged(label, rows, accepted)
+        for chosen in (label,) if np.array_equal(fewer, label) else (fewer, label):
+            values = rows.levels(chosen)
+            yield values, float(np.diff(np.unique(values)).min()) / 2.01
+    if label is None or label.max() + 1 > FEW_LEVELS:
+        yield rows.means, NEAR * float(np.ptp(rows.means))
 
-    None if there are too many that must be told apart.
-    """
-    label = _near_ones(means, accepted)
-    if label is None:
-        return None
 
-    def values_of(label: np.ndarray) -> np.ndarray:
-        levels = np.bincount(label, means * counts) / np.maximum(np.bincount(label, counts), 1)
-        return levels[label]
-
-    pairs = _pairs(values_of(label), label)
+def merged(label: np.ndarray, rows: Rows, accepted: Callable[[np.ndarray], bool]) -> np.ndarray:
+    """The labels with those made equal that no reader tells apart, wherever their levels lie."""
+    values = rows.levels(label)
+    first = [int(np.flatnonzero(label == level)[0]) for level in np.unique(label)]
+    pairs = sorted(combinations(first, 2), key=lambda pair: abs(values[pair[0]] - values[pair[1]]))
     for one, other in pairs[:MOST_MERGED]:
         fewer = np.where(label == label[other], label[one], label)
-        if fewer.max() > fewer.min() and accepted(values_of(fewer)) is not None:
+        if fewer.max() > fewer.min() and accepted(rows.levels(fewer)):
             label = fewer
-    values = values_of(label)
-    return values, float(np.diff(np.unique(values)).min()) / 2.01
+    return label
 
 
-def _near_ones(means: np.ndarray, accepted: Callable[[np.ndarray], Replaced | None]) -> np.ndarray | None:
-    """A number for each value, the same for neighbours that need not be told apart."""
+def near_ones(means: np.ndarray, accepted: Callable[[np.ndarray], bool]) -> np.ndarray | None:
+    """A number for each value, the same for neighbours that need not be told apart; None if too many must."""
     order = np.argsort(means)
     gaps, span = np.diff(means[order]), float(np.ptp(means))
     for share in MERGED:
@@ -211,15 +212,9 @@ def _near_ones(means: np.ndarray, accepted: Callable[[np.ndarray], Replaced | No
         label = np.empty_like(order)
         label[order] = ordered
         levels = np.bincount(label, means) / np.bincount(label)
-        if ordered[-1] and accepted(levels[label]) is not None:
+        if ordered[-1] and accepted(levels[label]):
             return label
     return None
-
-
-def _pairs(values: np.ndarray, label: np.ndarray) -> list[tuple[int, int]]:
-    """A row of each of two levels, nearest levels first."""
-    rows = [int(np.flatnonzero(label == level)[0]) for level in np.unique(label)]
-    return sorted(combinations(rows, 2), key=lambda pair: abs(values[pair[0]] - values[pair[1]]))
 
 
 def regauged(meaning: np.ndarray, means: np.ndarray, counts: np.ndarray, kind: str) -> np.ndarray:
