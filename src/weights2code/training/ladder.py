@@ -73,6 +73,11 @@ class Rung:
         return self.kind in ("lookup", "window", "aggregates")
 
     @property
+    def aggregates(self) -> bool:
+        """Whether it has heads that go over everything so far."""
+        return self.kind == "aggregates" or any(self.sizes.get(head) for head in ("mean", "sum", "max", "min"))
+
+    @property
     def members(self) -> int:
         return sum(variant.members for variant in self.variants)
 

@@ -18,7 +18,7 @@ import torch
 
 from weights2code.data import Encoded, Layout, Problem, fit_layout
 from weights2code.effort import TimeUp, now
-from weights2code.errors import InputError
+from weights2code.errors import InputError, Reason
 from weights2code.graph import DiscreteGraph
 from weights2code.graph.to_model import model_of, write_back
 from weights2code.heads import EQUALITY_SHARPNESS, sharpness_for
@@ -208,12 +208,15 @@ def climb(
     ladder = ladder_of(problem, settings)
     free = not settings.asked_for()
     enough: Leaves | None = None
+    window_fits = False
     if settings.recipe == "fast" and not settings.fixed_architecture() and not settings.hide:
         enough = sufficient(problem)
     for index, rung in enumerate(ladder):
         if index and now() - began > settings.time_limit:
             return
         reason = ruled_out(rung, problem, ladder[:index], enough) if free else None
+        if free and window_fits and (rung.kind == "window" or rung.aggregates):
+            reason = Reason.NOTHING_NEW  # of what a window determines nothing further back is needed
         if reason is not None:
             if skipped is not None:
                 skipped.append(Skipped(rung.name, reason))
@@ -223,6 +226,7 @@ def climb(
             trained = Trained.load(finished, problem)
             began -= trained.seconds
             some = True
+            window_fits |= rung.kind == "window" and trained.fitted
             yield trained
             continue
         current = folder / "current.safetensors" if folder else None
@@ -240,6 +244,7 @@ def climb(
         if finished and current:
             trained.save(finished)
             current.unlink(missing_ok=True)
+        window_fits |= rung.kind == "window" and trained.fitted
         yield trained
 
 
