@@ -38,7 +38,7 @@ from weights2code.verify import Certificate
 if TYPE_CHECKING:
     from weights2code.training.search import Trained
 
-#: Effort for the regressions of one member, in seconds of a usual machine: at its only cut, at one of several,
+#: Effort for the regressions of one member, in seconds of a usual machine: at its only cut, at one of many,
 #: and if it does not fit; and for the explanation of its nodes.
 REGRESSION_EFFORT = 4.0
 CUT_EFFORT = 2.0

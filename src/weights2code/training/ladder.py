@@ -75,7 +75,8 @@ class Rung:
     @property
     def aggregates(self) -> bool:
         """Whether it has heads that go over everything so far."""
-        return self.kind == "aggregates" or any(self.sizes.get(head) for head in ("mean", "sum", "max", "min"))
+        every = (self.sizes.get(head) for head in ("mean", "sum", "max", "min"))
+        return self.kind == "aggregates" or any(every)
 
     @property
     def members(self) -> int:
