@@ -15,6 +15,8 @@ from weights2code.simplify.collect import Polynomial, add, build, has_decimals
 
 #: More truth values in one sum than this are taken one at a time.
 _MOST_TRUTHS = 4
+#: Tests whose opposite may read better.
+_NEGATIVE = ("not", "ne", "ge", "le")
 
 
 def negated(node: Expr) -> Expr:
@@ -40,7 +42,7 @@ def choices_of_sum(terms: Polynomial, node: Expr, bits: Collection[Expr]) -> Ite
         for first in _branches(yes, truths, truth, written):
             for second in _branches(no, truths, truth, written):
                 yield op("where", truth, first, second)
-                if _is_truth(truth):
+                if isinstance(truth, Op) and truth.name in _NEGATIVE:
                     yield op("where", negated(truth), second, first)
     for first, second in itertools.combinations([t for t in truths if _is_truth(t)], 2):
         both: Polynomial = {}
@@ -79,9 +81,7 @@ def choices_of_choice(node: Op) -> Iterator[Expr]:
     """Other ways to write `yes if condition else no`."""
     condition, yes, no = node.args
     yield negated(condition)
-    if isinstance(condition, Op) and condition.name == "not":
-        yield op("where", condition.args[0], no, yes)
-    if isinstance(condition, Op) and condition.name in ("ne", "ge", "le"):
+    if isinstance(condition, Op) and condition.name in _NEGATIVE:
         yield op("where", negated(condition), no, yes)
     for name in ("max", "min"):
         yield op(name, yes, no)
@@ -101,7 +101,7 @@ def choices_of_choice(node: Op) -> Iterator[Expr]:
 
 def _within(node: Op) -> Iterator[Expr]:
     """The condition is known inside the branches, and so is a variable that it equals."""
-    condition, yes, no = node.args
+    condition = node.args[0]
     for branch, value in ((1, 1), (2, 0)):
         known = {condition: Const(value)}
         if _is_truth(condition):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -30,6 +30,8 @@ MOST_COMPLETE = 2**14
 RANDOM_POINTS = 1024
 EXACT_POINTS = 192
 
+#: Where pieces of a formula meet, it is looked at here too.
+_BESIDE = (-0.5, -0.25, -0.125, 0, 0.125, 0.25, 0.5)
 _DIGITS = 12
 _ROUNDING = 1e-10
 
@@ -83,8 +85,11 @@ class CheckSet:
             return False
 
 
-def check_set(domains: Mapping[Var, Domain]) -> CheckSet:
-    """All points of a small discrete domain; else random points, extremes, ties and near ties."""
+def check_set(domains: Mapping[Var, Domain], numbers: Sequence[float] = ()) -> CheckSet:
+    """All points of a small discrete domain; else random points, extremes, ties and near ties.
+
+    `numbers` are constants of the formula: there, and a little beside, its pieces may meet.
+    """
     variables = tuple(domains)
     if all(domain.discrete for domain in domains.values()):
         sizes = [int(domain.high - domain.low) + 1 for domain in domains.values()]
@@ -105,7 +110,13 @@ def check_set(domains: Mapping[Var, Domain]) -> CheckSet:
     extremes = rng.permuted(
         np.array(list(itertools.islice(itertools.product(*corners), 256)), dtype=float), axis=0
     )
-    points = np.concatenate([random, ties, extremes])
+    beside = np.array([n + d for n in (*numbers, 0) if math.isfinite(n) for d in _BESIDE])
+    meetings = random[-RANDOM_POINTS // 4 :].copy()
+    rows = np.arange(len(meetings))
+    meetings[rows, rng.integers(len(variables), size=len(rows))] = rng.choice(beside, len(rows))
+    whole = [i for i, domain in enumerate(domains.values()) if domain.discrete]
+    meetings[:, whole] = np.round(meetings[:, whole])
+    points = np.concatenate([random, ties, extremes, meetings])
     low = np.array([domain.low for domain in domains.values()])
     high = np.array([domain.high for domain in domains.values()])
     return CheckSet(variables, np.unique(np.clip(points, low, high), axis=0), False)

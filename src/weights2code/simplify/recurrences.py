@@ -36,8 +36,9 @@ from weights2code.language import (
     with_formula,
 )
 from weights2code.language.kinds import Kinds, kinds_of
-from weights2code.simplify.cost import cost
+from weights2code.simplify.cost import cost, recurrence_cost
 from weights2code.simplify.expressions import simplify
+from weights2code.simplify.gauge import choose_numberings
 
 #: A formula longer, or with brackets nested deeper, is worth a second line.
 LONG = 64
@@ -61,22 +62,34 @@ def simplify_recurrence(recurrence: Recurrence, domains: Sequence[Domain]) -> Re
         One domain an input.
     """
     result = recurrence
+
+    def same(candidate: Recurrence) -> bool:
+        return _same_outputs(recurrence, candidate, domains)
+
+    def short(candidate: Recurrence) -> Recurrence:
+        return _simplify_steps(candidate, domains, same)
+
+    def numbered(candidate: Recurrence) -> Recurrence:
+        return choose_numberings(candidate, lambda r: kinds_of(r, domains).values, short, same)
+
+    def better(candidate: Recurrence) -> Recurrence:
+        """With or without steps of their own for what is short but read more than once."""
+        both = [short(way(merge_equal(candidate))).live() for way in (inline, inline_single)]
+        return min((c for c in both if same(c)), key=recurrence_cost, default=candidate)
+
     passes: tuple[Callable[[Recurrence], Recurrence], ...] = (
         Recurrence.live,
         merge_equal,
-        inline,
-        lambda r: _simplify_steps(r, domains),
-        merge_equal,
-        inline,
-        lambda r: _simplify_steps(r, domains),
-        Recurrence.live,
+        inline_single,
+        numbered,
+        better,
         absorb_aliases,
         name_parts,
         rename_locals,
     )
     for step in passes:
         candidate = step(result)
-        if candidate != result and _same_outputs(recurrence, candidate, domains):
+        if candidate != result and same(candidate):
             result = candidate
     return result
 
@@ -122,7 +135,12 @@ def merge_equal(recurrence: Recurrence) -> Recurrence:
     return replace(recurrence, steps=steps).live()
 
 
-def inline(recurrence: Recurrence) -> Recurrence:
+def inline_single(recurrence: Recurrence) -> Recurrence:
+    """Local steps that are read once and short, or that are only another name, go where they are read."""
+    return inline(recurrence, trivial=1.0)
+
+
+def inline(recurrence: Recurrence, trivial: float = _TRIVIAL) -> Recurrence:
     """Local steps that are trivial, or read once and short, are written where they are read."""
     for step in recurrence.steps:
         definition = step.definition
@@ -132,13 +150,13 @@ def inline(recurrence: Recurrence) -> Recurrence:
         reads = [variable for variable in everything if variable.name == step.name]
         if any(variable.name == step.name for variable in definition.variables()):
             continue
-        worth = cost(definition) <= _TRIVIAL or len(reads) == 1
+        worth = cost(definition) <= trivial or len(reads) == 1
         lagged = any(variable.lag for variable in reads)
         if not worth or (lagged and not _starts_agree(recurrence, step.name, definition)):
             continue
         candidate = _substituted(recurrence, step.name, definition)
         if candidate is not None:
-            return inline(candidate)
+            return inline(candidate, trivial)
     return recurrence
 
 
@@ -160,8 +178,10 @@ def _substituted(recurrence: Recurrence, name: str, definition: Expr) -> Recurre
         return None  # the definition reads something that is computed later
 
 
-def _simplify_steps(recurrence: Recurrence, domains: Sequence[Domain]) -> Recurrence:
-    """Each formula on the values that its variables can take."""
+def _simplify_steps(
+    recurrence: Recurrence, domains: Sequence[Domain], same: Callable[[Recurrence], bool]
+) -> Recurrence:
+    """Each formula on the values that its variables can take; where that is too bold, one at a time."""
     kinds = kinds_of(recurrence, domains)
     inputs = dict(zip(recurrence.inputs, domains, strict=True))
     steps = []
@@ -169,7 +189,14 @@ def _simplify_steps(recurrence: Recurrence, domains: Sequence[Domain]) -> Recurr
         table = {v: _domain(v.name, kinds, inputs) for v in expression_of(step.definition).variables()}
         short = with_formula(step.definition, lambda expr, table=table: simplify(expr, table))
         steps.append(Step(step.name, short))
-    return replace(recurrence, steps=tuple(steps))
+    together = replace(recurrence, steps=tuple(steps))
+    if together == recurrence or same(together):
+        return together
+    for index, step in enumerate(steps):
+        one = replace(recurrence, steps=(*recurrence.steps[:index], step, *recurrence.steps[index + 1 :]))
+        if one != recurrence and same(one):
+            recurrence = one
+    return recurrence
 
 
 def _domain(name: str, kinds: Kinds, inputs: Mapping[str, Domain]) -> Domain:
