@@ -44,6 +44,14 @@ def choices_of_sum(terms: Polynomial, node: Expr, bits: Collection[Expr]) -> Ite
                 yield op("where", truth, first, second)
                 if isinstance(truth, Op) and truth.name in _NEGATIVE:
                     yield op("where", negated(truth), second, first)
+    for key, value in terms.items():
+        if len(key) == 1 and isinstance(key[0], Op) and key[0].name == "where":
+            condition, *branches = key[0].args
+            rest = add(terms, {key: -value})
+            sums = [
+                _branches(add(rest, {(branch,): value}), truths, condition, written) for branch in branches
+            ]
+            yield from (op("where", condition, *pair) for pair in itertools.product(*sums))
     for first, second in itertools.combinations([t for t in truths if _is_truth(t)], 2):
         both: Polynomial = {}
         for key, value in terms.items():
@@ -62,6 +70,10 @@ def _branches(
     found = [written(terms)]
     for other in others[:_MOST_TRUTHS]:
         found += [written(_known(terms, other, value)) for value in (0, 1)]
+    for key, value in terms.items():
+        inner = key[0] if len(key) == 1 else None
+        if isinstance(inner, Op) and inner.name == "where":
+            found += [written(add(add(terms, {key: -value}), {(b,): value})) for b in inner.args[1:]]
     return list(dict.fromkeys(found))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from math import lcm
 
 from weights2code.language import Const, Expr, Number, Op, Var, exact_number
@@ -21,6 +21,7 @@ Polynomial = dict[Monomial, Number]
 MOST_TERMS = 64
 
 
+@lru_cache(maxsize=4096)
 def sort_key(expr: Expr) -> tuple:
     """Numbers last; otherwise by the latest variable in it, by size, by its numbers, by its text."""
     numbers = tuple(float(node.value) for node in expr.walk() if isinstance(node, Const))

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -63,8 +64,7 @@ def simplify_recurrence(recurrence: Recurrence, domains: Sequence[Domain]) -> Re
     """
     result = recurrence
 
-    def same(candidate: Recurrence) -> bool:
-        return _same_outputs(recurrence, candidate, domains)
+    same = _same_outputs(recurrence, domains)
 
     def short(candidate: Recurrence) -> Recurrence:
         return _simplify_steps(candidate, domains, same)
@@ -74,7 +74,8 @@ def simplify_recurrence(recurrence: Recurrence, domains: Sequence[Domain]) -> Re
 
     def better(candidate: Recurrence) -> Recurrence:
         """With or without steps of their own for what is short but read more than once."""
-        both = [short(way(merge_equal(candidate))).live() for way in (inline, inline_single)]
+        merged = merge_equal(candidate)
+        both = [short(way).live() for way in dict.fromkeys((inline(merged), inline_single(merged)))]
         return min((c for c in both if same(c)), key=recurrence_cost, default=candidate)
 
     passes: tuple[Callable[[Recurrence], Recurrence], ...] = (
@@ -365,9 +366,15 @@ def _starts_agree(recurrence: Recurrence, name: str, definition: Expr) -> bool:
         return bool(evaluate(definition, starts) == recurrence.start_of(name))
 
 
-def _same_outputs(first: Recurrence, second: Recurrence, domains: Sequence[Domain]) -> bool:
-    """Whether both give the same outputs on random sequences; rounding may differ on reals."""
+def _same_outputs(recurrence: Recurrence, domains: Sequence[Domain]) -> Callable[[Recurrence], bool]:
+    """Tells whether another gives the same outputs on random sequences; rounding may differ on reals."""
     x = uniform(np.random.default_rng(0), domains, 256, 24)
     with np.errstate(all="ignore"):
-        a, b = first.run(x), second.run(x)
-    return bool(np.allclose(a, b, rtol=1e-9, atol=1e-9, equal_nan=True))
+        expected = recurrence.run(x)
+
+    @lru_cache
+    def same(other: Recurrence) -> bool:
+        with np.errstate(all="ignore"):
+            return bool(np.allclose(expected, other.run(x), rtol=1e-9, atol=1e-9, equal_nan=True))
+
+    return same
