@@ -69,7 +69,8 @@ def _branches(
     others = [t for t in truths if t != chosen and any(t in key for key in terms)]
     found = [written(terms)]
     for other in others[:_MOST_TRUTHS]:
-        found += [written(_known(terms, other, value)) for value in (0, 1)]
+        no, yes = (written(_known(terms, other, value)) for value in (0, 1))
+        found += [no, yes, op("where", other, yes, no)]
     for key, value in terms.items():
         inner = key[0] if len(key) == 1 else None
         if isinstance(inner, Op) and inner.name == "where":
@@ -115,7 +116,7 @@ def _within(node: Op) -> Iterator[Expr]:
     """The condition is known inside the branches, and so is a variable that it equals."""
     condition = node.args[0]
     for branch, value in ((1, 1), (2, 0)):
-        known = {condition: Const(value)}
+        known: dict[Expr, Expr] = {condition: Const(value)}
         if _is_truth(condition):
             known[negated(condition)] = Const(1 - value)
         if isinstance(condition, Op) and condition.name == ("eq" if value else "ne"):

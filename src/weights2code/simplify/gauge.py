@@ -105,8 +105,8 @@ def is_free(recurrence: Recurrence, name: str) -> bool:
     if name in recurrence.outputs:
         return False
     for step in recurrence.steps:
-        looks = isinstance(step.definition, Retrieval)
-        if looks and name in (step.name, step.definition.key, step.definition.value):
+        rule = step.definition
+        if isinstance(rule, Retrieval) and name in (step.name, rule.key, rule.value):
             return False
     return True
 
