@@ -43,6 +43,7 @@ Levels = Callable[[Recurrence], Mapping[str, tuple[float, ...]]]
 MOST_TRIED = 2
 #: What simplification may still save, for each place that reads the variable.
 _HOPE = 1.0
+_UNNATURAL = 2.5
 _MOST_DENOMINATOR = 10**6
 _NEGATIVE = ("not", "ne", "le", "ge", "where")
 _SUMS = ("add", "sub", "mul", "div", "neg")
@@ -180,15 +181,25 @@ def _numbered(
     )
     limit = recurrence_cost(draft) + _HOPE * places
     others = _drafts(draft, name, _proposals(draft, name, levels))
-    priced = sorted((recurrence_cost(other), i) for i, other in enumerate(others))
-    least, chosen = recurrence_cost(best), draft
+    extra = [_unnatural(other, name) for other in others]
+    priced = sorted((recurrence_cost(other) + extra[i], i) for i, other in enumerate(others))
+    least, chosen = recurrence_cost(best) + _unnatural(draft, name), draft
     for price, index in priced[:MOST_TRIED]:
         if price < limit:
             candidate = simplified(others[index])
-            price = recurrence_cost(candidate)
+            price = recurrence_cost(candidate) + extra[index]
             if price < least - 1e-9 and accepted(candidate):
                 chosen, best, least = others[index], candidate, price
     return chosen, best
+
+
+def _unnatural(recurrence: Recurrence, name: str) -> float:
+    """A variable that is all multiples of a number is worth more trouble in its readers: nobody counts so."""
+    sums = [polynomial(branch, expand=False) for branch in _branches(_definition(recurrence, name))]
+    factors = [
+        value for terms in sums for key, value in terms.items() if not any(_reads(f, name) for f in key)
+    ]
+    return 0.0 if content(factors) == 1 else _UNNATURAL
 
 
 def _definition(recurrence: Recurrence, name: str) -> Expr:

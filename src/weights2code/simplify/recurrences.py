@@ -7,7 +7,6 @@ The result is compared with the original on sequences of several lengths before 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -40,13 +39,13 @@ from weights2code.language.kinds import Kinds, kinds_of
 from weights2code.simplify.cost import cost, recurrence_cost
 from weights2code.simplify.expressions import simplify
 from weights2code.simplify.gauge import choose_numberings
+from weights2code.simplify.names import free_letters, in_reading_order, rename_locals
 
 #: A formula longer, or with brackets nested deeper, is worth a second line.
 LONG = 64
 DEEP = 2
 _TRIVIAL = 3.5
 _REPEATED = 4.0
-_NAMES = ["r", "s", "u", "v", "w", "p", "q", "h", "g", "m", "n", "k", "d", "e"]
 _UNBOUNDED = 1000
 _ITSELF = "\0itself"
 _PARTS = {"mod", "floor", "max", "min", "clip", "relu", "abs", "where", "div"}
@@ -78,6 +77,11 @@ def simplify_recurrence(recurrence: Recurrence, domains: Sequence[Domain]) -> Re
         both = [short(way).live() for way in dict.fromkeys((inline(merged), inline_single(merged)))]
         return min((c for c in both if same(c)), key=recurrence_cost, default=candidate)
 
+    def with_words(candidate: Recurrence) -> Recurrence:
+        parts = name_parts(candidate)
+        new = {step.name for step in parts.steps} - {step.name for step in candidate.steps}
+        return in_reading_order(rename_locals(parts, new))
+
     passes: tuple[Callable[[Recurrence], Recurrence], ...] = (
         Recurrence.live,
         merge_equal,
@@ -85,8 +89,7 @@ def simplify_recurrence(recurrence: Recurrence, domains: Sequence[Domain]) -> Re
         numbered,
         better,
         absorb_aliases,
-        name_parts,
-        rename_locals,
+        with_words,
     )
     for step in passes:
         candidate = step(result)
@@ -215,7 +218,7 @@ def _domain(name: str, kinds: Kinds, inputs: Mapping[str, Domain]) -> Domain:
 
 def name_parts(recurrence: Recurrence) -> Recurrence:
     """Sub-expressions that repeat, and parts of formulas that are too long, become steps of their own."""
-    free = _free_names(recurrence)
+    free = free_letters(recurrence)
     while free:
         part = _repeated_part(recurrence) or _long_part(recurrence)
         if part is None:
@@ -299,49 +302,6 @@ def absorb_aliases(recurrence: Recurrence) -> Recurrence:
         }
         return absorb_aliases(Recurrence(recurrence.inputs, steps, recurrence.outputs, start))
     return recurrence
-
-
-def rename_locals(recurrence: Recurrence) -> Recurrence:
-    """Locals called like nodes of a graph (V3_MLP_L0M0) become r, s, u, ...; plain words stay.
-
-    Running sums, counts and extrema, which are numbered after the head that they came from, are called what
-    they are: total, count_0, highest.
-    """
-    free = _free_names(recurrence)
-    taken = {*recurrence.inputs, *(step.name for step in recurrence.steps)}
-    spoken = {step.name: _spoken(step) for step in recurrence.steps if step.name not in recurrence.outputs}
-    table = {}
-    for step in recurrence.steps:
-        plain = re.fullmatch(r"[a-z][a-z0-9_]{0,11}", step.name)
-        word = spoken.get(step.name)
-        if word:
-            alike = [name for name, other in spoken.items() if other == word]
-            chosen = word if len(alike) == 1 else f"{word}{alike.index(step.name) + 1}"
-            if chosen not in taken:
-                table[step.name] = chosen
-        elif step.name not in recurrence.outputs and not plain and free:
-            table[step.name] = free.pop(0)
-    steps = tuple(Step(table.get(s.name, s.name), renamed(s.definition, table)) for s in recurrence.steps)
-    start: dict[str, Start] = {table.get(name, name): value for name, value in recurrence.start.items()}
-    return Recurrence(recurrence.inputs, steps, recurrence.outputs, start)
-
-
-def _spoken(step: Step) -> str | None:
-    """What to call a running aggregate; None for any other step."""
-    found = re.fullmatch(r"(s|m|cm?)(\d+)_*", step.name)
-    if not found:
-        return None
-    if found[1] == "s":
-        return "total"
-    if found[1] == "m":
-        extremum = isinstance(step.definition, Op) and step.definition.name
-        return {"max": "highest", "min": "lowest"}.get(str(extremum))
-    return f"count_{'neg' if found[1] == 'cm' else ''}{found[2]}"
-
-
-def _free_names(recurrence: Recurrence) -> list[str]:
-    taken = {*recurrence.inputs, *(step.name for step in recurrence.steps)}
-    return [name for name in _NAMES if name not in taken]
 
 
 def _all_variables(definition: Definition) -> list[Var]:
