@@ -64,9 +64,11 @@ def arranged(node: Expr) -> Expr:
         left, right = node.args
         swap = isinstance(left, Const) or (entry.commutative and sort_key(right) < sort_key(left))
         return Op(entry.mirror, (right, left)) if swap else node
-    if node.name == "where" and isinstance(node.args[0], Op) and node.args[0].name in ("ne", "not"):
+    if node.name == "where" and isinstance(node.args[0], Op):
         condition, yes, no = node.args
-        return Op("where", (negated(condition), no, yes))
+        number_first = isinstance(yes, Const) and not isinstance(no, (Const, Op))
+        if condition.name in ("ne", "not") or (condition.name in ("le", "ge") and number_first):
+            return Op("where", (negated(condition), no, yes))
     if node.name == "abs" and isinstance(node.args[0], Op) and node.args[0].name == "sub":
         return Op("abs", (Op("sub", tuple(sorted(node.args[0].args, key=sort_key))),))
     return node
