@@ -22,7 +22,8 @@ from weights2code.language import (
 )
 from weights2code.program import Program
 from weights2code.simplify import simplify_recurrence
-from weights2code.simplify.recurrences import inline, merge_equal, name_parts, rename_locals
+from weights2code.simplify.names import rename_locals
+from weights2code.simplify.recurrences import inline, merge_equal, name_parts
 
 x, x1, x2, y1, y2 = Var("x"), Var("x", 1), Var("x", 2), Var("y", 1), Var("y", 2)
 INTEGERS = integers(-9, 9)
@@ -46,8 +47,8 @@ def test_a_raw_graph_becomes_one_line():
 
 def test_long_division_gets_a_name_for_its_remainder():
     assert lines(rule(y=2 * ((2 * (x2 + y2) + x1 + y1) % 4) + x >= 3)) == [
-        "r[t] = (x[t-1] + y[t-1] + 2*(x[t-2] + y[t-2])) % 4",
-        "y[t] = [x[t] + 2*r[t] >= 3]",
+        "remainder[t] = (x[t-1] + y[t-1] + 2*(x[t-2] + y[t-2])) % 4",
+        "y[t] = [x[t] + 2*remainder[t] >= 3]",
     ]
 
 
@@ -87,7 +88,8 @@ def test_what_repeats_gets_a_name():
 
 
 def test_node_names_become_letters_and_words_stay():
-    recurrence = rule({"V3_MLP": 2.0}, V3_MLP=Var("V3_MLP", 1) + x, carry=x, y=Var("V3_MLP") + Var("carry"))
+    V3 = x - 2 * Var("V3_MLP", 1) + 1
+    recurrence = rule({"V3_MLP": 2.0}, V3_MLP=V3, carry=x, y=Var("V3_MLP") + Var("carry"))
     renamed = rename_locals(recurrence)
     assert [step.name for step in renamed.steps] == ["r", "carry", "y"]
     assert renamed.start == {"r": 2.0}

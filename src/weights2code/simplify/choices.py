@@ -15,6 +15,8 @@ from weights2code.simplify.collect import Polynomial, add, build, has_decimals
 
 #: More truth values in one sum than this are taken one at a time.
 _MOST_TRUTHS = 4
+#: Tests whose opposite may read better.
+_NEGATIVE = ("not", "ne", "ge", "le")
 
 
 def negated(node: Expr) -> Expr:
@@ -40,8 +42,16 @@ def choices_of_sum(terms: Polynomial, node: Expr, bits: Collection[Expr]) -> Ite
         for first in _branches(yes, truths, truth, written):
             for second in _branches(no, truths, truth, written):
                 yield op("where", truth, first, second)
-                if _is_truth(truth):
+                if isinstance(truth, Op) and truth.name in _NEGATIVE:
                     yield op("where", negated(truth), second, first)
+    for key, value in terms.items():
+        if len(key) == 1 and isinstance(key[0], Op) and key[0].name == "where":
+            condition, *branches = key[0].args
+            rest = add(terms, {key: -value})
+            sums = [
+                _branches(add(rest, {(branch,): value}), truths, condition, written) for branch in branches
+            ]
+            yield from (op("where", condition, *pair) for pair in itertools.product(*sums))
     for first, second in itertools.combinations([t for t in truths if _is_truth(t)], 2):
         both: Polynomial = {}
         for key, value in terms.items():
@@ -59,7 +69,12 @@ def _branches(
     others = [t for t in truths if t != chosen and any(t in key for key in terms)]
     found = [written(terms)]
     for other in others[:_MOST_TRUTHS]:
-        found += [written(_known(terms, other, value)) for value in (0, 1)]
+        no, yes = (written(_known(terms, other, value)) for value in (0, 1))
+        found += [no, yes, op("where", other, yes, no)]
+    for key, value in terms.items():
+        inner = key[0] if len(key) == 1 else None
+        if isinstance(inner, Op) and inner.name == "where":
+            found += [written(add(add(terms, {key: -value}), {(b,): value})) for b in inner.args[1:]]
     return list(dict.fromkeys(found))
 
 
@@ -79,9 +94,7 @@ def choices_of_choice(node: Op) -> Iterator[Expr]:
     """Other ways to write `yes if condition else no`."""
     condition, yes, no = node.args
     yield negated(condition)
-    if isinstance(condition, Op) and condition.name == "not":
-        yield op("where", condition.args[0], no, yes)
-    if isinstance(condition, Op) and condition.name in ("ne", "ge", "le"):
+    if isinstance(condition, Op) and condition.name in _NEGATIVE:
         yield op("where", negated(condition), no, yes)
     for name in ("max", "min"):
         yield op(name, yes, no)
@@ -101,9 +114,9 @@ def choices_of_choice(node: Op) -> Iterator[Expr]:
 
 def _within(node: Op) -> Iterator[Expr]:
     """The condition is known inside the branches, and so is a variable that it equals."""
-    condition, yes, no = node.args
+    condition = node.args[0]
     for branch, value in ((1, 1), (2, 0)):
-        known = {condition: Const(value)}
+        known: dict[Expr, Expr] = {condition: Const(value)}
         if _is_truth(condition):
             known[negated(condition)] = Const(1 - value)
         if isinstance(condition, Op) and condition.name == ("eq" if value else "ne"):

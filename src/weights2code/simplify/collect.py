@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
+from math import lcm
 
 from weights2code.language import Const, Expr, Number, Op, Var, exact_number
 
@@ -20,6 +21,7 @@ Polynomial = dict[Monomial, Number]
 MOST_TERMS = 64
 
 
+@lru_cache(maxsize=4096)
 def sort_key(expr: Expr) -> tuple:
     """Numbers last; otherwise by the latest variable in it, by size, by its numbers, by its text."""
     numbers = tuple(float(node.value) for node in expr.walk() if isinstance(node, Const))
@@ -178,6 +180,17 @@ def collect(expr: Expr, *, expand: bool = False, bits: Collection[Expr] = ()) ->
     def tidy(node: Expr) -> Expr:
         if isinstance(node, Op) and node.name in ("add", "sub", "mul", "div", "neg", "pow"):
             return build(polynomial(node, expand=expand, bits=bits), decimals=decimals)
+        if isinstance(node, Op) and node.name == "floor" and not decimals:
+            return _over_one_denominator(node)
         return node
 
     return expr.transform(tidy)
+
+
+def _over_one_denominator(node: Op) -> Expr:
+    """floor((x + 4*y)/6), not floor(x/6 + 2*y/3)."""
+    terms = polynomial(node.args[0], expand=False)
+    bottom = lcm(*(Fraction(value).denominator for value in terms.values()))
+    if len(terms) < 2 or bottom == 1:
+        return node
+    return Op("floor", (Op("div", (build(scale(terms, bottom)), Const(bottom))),))

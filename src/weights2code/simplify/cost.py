@@ -13,13 +13,15 @@ nodes, has an order of its own: `symbolic.engine.preference`.
 
 from __future__ import annotations
 
-from weights2code.language import OPERATORS, Const, Expr, Op, number_text
+from weights2code.language import OPERATORS, Const, Expr, Op, Recurrence, expression_of, number_text
 from weights2code.language.operators import Binding
 
 _NUMBER_CHARACTER = 0.15
 _TRUTH_AS_NUMBER = 2.5
 _NUMBER_AS_TRUTH = 2.5
 _PARENTHESES = 0.5
+_LINE = 1.0
+_START = 1.0
 
 
 def cost(expr: Expr, *, as_number: bool = False, as_truth: bool = False) -> float:
@@ -45,3 +47,9 @@ def cost(expr: Expr, *, as_number: bool = False, as_truth: bool = False) -> floa
 
 def _is_sum(expr: Expr) -> bool:
     return isinstance(expr, Op) and OPERATORS[expr.name].text.binding == Binding.SUM
+
+
+def recurrence_cost(recurrence: Recurrence) -> float:
+    """The cost of reading all formulas: each line costs a little, and so does a start that is not zero."""
+    formulas = sum(cost(expression_of(step.definition)) + _LINE for step in recurrence.steps)
+    return formulas + _START * sum(value != 0 for value in recurrence.start.values())

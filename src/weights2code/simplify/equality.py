@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,6 +19,7 @@ from weights2code.language import (
     Const,
     Domain,
     Expr,
+    Number,
     Op,
     Var,
     evaluate,
@@ -30,6 +31,8 @@ MOST_COMPLETE = 2**14
 RANDOM_POINTS = 1024
 EXACT_POINTS = 192
 
+#: Where pieces of a formula meet, it is looked at here too.
+_BESIDE = (-0.5, -0.25, -0.125, 0, 0.125, 0.25, 0.5)
 _DIGITS = 12
 _ROUNDING = 1e-10
 
@@ -43,6 +46,9 @@ class CheckSet:
     complete: bool
     columns: Mapping[Var, np.ndarray] = field(init=False)
     chosen: np.ndarray = field(init=False)
+    #: The values of the variables at each chosen point, exactly, and of the expressions asked for before.
+    rows: list[dict[Var, Number]] = field(init=False, default_factory=list)
+    known: dict[Expr, list[Number | None]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         columns = {v: self.points[:, i] for i, v in enumerate(self.variables)}
@@ -69,22 +75,40 @@ class CheckSet:
             return False
         if _is_inexact(first) or _is_inexact(second):
             return True
-        return all(self._agree(first, second, row) for row in self.chosen)
+        return all(map(self._agrees_with(second), self._rows(), self._exact(first)))
 
-    def _agree(self, first: Expr, second: Expr, row: int) -> bool:
-        values = {v: exact_number(self.points[row, i]) for i, v in enumerate(self.variables)}
-        try:
-            expected = evaluate_exact(first, values)
-        except (ArithmeticError, ValueError):
-            return True  # the formula itself is undefined here
-        try:
-            return expected == evaluate_exact(second, values)
-        except (ArithmeticError, ValueError):
-            return False
+    def _rows(self) -> list[dict[Var, Number]]:
+        if not self.rows:
+            for row in self.chosen:
+                self.rows.append({v: exact_number(self.points[row, i]) for i, v in enumerate(self.variables)})
+        return self.rows
+
+    def _exact(self, expr: Expr) -> list[Number | None]:
+        """The exact value at each chosen point, None where there is none; remembered."""
+        if expr not in self.known:
+            self.known[expr] = [_exact_value(expr, values) for values in self._rows()]
+        return self.known[expr]
+
+    @staticmethod
+    def _agrees_with(other: Expr) -> Callable[[dict[Var, Number], Number | None], bool]:
+        def agrees(values: dict[Var, Number], expected: Number | None) -> bool:
+            return expected is None or _exact_value(other, values) == expected
+
+        return agrees
 
 
-def check_set(domains: Mapping[Var, Domain]) -> CheckSet:
-    """All points of a small discrete domain; else random points, extremes, ties and near ties."""
+def _exact_value(expr: Expr, values: dict[Var, Number]) -> Number | None:
+    try:
+        return evaluate_exact(expr, values)
+    except (ArithmeticError, ValueError):
+        return None
+
+
+def check_set(domains: Mapping[Var, Domain], numbers: Sequence[float] = ()) -> CheckSet:
+    """All points of a small discrete domain; else random points, extremes, ties and near ties.
+
+    `numbers` are constants of the formula: there, and a little beside, its pieces may meet.
+    """
     variables = tuple(domains)
     if all(domain.discrete for domain in domains.values()):
         sizes = [int(domain.high - domain.low) + 1 for domain in domains.values()]
@@ -105,7 +129,13 @@ def check_set(domains: Mapping[Var, Domain]) -> CheckSet:
     extremes = rng.permuted(
         np.array(list(itertools.islice(itertools.product(*corners), 256)), dtype=float), axis=0
     )
-    points = np.concatenate([random, ties, extremes])
+    beside = np.array([n + d for n in (*numbers, 0) if math.isfinite(n) for d in _BESIDE])
+    meetings = random[-RANDOM_POINTS // 4 :].copy()
+    rows = np.arange(len(meetings))
+    meetings[rows, rng.integers(len(variables), size=len(rows))] = rng.choice(beside, len(rows))
+    points = np.concatenate([random, ties, extremes, meetings])
+    whole = [i for i, domain in enumerate(domains.values()) if domain.discrete]
+    points[:, whole] = np.round(points[:, whole])
     low = np.array([domain.low for domain in domains.values()])
     high = np.array([domain.high for domain in domains.values()])
     return CheckSet(variables, np.unique(np.clip(points, low, high), axis=0), False)

@@ -44,7 +44,8 @@ def simplify(expr: Expr, domains: Mapping[Var, Domain]) -> Expr:
 @lru_cache(maxsize=512)
 def _simplified(expr: Expr, domains: tuple[tuple[Var, Domain], ...]) -> Expr:
     """Remembered, because recurrences are simplified in several passes."""
-    check = check_set(dict(domains))
+    numbers = [float(node.value) for node in expr.walk() if isinstance(node, Const)]
+    check = check_set(dict(domains), list(dict.fromkeys(numbers)))
     bits = {variable for variable, domain in domains if domain == BITS}
     best = _arrange(expr)
     if not check.equal(expr, best):

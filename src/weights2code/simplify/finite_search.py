@@ -2,8 +2,9 @@
 
 Where the check set is the whole domain, a formula is its table of values. All expressions of at most three
 operators over the same variables and constants are laid out as tables, and whatever equals the target is a
-candidate: `a + b - 2*a*b` on bits becomes `[a != b]`. Only a library of small expressions is stored; the
-outermost operator is tried on all pairs at once, on a few rows first.
+candidate: `a + b - 2*a*b` on bits becomes `[a != b]`. So is a choice between two of them by a third. Only a
+library of small expressions is stored; the outermost operator is tried on all pairs at once, on a few rows
+first.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from weights2code.language import OPERATORS, Const, Expr, Op, Var
+from weights2code.language import OPERATORS, Const, Expr, Op, Var, is_boolean
 from weights2code.simplify.cost import cost
 from weights2code.simplify.equality import CheckSet
 
@@ -47,6 +48,7 @@ def finite_candidates(expr: Expr, check: CheckSet) -> Iterator[Expr]:
             few = _apply(name, tables[:, None, :_FEW_ROWS], tables[None, :, :_FEW_ROWS])
             for outer in (None, *(wrapped if name in ("add", "sub") else ())):
                 found += _hits(name, outer, expressions, tables, few, target)
+    found += _choices(expressions, tables, target)
     yield from sorted(dict.fromkeys(found), key=lambda e: (cost(e), str(e)))
 
 
@@ -78,6 +80,22 @@ def _hits(
     equal = (wrapped(_apply(name, tables[left], tables[right])) == target).all(axis=1)
     inner = [Op(name, (expressions[i], expressions[j])) for i, j in pairs[equal][:_MOST_HITS]]
     return [*inner] if outer is None else [Op(outer[0], (expr, *outer[1])) for expr in inner]
+
+
+def _choices(expressions: list[Expr], tables: np.ndarray, target: np.ndarray) -> list[Expr]:
+    """Choices by a test of the library between two of it: each is right where it is taken."""
+    order = sorted(
+        range(len(expressions)), key=lambda i: (cost(expressions[i]), not isinstance(expressions[i], Const))
+    )
+    wrong = (tables[order] != target).astype(float)
+    tests = [i for i, expr in enumerate(expressions) if isinstance(expr, Var) or is_boolean(expr)]
+    met = (tables[tests] != 0).astype(float)
+    found: list[Expr] = []
+    for number, (yes, no) in enumerate(zip(met @ wrong.T == 0, (1 - met) @ wrong.T == 0, strict=True)):
+        if yes.any() and no.any():
+            first, second = (expressions[order[int(np.argmax(fits))]] for fits in (yes, no))
+            found.append(Op("where", (expressions[tests[number]], first, second)))
+    return found[:_MOST_HITS]
 
 
 def _probe(check: CheckSet, variables: tuple[Var, ...], target: np.ndarray) -> np.ndarray:

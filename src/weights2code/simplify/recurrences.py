@@ -7,10 +7,10 @@ The result is compared with the original on sequences of several lengths before 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -36,15 +36,16 @@ from weights2code.language import (
     with_formula,
 )
 from weights2code.language.kinds import Kinds, kinds_of
-from weights2code.simplify.cost import cost
+from weights2code.simplify.cost import cost, recurrence_cost
 from weights2code.simplify.expressions import simplify
+from weights2code.simplify.gauge import choose_numberings
+from weights2code.simplify.names import free_letters, in_reading_order, rename_locals
 
 #: A formula longer, or with brackets nested deeper, is worth a second line.
 LONG = 64
 DEEP = 2
 _TRIVIAL = 3.5
 _REPEATED = 4.0
-_NAMES = ["r", "s", "u", "v", "w", "p", "q", "h", "g", "m", "n", "k", "d", "e"]
 _UNBOUNDED = 1000
 _ITSELF = "\0itself"
 _PARTS = {"mod", "floor", "max", "min", "clip", "relu", "abs", "where", "div"}
@@ -61,22 +62,38 @@ def simplify_recurrence(recurrence: Recurrence, domains: Sequence[Domain]) -> Re
         One domain an input.
     """
     result = recurrence
+
+    same = _same_outputs(recurrence, domains)
+
+    def short(candidate: Recurrence) -> Recurrence:
+        return _simplify_steps(candidate, domains, same)
+
+    def numbered(candidate: Recurrence) -> Recurrence:
+        return choose_numberings(candidate, lambda r: kinds_of(r, domains).values, short, same)
+
+    def better(candidate: Recurrence) -> Recurrence:
+        """With or without steps of their own for what is short but read more than once."""
+        merged = merge_equal(candidate)
+        both = [short(way).live() for way in dict.fromkeys((inline(merged), inline_single(merged)))]
+        return min((c for c in both if same(c)), key=recurrence_cost, default=candidate)
+
+    def with_words(candidate: Recurrence) -> Recurrence:
+        parts = name_parts(candidate)
+        new = {step.name for step in parts.steps} - {step.name for step in candidate.steps}
+        return in_reading_order(rename_locals(parts, new))
+
     passes: tuple[Callable[[Recurrence], Recurrence], ...] = (
         Recurrence.live,
         merge_equal,
-        inline,
-        lambda r: _simplify_steps(r, domains),
-        merge_equal,
-        inline,
-        lambda r: _simplify_steps(r, domains),
-        Recurrence.live,
+        inline_single,
+        numbered,
+        better,
         absorb_aliases,
-        name_parts,
-        rename_locals,
+        with_words,
     )
     for step in passes:
         candidate = step(result)
-        if candidate != result and _same_outputs(recurrence, candidate, domains):
+        if candidate != result and same(candidate):
             result = candidate
     return result
 
@@ -122,7 +139,12 @@ def merge_equal(recurrence: Recurrence) -> Recurrence:
     return replace(recurrence, steps=steps).live()
 
 
-def inline(recurrence: Recurrence) -> Recurrence:
+def inline_single(recurrence: Recurrence) -> Recurrence:
+    """Local steps that are read once and short, or that are only another name, go where they are read."""
+    return inline(recurrence, trivial=1.0)
+
+
+def inline(recurrence: Recurrence, trivial: float = _TRIVIAL) -> Recurrence:
     """Local steps that are trivial, or read once and short, are written where they are read."""
     for step in recurrence.steps:
         definition = step.definition
@@ -132,13 +154,13 @@ def inline(recurrence: Recurrence) -> Recurrence:
         reads = [variable for variable in everything if variable.name == step.name]
         if any(variable.name == step.name for variable in definition.variables()):
             continue
-        worth = cost(definition) <= _TRIVIAL or len(reads) == 1
+        worth = cost(definition) <= trivial or len(reads) == 1
         lagged = any(variable.lag for variable in reads)
         if not worth or (lagged and not _starts_agree(recurrence, step.name, definition)):
             continue
         candidate = _substituted(recurrence, step.name, definition)
         if candidate is not None:
-            return inline(candidate)
+            return inline(candidate, trivial)
     return recurrence
 
 
@@ -160,8 +182,10 @@ def _substituted(recurrence: Recurrence, name: str, definition: Expr) -> Recurre
         return None  # the definition reads something that is computed later
 
 
-def _simplify_steps(recurrence: Recurrence, domains: Sequence[Domain]) -> Recurrence:
-    """Each formula on the values that its variables can take."""
+def _simplify_steps(
+    recurrence: Recurrence, domains: Sequence[Domain], same: Callable[[Recurrence], bool]
+) -> Recurrence:
+    """Each formula on the values that its variables can take; where that is too bold, one at a time."""
     kinds = kinds_of(recurrence, domains)
     inputs = dict(zip(recurrence.inputs, domains, strict=True))
     steps = []
@@ -169,7 +193,14 @@ def _simplify_steps(recurrence: Recurrence, domains: Sequence[Domain]) -> Recurr
         table = {v: _domain(v.name, kinds, inputs) for v in expression_of(step.definition).variables()}
         short = with_formula(step.definition, lambda expr, table=table: simplify(expr, table))
         steps.append(Step(step.name, short))
-    return replace(recurrence, steps=tuple(steps))
+    together = replace(recurrence, steps=tuple(steps))
+    if together == recurrence or same(together):
+        return together
+    for index, step in enumerate(steps):
+        one = replace(recurrence, steps=(*recurrence.steps[:index], step, *recurrence.steps[index + 1 :]))
+        if one != recurrence and same(one):
+            recurrence = one
+    return recurrence
 
 
 def _domain(name: str, kinds: Kinds, inputs: Mapping[str, Domain]) -> Domain:
@@ -187,7 +218,7 @@ def _domain(name: str, kinds: Kinds, inputs: Mapping[str, Domain]) -> Domain:
 
 def name_parts(recurrence: Recurrence) -> Recurrence:
     """Sub-expressions that repeat, and parts of formulas that are too long, become steps of their own."""
-    free = _free_names(recurrence)
+    free = free_letters(recurrence)
     while free:
         part = _repeated_part(recurrence) or _long_part(recurrence)
         if part is None:
@@ -273,49 +304,6 @@ def absorb_aliases(recurrence: Recurrence) -> Recurrence:
     return recurrence
 
 
-def rename_locals(recurrence: Recurrence) -> Recurrence:
-    """Locals called like nodes of a graph (V3_MLP_L0M0) become r, s, u, ...; plain words stay.
-
-    Running sums, counts and extrema, which are numbered after the head that they came from, are called what
-    they are: total, count_0, highest.
-    """
-    free = _free_names(recurrence)
-    taken = {*recurrence.inputs, *(step.name for step in recurrence.steps)}
-    spoken = {step.name: _spoken(step) for step in recurrence.steps if step.name not in recurrence.outputs}
-    table = {}
-    for step in recurrence.steps:
-        plain = re.fullmatch(r"[a-z][a-z0-9_]{0,11}", step.name)
-        word = spoken.get(step.name)
-        if word:
-            alike = [name for name, other in spoken.items() if other == word]
-            chosen = word if len(alike) == 1 else f"{word}{alike.index(step.name) + 1}"
-            if chosen not in taken:
-                table[step.name] = chosen
-        elif step.name not in recurrence.outputs and not plain and free:
-            table[step.name] = free.pop(0)
-    steps = tuple(Step(table.get(s.name, s.name), renamed(s.definition, table)) for s in recurrence.steps)
-    start: dict[str, Start] = {table.get(name, name): value for name, value in recurrence.start.items()}
-    return Recurrence(recurrence.inputs, steps, recurrence.outputs, start)
-
-
-def _spoken(step: Step) -> str | None:
-    """What to call a running aggregate; None for any other step."""
-    found = re.fullmatch(r"(s|m|cm?)(\d+)_*", step.name)
-    if not found:
-        return None
-    if found[1] == "s":
-        return "total"
-    if found[1] == "m":
-        extremum = isinstance(step.definition, Op) and step.definition.name
-        return {"max": "highest", "min": "lowest"}.get(str(extremum))
-    return f"count_{'neg' if found[1] == 'cm' else ''}{found[2]}"
-
-
-def _free_names(recurrence: Recurrence) -> list[str]:
-    taken = {*recurrence.inputs, *(step.name for step in recurrence.steps)}
-    return [name for name in _NAMES if name not in taken]
-
-
 def _all_variables(definition: Definition) -> list[Var]:
     """Every reading of a variable in the formula or query, repetitions included."""
     return [node for node in expression_of(definition).walk() if isinstance(node, Var)]
@@ -338,9 +326,15 @@ def _starts_agree(recurrence: Recurrence, name: str, definition: Expr) -> bool:
         return bool(evaluate(definition, starts) == recurrence.start_of(name))
 
 
-def _same_outputs(first: Recurrence, second: Recurrence, domains: Sequence[Domain]) -> bool:
-    """Whether both give the same outputs on random sequences; rounding may differ on reals."""
+def _same_outputs(recurrence: Recurrence, domains: Sequence[Domain]) -> Callable[[Recurrence], bool]:
+    """Tells whether another gives the same outputs on random sequences; rounding may differ on reals."""
     x = uniform(np.random.default_rng(0), domains, 256, 24)
     with np.errstate(all="ignore"):
-        a, b = first.run(x), second.run(x)
-    return bool(np.allclose(a, b, rtol=1e-9, atol=1e-9, equal_nan=True))
+        expected = recurrence.run(x)
+
+    @lru_cache
+    def same(other: Recurrence) -> bool:
+        with np.errstate(all="ignore"):
+            return bool(np.allclose(expected, other.run(x), rtol=1e-9, atol=1e-9, equal_nan=True))
+
+    return same

@@ -50,7 +50,10 @@ def suggestions(node: Expr, bits: Collection[Expr] = ()) -> Iterator[Expr]:
 
 
 def arranged(node: Expr) -> Expr:
-    """Arguments of symmetric operators in reading order: the present before the past, numbers last."""
+    """Arguments of symmetric operators in reading order: the present before the past, numbers last.
+
+    A choice asks for what is, not for what is not.
+    """
     if not isinstance(node, Op):
         return node
     entry = OPERATORS[node.name]
@@ -61,6 +64,11 @@ def arranged(node: Expr) -> Expr:
         left, right = node.args
         swap = isinstance(left, Const) or (entry.commutative and sort_key(right) < sort_key(left))
         return Op(entry.mirror, (right, left)) if swap else node
+    if node.name == "where" and isinstance(node.args[0], Op):
+        condition, yes, no = node.args
+        number_first = isinstance(yes, Const) and not isinstance(no, (Const, Op))
+        if condition.name in ("ne", "not") or (condition.name in ("le", "ge") and number_first):
+            return Op("where", (negated(condition), no, yes))
     if node.name == "abs" and isinstance(node.args[0], Op) and node.args[0].name == "sub":
         return Op("abs", (Op("sub", tuple(sorted(node.args[0].args, key=sort_key))),))
     return node
