@@ -200,10 +200,10 @@ def small_choices(judge: Judge, screen: Screen, tests: Sequence[Quantity]) -> It
     S = np.stack([values[rows] for _, values in sides])
     E = np.where(T[:, None, None], S[None, :, None], S[None, None]).reshape(-1, len(rows))
     judge.effort.spend(COSTS["trees"] * 4 * E.size)
-    apart, _ = screen.pairs(E)
-    hits = np.flatnonzero(apart)
-    judge.effort.spend(COSTS["sorted cells"] * 2 * len(hits) * len(rows))
-    hits = hits[screen.levels(E[hits])]
+    hits, lines = screen.pairs(E)
+    judge.effort.spend(COSTS["sorted cells"] * 3 * len(hits) * len(rows))
+    lines = lines[screen.lines(E[lines]) <= judge.tolerance]
+    hits = np.union1d(hits[screen.levels(E[hits])], lines)
     exprs = []
     for hit in hits[:200]:
         t, i, j = np.unravel_index(hit, (len(T), len(S), len(S)))

@@ -151,7 +151,7 @@ class Judge:
             self.offer(expr)
 
     def offer(self, expr: Expr) -> Form | None:
-        """Judge a formula on all rows; of those that tell the same rows apart the plainest of a gauge is kept."""
+        """Judge a formula on all rows; for each gauge, of those that tell the same rows apart one is kept."""
         expr = clipped(tidy(expr.transform(_folded)))
         if expr in self.asked:
             return None

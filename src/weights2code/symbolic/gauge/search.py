@@ -131,8 +131,8 @@ def read_curves(judge: Judge, quantities: list[Quantity]) -> None:
     U = np.stack([values[screen.rows] for _, values in quantities])
     judge.effort.spend(1e-7 * U.size)
     apart, _ = screen.pairs(U)
-    runs = (apart & screen.levels(U)) | screen.curves(U)
-    for i in np.flatnonzero(runs)[:_READ]:
+    runs = np.union1d(apart[screen.levels(U[apart])], np.flatnonzero(screen.curves(U)))
+    for i in runs[:_READ]:
         if judge.effort.spent():
             return
         judge.offer_all(readings(judge, *quantities[i]))
