@@ -13,7 +13,7 @@ import numpy as np
 
 from weights2code.effort import Effort
 from weights2code.language import Domain, Expr, Var, op
-from weights2code.symbolic.gauge.branches import Quantity, choices, joined, small_choices
+from weights2code.symbolic.gauge.branches import Quantity, choices, joined, small_choices, switched
 from weights2code.symbolic.gauge.judge import Form, Judge
 from weights2code.symbolic.gauge.profiles import readings
 from weights2code.symbolic.gauge.screen import Screen
@@ -73,6 +73,7 @@ def forms(
     read_curves(judge, quantities)
     if judge.limit() > 5 and not judge.effort.spent():
         judge.offer_all(joined(judge, quantities[:_JOINED]))
+        judge.offer_all(switched(judge, quantities[:_CHOOSE]))
         if judge.labels is None:
             tests = [q for q in quantities if np.all((q[1] == 0) | (q[1] == 1))]
             others = [q for q in quantities if not np.all((q[1] == 0) | (q[1] == 1))]
