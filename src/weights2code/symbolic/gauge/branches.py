@@ -24,6 +24,8 @@ Quantity = tuple[Expr, np.ndarray]
 _MOST, _OFFERED = 400, 12
 _ROWS = 400
 _THRESHOLDS = 16
+#: Share of the variation that may be left where a threshold is only near, and how many are moved.
+_NEAR, _MOVED = 0.15, 8
 
 
 def joined(judge: Judge, quantities: Sequence[Quantity]) -> Iterator[Expr]:
@@ -70,6 +72,41 @@ def joined(judge: Judge, quantities: Sequence[Quantity]) -> Iterator[Expr]:
                 yield from _conjunction(parts[0], parts[1])
 
 
+def switched(judge: Judge, quantities: Sequence[Quantity]) -> Iterator[Expr]:
+    """`[u > c] if bit else [u > d]`: two thresholds and what chooses between them."""
+    labels = judge.labels
+    if labels is None:
+        return
+    known = labels >= 0
+    for bit, column in zip(judge.variables, judge.X.T, strict=True):
+        if not set(np.unique(column)) <= {0.0, 1.0}:
+            continue
+        for expr, values in quantities:
+            if expr == bit or bit in expr.variables() or judge.effort.spent():
+                continue
+            whole = bool(np.all(values == np.round(values)))
+            judge.effort.spend(COSTS["sorted cells"] * len(values))
+            for sign in (1, -1):
+                tests = []
+                for state in (1, 0):
+                    rows = known & (column == state)
+                    tests.append(_best_split(expr, values[rows], sign * (2 * labels[rows] - 1), whole))
+                if tests[0] is not None and tests[1] is not None and tests[0] != tests[1]:
+                    yield branch(bit, tests[0], tests[1])
+
+
+def _best_split(expr: Expr, values: np.ndarray, signs: np.ndarray, whole: bool) -> Expr | None:
+    """The threshold above which the sign is positive, almost everywhere."""
+    order = np.argsort(values, kind="stable")
+    u, total = values[order], np.concatenate([[0], np.cumsum(signs[order])])
+    places = np.concatenate([[True], np.diff(u) > 1e-9, [True]])
+    split = int(np.argmin(np.where(places, total, len(u) + 1)))
+    wrong = total[split] + split + (len(u) - split) - (total[-1] - total[split])
+    if wrong > 0.05 * len(u) or not 0 < split < len(u):
+        return None
+    return simplest_test(expr, float(u[split - 1]), float(u[split]), whole=whole)
+
+
 def _threshold(judge: Judge, quantity: Quantity, sign: int, edge: float, rest: np.ndarray) -> Expr | None:
     expr, values = quantity
     beyond = sign * rest[sign * rest < sign * edge - 1e-9]
@@ -109,10 +146,12 @@ def choices(judge: Judge, quantities: Sequence[Quantity], tests: Sequence[Quanti
     X, v = judge.X[rows], judge.v[rows]
     written: list[Expr] = []
     masks: list[np.ndarray] = []
+    sources: list[int | None] = []  # the quantity whose threshold may be moved
     for expr, values in tests:
         written.append(expr)
+        sources.append(None)
         masks.append(values > 0.5)
-    for expr, values in quantities:
+    for number, (expr, values) in enumerate(quantities):
         ends = np.unique(values)
         if len(ends) < 2:
             continue
@@ -122,6 +161,7 @@ def choices(judge: Judge, quantities: Sequence[Quantity], tests: Sequence[Quanti
             places = np.unique(np.linspace(0, len(ends) - 1, _THRESHOLDS + 2).astype(int)[1:-1])
         for place in places:
             written.append(simplest_test(expr, float(ends[place - 1]), float(ends[place]), whole=whole))
+            sources.append(number if len(ends) > _THRESHOLDS else None)
             masks.append(values >= ends[place])
     if not masks:
         return
@@ -141,9 +181,48 @@ def choices(judge: Judge, quantities: Sequence[Quantity], tests: Sequence[Quanti
     count = np.minimum(T.sum(axis=1), (1 - T).sum(axis=1))
     total[count < p + 1] = np.inf
     order = np.argsort(total)
-    order = order[total[order] <= len(rows) * (1.5 * judge.tolerance) ** 2][:_OFFERED]
-    for t in order:
+    for t in order[total[order] <= len(rows) * (1.5 * judge.tolerance) ** 2][:_OFFERED]:
         yield from _choice(judge, written[t], masks[t], weights[0][t], weights[1][t])
+    spread = float(np.sum((v - v.mean()) ** 2))
+    tried = 0
+    for t in order:
+        if total[t] > _NEAR * spread or tried >= _MOVED:
+            break
+        if sources[t] is None:
+            continue
+        tried += 1
+        moved = _moved(judge, quantities[sources[t]], weights[0][t], weights[1][t])
+        if moved is not None:
+            yield from _choice(judge, *moved)
+
+
+def _moved(
+    judge: Judge, quantity: Quantity, yes: np.ndarray, no: np.ndarray
+) -> tuple[Expr, np.ndarray, np.ndarray, np.ndarray] | None:
+    """The threshold put where the two affine functions say, and they fitted again, a few times."""
+    expr, u = quantity
+    F = np.hstack([np.ones((len(u), 1)), judge.X])
+    order = np.argsort(u, kind="stable")
+    judge.effort.spend(COSTS["sorted cells"] * 12 * len(u))
+    for _ in range(4):
+        off = [np.abs(judge.v - F @ side) for side in (yes, no)]
+        capped = [np.minimum(side, 4 * judge.tolerance) ** 2 for side in off]
+        gain = np.cumsum((capped[1] - capped[0])[order])
+        split = int(np.argmin(gain)) + 1
+        if split >= len(u):
+            return None
+        mask = u >= u[order][split]
+        if min(mask.sum(), (~mask).sum()) < F.shape[1] + 1:
+            return None
+        yes, no = (np.linalg.lstsq(F[side], judge.v[side], rcond=None)[0] for side in (mask, ~mask))
+    off = [np.abs(judge.v - F @ side) for side in (yes, no)]
+    # rows that only one of the two functions explains say where the threshold may lie
+    below = u[~mask & (off[0] > judge.tolerance) & (off[1] <= judge.tolerance)]
+    above = u[mask & (off[1] > judge.tolerance) & (off[0] <= judge.tolerance)]
+    if not len(below) or not len(above) or below.max() >= above.min():
+        return None
+    whole = bool(np.all(u == np.round(u)))
+    return simplest_test(expr, float(below.max()), float(above.min()), whole=whole), mask, yes, no
 
 
 def _choice(judge: Judge, test: Expr, mask: np.ndarray, yes: np.ndarray, no: np.ndarray) -> Iterator[Expr]:
@@ -200,10 +279,10 @@ def small_choices(judge: Judge, screen: Screen, tests: Sequence[Quantity]) -> It
     S = np.stack([values[rows] for _, values in sides])
     E = np.where(T[:, None, None], S[None, :, None], S[None, None]).reshape(-1, len(rows))
     judge.effort.spend(COSTS["trees"] * 4 * E.size)
-    apart, _ = screen.pairs(E)
-    hits = np.flatnonzero(apart)
-    judge.effort.spend(COSTS["sorted cells"] * 2 * len(hits) * len(rows))
-    hits = hits[screen.levels(E[hits])]
+    hits, lines = screen.pairs(E)
+    judge.effort.spend(COSTS["sorted cells"] * 3 * len(hits) * len(rows))
+    lines = lines[screen.lines(E[lines]) <= judge.tolerance]
+    hits = np.union1d(hits[screen.levels(E[hits])], lines)
     exprs = []
     for hit in hits[:200]:
         t, i, j = np.unravel_index(hit, (len(T), len(S), len(S)))

@@ -33,7 +33,7 @@ _NEAR_LEVELS = 0.85
 #: What counts like so many nodes: a gauge that is less plain, each level beyond two, twice as many levels as
 #: needed, the error in tolerances, the share of wrong labels in what is allowed.
 _GAUGE: dict[Kind, float] = {"affine": 0.0, "levels": 0.5, "monotone": 7.0}
-_LEVEL, _FINER, _ERROR, _WRONG = 0.4, 3.0, 1.0, 3.0
+_LEVEL, _FINER, _ERROR, _WRONG = 0.7, 3.0, 1.0, 3.0
 #: On reals v may have up to so many levels, each of at least this share, with ramps between them.
 _MOST_RAMPED, _LEAST_LEVEL = 6, 0.03
 
@@ -109,8 +109,10 @@ class Judge:
             near[best : ends[best]] = True
             weights.append(float(held[best]))
         rest = 1.0 - sum(weights)
-        if len(weights) > _MOST_RAMPED or rest > min(1 - _NEAR_LEVELS, 0.5 * min(weights, default=0.0)):
+        if not 2 <= len(weights) <= _MOST_RAMPED or rest > min(1 - _NEAR_LEVELS, 0.5 * min(weights)):
             return everything
+        inside = np.flatnonzero(near)
+        near[: inside[0]] = near[inside[-1] :] = True  # a ramp leads from one level to another
         known = np.zeros(len(v), bool)
         known[order[near]] = True
         return known
@@ -151,7 +153,7 @@ class Judge:
             self.offer(expr)
 
     def offer(self, expr: Expr) -> Form | None:
-        """Judge a formula on all rows; of those that tell the same rows apart the plainest of a gauge is kept."""
+        """Judge a formula on all rows; for each gauge, of those that tell the same rows apart one is kept."""
         expr = clipped(tidy(expr.transform(_folded)))
         if expr in self.asked:
             return None

@@ -22,6 +22,8 @@ _POINTS, _BOUNDS = 300, 26
 _LARGEST = 24
 #: Values of a quantity whose flat ends are looked at.
 _MOST_FLAT = 200
+#: Steps of a staircase, one less at most.
+_MOST_STAIRS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ def readings(judge: Judge, expr: Expr, values: np.ndarray) -> Iterator[Expr]:
         yield from remainders(expr, profile)
     if judge.labels is None:
         yield from flat_ends(judge, expr, profile)
+        yield from stairs(judge, expr, values, profile.whole)
         yield from bounded(judge, expr, profile)
         yield from chosen(judge, expr, profile)
 
@@ -129,6 +132,51 @@ def flat_ends(judge: Judge, expr: Expr, profile: Profile) -> Iterator[Expr]:
         yield op("min", expr, high)
     if first > 0 and last < len(u) - 1 and low < high:
         yield op("clip", expr, low, high)
+    # the longest flat part in the middle
+    ends = np.flatnonzero(np.abs(np.diff(v)) > judge.tolerance)
+    if len(ends) >= 2:
+        longest = int(np.argmax(np.diff(ends)))
+        begin, end = ends[longest] + 1, ends[longest + 1]
+        if end > begin:
+            yield expr - op("clip", expr, int(u[begin]), int(u[end]))
+
+
+def stairs(judge: Judge, expr: Expr, values: np.ndarray, whole: bool) -> Iterator[Expr]:
+    """`[u > c] + [u > d]`: three levels or more along u, one after the other."""
+    known = judge.known
+    order = np.argsort(values[known], kind="stable")
+    u, v = values[known][order], judge.v[known][order]
+    # a step is where what comes before and what comes after lie apart
+    width = max(2, len(u) // 60)
+    if len(u) < 6 * width:
+        return
+    runs = np.lib.stride_tricks.sliding_window_view(v, width)
+    middle = np.median(runs, axis=1)
+    change = np.abs(middle[width:] - middle[:-width])
+    tests: list[Expr] = []
+    while len(tests) < _MOST_STAIRS:
+        at = int(np.argmax(change))
+        if change[at] <= judge.tolerance:
+            break
+        split = _split(u, v, at, at + 2 * width)
+        if 0 < split < len(u) and u[split] > u[split - 1]:
+            tests.append(simplest_test(expr, float(u[split - 1]), float(u[split]), whole=whole))
+        change[max(0, at - 2 * width) : at + 2 * width] = 0
+    if 2 <= len(tests) < _MOST_STAIRS:
+        total = tests[0]
+        for test in tests[1:]:
+            total = total + test
+        yield total
+
+
+def _split(u: np.ndarray, v: np.ndarray, start: int, end: int) -> int:
+    """Where v changes most clearly between two places, as a number of a row."""
+    part = v[start:end]
+    places = np.arange(1, len(part))
+    sums = np.cumsum(part)
+    gain = sums[:-1] ** 2 / places + (sums[-1] - sums[:-1]) ** 2 / (len(part) - places)
+    gain[u[start + 1 : end] <= u[start : end - 1]] = -np.inf
+    return start + 1 + int(np.argmax(gain))
 
 
 def bounded(judge: Judge, expr: Expr, profile: Profile) -> Iterator[Expr]:

@@ -12,7 +12,7 @@ import numpy as np
 from weights2code.symbolic.gauge.judge import Judge
 
 ROWS = 160
-_PAIRS, _WRONG_PAIRS = 80, 1
+_PAIRS, _FIRST, _WRONG_PAIRS = 80, 16, 1
 _WRONG_ROWS = 0.03
 _TIES = 0.25
 #: How far v may go up and down in all along a formula, in spans of v, noise not counted.
@@ -34,12 +34,23 @@ class Screen:
         chosen = rng.permutation(len(low))[:_PAIRS]
         self.low, self.high = low[chosen], high[chosen]
 
-    def pairs(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Which formulas, given as values (m, rows), tell the pairs apart; along which they are in order."""
-        difference = values[:, self.high] - values[:, self.low]
-        up, down = np.sum(difference > 1e-9, axis=1), np.sum(difference < -1e-9, axis=1)
-        least = len(self.low) - _WRONG_PAIRS
-        return up + down >= least, np.maximum(up, down) >= least
+    def pairs(self, values: np.ndarray, places: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Which formulas, given as values (m, rows), tell the pairs apart; along which they are in order.
+
+        `places` says in which column each row of the screen stands, if not in its own. A few pairs are asked
+        first.
+        """
+        low, high = (self.low, self.high) if places is None else (places[self.low], places[self.high])
+        apart = ordered = np.arange(len(values))
+        for part in (slice(0, _FIRST), slice(0, None)):
+            rows = apart if part.stop is None else slice(None)
+            some = values[rows]
+            difference = some[:, high[part]] - some[:, low[part]]
+            up, down = np.sum(difference > 1e-9, axis=1), np.sum(difference < -1e-9, axis=1)
+            least = difference.shape[1] - _WRONG_PAIRS
+            ordered = apart[np.maximum(up, down) >= least]
+            apart = apart[up + down >= least]
+        return apart, ordered
 
     def levels(self, values: np.ndarray) -> np.ndarray:
         """Formulas with many ties on each of which v is constant."""
@@ -62,8 +73,9 @@ class Screen:
 
     def curves(self, values: np.ndarray) -> np.ndarray:
         """Formulas along which v goes up and down only a few times."""
-        order = np.argsort(values, axis=1, kind="stable")
-        v = self.v[order]
+        # not in the order of v among equals
+        mixed = np.random.default_rng(9).permutation(values.shape[1])
+        v = self.v[mixed[np.argsort(values[:, mixed], axis=1, kind="stable")]]
         steps = np.abs(np.diff(v, axis=1))
         noise = np.minimum(steps, self.judge.tolerance).sum(axis=1)
         return steps.sum(axis=1) - noise <= _VARIATION * np.ptp(self.v)

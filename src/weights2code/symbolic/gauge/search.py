@@ -13,7 +13,7 @@ import numpy as np
 
 from weights2code.effort import Effort
 from weights2code.language import Domain, Expr, Var, op
-from weights2code.symbolic.gauge.branches import Quantity, choices, joined, small_choices
+from weights2code.symbolic.gauge.branches import Quantity, choices, joined, small_choices, switched
 from weights2code.symbolic.gauge.judge import Form, Judge
 from weights2code.symbolic.gauge.profiles import readings
 from weights2code.symbolic.gauge.screen import Screen
@@ -73,6 +73,7 @@ def forms(
     read_curves(judge, quantities)
     if judge.limit() > 5 and not judge.effort.spent():
         judge.offer_all(joined(judge, quantities[:_JOINED]))
+        judge.offer_all(switched(judge, quantities[:_CHOOSE]))
         if judge.labels is None:
             tests = [q for q in quantities if np.all((q[1] == 0) | (q[1] == 1))]
             others = [q for q in quantities if not np.all((q[1] == 0) | (q[1] == 1))]
@@ -131,8 +132,8 @@ def read_curves(judge: Judge, quantities: list[Quantity]) -> None:
     U = np.stack([values[screen.rows] for _, values in quantities])
     judge.effort.spend(1e-7 * U.size)
     apart, _ = screen.pairs(U)
-    runs = (apart & screen.levels(U)) | screen.curves(U)
-    for i in np.flatnonzero(runs)[:_READ]:
+    runs = np.union1d(apart[screen.levels(U[apart])], np.flatnonzero(screen.curves(U)))
+    for i in runs[:_READ]:
         if judge.effort.spent():
             return
         judge.offer_all(readings(judge, *quantities[i]))

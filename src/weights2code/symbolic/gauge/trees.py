@@ -15,6 +15,8 @@ from weights2code.symbolic.search.trees import Enumeration, Recipe
 
 #: Trees of a block that are judged on all rows, for each gauge.
 _JUDGED = 12
+#: Trees whose levels are looked at together.
+_ASKED = 4000
 
 
 class GaugeTrees(Enumeration):
@@ -32,23 +34,23 @@ class GaugeTrees(Enumeration):
         self.quantities: list[Expr] = []
 
     def _compare(self, values: np.ndarray, recipes: Callable[[int], Recipe], valid: np.ndarray) -> None:
-        safe = np.where(valid[:, None], values, 0.0)[:, self.order]
-        apart, ordered = self.screen.pairs(safe)
+        with np.errstate(all="ignore"):
+            maybe, ordered = self.screen.pairs(values, self.order)
+        maybe, ordered = maybe[valid[maybe]], ordered[valid[ordered]]
+        self.problem.spend("trees", 0.5 * values.size)
         tolerance = self.judge.tolerance
-        lines = np.flatnonzero(ordered)
-        if len(lines):
-            left = self.screen.lines(safe[lines])
-            near = lines[left <= tolerance]
-            self._judge(near[np.argsort(left[left <= tolerance], kind="stable")], recipes)
-            curved = lines[(left > tolerance)]
-            self._judge(curved[self.screen.curves(safe[curved])] if len(curved) else curved, recipes)
-        maybe = np.flatnonzero(apart)
-        for start in range(0, len(maybe), 4000):
-            part = maybe[start : start + 4000]
-            self.problem.spend("sorted cells", 2 * len(part) * safe.shape[1])
+        if len(ordered):
+            some = values[ordered][:, self.order]
+            left = self.screen.lines(some)
+            near = left <= tolerance
+            self._judge(ordered[near][np.argsort(left[near], kind="stable")], recipes)
+            self._judge(ordered[~near & self.screen.curves(some)], recipes)
+        for start in range(0, len(maybe), _ASKED):
+            part = maybe[start : start + _ASKED]
+            self.problem.spend("sorted cells", 3 * len(part) * values.shape[1])
             if self.problem.expired():
                 return
-            self._judge(part[self.screen.levels(safe[part])], recipes)
+            self._judge(part[self.screen.levels(values[part][:, self.order])], recipes)
 
     def _judge(self, hits: np.ndarray, recipes: Callable[[int], Recipe]) -> None:
         for i in hits[:_JUDGED]:
