@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from weights2code.language import Const
+from weights2code.symbolic.decomposition import decomposition_stage
 from weights2code.symbolic.piecewise.along_one_direction import piece_stage
 from weights2code.symbolic.piecewise.decision_lists import branch_stage
 from weights2code.symbolic.piecewise.decision_trees import region_stage
@@ -58,6 +59,7 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
     if problem.whole and problem.discrete:
         # Branches are cheap on few variables, and often shorter than sums and products of tests.
         least = 8 if count <= 3 else _SHORT
+        order |= {"decomposition": _SHORT}
         order |= {"extrema of two": least, "regions": least, "special values": least}
         order |= {"trees of 6 nodes": least, "branches": least, "remainders": _SHORT, "planes": _ANY}
         order |= {"products beside linear": _ANY, "pairs beside linear": _ANY}
@@ -116,6 +118,7 @@ _RUN: dict[str, Callable[[Search], None]] = {
     "products": lambda s: s.collector.offer_all(s.flat.products()),
     "pairs": lambda s: s.collector.offer_all(s.flat.pairs()),
     "pieces": lambda s: piece_stage(s.problem, s.collector),
+    "decomposition": decomposition_stage,
     "extrema of two": lambda s: extremum_stage(s.problem, s.collector, s.pool),
     "regions": lambda s: region_stage(s.problem, s.collector),
     "trees of 6 nodes": lambda s: s.trees.grow(6),

@@ -53,6 +53,8 @@ class Search:
     collector: Collector
     stages: Callable[[Problem], Sequence[Stage]]
     sums: int = SumScan.MOST
+    #: How many steps of a rule were already named.
+    depth: int = 0
 
     @cached_property
     def pool(self) -> Pool:
