@@ -66,6 +66,8 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         A fixed architecture instead of the ladder.
     hide
         Values that nothing may read, such as ("y[t-1]",).
+    rungs
+        Rungs of the ladder that may be climbed, such as ("deep",); all by default.
     time_limit
         Seconds after which nothing larger is tried.
     device : {"cpu", "cuda", "auto"}
@@ -104,6 +106,7 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         submlps: int | None = None,
         arity: int | None = None,
         hide: Sequence[str] = (),
+        rungs: Sequence[str] = (),
         time_limit: float = DEFAULTS.time_limit,
         device: str = DEFAULTS.device,
         random_state: int | None = 0,
@@ -115,6 +118,7 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         self.submlps = submlps
         self.arity = arity
         self.hide = hide
+        self.rungs = rungs
         self.time_limit = time_limit
         self.device = device
         self.random_state = random_state
@@ -136,7 +140,8 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
             given, xs, ys = read_pair(X, y, self.axes)
             seed = 0 if self.random_state is None else int(self.random_state)
             given_settings = {name: getattr(self, name) for name in names() if hasattr(self, name)}
-            changed = {"seed": seed, "hide": tuple(self.hide), "time_limit": float(self.time_limit)}
+            changed = {"seed": seed, "hide": tuple(self.hide), "rungs": tuple(self.rungs)}
+            changed |= {"time_limit": float(self.time_limit)}
             settings = Settings(**given_settings | changed)
             fewest = FEWEST_SAMPLES if given.form == "samples" else None
             problem = from_lists(xs, ys, given.inputs, given.outputs, seed, where="the data", fewest=fewest)

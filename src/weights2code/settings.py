@@ -18,6 +18,18 @@ from weights2code.errors import InputError
 Recipe = Literal["fast", "paper"]
 LayoutChoice = Literal["auto", "tagging", "autoregressive", "concat"]
 Device = Literal["cpu", "cuda", "auto"]
+#: The rungs of the ladder, smallest first, as they are written in a command.
+RungName = Literal[
+    "linear",
+    "prefix",
+    "lookup",
+    "pairs",
+    "window",
+    "wide-window",
+    "aggregates",
+    "deep-aggregates",
+    "deep",
+]
 
 SEARCH, SIZES, NUMBERS = "search", "a fixed architecture instead of the ladder", "numbers of the recipe"
 
@@ -104,6 +116,12 @@ class Settings:
     hide: tuple[str, ...] = _option(
         (), SEARCH, 'a value that nothing may read, such as "y[t-1]"; may be repeated'
     )
+    rungs: tuple[str, ...] = _option(
+        (),
+        SEARCH,
+        f"rungs of the ladder that may be climbed, all by default: {', '.join(get_args(RungName))}",
+        choices=RungName,
+    )
     device: Device = _option("cpu", SEARCH, "where to train (default cpu)", choices=Device)
     time_limit: float = _option(
         TIME_LIMIT,
@@ -116,23 +134,33 @@ class Settings:
     def __post_init__(self) -> None:
         for name in names():
             option, value = Option.of(name), getattr(self, name)
-            if option.choices and value not in option.choices:
-                raise InputError(f"unknown {name} {value!r}; choose one of {', '.join(option.choices)}.")
+            for item in value if option.repeat else (value,):
+                if option.choices and item not in option.choices:
+                    known = ", ".join(option.choices)
+                    raise InputError(f"unknown {name} {item!r}; choose one of {known}.")
             if value is not None and not option.holds(value):
                 raise InputError(f"--{name.replace('_', '-')} must {option.must}, got {value}.")
+        if self.rungs and (self.recipe != "fast" or self.fixed_architecture()):
+            raise InputError(
+                "--rungs chooses from the ladder, which a fixed architecture or another recipe replaces; "
+                "leave out one of them."
+            )
 
     def fixed_architecture(self) -> bool:
         """True if any size is given: then there is one rung, as asked."""
         return any(getattr(self, name) is not None for name in names() if Option.of(name).group == SIZES)
 
+    def asked_for(self) -> bool:
+        """Whether what is trained was asked for by name: an architecture, rungs or another recipe."""
+        return self.recipe != "fast" or self.fixed_architecture() or bool(self.rungs)
+
     def cut_after(self) -> float:
         """Seconds after which what is under way is cut short.
 
-        What was asked for by name, an architecture or another recipe, is trained to its end unless a limit
-        was given with it: then only nothing larger is started.
+        What was asked for by name is trained to its end unless a limit was given with it: then only nothing
+        larger is started.
         """
-        asked = self.recipe != "fast" or self.fixed_architecture()
-        return math.inf if asked and self.time_limit == TIME_LIMIT else self.time_limit
+        return math.inf if self.asked_for() and self.time_limit == TIME_LIMIT else self.time_limit
 
     def changed(self) -> dict[str, Any]:
         """The settings that differ from the defaults."""
@@ -140,7 +168,9 @@ class Settings:
         return {name: value for name, value in self.to_dict().items() if value != plain[name]}
 
     def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "hide": list(self.hide)}
+        return {
+            name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()
+        }
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Settings:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import math
 from dataclasses import fields
+from typing import get_args
 
 import pytest
 
 from weights2code.cli.completion import commands_of
 from weights2code.cli.parser import build_parser, settings_from
 from weights2code.errors import InputError
-from weights2code.settings import Settings
+from weights2code.settings import RungName, Settings
+from weights2code.training.ladder import FAST_LADDER
 
 
 @pytest.mark.parametrize(
@@ -63,3 +67,31 @@ def test_options_become_settings():
     assert settings_from(parser.parse_args(text.split())) == Settings(
         seed=5, recipe="paper", heads=0, hide=("y[t-1]", "y[t-2]"), time_limit=3.5
     )
+
+
+def test_rungs_are_named_with_commas_and_known():
+    parser = build_parser()
+    text = "run sum --rungs deep,wide-window --rungs pairs"
+    assert settings_from(parser.parse_args(text.split())).rungs == ("deep", "wide-window", "pairs")
+    with pytest.raises(InputError, match=r"unknown rungs 'high'; choose one of linear, .*, deep"):
+        Settings(rungs=("deep", "high"))
+    assert get_args(RungName) == tuple(rung.option for rung in FAST_LADDER)
+
+
+def test_rungs_do_not_go_with_what_replaces_the_ladder():
+    for other in ({"layers": 1}, {"recipe": "paper"}):
+        with pytest.raises(InputError, match="--rungs chooses from the ladder"):
+            Settings(rungs=("deep",), **other)
+
+
+def test_what_is_asked_for_is_trained_to_its_end():
+    assert Settings(rungs=("deep",)).cut_after() == math.inf
+    assert Settings(rungs=("deep",), time_limit=5.0).cut_after() == 5.0
+    assert Settings().cut_after() == Settings().time_limit
+
+
+def test_rungs_survive_the_run_folder():
+    settings = Settings(rungs=("deep", "pairs"))
+    assert Settings.from_dict(json.loads(json.dumps(settings.to_dict()))) == settings
+    with pytest.raises(InputError, match="unknown rungs"):
+        Settings.from_dict({"rungs": ["shallow"]})

@@ -141,8 +141,13 @@ def build_parser() -> argparse.ArgumentParser:
 def settings_from(options: argparse.Namespace) -> Settings:
     """The settings that the options ask for; what was not given keeps its default."""
     given = {name: getattr(options, name, None) for name in names()}
-    given["hide"] = tuple(given["hide"] or ()) or None
-    return Settings(**{name: value for name, value in given.items() if value is not None})
+    return Settings(
+        **{
+            name: tuple(value) if Option.of(name).repeat else value
+            for name, value in given.items()
+            if value is not None
+        }
+    )
 
 
 def _command(
@@ -278,10 +283,17 @@ def add_setting(parser: Any, name: str, **changes: Any) -> None:
     option = Option.of(name)
     read, metavar = {int: (whole, "N"), float: (number, "X"), str: (str, "NAME")}[option.kind]
     shown: dict[str, Any] = {"choices": option.choices} if option.choices else {"metavar": metavar}
-    if option.repeat:
+    if option.repeat and option.choices:
+        read, shown = _listed, {"metavar": "NAME[,NAME...]", "action": "extend"}
+    elif option.repeat:
         shown["action"] = "append"
     flag = "--" + name.replace("_", "-")
     parser.add_argument(flag, dest=name, type=read, **{"help": option.help, **shown, **changes})
+
+
+def _listed(text: str) -> list[str]:
+    """Names with commas between them."""
+    return [name.strip() for name in text.split(",")]
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:

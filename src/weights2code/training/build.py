@@ -47,7 +47,7 @@ def build(
     for variant in rung.variants:
         members = slice(first, first + variant.members)
         first += variant.members
-        hidden: list[int] = []
+        hidden = list(variant.unread)
         if not variant.past and not concat and not rung.wired:
             hidden += range(inputs, inputs + outputs)
         if variant.heads is not None:
@@ -56,6 +56,8 @@ def build(
                 hidden += range(start + variant.heads, start + architecture.heads)
         if hidden:
             model.forbid(members, hidden)
+        if variant.reach is not None:
+            model.forbid_offsets(members, range(variant.reach + 1, architecture.window))
         if not variant.start:
             model.forbid_start(members)
     return model

@@ -13,7 +13,9 @@ from itertools import product
 from typing import Any, Literal
 
 from weights2code.data import Problem
+from weights2code.errors import InputError
 from weights2code.model import Architecture
+from weights2code.model.sampler import Annealing
 from weights2code.settings import Settings
 from weights2code.training.recipes import Recipe, paper_recipe, with_samples
 
@@ -32,12 +34,17 @@ RungKind = Literal["linear", "prefix", "lookup", "window", "aggregates", "anneal
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """What `members` of a rung may use; None means everything."""
+    """What `members` of a rung may use; None means everything.
+
+    `reach` is how far back heads look at most, `unread` are channels that nothing reads.
+    """
 
     members: int
     past: bool = True
     heads: int | None = None
     start: bool = False
+    reach: int | None = None
+    unread: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,11 @@ class Rung:
     variants: tuple[Variant, ...]
     layout: str = "autoregressive"
     kind: RungKind = "annealed"
+
+    @property
+    def option(self) -> str:
+        """Its name as a command takes it, without spaces."""
+        return self.name.replace(" ", "-")
 
     @property
     def wired(self) -> bool:
@@ -136,9 +148,9 @@ FAST_LADDER: tuple[Rung, ...] = (
     ),
     Rung(
         "deep",
-        {"layers": 2, "location": 3, "submlps": 3, "arity": 3},
-        _recipe(2000),
-        (Variant(8, past=False), Variant(24)),
+        {"layers": 2, "location": 4, "submlps": 3, "arity": 4},
+        _recipe(2000, head="learned", finish="closed", annealing=Annealing(first=3.0)),
+        (Variant(16, past=False), Variant(16)),
     ),
 )
 
@@ -157,6 +169,12 @@ def ladder_of(problem: Problem, settings: Settings) -> tuple[Rung, ...]:
     ladder = tuple(_with_overrides(rung, settings) for rung in ladder)
     if settings.hide or layout == "concat":  # a fixed wiring reads everything, and knows no text
         ladder = tuple(rung for rung in ladder if not rung.wired)
+    if settings.rungs:
+        ladder = tuple(rung for rung in ladder if rung.option in settings.rungs)
+        if not ladder:
+            raise InputError(
+                f"no model of {problem.name} can be trained on --rungs {','.join(settings.rungs)}."
+            )
     if layout == "auto":
         return ladder
     if layout == "concat":

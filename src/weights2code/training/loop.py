@@ -133,6 +133,14 @@ def start(model: DiscreteTransformer, recipe: Recipe) -> LoopState:
     return LoopState(model, optimizer)
 
 
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """When to stop early: so many members have a hard loss below this, in two epochs running."""
+
+    below: float
+    members: int = 1
+
+
 def run_loop(
     state: LoopState,
     training: Batch,
@@ -141,19 +149,15 @@ def run_loop(
     seed: int,
     stage: str = "search",
     on_epoch: Callable[[LoopState], None] | None = None,
-    stop_below: float | None = None,
+    stop: Stop | None = None,
 ) -> None:
-    """Run the remaining epochs; afterwards the model's head is set and the agreement is known.
-
-    Parameters
-    ----------
-    stop_below : stop early once the best member's hard loss is below this in two epochs running.
-    """
+    """Run the remaining epochs, or until it is time to `stop`; afterwards the model's head is set and the
+    agreement is known."""
     device = state.model.choices.device
     variance = target_variance(training[1], training[2])
     with noise_source(device) as generator:
         step = None
-        while state.epoch < recipe.epochs and not _settled(state, stop_below):
+        while state.epoch < recipe.epochs and not _settled(state, stop):
             began = time.perf_counter()
             if step is None:
                 first = first_scored(training[2])
@@ -212,10 +216,12 @@ def keep_members(state: LoopState, recipe: Recipe, members: list[int]) -> None:
         state.best_weights = {name: value[index] for name, value in state.best_weights.items()}
 
 
-def _settled(state: LoopState, stop_below: float | None) -> bool:
+def _settled(state: LoopState, stop: Stop | None) -> bool:
     """Judged by the record alone, so that a run that resumes here stops where an unbroken one does."""
-    recent = [min(epoch.hard_loss) for epoch in state.history[-2:]]
-    return stop_below is not None and len(recent) == 2 and max(recent) < stop_below
+    if stop is None or len(state.history) < 2:
+        return False
+    enough = [sorted(epoch.hard_loss)[: stop.members][-1] for epoch in state.history[-2:]]
+    return max(enough) < stop.below
 
 
 def _train_epoch(

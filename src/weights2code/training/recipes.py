@@ -1,8 +1,9 @@
 """Recipes: the numbers of a training run. Both recipes are options of one loop.
 
 `paper` is the paper's own ("Training Details", appendix): a million samples, fifty epochs of batch 512,
-learned head. `fast` is what experiments found: many restarts at once, few steps, closed-form head, less
-noise, then polishing of the discrete choices.
+learned head. `fast` is what experiments found: many restarts at once, few steps, less noise, a head in closed
+form (deep models learn theirs, and only the best members are finished in closed form), then polishing of the
+discrete choices.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ class Recipe:
     noise : scale of the Gumbel noise; cooled : whether it fades with the temperature (`model/sampler.py`).
     head : "closed" solves the linear head at every step, "projected" also the output weights of the last
         layer's sub-MLPs, "learned" trains everything as the paper does.
+    finish : how the head of the best members is solved after annealing with a learned one; None leaves it
+        learned.
     l1 : penalty on a learned head.
     polish : settle the discrete choices by coordinate descent after annealing.
     tune_steps : steps with fixed choices at the end, for the best members.
@@ -46,6 +49,7 @@ class Recipe:
     noise: float = 0.3
     cooled: bool = False
     head: Literal["closed", "projected", "learned"] = "closed"
+    finish: Literal["closed", "projected"] | None = None
     l1: float = 0.0
     weight_decay: float = 0.0
     polish: bool = False
@@ -65,6 +69,11 @@ class Recipe:
     @property
     def solves_head(self) -> bool:
         return self.head != "learned"
+
+    @property
+    def finishing_head(self) -> Literal["closed", "projected"] | None:
+        """How the head of the best members is solved in the end; None if it stays as it was learned."""
+        return self.finish if self.head == "learned" else self.head
 
     @property
     def steps(self) -> int:

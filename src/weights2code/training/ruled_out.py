@@ -19,6 +19,7 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.data.sufficiency import LEAST_REPEATS, determines
 from weights2code.errors import Reason
+from weights2code.heads import AGGREGATES, HEADS
 from weights2code.training.ladder import Rung, window_of
 
 #: Sequences that are asked first: most contradictions show in a few.
@@ -41,8 +42,12 @@ class Skipped:
     reason: Reason
 
 
-def ruled_out(rung: Rung, problem: Problem, before: Sequence[Rung] = ()) -> Reason | None:
+def ruled_out(
+    rung: Rung, problem: Problem, before: Sequence[Rung] = (), enough: Leaves | None = None
+) -> Reason | None:
     """Why training the rung would be in vain, given the rungs `before` it; None if it may fit.
+
+    Where a few values are `enough`, aggregates of everything so far add nothing.
 
     Only whole numbers that a machine specifies are asked: rows of reals do not repeat, and of own data some
     may be mistakes.
@@ -54,11 +59,13 @@ def ruled_out(rung: Rung, problem: Problem, before: Sequence[Rung] = ()) -> Reas
         smaller = (_window(other, problem) for other in before if other.kind == "window")
         if any(_evident(leaves, problem.training) for leaves in smaller):
             return Reason.NOTHING_NEW
-        sets: Iterable[Table] = [partial(_rows, _window(rung, problem))]
+        sets: Iterable[Table] = [partial(leaf_rows, _window(rung, problem))]
+    elif enough is not None and rung.layout != "tagging" and _aggregates(rung):
+        return Reason.NOTHING_NEW
     elif rung.kind == "aggregates":
-        sets = [partial(_counts, _present(problem, rung.layout == "autoregressive"))]
-    elif rung.kind == "annealed" and _only_location(rung):
-        sets = (partial(_rows, leaves) for leaves in _choices(rung, problem))
+        sets = [partial(_counts, present_values(problem, rung.layout == "autoregressive"))]
+    elif rung.kind == "annealed" and only_location(rung) and rung.sizes["layers"] == 1:
+        sets = (partial(leaf_rows, leaves) for leaves in _choices(rung, problem))
     else:
         return None
     may_do = any(_consistent(table, problem.training) for table in sets)
@@ -67,20 +74,25 @@ def ruled_out(rung: Rung, problem: Problem, before: Sequence[Rung] = ()) -> Reas
 
 def _window(rung: Rung, problem: Problem) -> Leaves:
     """Every channel at every offset."""
-    present = _present(problem, rung.layout == "autoregressive")
+    present = present_values(problem, rung.layout == "autoregressive")
     offsets = range(rung.sizes["arity"] // len(present))
     return [(column, lag + offset) for offset in offsets for column, lag in present]
 
 
-def _present(problem: Problem, past: bool) -> Leaves:
+def present_values(problem: Problem, past: bool) -> Leaves:
     """The channels at the present position: inputs, and outputs one step back."""
     inputs, outputs = len(problem.inputs), len(problem.outputs)
     return [(i, 0) for i in range(inputs)] + [(inputs + i, 1) for i in range(outputs if past else 0)]
 
 
-def _only_location(rung: Rung) -> bool:
-    others = ("pointer", "equality", "mean", "sum", "max", "min")
-    return rung.sizes["layers"] == 1 and not any(rung.sizes.get(kind) for kind in others)
+def only_location(rung: Rung) -> bool:
+    """Whether it has no heads but those that look back a fixed number of steps."""
+    return not any(rung.sizes.get(kind) for kind in HEADS if kind != "location")
+
+
+def _aggregates(rung: Rung) -> bool:
+    """Whether it has functions of aggregates of everything so far."""
+    return rung.sizes["submlps"] > 0 and any(rung.sizes.get(kind) for kind in AGGREGATES)
 
 
 def _choices(rung: Rung, problem: Problem) -> Iterator[Leaves]:
@@ -88,7 +100,7 @@ def _choices(rung: Rung, problem: Problem) -> Iterator[Leaves]:
 
     Where those sets are too many, everything that any of them holds.
     """
-    present = _present(problem, any(variant.past for variant in rung.variants))
+    present = present_values(problem, any(variant.past for variant in rung.variants))
     offsets = range(1, window_of(problem))
     further = [(column, lag + offset) for offset in offsets for column, lag in present]
     heads = min(rung.sizes["location"], len(further))
@@ -98,7 +110,7 @@ def _choices(rung: Rung, problem: Problem) -> Iterator[Leaves]:
     return ([*present, *chosen] for chosen in sets)
 
 
-def _rows(leaves: Leaves, sequences: Sequences) -> tuple[np.ndarray, np.ndarray]:
+def leaf_rows(leaves: Leaves, sequences: Sequences) -> tuple[np.ndarray, np.ndarray]:
     """Leaf values and outputs at the positions where every lag lies inside the sequence."""
     values = np.concatenate([sequences.x, sequences.y], 2)
     deepest, end = max(lag for _, lag in leaves), values.shape[1]
@@ -110,7 +122,7 @@ def _rows(leaves: Leaves, sequences: Sequences) -> tuple[np.ndarray, np.ndarray]
 def _counts(present: Leaves, sequences: Sequences) -> tuple[np.ndarray, np.ndarray]:
     """The channels, how often each value of each input came up so far, and the extrema of its means and sums:
     every aggregate of a function of one input is a function of those. Inputs of many values say nothing."""
-    rows, targets = _rows(present, sequences)
+    rows, targets = leaf_rows(present, sequences)
     position = np.arange(1, sequences.x.shape[1] + 1)
     columns = [np.broadcast_to(position, sequences.x.shape[:2])]
     for x in np.moveaxis(sequences.x, 2, 0):
@@ -137,6 +149,6 @@ def _consistent(table: Table, sequences: Sequences) -> bool:
 
 def _evident(leaves: Leaves, sequences: Sequences) -> bool:
     """Whether many rows repeat, and none contradicts another."""
-    columns, targets = _rows(leaves, sequences)
+    columns, targets = leaf_rows(leaves, sequences)
     found = [determines(columns, target) for target in targets.T] if len(targets) else [(False, 0.0)]
     return all(same and repeats >= LEAST_REPEATS for same, repeats in found)

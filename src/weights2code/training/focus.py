@@ -1,0 +1,107 @@
+"""Where an annealed rung looks: at what the data show to be enough.
+
+A rung with many offsets and columns to choose from spends most of its members on values that do not matter.
+Where rows of whole numbers repeat, they say which values do: if a few columns, a few steps back, determine
+the output in every repeated row, three quarters of the members look no further and at nothing else, and how
+those values are combined is left to them. The others stay as they were: the output may have a shorter rule
+in other values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from weights2code.data import Problem
+from weights2code.data.sufficiency import LEAST_REPEATS, determines
+from weights2code.training.ladder import Rung, Variant, window_of
+from weights2code.training.ruled_out import Leaves, leaf_rows, only_location, present_values
+
+#: One member in so many looks everywhere.
+EVERYWHERE = 4
+#: Sets of values that are tried, of at most so many values, on so many rows first.
+MOST_SETS = 6000
+LARGEST_SET = 4
+SAMPLE = 2000
+
+
+def focused(rung: Rung, problem: Problem, leaves: Leaves | None) -> Rung:
+    """The rung with most of its members kept to values that are enough (None if none are known to be)."""
+    if leaves is None or rung.kind != "annealed" or rung.layout == "concat" or not only_location(rung):
+        return rung
+    if rung.sizes["layers"] < 2:  # small rungs have variants of their own
+        return rung
+    inputs = len(problem.inputs)
+    columns = {column for column, _ in leaves}
+    past = any(column >= inputs for column in columns)
+    if past and not any(variant.past for variant in rung.variants):
+        return rung
+    reach = max(lag - (column >= inputs) for column, lag in leaves)
+    unread = tuple(sorted({*range(inputs + len(problem.outputs))} - columns))
+    variants: list[Variant] = []
+    for variant in rung.variants:
+        free = variant.members // EVERYWHERE
+        narrow = replace(variant, members=variant.members - free, past=past, reach=reach, unread=unread)
+        variants += [narrow, replace(variant, members=free)] if free else [narrow]
+    return replace(rung, variants=tuple(variants))
+
+
+def sufficient(problem: Problem) -> Leaves | None:
+    """A few values that determine the output in every repeated row; None if the rows do not show any.
+
+    All columns are asked, one step further back each time; then small sets of values from further back. What
+    is not needed for that is dropped, the farthest first.
+    """
+    if not all(domain.discrete for domain in (*problem.domains, *problem.output_domains)):
+        return None
+    window = window_of(problem)
+    now = present_values(problem, past=True)
+    everything = [(column, lag + offset) for offset in range(window) for column, lag in now]
+    for offset in range(window):
+        near = everything[: len(now) * (offset + 1)]
+        rows, targets = leaf_rows(near, problem.training)
+        repeats = determines(rows, targets[:, 0])[1] if len(targets) else 0.0
+        if repeats < LEAST_REPEATS:
+            break
+        if _evident(rows, targets):
+            return _needed(near, rows, targets)
+    rows, targets = leaf_rows(everything, problem.training)
+    if not len(targets):
+        return None
+    for chosen in _sets(len(everything)):
+        sample = slice(None, None, max(1, len(targets) // SAMPLE))
+        if _consistent(rows[sample][:, chosen], targets[sample]) and _evident(rows[:, chosen], targets):
+            return [everything[index] for index in chosen]
+    return None
+
+
+def _sets(count: int) -> Iterator[list[int]]:
+    """Small sets of values, the nearest first; none of a size of which there are too many."""
+    for size in range(1, LARGEST_SET + 1):
+        if comb(count, size) > MOST_SETS:
+            return
+        yield from (list(chosen) for chosen in sorted(combinations(range(count), size), key=max))
+
+
+def _needed(leaves: Leaves, rows: np.ndarray, targets: np.ndarray) -> Leaves:
+    """What is left when every value that is not needed is dropped, the farthest first."""
+    kept = list(range(len(leaves)))
+    for index in sorted(kept, key=lambda index: leaves[index][1], reverse=True):
+        fewer = [other for other in kept if other != index]
+        if fewer and _evident(rows[:, fewer], targets):
+            kept = fewer
+    return [leaves[index] for index in kept]
+
+
+def _consistent(rows: np.ndarray, targets: np.ndarray) -> bool:
+    return all(determines(rows, target)[0] for target in targets.T)
+
+
+def _evident(rows: np.ndarray, targets: np.ndarray) -> bool:
+    """Whether many rows repeat, and none contradicts another."""
+    found = [determines(rows, target) for target in targets.T]
+    return all(same and repeats >= LEAST_REPEATS for same, repeats in found)
