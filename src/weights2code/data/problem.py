@@ -69,6 +69,11 @@ class Problem:
     def integer_outputs(self) -> bool:
         return all(domain.discrete for domain in self.output_domains)
 
+    @property
+    def whole(self) -> bool:
+        """Whether inputs and outputs are all whole numbers: then rows repeat, and can contradict each other."""
+        return all(domain.discrete for domain in (*self.domains, *self.output_domains))
+
     def under(self, regime: Regime) -> Problem:
         """The same problem with its targets taken for what the regime says."""
         domains = self.output_domains

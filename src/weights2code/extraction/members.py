@@ -36,7 +36,8 @@ def members(trained: Trained, problem: Problem, log: Log, *, resort: bool = Fals
     """The best members of a rung that differ in structure; one that has no chance is noted.
 
     A member that fits is explained as it is. One that is right at most positions may have found the right
-    values without fitting yet: its leaves are tried. As a last resort the leaves of the best members are
+    values without fitting yet: its leaves are tried, and those of windows, which hold everything near, where
+    rows of whole numbers tell what is needed. As a last resort the leaves of the best members are
     tried however badly they fit. Members with a head that matches no hypothesis wait until the others were
     tried. Where the targets are not exact a small loss tells nothing: the best member is taken. A member that
     a program was read from before is the network that is meant, and comes first.
@@ -63,6 +64,7 @@ def _promising(trained: Trained, problem: Problem, log: Log, resort: bool) -> It
         if index == trained.member:
             continue
         nearly = problem.integer_outputs and trained.accuracies[index] >= NEARLY_RIGHT
+        nearly |= trained.kind == "window" and problem.whole
         if loss > PROMISING and not resort and (seen or not nearly):
             if not index:
                 unfit = Attempt(trained.rung, 0, loss, reason=Reason.UNFIT, detail="does not fit")

@@ -82,7 +82,7 @@ def cuts(matched: MatchedGraph, problem: Problem) -> Iterator[Cut]:
 
 def determined(assembly: Assembly, problem: Problem) -> bool:
     """Whether the data do not contradict that every output is a function of the variables of the cut."""
-    if not all(domain.discrete for domain in (*problem.domains, *problem.output_domains)):
+    if not problem.whole:
         return True  # rows of reals do not repeat
     sequences = problem.training.take(slice(0, ASKED))
     for row in range(len(problem.outputs)):
