@@ -71,7 +71,7 @@ class Problem:
 
     @property
     def whole(self) -> bool:
-        """Whether inputs and outputs are all whole numbers: then rows repeat, and can contradict each other."""
+        """Whether inputs and outputs are whole numbers: then rows repeat, and may contradict each other."""
         return all(domain.discrete for domain in (*self.domains, *self.output_domains))
 
     def under(self, regime: Regime) -> Problem:
