@@ -29,6 +29,7 @@ RungName = Literal[
     "aggregates",
     "deep-aggregates",
     "deep",
+    "deeper",
 ]
 
 SEARCH, SIZES, NUMBERS = "search", "a fixed architecture instead of the ladder", "numbers of the recipe"

@@ -158,6 +158,12 @@ FAST_LADDER: tuple[Rung, ...] = (
         _recipe(2000, head="learned", finish="closed", annealing=Annealing(first=3.0)),
         (Variant(16, past=False), Variant(16)),
     ),
+    Rung(
+        "deeper",
+        {"layers": 3, "location": 3, "submlps": 3, "arity": 3},
+        _recipe(2000, head="learned", finish="closed", annealing=Annealing(first=3.0)),
+        (Variant(16, past=False), Variant(16)),
+    ),
 )
 
 

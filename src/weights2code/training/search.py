@@ -290,7 +290,7 @@ def train_rung(
                 storage.load_loop(checkpoint, state, rung.recipe, identity)
                 began -= sum(epoch.seconds for epoch in state.history)
             on_epoch = _keeper(rung, checkpoint, identity, progress, record)
-            stop = _stop(rung, problem)
+            stop = stop_of(rung, problem)
             try:
                 run_loop(state, training, validation, rung.recipe, settings.seed, rung.name, on_epoch, stop)
             finally:
@@ -337,7 +337,7 @@ def _only_epoch(rung: Rung, trained: Trained) -> Epoch:
     return Epoch(rung.name, 0, losses, losses, none, agreement, rung.recipe.annealing.last, trained.seconds)
 
 
-def _stop(rung: Rung, problem: Problem) -> Stop | None:
+def stop_of(rung: Rung, problem: Problem) -> Stop | None:
     """When annealing has found what it can find, and finishing does the rest."""
     if rung.recipe.solves_head:
         coarse = problem.integer_outputs and not rung.sizes.get("pointer")
