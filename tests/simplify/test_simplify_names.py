@@ -19,6 +19,7 @@ from weights2code.language import (
 )
 from weights2code.simplify import simplify_recurrence
 from weights2code.simplify.names import in_reading_order, rename_locals, word_for
+from weights2code.simplify.repeats import name_repeats
 
 x, x1, a, b = Var("x"), Var("x", 1), Var("a"), Var("b")
 past = Var("s6", 1)
@@ -120,3 +121,28 @@ def test_a_deep_network_reads_like_a_program():
         "y = [is_equal[t] != is_equal[t-2]]",
     ]
     assert short.start == {"is_equal": 1.0}
+
+
+def test_what_is_computed_again_later_gets_a_line():
+    part = maximum(x - 3, 0) * x + 1
+    made = Recurrence(("x",), (Step("y", part - 2 * part.shift(1) + part.shift(2)),), ("y",))
+    named = name_repeats(made)
+    assert [str(step.definition) for step in named.steps] == [
+        "max(x[t] - 3, 0)*x[t] + 1",
+        "r[t] - 2*r[t-1] + r[t-2]",
+    ]
+    assert named.start == {"r": 1.0}
+    drawn = np.random.default_rng(0).integers(0, 9, (20, 10, 1))
+    assert np.array_equal(named.run(drawn), made.run(drawn))
+    first = Recurrence(made.inputs, made.steps, made.outputs, {"x": "first"})
+    assert name_repeats(first) == first
+
+
+def test_a_part_is_no_earlier_than_what_it_reads():
+    """y[t-1]*x[t-1] may be remembered, y[t]*x[t] is not there yet."""
+    past = maximum(Var("y", 1) * x1 - 3, 0)
+    made = Recurrence(("x",), (Step("y", (past + past.shift(1) + past.shift(2) + x) % 5),), ("y",))
+    named = name_repeats(made)
+    assert str(named.steps[0].definition) == "max(y[t-1]*x[t-1] - 3, 0)"
+    drawn = np.random.default_rng(0).integers(0, 9, (20, 10, 1))
+    assert np.array_equal(named.run(drawn), made.run(drawn))

@@ -41,8 +41,7 @@ Levels = Callable[[Recurrence], Mapping[str, tuple[float, ...]]]
 
 #: Numberings that are worked out for one variable, of those whose first look is promising.
 MOST_TRIED = 2
-#: What simplification may still save, for each place that reads the variable.
-_HOPE = 1.0
+#: What a common factor in a definition costs: nobody counts in fours.
 _UNNATURAL = 2.5
 _MOST_DENOMINATOR = 10**6
 _NEGATIVE = ("not", "ne", "le", "ge", "where")
@@ -174,12 +173,7 @@ def _numbered(
     accepted: Callable[[Recurrence], bool],
 ) -> tuple[Recurrence, Recurrence]:
     """The draft with `name` numbered anew and what it comes to, where that is better than `best`."""
-    places = sum(
-        isinstance(node, Var) and node.name == name
-        for step in draft.steps
-        for node in expression_of(step.definition).walk()
-    )
-    limit = recurrence_cost(draft) + _HOPE * places
+    limit = recurrence_cost(draft) + _unnatural(draft, name)
     others = _drafts(draft, name, _proposals(draft, name, levels))
     extra = [_unnatural(other, name) for other in others]
     priced = sorted((recurrence_cost(other) + extra[i], i) for i, other in enumerate(others))

@@ -40,6 +40,7 @@ from weights2code.simplify.cost import cost, recurrence_cost
 from weights2code.simplify.expressions import simplify
 from weights2code.simplify.gauge import choose_numberings
 from weights2code.simplify.names import free_letters, in_reading_order, rename_locals
+from weights2code.simplify.repeats import name_repeats
 
 #: A formula longer, or with brackets nested deeper, is worth a second line.
 LONG = 64
@@ -78,7 +79,7 @@ def simplify_recurrence(recurrence: Recurrence, domains: Sequence[Domain]) -> Re
         return min((c for c in both if same(c)), key=recurrence_cost, default=candidate)
 
     def with_words(candidate: Recurrence) -> Recurrence:
-        parts = name_parts(candidate)
+        parts = name_parts(name_repeats(candidate))
         new = {step.name for step in parts.steps} - {step.name for step in candidate.steps}
         return in_reading_order(rename_locals(parts, new))
 

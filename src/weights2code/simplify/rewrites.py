@@ -64,8 +64,9 @@ def arranged(node: Expr) -> Expr:
         left, right = node.args
         swap = isinstance(left, Const) or (entry.commutative and sort_key(right) < sort_key(left))
         return Op(entry.mirror, (right, left)) if swap else node
-    if node.name == "where" and isinstance(node.args[0], Op):
-        condition, yes, no = node.args
+    condition = node.args[0]
+    if node.name == "where" and isinstance(condition, Op):
+        _, yes, no = node.args
         number_first = isinstance(yes, Const) and not isinstance(no, (Const, Op))
         if condition.name in ("ne", "not") or (condition.name in ("le", "ge") and number_first):
             return Op("where", (negated(condition), no, yes))
