@@ -204,6 +204,7 @@ def _moved(
     F = np.hstack([np.ones((len(u), 1)), judge.X])
     order = np.argsort(u, kind="stable")
     judge.effort.spend(COSTS["sorted cells"] * 12 * len(u))
+    mask = np.zeros(len(u), bool)
     for _ in range(4):
         off = [np.abs(judge.v - F @ side) for side in (yes, no)]
         capped = [np.minimum(side, 4 * judge.tolerance) ** 2 for side in off]

@@ -142,11 +142,21 @@ class Judge:
         return np.broadcast_to(np.asarray(result, dtype=float), (len(self.X),))
 
     def best(self, most: int) -> list[Form]:
-        return sorted(self.found.values(), key=lambda form: (form.cost, preference(form.expr)))[:most]
+        """The plainest forms; one that is longer than another of its gauge must say more, or fit better."""
+        kept: list[Form] = []
+        for form in sorted(self.found.values(), key=lambda form: (form.cost, preference(form.expr))):
+            if len(kept) < most and not any(_says_as_much(other, form) for other in kept):
+                kept.append(form)
+        return kept
 
     def limit(self) -> float:
         """The cost of the best form so far."""
         return min((form.cost for form in self.found.values()), default=np.inf)
+
+    def shortest(self) -> float:
+        """The nodes of the best form so far."""
+        best = min(self.found.values(), key=lambda form: form.cost, default=None)
+        return np.inf if best is None else best.expr.size()
 
     def offer_all(self, exprs: Iterable[Expr]) -> None:
         for expr in exprs:
@@ -287,6 +297,15 @@ class Judge:
         below = np.minimum.accumulate(bottom[::-1])[::-1]
         error = 0.5 * float(np.max(above - below))
         return error if error <= self.tolerance else None
+
+
+def _says_as_much(one: Form, longer: Form) -> bool:
+    """Whether a form leaves nothing to a longer one of the same gauge."""
+    if one.kind != longer.kind or preference(longer.expr)[0] <= preference(one.expr)[0] + 0.5:
+        return False
+    if one.kind == "affine":
+        return longer.error >= 0.9 * one.error
+    return longer.levels >= one.levels
 
 
 def _folded(node: Expr) -> Expr:

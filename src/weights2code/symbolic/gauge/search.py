@@ -13,6 +13,7 @@ import numpy as np
 
 from weights2code.effort import Effort
 from weights2code.language import Domain, Expr, Var, op
+from weights2code.symbolic.gauge.additive import additive
 from weights2code.symbolic.gauge.branches import Quantity, choices, joined, small_choices, switched
 from weights2code.symbolic.gauge.judge import Form, Judge
 from weights2code.symbolic.gauge.profiles import readings
@@ -79,6 +80,7 @@ def forms(
             others = [q for q in quantities if not np.all((q[1] == 0) | (q[1] == 1))]
             judge.offer_all(choices(judge, others[:_CHOOSE], tests[:_CHOOSE]))
             judge.offer_all(small_choices(judge, Screen(judge), tests[:_CHOOSE]))
+            judge.offer_all(additive(judge, quantities[:_JOINED]))
     search_trees(judge)
     return judge.best(most)
 
@@ -155,7 +157,7 @@ def search_trees(judge: Judge) -> None:
         raise ValueError("the rows of the operands must be distinct")
     trees = GaugeTrees(problem, judge)
     for size in range(2, _LARGEST_TREE + 1):
-        if problem.expired() or size >= judge.limit():
+        if problem.expired() or size >= judge.limit() or size > judge.shortest() + 1:
             break
         trees.grow(size)
     judge.effort.left = min(judge.effort.left, problem.effort.left)

@@ -1,0 +1,181 @@
+"""Regression up to a gauge: formulas come back from values that only stand for theirs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from weights2code.language import (
+    BITS,
+    Domain,
+    Expr,
+    Var,
+    compile_numpy,
+    integers,
+    maximum,
+    op,
+    reals,
+    uniform,
+    where,
+)
+from weights2code.symbolic.gauge import Form, forms
+
+a, b, c = Var("a"), Var("b"), Var("c")
+DIGITS, SIGNED, UNIT = integers(0, 9), integers(-9, 9), reals(-1, 1)
+
+
+def rows(domains: tuple[Domain, ...], count: int = 1200) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct operand rows, and how often each occurs."""
+    drawn = uniform(np.random.default_rng(1), domains, count, 1)[:, 0]
+    return np.unique(drawn, axis=0, return_counts=True)
+
+
+def values(expr: Expr, variables: tuple[Var, ...], X: np.ndarray) -> np.ndarray:
+    return np.broadcast_to(np.asarray(compile_numpy(expr, variables)(*X.T), dtype=float), (len(X),))
+
+
+def search(
+    X: np.ndarray, v: np.ndarray, weights: np.ndarray, domains: tuple[Domain, ...], tolerance: float = 0.04
+) -> list[Form]:
+    return forms(
+        X,
+        v,
+        variables=(a, b, c)[: len(domains)],
+        domains=domains,
+        tolerance=tolerance * float(np.ptp(v)),
+        weights=weights,
+        effort=0.5,
+    )
+
+
+def noisy(v: np.ndarray, share: float = 0.02) -> np.ndarray:
+    noise = np.random.default_rng(2).uniform(-share, share, len(v))
+    return v + noise * np.ptp(v)
+
+
+AFFINE = [
+    (a - b, (SIGNED, SIGNED)),
+    (2 * a + b, (UNIT, UNIT)),
+    (a - 2 * b + c, (UNIT, UNIT, UNIT)),
+    (maximum(a, 0), (UNIT,)),
+    (op("clip", a, 1, 5), (SIGNED,)),
+    (op("clip", a + b, -2, 3), (reals(-5, 5), reals(-5, 5))),
+    (a - op("clip", a, 1, 5), (SIGNED,)),
+    (abs(a - b), (DIGITS, DIGITS)),
+    (where(a, b, -b), (BITS, DIGITS)),
+    (where(a > b, c, 0), (SIGNED, SIGNED, SIGNED)),
+    (where(a > 0.3, b, 1), (UNIT, UNIT)),
+    (a - 3 * maximum(b, 0), (UNIT, UNIT)),
+    (a + op("clip", b - a, -0.5, 0.5), (UNIT, UNIT)),
+    (maximum(maximum(a, b), c), (DIGITS, DIGITS, DIGITS)),
+]
+
+
+@pytest.mark.parametrize(("true", "domains"), AFFINE, ids=lambda case: str(case)[:40])
+def test_an_affine_gauge_comes_off(true: Expr, domains: tuple[Domain, ...]) -> None:
+    X, weights = rows(domains)
+    variables = (a, b, c)[: len(domains)]
+    e = values(true, variables, X)
+    found = search(X, noisy(1.7 - 0.3 * e), weights, domains)
+    assert found[0].kind == "affine"
+    # the same function up to a scale, an offset and a last digit
+    best = values(found[0].expr, variables, X)
+    assert abs(np.corrcoef(best, e)[0, 1]) > 0.9995, str(found[0])
+
+
+LEVELS = [
+    ((a + b) % 7, (SIGNED, SIGNED)),
+    ((a + 3 * b) % 4, (DIGITS, DIGITS)),
+    ((a * b) % 7, (DIGITS, DIGITS)),
+    ((a + b * c) % 5, (DIGITS, DIGITS, DIGITS)),
+    (op("clip", a + b, -2, 3), (SIGNED, SIGNED)),
+    (where(a > b, c, a), (DIGITS, DIGITS, DIGITS)),
+    (a // 4, (SIGNED,)),
+]
+
+
+@pytest.mark.parametrize(("true", "domains"), LEVELS, ids=lambda case: str(case)[:40])
+def test_levels_in_wild_order_are_told_apart(true: Expr, domains: tuple[Domain, ...]) -> None:
+    X, weights = rows(domains)
+    variables = (a, b, c)[: len(domains)]
+    e = values(true, variables, X)
+    levels, places = np.unique(e, return_inverse=True)
+    wild = np.random.default_rng(4).permutation(len(levels)).astype(float)
+    found = search(X, noisy(wild[places]), weights, domains, tolerance=0.03)
+    parts = np.unique(values(found[0].expr, variables, X), return_inverse=True)[1]
+    assert found[0].kind != "monotone"
+    assert found[0].levels == len(levels)
+    assert len(set(zip(parts.tolist(), places.tolist(), strict=True))) == len(levels), str(found[0])
+
+
+TESTS = [
+    (a.equals(b), (DIGITS, DIGITS)),
+    (a + b > c, (SIGNED, SIGNED, SIGNED)),
+    (op("and", a >= b, b >= c), (DIGITS, DIGITS, DIGITS)),
+    (a + b + c >= 2, (BITS, BITS, BITS)),
+    (op("and", a, op("not", b)), (BITS, BITS)),
+    (op("or", op("not", a), b > -0.2), (BITS, UNIT)),
+    (where(a, b > -0.3, b > 0.4), (BITS, UNIT)),
+    (op("and", a >= -0.4, a < 0.3), (UNIT,)),
+    (a > b, (UNIT, UNIT)),
+]
+
+
+@pytest.mark.parametrize(("true", "domains"), TESTS, ids=lambda case: str(case)[:40])
+def test_two_values_are_a_test(true: Expr, domains: tuple[Domain, ...]) -> None:
+    X, weights = rows(domains)
+    variables = (a, b, c)[: len(domains)]
+    e = values(true, variables, X)
+    found = search(X, noisy(2.0 - e), weights, domains)
+    best = values(found[0].expr, variables, X)
+    right = float(np.mean(best == e))
+    assert max(right, 1 - right) > 0.995, str(found[0])
+
+
+def test_the_threshold_is_the_shortest_number_that_the_ramp_allows() -> None:
+    X, weights = rows((UNIT, UNIT))
+    v = np.clip(0.5 + 20 * (X[:, 0] - 0.4), 0, 1)  # a network's step is a steep slope
+    found = search(X, noisy(v), weights, (UNIT, UNIT))
+    assert str(found[0].expr) == "[a[t] > 0.4]"
+
+
+def test_merged_levels_leave_the_finer_formula() -> None:
+    X, weights = rows((DIGITS, DIGITS))
+    e = values((a + b) % 7, (a, b), X)
+    v = np.array([0.0, 3.0, 1.0, 1.0, 5.0, 4.0, 2.0])[e.astype(int)]  # 2 and 3 share a value
+    assert str(search(X, noisy(v), weights, (DIGITS, DIGITS), 0.03)[0].expr) == "(a[t] + b[t]) % 7"
+
+
+def test_a_saturated_variable_is_monotone_in_what_it_saturates() -> None:
+    X, weights = rows((UNIT, UNIT))
+    found = search(X, np.tanh(2 * (X[:, 0] + X[:, 1])), weights, (UNIT, UNIT), 0.01)
+    assert ("monotone", "a[t] + b[t]") in [(form.kind, str(form.expr)) for form in found]
+
+
+def test_rows_that_are_off_are_few() -> None:
+    X, weights = rows((SIGNED, SIGNED))
+    v = noisy(X[:, 0] - X[:, 1])
+    v[7] += 30  # one row of 361
+    assert str(search(X, v, weights, (SIGNED, SIGNED))[0].expr) == "a[t] - b[t]"
+    v[::10] += 30
+    assert not any(str(form.expr) == "a[t] - b[t]" for form in search(X, v, weights, (SIGNED, SIGNED)))
+
+
+def test_noise_has_no_form() -> None:
+    X, weights = rows((SIGNED, SIGNED))
+    v = np.random.default_rng(3).normal(size=len(X))
+    assert search(X, v, weights, (SIGNED, SIGNED)) == []
+
+
+def test_a_constant_has_no_form() -> None:
+    X, weights = rows((BITS, BITS))
+    found = forms(
+        X,
+        np.full(len(X), 0.5),
+        variables=(a, b),
+        domains=(BITS, BITS),
+        tolerance=0.01,
+        weights=weights,
+        effort=1.0,
+    )
+    assert found == []
