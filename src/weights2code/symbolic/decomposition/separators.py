@@ -28,9 +28,9 @@ from weights2code.symbolic.search.weighted_sums import weight_vectors
 #: Pairs that are asked of all formulas at once, and formulas that are looked at closer, in one block.
 _PAIRS, _CLOSER = 160, 16
 _LARGEST_TREE = 5
-_LARGEST_DIVISOR = 24
+_LARGEST_DIVISOR, _MODULUS = 24, 12
 #: Levels of a formula that is made coarser, and what trying that costs.
-_MOST_LEVELS, _COARSER = 200, 4e-4
+_MOST_LEVELS, _COARSER = 200, 1e-3
 #: Sizes of the weights of sums, by how many variables there are; more have weight one.
 _WEIGHTS = {2: (1, 2, 3, 4, 5, 6), 3: (1, 2, 3), 4: (1, 2)}
 _MOST_SUMS = 400
@@ -57,6 +57,11 @@ class Separator:
     expr: Expr
     gain: float
     cost: float
+
+    @property
+    def missing(self) -> float:
+        """By how many bits more the rows could shrink."""
+        return self.split.gain - self.gain
 
 
 @dataclass
@@ -94,7 +99,8 @@ class Separators:
             return None
         if gain < _SHARE * self.split.gain:
             return None
-        cost = preference(expr)[0] - _FINER * gain + (0.0 if self.ordered(values) else _UNORDERED)
+        missing = min(self.split.gain - gain, 2.0)
+        cost = preference(expr)[0] - _FINER * gain + missing + (0.0 if self.ordered(values) else _UNORDERED)
         mark = np.argsort(np.argsort(first))[parts.reshape(-1)].astype(np.int32).tobytes()
         known = self.found.get(mark)
         separator = Separator(self.split, expr, gain, round(cost, 3))
@@ -142,12 +148,13 @@ def separators(problem: Problem, split: Split, effort: float, most: int) -> list
     found = Separators(split, inner)
     sums(found)
     choices(found)
+    remainders_in_sums(found)
     trees = SeparatingTrees(inner, found)
     for size in range(2, _LARGEST_TREE + 1):
         if inner.expired() or size - _FINER * split.gain >= found.limit():
             break
         trees.grow(size)
-    if not split.shared and len(labels) > 2 and _LARGEST_TREE - _FINER * split.gain < found.limit():
+    if not found.found and not split.shared and len(labels) > 2:
         half = min(0.5 * max(inner.effort.left, 0.0), _FORMS)
         inner.effort.spend(half)
         written = forms(
@@ -184,6 +191,41 @@ def sums(found: Separators) -> None:
             written.append(expr)
             columns.append(problem.values(expr))
     screen(found, np.stack(columns), found.pairs, lambda i: written[i])
+
+
+def remainders_in_sums(found: Separators) -> None:
+    """`u % m` plus or minus some of the variables, where u is a sum or product of two."""
+    problem = found.problem
+    names, X = problem.variables, problem.X
+    k = len(names)
+    if not 2 <= k <= 3 or not problem.allows("mod"):
+        return
+    inner = [
+        expr
+        for a, b in itertools.combinations(names, 2)
+        for expr in (a + b, a - b, b - a, a * b, a + 2 * b, 2 * a + b, a + 3 * b, 3 * a + b)
+    ]
+    bases: list[Expr] = []
+    columns: list[np.ndarray] = []
+    for expr in inner:
+        values = problem.values(expr)
+        for m in range(2, min(_MODULUS, int(np.ptp(values))) + 1):
+            bases.append(op("mod", expr, m))
+            columns.append(values % m)
+    if not bases:
+        return
+    signs = [v for v in itertools.product((0, 1, -1), repeat=k) if any(v)]
+    S = np.array(signs, dtype=float) @ X.T
+    problem.spend("trees", len(bases) * S.size)
+    block = (np.stack(columns)[:, None, :] + S[None]).reshape(-1, len(X))
+    screen(
+        found,
+        block,
+        found.pairs,
+        lambda i: weighted_sum(
+            [(1, bases[i // len(signs)]), *zip(signs[i % len(signs)], names, strict=True)]
+        ),
+    )
 
 
 def choices(found: Separators) -> None:
@@ -278,6 +320,7 @@ def coarser(found: Separators, expr: Expr) -> Iterator[Expr]:
         return
     low, high = (levels[side].astype(np.int64) for side in np.nonzero(np.triu(table)))
     yield from thresholds(expr, levels, low, high)
+    yield from flat_middle(expr, levels, table)
     apart = np.unique(high - low)
     reach = min(_LARGEST_DIVISOR, int(np.ptp(levels)))
     for m in range(2, reach + 1):
@@ -307,7 +350,6 @@ def thresholds(expr: Expr, levels: np.ndarray, low: np.ndarray, high: np.ndarray
     c, d = int(levels[levels < top].max()), int(levels[levels > bottom].min())
     if c > levels[0] and d < levels[-1] and c < d:
         yield op("clip", expr, c, d)
-        yield expr - op("clip", expr, c, d)
     if c > levels[0]:
         yield op("max", expr, c)
     if d < levels[-1]:
@@ -321,6 +363,19 @@ def thresholds(expr: Expr, levels: np.ndarray, low: np.ndarray, high: np.ndarray
         if not middles[2 * (centre - int(levels[0]))]:
             yield op("abs", _shifted(expr, -centre))
             break
+
+
+def flat_middle(expr: Expr, levels: np.ndarray, table: np.ndarray) -> Iterator[Expr]:
+    """`u - clip(u, c, d)`, where the levels from c to d need not be told apart."""
+    longest, at, start = 0, 0, 0
+    for end in range(len(levels)):
+        clash = np.flatnonzero(table[start:end, end])
+        start += int(clash[-1]) + 1 if len(clash) else 0
+        if end - start > longest:
+            longest, at = end - start, start
+    if longest > 1 and 0 < at and at + longest < len(levels) - 1:
+        c, d = int(levels[at]), int(levels[at + longest])
+        yield expr - op("clip", expr, c, d)
 
 
 def _shifted(expr: Expr, shift: Number) -> Expr:

@@ -92,6 +92,21 @@ def splits(problem: Problem) -> list[Split]:
     return found
 
 
+def outermost(problem: Problem) -> Split | None:
+    """All variables at once: rows conflict if y differs."""
+    rows = problem.rows
+    if len(rows) > _MOST_ROWS:
+        rows = rows[np.sort(np.random.default_rng(7).permutation(len(rows))[:_MOST_ROWS])]
+    y = problem.y[rows]
+    labels = np.unique(y, return_inverse=True)[1].reshape(-1)
+    count = int(labels.max(initial=0)) + 1
+    if count < 2 or log2(len(rows) / count) < 1.0:
+        return None
+    conflicts = labels[:, None] != labels[None]
+    inner = tuple(range(len(problem.variables)))
+    return Split(inner, (), problem.X[rows], conflicts, labels, y, log2(len(rows) / count))
+
+
 def _of_parts(inner: tuple[int, ...], alone: dict[tuple[int, ...], float]) -> float:
     """The gain that two splits of parts of the variables have together, at most."""
     best = 0.0

@@ -1,33 +1,43 @@
-"""Functional decomposition as a stage of the search: y = F(s(A), rest), one step of a rule at a time.
+"""Functional decomposition as stages of the search: y = F(s(A), rest), one step of a rule at a time.
 
 Splits of the variables say which of them act through few levels, separators write those levels as a short
-formula, and F is searched for on the rows that are left by the whole search again. What is a function of
-some variables is often the same function at other lags: then it replaces them there too.
+formula, and what is left of y in the new variables is asked at a glance and split again. Only if no chain of
+steps ends well at a glance, the whole search runs on what the best chains left. What is a function of some
+variables is often the same function at other lags: then it replaces them there too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from weights2code.language import Expr, Var, infer
+from weights2code.effort import Effort
+from weights2code.language import OPERATORS, Const, Expr, Op, Var, infer
 from weights2code.symbolic.decomposition.separators import Separator, separators
-from weights2code.symbolic.decomposition.splits import numbered, splits
-from weights2code.symbolic.gauge import forms
+from weights2code.symbolic.decomposition.splits import numbered, outermost, splits
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import Problem, prepare
 from weights2code.symbolic.search.walk import Search
 
 #: Variables and steps of a rule, at most.
-_MOST_VARIABLES, _DEEPEST = 9, 3
-#: Splits whose formulas are looked for, formulas of each, and formulas that are followed.
-_SPLITS, _EACH, _FOLLOWED = 10, 3, 4
-#: Shares of the effort that is left: for the formulas of all splits, and for what follows from one.
-_FORMULAS, _FOLLOW = 0.3, 0.45
-#: Levels of the target that are worth a formula of all variables, and the share of the effort for it.
-_MOST_LEVELS, _EVERYTHING = 64, 0.3
+_MOST_VARIABLES, _DEEPEST = 9, 4
+#: Splits whose formulas are looked for, as many at a time; formulas of each; formulas followed of each batch.
+_SPLITS, _BATCH, _EACH, _FOLLOWED = 12, 6, 2, 3
+#: Shares of the effort that is left: for all chains of steps, for what follows from one step, and for the
+#: formulas of one split.
+_CHAINS, _FOLLOW, _FORMULAS = 0.5, 0.5, 0.08
+#: With less effort nothing is begun.
+_LEAST = 0.02
+#: What steps are not made of: a rounded root tells small numbers apart in any way at all.
+_NOT_IN_STEPS = frozenset({"sqrt"})
+#: Chains whose end the whole search looks at.
+_ENDS = 3
+#: What ends a chain at a glance.
+_GLANCE = frozenset({"linear", "small trees", "tests and remainders of sums", "trees of 5 nodes"})
+_ONE = frozenset({*_GLANCE, "single atoms", "pieces", "extrema of two", "branches", "table"})
+_FEW_SUMS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,31 +48,138 @@ class Step:
     kept: tuple[Var, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """What some steps leave of the problem, and what its variables stand for in those of the whole."""
+
+    problem: Problem
+    meaning: dict[Var, Expr]
+
+    @property
+    def promise(self) -> float:
+        """Few rows are left, and short formulas led there: the least is best."""
+        return float(np.log2(len(self.problem.X))) + 0.3 * sum(e.size() for e in self.meaning.values())
+
+
+@dataclass
+class Decomposition:
+    """All chains of steps that were tried on one problem."""
+
+    search: Search
+    ends: list[Chain] = field(default_factory=list)
+    seen: set[frozenset[Expr]] = field(default_factory=set)
+
+    def explore(self, chain: Chain, depth: int) -> bool:
+        """Whether one more step, or several, led to something exact."""
+        for step in _steps(chain.problem):
+            effort = chain.problem.effort
+            if effort.left < _LEAST or effort.spent():
+                return False
+            meaning = {name: expr.substitute(chain.meaning) for name, expr in step.parts.items()}
+            meaning |= {name: chain.meaning[name] for name in step.kept}
+            mark = frozenset(meaning.values())
+            if mark in self.seen:
+                continue
+            self.seen.add(mark)
+            allowed = _FOLLOW * effort.left
+            problem = _reduced(chain.problem, step, allowed)
+            if problem is None:
+                continue
+            new = Chain(problem, meaning)
+            done = self.glance(new) or (depth < _DEEPEST and _suits(problem) and self.explore(new, depth + 1))
+            effort.spend(allowed - max(problem.effort.left, 0.0))
+            if done:
+                return True
+            self.ends.append(new)
+        return False
+
+    def glance(self, chain: Chain) -> bool:
+        problem, found = chain.problem, Collector(chain.problem)
+        names = _ONE if len(problem.variables) == 1 else _GLANCE
+        self.search.some(problem, found, names, _FEW_SUMS)
+        return self.offer(chain, found)
+
+    def offer(self, chain: Chain, found: Collector) -> bool:
+        if found.exact is None:
+            return False
+        # a table of one variable holds all that it can be asked for
+        kind = "formula" if len(chain.problem.variables) == 1 else found.exact.kind
+        whole = self.search.problem
+        expr = without_idle(whole, found.exact.expr.substitute(chain.meaning))
+        candidate = self.search.collector.offer(expr, kind)
+        return candidate is not None and candidate.exact
+
+
 def decomposition_stage(search: Search) -> None:
-    """Split, name a step, search on with it; the first step that leads to something exact is enough."""
-    problem = search.problem
-    if search.depth >= _DEEPEST or not 2 <= len(problem.variables) <= _MOST_VARIABLES:
+    """Chains of steps that end at a glance; the first that leads to something exact is enough."""
+    whole = search.problem
+    if not _suits(whole) or search.decomposed is not None:
         return
-    for step in _steps(problem):
-        if problem.expired() or _follow(search, step):
+    search.decomposed = decomposition = Decomposition(search)
+    allowed = _CHAINS * whole.effort.left
+    operators = (frozenset(OPERATORS) if whole.operators is None else whole.operators) - _NOT_IN_STEPS
+    problem = replace(whole, effort=Effort(allowed), operators=operators)
+    decomposition.explore(Chain(problem, {name: name for name in whole.variables}), 1)
+    whole.effort.spend(allowed - max(problem.effort.left, 0.0))
+
+
+def ends_stage(search: Search) -> None:
+    """The whole search on what the most promising chains left."""
+    decomposition = search.decomposed
+    if not isinstance(decomposition, Decomposition):
+        return
+    whole = search.problem
+    for chain in sorted(decomposition.ends, key=lambda chain: chain.promise)[:_ENDS]:
+        if whole.expired():
             return
+        allowed = _FOLLOW * whole.effort.left
+        problem = replace(chain.problem, effort=Effort(allowed))
+        found = Collector(problem)
+        Search(problem, found, search.stages, decomposed=decomposition).run()
+        whole.effort.spend(allowed - max(problem.effort.left, 0.0))
+        if decomposition.offer(Chain(problem, chain.meaning), found):
+            return
+
+
+def _suits(problem: Problem) -> bool:
+    return 2 <= len(problem.variables) <= _MOST_VARIABLES
 
 
 def _steps(problem: Problem) -> Iterator[Step]:
     """Steps to go on with, the most promising first."""
-    everything = splits(problem)
-    for sizes in ((1, 2), (3,), (4,)):
-        chosen = [split for split in everything if len(split.inner) in sizes][:_SPLITS]
-        share = _FORMULAS * problem.effort.left / max(len(chosen), 3)
-        found = [s for split in chosen for s in separators(problem, split, share, _EACH)]
-        found.sort(key=lambda separator: separator.cost)
-        for separator in found[:_FOLLOWED]:
+    found = splits(problem)
+    single = [split for split in found if len(split.inner) == 1]
+    others = [split for split in found if len(split.inner) > 1][: _SPLITS - 1]
+    last = outermost(problem)
+    if last is not None:
+        others.insert(min(2, len(others)), last)
+    share = _FORMULAS * problem.effort.left
+    alone = {split.inner: separators(problem, split, share, 1) for split in single}
+    short = [formulas[0] for formulas in alone.values() if formulas and formulas[0].missing < 0.2]
+    if len(short) > 1:
+        yield _together(problem, short)
+    waiting = [formulas[0] for formulas in alone.values() if formulas]
+    for start in range(0, max(len(others), 1), _BATCH):
+        for split in others[start : start + _BATCH]:
+            waiting += separators(problem, split, share, _EACH)
+        waiting.sort(key=lambda separator: separator.cost)
+        for separator in waiting[:_FOLLOWED]:
             yield from _with_copies(problem, separator)
-    yield from _of_everything(problem)
+        waiting = waiting[_FOLLOWED:]
+    for separator in waiting[:_FOLLOWED]:
+        yield from _with_copies(problem, separator)
+
+
+def _together(problem: Problem, short: list[Separator]) -> Step:
+    """Several variables at once, each through its levels."""
+    parts: dict[Var, Expr] = {}
+    for separator in short:
+        parts[_new(problem, 0, len(parts))] = separator.expr
+    return Step(parts, _without(problem, {v for s in short for v in s.expr.variables()}))
 
 
 def _with_copies(problem: Problem, separator: Separator) -> Iterator[Step]:
-    """The step at all lags at which its variables occur, if y is a function of that; else the step alone."""
+    """The step at all lags at which its variables occur, if y is a function of that; and the step alone."""
     expr, variables = separator.expr, separator.expr.variables()
     shared = {problem.variables[j] for j in separator.split.shared}
     lag = min(variable.lag for variable in variables)
@@ -87,34 +204,15 @@ def _without(problem: Problem, gone: set[Var]) -> tuple[Var, ...]:
     return tuple(variable for variable in problem.variables if variable not in gone)
 
 
-def _of_everything(problem: Problem) -> Iterator[Step]:
-    """Formulas of all variables that y is a function of."""
-    if len(np.unique(problem.y)) > _MOST_LEVELS:
-        return
-    effort = _EVERYTHING * problem.effort.left
-    problem.effort.spend(effort)
-    for form in forms(
-        problem.Xs,
-        problem.ys,
-        variables=problem.variables,
-        domains=problem.domains,
-        tolerance=0.2,
-        weights=np.ones(len(problem.ys)),
-        effort=effort,
-        most=_EACH,
-    ):
-        yield Step({_new(problem, 0): form.expr}, ())
-
-
-def _new(problem: Problem, lag: int) -> Var:
+def _new(problem: Problem, lag: int, further: int = 0) -> Var:
     """A variable that the problem does not have at any lag."""
     names = {variable.name for variable in problem.variables}
-    number = next(i for i in range(len(names) + 1) if f"part{i}" not in names)
-    return Var(f"part{number}", lag)
+    free = [i for i in range(len(names) + 1 + further) if f"part{i}" not in names]
+    return Var(f"part{free[further]}", lag)
 
 
 def _reduced(problem: Problem, step: Step, effort: float) -> Problem | None:
-    """The problem in the variables of a step; None if they do not determine y."""
+    """The problem in the variables of a step; None if they do not determine y, or say no less."""
     values = [problem.values(expr) for expr in step.parts.values()]
     kept = [problem.X[:, problem.variables.index(variable)] for variable in step.kept]
     X = np.stack([*values, *kept], axis=1)
@@ -126,7 +224,7 @@ def _reduced(problem: Problem, step: Step, effort: float) -> Problem | None:
     first[code] = np.arange(len(code))
     if len(first) == len(code) or np.any(problem.y[first[code]] != problem.y):
         return None
-    new = prepare(
+    return prepare(
         X[first],
         problem.y[first],
         variables=(*step.parts, *step.kept),
@@ -135,22 +233,23 @@ def _reduced(problem: Problem, step: Step, effort: float) -> Problem | None:
         effort=effort,
         operators=problem.operators,
     )
-    return new
 
 
-def _follow(search: Search, step: Step) -> bool:
-    """Search on with the step; whether that gave something exact."""
-    problem = search.problem
-    effort = _FOLLOW * problem.effort.left
-    new = _reduced(problem, step, effort)
-    if new is None:
-        return False
-    found = Collector(new)
-    Search(new, found, search.stages, depth=search.depth + 1).run()
-    problem.effort.spend(effort - max(new.effort.left, 0.0))
-    if found.exact is None:
-        return False
-    # a table of one variable holds all that it can be asked for
-    kind = "formula" if len(new.variables) == 1 else found.exact.kind
-    candidate = search.collector.offer(found.exact.expr.substitute(step.parts), kind)
-    return candidate is not None and candidate.exact
+def without_idle(problem: Problem, expr: Expr) -> Expr:
+    """The formula without operators that change nothing on any row, as steps taken in turn leave behind."""
+    searching = True
+    while searching:
+        searching = False
+        for node in sorted({n for n in expr.walk() if isinstance(n, Op)}, key=lambda n: (-n.size(), str(n))):
+            for argument in node.args:
+                if isinstance(argument, Const):
+                    continue
+                shorter = expr.transform(lambda n, node=node, by=argument: by if n == node else n)
+                if np.array_equal(problem.values(shorter, problem.Xs), problem.ys) and np.array_equal(
+                    problem.values(shorter), problem.y
+                ):
+                    expr, searching = shorter, True
+                    break
+            if searching:
+                break
+    return expr

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from weights2code.language import Const
-from weights2code.symbolic.decomposition import decomposition_stage
+from weights2code.symbolic.decomposition import decomposition_stage, ends_stage
 from weights2code.symbolic.piecewise.along_one_direction import piece_stage
 from weights2code.symbolic.piecewise.decision_lists import branch_stage
 from weights2code.symbolic.piecewise.decision_trees import region_stage
@@ -69,6 +69,8 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
             order |= {"fewer variables": _SHORT}
         order |= {"planes": 8, "regions": 8, "families": _SHORT, "special values": _ANY}
         order |= {"extrema of two": _ANY, "branches": _ANY, "trees of 6 nodes": _ANY}
+    if problem.whole and problem.discrete:
+        order |= {"ends of decompositions": _ANY}
     order |= {"sums of trees": _ANY, "table": _ANY}
     return tuple(Stage(name, _RUN[name], least, _ENOUGH.get(name)) for name, least in order.items())
 
@@ -119,6 +121,7 @@ _RUN: dict[str, Callable[[Search], None]] = {
     "pairs": lambda s: s.collector.offer_all(s.flat.pairs()),
     "pieces": lambda s: piece_stage(s.problem, s.collector),
     "decomposition": decomposition_stage,
+    "ends of decompositions": ends_stage,
     "extrema of two": lambda s: extremum_stage(s.problem, s.collector, s.pool),
     "regions": lambda s: region_stage(s.problem, s.collector),
     "trees of 6 nodes": lambda s: s.trees.grow(6),

@@ -53,8 +53,8 @@ class Search:
     collector: Collector
     stages: Callable[[Problem], Sequence[Stage]]
     sums: int = SumScan.MOST
-    #: How many steps of a rule were already named.
-    depth: int = 0
+    #: The steps of a rule that were tried, or that led here: none is looked for a second time.
+    decomposed: object | None = None
 
     @cached_property
     def pool(self) -> Pool:
