@@ -59,7 +59,7 @@ def test_the_cut_is_read_off_the_certificate_if_it_is_there(monkeypatch: pytest.
 
 
 def test_deep_rungs_read_no_windows() -> None:
-    ladder = {rung.name: rung for rung in FAST_LADDER}
+    ladder = {rung.option: rung for rung in FAST_LADDER}
     assert deep_tasks.DEEP_RUNGS
     assert not any(ladder[name].wired for name in deep_tasks.DEEP_RUNGS)
     assert set(deep_tasks.TASKS) <= {task.name for task in tasks.all_tasks("all")}
