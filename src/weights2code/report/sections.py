@@ -15,7 +15,7 @@ from weights2code.explain.routing import RouterMatch
 from weights2code.graph import RouterNode
 from weights2code.language import Recurrence
 from weights2code.network.trial import one_step, outputs_of
-from weights2code.program import Origin, Program
+from weights2code.program import Origin
 from weights2code.report import mathml
 from weights2code.report.attention import attention_drawing, pattern
 from weights2code.report.contents import Contents
@@ -43,6 +43,8 @@ MEANINGS = {
 ORIGINS: dict[str, str] = {
     Origin.LEAVES: "The trained network showed which values the output depends on; the "
     "formula was then found by symbolic regression on just those values.",
+    Origin.CUTS: "Steps of the program are parts of the trained network: what each computes was read off it "
+    "as a short formula, and the output follows from them.",
     Origin.NODES: "Every part of the trained network was explained by a formula of its own; "
     "the program puts them together.",
 }
@@ -82,7 +84,7 @@ def program_section(contents: Contents, _: Figures) -> str:
         return ""
     text = (
         "<p>The file <code>program.py</code> stands alone: NumPy is all it needs, and it runs on sequences "
-        f"of any length. {escape(_origin(contents.program))}</p>{_code(contents.program.source(), 'source')}"
+        f"of any length. {escape(_origin(contents))}</p>{_code(contents.program.source(), 'source')}"
     )
     if contents.listing:
         # paper has room for a listing that can be read, not for pages of digits
@@ -94,11 +96,14 @@ def program_section(contents: Contents, _: Figures) -> str:
     return text
 
 
-def _origin(program: Program) -> str:
+def _origin(contents: Contents) -> str:
+    program, rule = contents.program, contents.certificate and contents.certificate.rule
+    assert program is not None
     if program.origin not in ORIGINS:
         return f"How it was found: {program.how}." if program.origin else ""
     noise = " Constants have as many digits as the noise in the data allows." if program.under_noise else ""
-    return ORIGINS[program.origin] + noise
+    nodes = f" {rule.explain()}" if rule and rule.nodes else ""
+    return ORIGINS[program.origin] + nodes + noise
 
 
 def _code(source: str, name: str) -> str:
