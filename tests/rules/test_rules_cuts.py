@@ -1,0 +1,122 @@
+"""Reading cut by cut: operators whose values are a gauge of something become variables of the program."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from weights2code.data import Layout
+from weights2code.explain.explanation import match_heads
+from weights2code.graph import OperatorNode
+from weights2code.language import Const, Recurrence, Step, Var, maximum, where
+from weights2code.rules.borders import other_borders
+from weights2code.rules.crisp import Replaced, Rows, gauges, plain
+from weights2code.rules.cuts import cuts, operator_layers
+from weights2code.rules.from_leaves import direct_recurrences
+from weights2code.symbolic import NativeEngine
+
+a, b, x = Var("a"), Var("b"), Var("x")
+
+
+def tabulated(made, operands, table) -> int:
+    """An operator with given values at given rows of operands: linear in between, along one direction."""
+    rows = np.array(list(table), dtype=float)
+    weights = np.array([np.pi**place for place in range(rows.shape[1])])  # rows of few values stay apart
+    keys, values = rows @ weights, np.array(list(table.values()), dtype=float)
+    order = np.argsort(keys)
+    keys, values = keys[order], values[order]
+    slopes = np.diff(values) / np.diff(keys)
+    index = len(made.nodes)
+    bends = np.diff(slopes, prepend=0.0)
+    made.nodes.append(
+        OperatorNode(
+            f"V{index}_MLP_L0M{index}",
+            tuple(operands),
+            np.tile(weights, (len(slopes), 1)),
+            -keys[:-1],
+            bends,
+            float(values[0]),
+        )
+    )
+    return index
+
+
+def signed_maximum(builder):
+    """y = max(s, s[t-1]) with s = b if a else -b, of which the network keeps 0.3 - 0.7*s."""
+    made = builder(inputs=("a", "b"), layout=Layout("tagging", (1.0, 1.0), (1.0,)))
+    gauge = {s: 0.3 - 0.7 * s for s in range(-2, 3)}
+    inner = tabulated(made, (0, 1), {(p, q): gauge[q if p else -q] for p in (0, 1) for q in range(3)})
+    before = made.lag(inner, 1, start=0.3)
+    outer = tabulated(made, (inner, before), {(gauge[s], gauge[r]): max(s, r) for s in gauge for r in gauge})
+    made.output({outer: 1.0})
+    s = Var("s")
+    rule = Recurrence(("a", "b"), (Step("s", where(a, b, -b)), Step("y", maximum(s, Var("s", 1)))), ("y",))
+    rng = np.random.default_rng(0)
+    drawn = np.stack([rng.integers(0, 2, (400, 10)), rng.integers(0, 3, (400, 10))], 2).astype(float)
+    return made, rule, drawn
+
+
+def read(made, rule, drawn):
+    """Cuts with the recurrences that each gives."""
+    problem = made.problem(drawn, rule.run(drawn))
+    matched = match_heads(made.graph(), problem.validation)
+    for cut in cuts(matched, problem):
+        yield cut, list(direct_recurrences(cut.assembly, problem, 1.0, NativeEngine()))
+
+
+def test_an_operator_becomes_a_variable_and_the_rule_is_read(builder):
+    made, rule, drawn = signed_maximum(builder)
+    (leaves, _), (cut, found), *_ = read(made, rule, drawn)
+    assert (leaves.number, cut.number) == (0, 1)
+    fresh = drawn.reshape(-1, 40, 2)
+    assert np.array_equal(found[0].run(fresh), rule.run(fresh))
+    assert cut.rule(found[0]).nodes == ("V2_MLP_L0M2",)
+    assert cut.rule(found[0]).cut == 1
+
+
+def test_a_rule_that_reads_no_operator_is_one_of_the_leaves(builder):
+    made, rule, drawn = signed_maximum(builder)
+    *_, (cut, _) = read(made, rule, drawn)
+    plain_rule = Recurrence(("a", "b"), (Step("y", maximum(b, Var("b", 1))),), ("y",))
+    assert cut.rule(plain_rule).cut == 0
+    assert not cut.rule(plain_rule).nodes
+
+
+def test_levels_that_no_reader_tells_apart_are_merged(builder):
+    """The inner operator tells nine values apart; what reads it asks only whether they are above four."""
+    made = builder()
+    inner = tabulated(made, (0,), {(value,): np.sqrt(value) for value in range(9)})
+    step = {(np.sqrt(value),): float(value > 4) for value in range(9)}
+    made.output({tabulated(made, (inner,), step): 1.0, made.lag(0, 1): 1.0})
+    drawn = np.random.default_rng(1).integers(0, 9, (300, 10, 1)).astype(float)
+    rule = Recurrence(("x",), (Step("y", (x > 4) + Var("x", 1)),), ("y",))
+    problem = made.problem(drawn, rule.run(drawn))
+    matched = match_heads(made.graph(), problem.validation)
+    network = Replaced.of(made.graph(), problem)
+    assembly = next(iter(cuts(matched, problem))).assembly
+    rows = Rows.of(network, assembly, inner)
+    assert rows is not None
+    right = network.wrong()
+
+    def accepted(values):
+        return network.with_values(inner, rows.spread(values, 10)).wrong() <= right
+
+    fewest, _ = next(gauges(rows, accepted))
+    assert len(np.unique(fewest)) == 2
+    assert set(fewest[rows.columns[:, 0] > 4]).isdisjoint(fewest[rows.columns[:, 0] <= 4])
+
+
+def test_operators_are_ordered_by_what_lies_below_them(builder):
+    made, _, _ = signed_maximum(builder)
+    assert operator_layers(made.graph()) == [[2], [4]]
+
+
+def test_offset_and_factor_are_gauge():
+    assert plain(Const(8) - b * a) == b * a
+    assert plain(2 * maximum(x, 0) + 3) == maximum(x, 0)
+
+
+def test_every_side_of_every_threshold_is_offered():
+    rule = Recurrence(("x",), (Step("y", (x > 0.4) + 2 * (x > 0.8)),), ("y",))
+    borders = np.array([[[0.4], [0.8]]])
+    offered = {tuple(found.run(borders).ravel()) for found in (rule, *other_borders(rule))}
+    assert offered == {(0.0, 1.0), (1.0, 1.0), (0.0, 3.0), (1.0, 3.0)}
