@@ -1,9 +1,9 @@
 """Thin heads: a finished member keeps only what its output needs.
 
-The linear head that is solved in closed form gives some weight to every variable of the stream, needed or not,
-and whatever has weight must be read and explained afterwards. Its least-squares problem is small, so variables
-are dropped one by one, each time the one that costs least, for as long as the loss stays about what it was.
-Dropped variables are masked for the head, so that tuning goes on without them.
+The linear head that is solved in closed form gives some weight to every variable of the stream, needed or
+not, and whatever has weight must be read and explained afterwards. Its least-squares problem is small, so
+variables are dropped one by one, each time the one that costs least, for as long as the loss stays about what
+it was. Dropped variables are masked for the head, so that tuning goes on without them.
 """
 
 from __future__ import annotations
