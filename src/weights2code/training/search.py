@@ -43,6 +43,7 @@ from weights2code.training.loop import (
 from weights2code.training.polish import clear_location_heads, polish_member
 from weights2code.training.ruled_out import Leaves, Skipped, ruled_out
 from weights2code.training.step import Batch, Validation, target_variance
+from weights2code.training.thin import thin_heads
 
 #: Relative hard loss at which a rung counts as fitted: real outputs, and integer ones (which must also all
 #: round to the right number).
@@ -69,6 +70,8 @@ ROUNDS = 8
 #: Sequences of own data of at least this length can do without their first output in training.
 SHORTEST_WITH_START = 4
 POLISH_SEQUENCES = 128
+#: Sequences that judge what the head of a member needs.
+THIN_SEQUENCES = 1024
 
 #: Seconds between two checkpoints of a rung: epochs of small rungs are shorter than writing one is worth.
 CHECKPOINT_INTERVAL = 1.0
@@ -367,6 +370,8 @@ def finish(
         model = stack(polished).to(training[0].dtype)
     else:
         model = model.take(list(chosen))
+    if learned:
+        thin_heads(model, sequences_of(training, slice(THIN_SEQUENCES)))
     if float(losses.min()) > FITTED_EXACTLY:
         tune(model, training, validation, rung.recipe.tune_steps, seed, head)
     return _tuned_on(rung, model, training, validation, seed) if learned else model
@@ -419,7 +424,7 @@ def rank(
     accuracy = rounding_accuracy(model, data, layout)
     integer = problem.integer_outputs
     fits = (losses < FITTED_INTEGER) & (accuracy == 1.0) if integer else losses < FITTED_REAL
-    used = [used_variables(model, member) for member in range(model.members)]
+    used = [live_variables(model, member) for member in range(model.members)]
 
     def key(member: int) -> tuple[bool, int, float]:
         return (not bool(fits[member]), used[member] if fits[member] else 0, float(losses[member]))
@@ -448,10 +453,21 @@ def rounding_accuracy(model: DiscreteTransformer, data: Batch, layout: Layout) -
     return right.sum((1, 2, 3)) / (data[2].sum() * data[1].shape[0])
 
 
-def used_variables(model: DiscreteTransformer, member: int) -> int:
-    """How many stream variables the head of a member really uses: a first guess at program size."""
-    weight = model.head[member, :, :-1].abs()
-    return int((weight > 1e-3 * weight.max().clamp_min(1e-12)).any(0).sum())
+def live_variables(model: DiscreteTransformer, member: int) -> int:
+    """How many variables of the stream the output of a member depends on: a first guess at program size."""
+    weight = model.head[member, :, :-1].abs() * model.variable_mask[member]
+    waiting = torch.nonzero((weight > 1e-3 * weight.max().clamp_min(1e-12)).any(0)).flatten().tolist()
+    read: dict[str, set[int]] = {}
+    for choice, option in zip(model.wiring.choices, model.hard_choices()[member].tolist(), strict=True):
+        if choice.decides != "offset":
+            read.setdefault(choice.module, set()).add(option)
+    live: set[int] = set()
+    while waiting:
+        variable = waiting.pop()
+        if variable not in live:
+            live.add(variable)
+            waiting += read.get(model.wiring.variables[variable].split("_", 1)[1], ())
+    return len(live)
 
 
 def value_range(encoded: Encoded) -> tuple[float, float]:
