@@ -84,6 +84,16 @@ CASES: dict[str, tuple[Rule, tuple[Domain, ...], str]] = {
         (REAL,) * 2,
         "2*b if a > 0.37 else b if a > -1.2 else a",
     ),
+    "decomposition": (
+        lambda a, b, c: np.clip((a - b) % 7 + c, 2, 6),
+        (integers(0, 6),) * 3,
+        "clip((a - b) % 7 + c, 2, 6)",
+    ),
+    "ends of decompositions": (
+        lambda a, b, c: 5 * ((a - b) % 7 > 2) * (c % 3),
+        (integers(0, 6), integers(0, 6), DIGITS),
+        "5*[(a - b) % 7 > 2]*(c % 3)",
+    ),
     "extrema of two": (lambda a, b: np.minimum(a % 3, b // 2), (DIGITS,) * 2, "min(a % 3, b // 2)"),
     "planes": (
         lambda a, b: np.maximum(0.7 * a - b, 0.2 * b + 0.4),
@@ -153,6 +163,8 @@ HELPERS = {
     "windows": {"small trees"},
     "comparisons of trees": {"small trees"},
     "branches": {"small trees"},
+    "decomposition": {"linear"},
+    "ends of decompositions": {"decomposition", "products"},
 }
 
 

@@ -26,11 +26,13 @@ from weights2code.symbolic.search.trees import Enumeration, Recipe
 from weights2code.symbolic.search.weighted_sums import weight_vectors
 
 #: Pairs that are asked of all formulas at once, and formulas that are looked at closer, in one block.
-_PAIRS, _CLOSER = 160, 16
+_PAIRS, _CLOSER = 160, 8
 _LARGEST_TREE = 5
 _LARGEST_DIVISOR, _MODULUS = 24, 12
+#: A formula that merges all may be so much longer than the trees that are not looked at.
+_SETTLED = 3
 #: Levels of a formula that is made coarser, and what trying that costs.
-_MOST_LEVELS, _COARSER = 200, 1e-3
+_MOST_LEVELS, _COARSER = 200, 7e-4
 #: Sizes of the weights of sums, by how many variables there are; more have weight one.
 _WEIGHTS = {2: (1, 2, 3, 4, 5, 6), 3: (1, 2, 3), 4: (1, 2)}
 _MOST_SUMS = 400
@@ -100,7 +102,9 @@ class Separators:
         if gain < _SHARE * self.split.gain:
             return None
         missing = min(self.split.gain - gain, 2.0)
-        cost = preference(expr)[0] - _FINER * gain + missing + (0.0 if self.ordered(values) else _UNORDERED)
+        length, reads, *_ = preference(expr)
+        again = reads - len(self.problem.variables)
+        cost = length + again - _FINER * gain + missing + (0.0 if self.ordered(values) else _UNORDERED)
         mark = np.argsort(np.argsort(first))[parts.reshape(-1)].astype(np.int32).tobytes()
         known = self.found.get(mark)
         separator = Separator(self.split, expr, gain, round(cost, 3))
@@ -123,6 +127,10 @@ class Separators:
     def limit(self) -> float:
         """The cost of the best so far."""
         return min((separator.cost for separator in self.found.values()), default=np.inf)
+
+    def settled(self, size: int) -> bool:
+        """Whether a formula merges all that can be merged, and is hardly longer than what would come."""
+        return any(s.missing < 0.1 and s.expr.size() <= size + _SETTLED for s in self.found.values())
 
     def best(self, most: int) -> list[Separator]:
         return sorted(self.found.values(), key=lambda s: (s.cost, preference(s.expr)))[:most]
@@ -151,7 +159,7 @@ def separators(problem: Problem, split: Split, effort: float, most: int) -> list
     remainders_in_sums(found)
     trees = SeparatingTrees(inner, found)
     for size in range(2, _LARGEST_TREE + 1):
-        if inner.expired() or size - _FINER * split.gain >= found.limit():
+        if inner.expired() or size - _FINER * split.gain >= found.limit() or found.settled(size):
             break
         trees.grow(size)
     if not found.found and not split.shared and len(labels) > 2:
@@ -373,7 +381,7 @@ def flat_middle(expr: Expr, levels: np.ndarray, table: np.ndarray) -> Iterator[E
         start += int(clash[-1]) + 1 if len(clash) else 0
         if end - start > longest:
             longest, at = end - start, start
-    if longest > 1 and 0 < at and at + longest < len(levels) - 1:
+    if longest > 1 and at > 0 and at + longest < len(levels) - 1:
         c, d = int(levels[at]), int(levels[at + longest])
         yield expr - op("clip", expr, c, d)
 

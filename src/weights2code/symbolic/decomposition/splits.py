@@ -88,7 +88,9 @@ def splits(problem: Problem) -> list[Split]:
                 found.extend(_of(problem, inner, levels, widths, y))
     alone = {split.inner: split.gain for split in found if not split.shared}
     found = [split for split in found if split.gain >= _of_parts(split.inner, alone) + _GAIN]
-    found.sort(key=lambda split: (len(split.inner) + len(split.shared) - split.gain, split.inner))
+    found.sort(
+        key=lambda split: (2 * len(split.inner) + 0.5 * len(split.shared) - 0.5 * split.gain, split.inner)
+    )
     return found
 
 

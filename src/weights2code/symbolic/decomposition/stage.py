@@ -27,7 +27,7 @@ _MOST_VARIABLES, _DEEPEST = 9, 4
 _SPLITS, _BATCH, _EACH, _FOLLOWED = 12, 6, 2, 3
 #: Shares of the effort that is left: for all chains of steps, for what follows from one step, and for the
 #: formulas of one split.
-_CHAINS, _FOLLOW, _FORMULAS = 0.5, 0.5, 0.08
+_CHAINS, _FOLLOW, _FORMULAS = 0.6, 0.5, 0.06
 #: With less effort nothing is begun.
 _LEAST = 0.02
 #: What steps are not made of: a rounded root tells small numbers apart in any way at all.

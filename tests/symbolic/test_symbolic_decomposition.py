@@ -1,0 +1,123 @@
+"""Functional decomposition: which variables act through few levels, and formulas that tell those apart."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from weights2code.language import BITS, Domain, Var, formula, infer, integers
+from weights2code.symbolic.decomposition.separators import separators
+from weights2code.symbolic.decomposition.splits import Split, outermost, splits
+from weights2code.symbolic.decomposition.stage import without_idle
+from weights2code.symbolic.engine import pick
+from weights2code.symbolic.engines.native import NativeEngine
+from weights2code.symbolic.search.rows import Problem, prepare
+
+A, B, C, D = (Var(name) for name in "abcd")
+DAY = integers(0, 6)
+
+
+def everything(
+    rule: Callable[..., np.ndarray],
+    domains: tuple[Domain, ...],
+    variables: tuple[Var, ...],
+    share: float = 1.0,
+) -> Problem:
+    """All rows of the domains, or a share of them."""
+    X = np.array(list(itertools.product(*(range(int(d.low), int(d.high) + 1) for d in domains))), dtype=float)
+    X = X[np.random.default_rng(0).random(len(X)) <= share]
+    y = np.asarray(rule(*X.T), dtype=float)
+    return prepare(X, y, variables=variables, domains=domains, tolerance=0.4, effort=20.0)
+
+
+def split_of(problem: Problem, inner: tuple[int, ...], shared: tuple[int, ...] = ()) -> Split | None:
+    return next((s for s in splits(problem) if (s.inner, s.shared) == (inner, shared)), None)
+
+
+def text(problem: Problem, split: Split | None) -> list[str]:
+    assert split is not None
+    return [formula(s.expr, lambda v: v.name) for s in separators(problem, split, 2.0, 3)]
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_rows_that_no_context_tells_apart_share_a_class(share: float) -> None:
+    problem = everything(lambda a, b, c: np.maximum((a - b) % 7, c), (DAY,) * 3, (A, B, C), share)
+    split = split_of(problem, (0, 1))
+    assert split is not None
+    remainder = (split.rows[:, 0] - split.rows[:, 1]) % 7
+    same = remainder[:, None] == remainder[None]
+    assert np.array_equal(split.labels[:, None] == split.labels[None], same)
+    assert not split.conflicts[same].any()
+    assert "(a - b) % 7" in text(problem, split)
+
+
+def test_a_function_without_structure_is_not_split() -> None:
+    values = np.random.default_rng(1).integers(0, 5, (7, 7, 7))
+    problem = everything(
+        lambda a, b, c: values[a.astype(int), b.astype(int), c.astype(int)], (DAY,) * 3, (A, B, C)
+    )
+    assert splits(problem) == []
+
+
+def test_a_variable_may_be_read_directly_too() -> None:
+    problem = everything(lambda a, b, c: np.where((a - b) % 4 > 1, c, -1) + 10 * a, (DAY,) * 3, (A, B, C))
+    found = text(problem, split_of(problem, (0, 1), (0,)))
+    assert found[0] == "[(a - b) % 4 > 1]"
+
+
+def test_all_variables_at_once() -> None:
+    problem = everything(
+        lambda a, b: np.array([3, 0, 4, 1])[((a * b + a + b) % 4).astype(int)], (DAY,) * 2, (A, B)
+    )
+    assert text(problem, outermost(problem))[0] in {"(a*b + a + b) % 4", "((a + 1)*(b + 1)) % 4"}
+
+
+def test_operators_that_change_nothing_are_left_out() -> None:
+    problem = everything(lambda a, b: (a + b) % 3, (DAY,) * 2, (A, B))
+    assert without_idle(problem, (A % 3 + B % 3) % 3) == (A + B) % 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("rule", "variables", "domains", "expected"),
+    [
+        (
+            lambda a, a1, b, b1, c: np.minimum(np.where(a, b, -b), np.where(a1, b1, -b1)) - c,
+            (A, Var("a", 1), B, Var("b", 1), C),
+            (BITS, BITS, integers(0, 2), integers(0, 2), integers(-3, 3)),
+            14,
+        ),
+        (
+            lambda a, b, c, y: np.clip(y + np.where((a + 3 * b) % 4 > 1, c, -1) - a, 0, 7),
+            (A, B, C, Var("y", 1)),
+            (DAY, DAY, DAY, integers(0, 7)),
+            19,
+        ),
+        (
+            lambda a, a3, b, y: np.select(
+                [((a > a3) + a * b) % 4 > 2, ((a > a3) + a * b) % 4 < 1], [1, -1], default=y
+            ),
+            (A, Var("a", 3), B, Var("y", 1)),
+            (integers(0, 7), integers(0, 7), integers(0, 7), integers(-1, 1)),
+            30,
+        ),
+    ],
+)
+def test_rules_of_three_steps(
+    rule: Callable[..., np.ndarray], variables: tuple[Var, ...], domains: tuple[Domain, ...], expected: int
+) -> None:
+    problem = everything(rule, domains, variables)
+    front = NativeEngine().search(
+        problem.X,
+        problem.y,
+        variables=variables,
+        domains=tuple(infer(column) for column in problem.X.T),
+        tolerance=0.4,
+        effort=4.0,
+    )
+    chosen = pick(front)
+    assert chosen.exact
+    assert chosen.complexity <= expected
