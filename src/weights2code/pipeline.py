@@ -65,7 +65,7 @@ def search(
         if outcome.exit_code == 0:
             return outcome
     began, limit = now() if began is None else began, settings.cut_after()
-    climb = Climb(problem, Log(settings.seed))
+    climb = Climb(problem, Log(settings.seed, settings.lowest_cut))
     skipped: list[Skipped] = []
     with within(limit, since=began) as time_limit:
         since_the_start = climb_uncut(climb, settings)
@@ -101,7 +101,7 @@ def extract(folder: RunFolder) -> Outcome:
     if not folder.has(MODEL):
         raise InputError(f"{folder.path} holds no trained model; train it with `w2c train {folder.source}`.")
     problem = problem_of(folder.source, folder.settings)
-    climb = Climb(problem, Log(folder.settings.seed))
+    climb = Climb(problem, Log(folder.settings.seed, folder.settings.lowest_cut))
     trained = Trained.load(folder.file(MODEL), problem)
     climb.rung(trained)
     if not climb.verified:

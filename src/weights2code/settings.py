@@ -117,6 +117,12 @@ class Settings:
     hide: tuple[str, ...] = _option(
         (), SEARCH, 'a value that nothing may read, such as "y[t-1]"; may be repeated'
     )
+    lowest_cut: int = _option(
+        0,
+        SEARCH,
+        "0: rules may be regressed from the leaves (default); 1: nodes of the network must be in them",
+        0,
+    )
     rungs: tuple[str, ...] = _option(
         (),
         SEARCH,

@@ -141,6 +141,8 @@ def exact_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extra
     some = False
     missed: NotExtracted | None = None
     for cut in cuts(member.matched, problem) if member.fits else first_cut(member.matched, problem):
+        if cut.number < log.lowest_cut:
+            continue
         try:
             for found in at_cut(cut, member, problem, log):
                 some = True
@@ -165,6 +167,8 @@ def at_cut(cut: Cut, member: Member, problem: Problem, log: Log) -> Iterator[Ext
         refuted = False
         for recurrence in direct_recurrences(cut.assembly, known, effort, log.engine):
             rule = cut.rule(recurrence)
+            if rule.cut < log.lowest_cut:
+                continue
             origin = Origin.CUTS if rule.nodes else Origin.LEAVES
             found = judged(recurrence, origin, member.matched, problem, log.seed)
             found = right_borders(found, problem, log)

@@ -55,9 +55,13 @@ class Extraction:
 
 @dataclass(slots=True)
 class Log:
-    """What goes along with all extractions of a run: the seed, what was tried, what was regressed already."""
+    """What goes along with all extractions of a run: the seed, what was tried, what was regressed already.
+
+    Exact rules are looked for from the `lowest_cut` on; from 1 on nodes of the network must be in them.
+    """
 
     seed: int = 0
+    lowest_cut: int = 0
     attempts: list[Attempt] = field(default_factory=list)
     engine: RememberingEngine = field(default_factory=RememberingEngine)
 
