@@ -47,6 +47,8 @@ def facts(outcome: Outcome, folder: RunFolder) -> list[tuple[str, str]]:
         if certificate.listing:
             exact = "equal to rounding" if certificate.listing.exact else "not exactly the network"
             rows.append(("listing", f"{exact}; {certificate.listing.brief()}"))
+        if certificate.rule:
+            rows.append(("rule", certificate.rule.brief()))
         rows += [("note", note) for note in certificate.notes]
         rows += [("note", _invariant(certificate.invariant))] if certificate.invariant else []
     else:

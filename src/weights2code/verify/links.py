@@ -188,10 +188,15 @@ class Rule:
 
     def explain(self) -> str:
         """The same in plain English."""
+        text = self.brief()
+        return f"{text[0].upper()}{text[1:]}."
+
+    def brief(self) -> str:
+        """The same in a few words."""
         if not self.nodes:
-            return "Regressed from the leaves that the network reads."
-        some = "node is a variable" if len(self.nodes) == 1 else "nodes are variables"
-        return f"Found at cut {self.cut}: the network's {some} of it ({', '.join(self.nodes)})."
+            return "regressed from the leaves, the values that the network reads (cut 0)"
+        nodes = f"node{'s' * (len(self.nodes) > 1)} {', '.join(self.nodes)}"
+        return f"read at cut {self.cut}, with the network's {nodes} as variables"
 
     def to_dict(self) -> dict[str, Any]:
         return {"cut": self.cut, "nodes": list(self.nodes), "explanation": self.explain()}
