@@ -26,14 +26,15 @@ Kind = Literal["affine", "levels", "monotone"]
 
 #: Share of the weight that may be off; on reals a test may be wrong on this share, near its threshold.
 _OFF, _OFF_NEAR = 0.005, 0.02
-#: A formula of more values than this, or than this share of the rows, says nothing as levels.
-_MOST_LEVELS, _SHARE_OF_ROWS = 64, 0.75
+#: A formula of more values than this, or than this share of the rows unless they are few, says nothing as
+#: levels.
+_MOST_LEVELS, _SHARE_OF_ROWS, _FEW_ROWS = 64, 0.75, 16
 #: Share of the weight that must be near one of two levels if v is two-valued.
 _NEAR_LEVELS = 0.85
 #: What counts like so many nodes: a gauge that is less plain, each level beyond two, twice as many levels as
-#: needed, the error in tolerances, the share of wrong labels in what is allowed.
+#: needed, as many as rows, the error in tolerances, the share of wrong labels in what is allowed.
 _GAUGE: dict[Kind, float] = {"affine": 0.0, "levels": 0.5, "monotone": 7.0}
-_LEVEL, _FINER, _ERROR, _WRONG = 0.7, 3.0, 1.0, 3.0
+_LEVEL, _FINER, _NOTHING, _ERROR, _WRONG = 0.7, 3.0, 4.0, 1.0, 3.0
 #: On reals v may have up to so many levels, each of at least this share, with ramps between them.
 _MOST_RAMPED, _LEAST_LEVEL = 6, 0.03
 
@@ -202,16 +203,23 @@ class Judge:
         error = self.affine(values)
         if error is not None:
             add("affine", error)
-        if len(distinct) <= min(_MOST_LEVELS, _SHARE_OF_ROWS * len(values)):
+        if len(distinct) <= min(_MOST_LEVELS, self.most_levels(expr)):
             centres, error = self.levels(parts, len(distinct))
             if error is not None:
                 needed = self.needed(centres)
-                add("levels", error, _LEVEL * max(0, needed - 2) + _FINER * log2(len(distinct) / needed))
+                extra = _LEVEL * max(0, needed - 2) + _FINER * log2(len(distinct) / needed)
+                add("levels", error, extra + (_NOTHING if len(distinct) == len(values) else 0.0))
         elif not found and self.labels is None:
             error = self.monotone(values)
             if error is not None:
                 add("monotone", error)
         return min(found, key=lambda form: form.cost, default=None)
+
+    def most_levels(self, expr: Expr) -> float:
+        """Levels that still say something: clearly fewer than rows, fewer where they are few; an operand."""
+        if isinstance(expr, Var):
+            return len(self.v)
+        return max(_SHARE_OF_ROWS * len(self.v), len(self.v) - 1 if len(self.v) <= _FEW_ROWS else 0)
 
     def within(self, deviation: np.ndarray, off: float = _OFF) -> float | None:
         """The largest deviation but for the rows that may be off; None if too many are."""

@@ -14,7 +14,8 @@ from weights2code.symbolic.gauge.judge import Judge
 ROWS = 160
 _PAIRS, _FIRST, _WRONG_PAIRS = 80, 16, 1
 _WRONG_ROWS = 0.03
-_TIES = 0.25
+#: Share of the rows that must be tied with another, one at least where there are few.
+_TIES, _FEW_ROWS = 0.25, 16
 #: How far v may go up and down in all along a formula, in spans of v, noise not counted.
 _VARIATION = 4.0
 
@@ -69,7 +70,8 @@ class Screen:
             end - start + 1
         )
         wrong = np.sum(np.abs(v - mean) > 1.3 * self.judge.tolerance, axis=1)
-        return (wrong <= _WRONG_ROWS * count) & (fresh.sum(axis=1) <= (1 - _TIES) * count)
+        most = max((1 - _TIES) * count, count - 1 if count <= _FEW_ROWS else 0)
+        return (wrong <= _WRONG_ROWS * count) & (fresh.sum(axis=1) <= most)
 
     def curves(self, values: np.ndarray) -> np.ndarray:
         """Formulas along which v goes up and down only a few times."""

@@ -135,6 +135,8 @@ def read_curves(judge: Judge, quantities: list[Quantity]) -> None:
     judge.effort.spend(1e-7 * U.size)
     apart, _ = screen.pairs(U)
     runs = np.union1d(apart[screen.levels(U[apart])], np.flatnonzero(screen.curves(U)))
+    # an operand that tells all rows apart may still be one that v repeats along
+    runs = np.union1d(runs, apart[apart < len(judge.variables)])
     for i in runs[:_READ]:
         if judge.effort.spent():
             return
