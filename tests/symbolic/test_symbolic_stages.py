@@ -90,9 +90,9 @@ CASES: dict[str, tuple[Rule, tuple[Domain, ...], str]] = {
         "clip((a - b) % 7 + c, 2, 6)",
     ),
     "ends of decompositions": (
-        lambda a, b, c: 5 * ((a - b) % 7 > 2) * (c % 3),
-        (integers(0, 6), integers(0, 6), DIGITS),
-        "5*[(a - b) % 7 > 2]*(c % 3)",
+        lambda a, b: 5 * ((3 * a) % 7 > 2) * (b % 3),
+        (DIGITS,) * 2,
+        "5*(b % 3 if (3*a) % 7 > 2 else 0)",
     ),
     "extrema of two": (lambda a, b: np.minimum(a % 3, b // 2), (DIGITS,) * 2, "min(a % 3, b // 2)"),
     "planes": (

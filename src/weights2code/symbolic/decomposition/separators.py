@@ -27,6 +27,7 @@ from weights2code.symbolic.search.weighted_sums import weight_vectors
 
 #: Pairs that are asked of all formulas at once, and formulas that are looked at closer, in one block.
 _PAIRS, _CLOSER = 160, 8
+_SURVIVORS = 500
 _LARGEST_TREE = 5
 _LARGEST_DIVISOR, _MODULUS = 24, 12
 #: A formula that merges all may be so much longer than the trees that are not looked at.
@@ -180,7 +181,7 @@ def separators(problem: Problem, split: Split, effort: float, most: int) -> list
 
 
 def sums(found: Separators) -> None:
-    """Weighted sums of all variables, and a product beside the others."""
+    """Weighted sums of all variables, and a product beside some of them."""
     problem = found.problem
     names, X = problem.variables, problem.X
     k = len(names)
@@ -192,12 +193,10 @@ def sums(found: Separators) -> None:
             written.append(weighted_sum(list(zip(v, names, strict=True))))
             columns.append(X @ np.array(v, dtype=float))
     problem.spend("sum cells", len(columns) * len(X))
-    for i, j in itertools.combinations(range(k), 2):
-        rest = [names[t] for t in range(k) if t not in (i, j)]
-        for signs in itertools.product((1, -1), repeat=len(rest)):
-            expr = weighted_sum([(1, names[i] * names[j]), *zip(signs, rest, strict=True)])
-            written.append(expr)
-            columns.append(problem.values(expr))
+    signs = list(itertools.product((0, 1, -1), repeat=k)) if k <= 3 else [(0,) * k]
+    for (i, j), vector in itertools.product(itertools.combinations(range(k), 2), signs):
+        written.append(weighted_sum([(1, names[i] * names[j]), *zip(vector, names, strict=True)]))
+        columns.append(X[:, i] * X[:, j] + X @ np.array(vector, dtype=float))
     screen(found, np.stack(columns), found.pairs, lambda i: written[i])
 
 
@@ -289,7 +288,10 @@ class SeparatingTrees(Enumeration):
 def screen(
     found: Separators, values: np.ndarray, pairs: tuple[np.ndarray, np.ndarray], write: Callable[[int], Expr]
 ) -> None:
-    """Which formulas, given as values (m, rows), differ on all pairs; these, and what is coarser."""
+    """Which formulas, given as values (m, rows), differ on all pairs; these, and what is coarser.
+
+    Those with few levels first.
+    """
     count = len(pairs[0])
     if not count:
         return
@@ -299,8 +301,11 @@ def screen(
         one, other = pairs[0][few], pairs[1][few]
         found.problem.spend("trees", len(alive) * len(few))
         alive = alive[np.all(values[np.ix_(alive, one)] != values[np.ix_(alive, other)], axis=1)]
+    alive = alive[:_SURVIVORS]
+    found.problem.spend("sorted cells", len(alive) * values.shape[1])
+    levels = 1 + np.count_nonzero(np.diff(np.sort(values[alive], axis=1), axis=1), axis=1)
     looked = 0
-    for i in alive:
+    for i in alive[np.argsort(levels, kind="stable")]:
         expr = write(int(i))
         if found.problem.expired() or looked >= _CLOSER:
             return

@@ -25,11 +25,13 @@ from weights2code.symbolic.search.walk import Search
 _MOST_VARIABLES, _DEEPEST = 9, 4
 #: Splits whose formulas are looked for, as many at a time; formulas of each; formulas followed of each batch.
 _SPLITS, _BATCH, _EACH, _FOLLOWED = 12, 6, 2, 3
+#: A formula misses nothing if it could merge no more than so many bits; a short one has so many nodes.
+_MISSING, _SHORT = 0.2, 6
 #: Shares of the effort that is left: for all chains of steps, for what follows from one step, and for the
 #: formulas of one split.
 _CHAINS, _FOLLOW, _FORMULAS = 0.6, 0.5, 0.06
-#: With less effort nothing is begun.
-_LEAST = 0.02
+#: With less effort nothing is begun; the least for the formulas of a split.
+_LEAST, _LEAST_FORMULAS = 0.02, 0.08
 #: What steps are not made of: a rounded root tells small numbers apart in any way at all.
 _NOT_IN_STEPS = frozenset({"sqrt"})
 #: Chains whose end the whole search looks at.
@@ -153,38 +155,50 @@ def _steps(problem: Problem) -> Iterator[Step]:
     last = outermost(problem)
     if last is not None:
         others.insert(min(2, len(others)), last)
-    share = _FORMULAS * problem.effort.left
+    share = max(_FORMULAS * problem.effort.left, _LEAST_FORMULAS)
     alone = {split.inner: separators(problem, split, share, 1) for split in single}
-    short = [formulas[0] for formulas in alone.values() if formulas and formulas[0].missing < 0.2]
-    if len(short) > 1:
-        yield _together(problem, short)
+    short = [formulas[0] for formulas in alone.values() if formulas and formulas[0].missing < _MISSING]
+    together = sum(separator.cost for separator in short) if len(short) > 1 else np.inf
     waiting = [formulas[0] for formulas in alone.values() if formulas]
+    # variables that a short formula replaces need not be shared
+    whole: set[tuple[int, ...]] = set()
     for start in range(0, max(len(others), 1), _BATCH):
         for split in others[start : start + _BATCH]:
-            waiting += separators(problem, split, share, _EACH)
+            if split.inner in whole:
+                continue
+            formulas = separators(problem, split, share, _EACH)
+            if any(f.missing < _MISSING and f.expr.size() <= _SHORT for f in formulas) and not split.shared:
+                whole.add(split.inner)
+            waiting += formulas
         waiting.sort(key=lambda separator: separator.cost)
         for separator in waiting[:_FOLLOWED]:
-            yield from _with_copies(problem, separator)
+            if together <= separator.cost:
+                yield _together(problem, short)
+                together = np.inf
+            yield _with_copies(problem, separator)
         waiting = waiting[_FOLLOWED:]
     for separator in waiting[:_FOLLOWED]:
-        yield from _with_copies(problem, separator)
+        yield _with_copies(problem, separator)
 
 
 def _together(problem: Problem, short: list[Separator]) -> Step:
-    """Several variables at once, each through its levels."""
+    """Several variables at once, each through its levels; one name for one function at several lags."""
     parts: dict[Var, Expr] = {}
+    names: dict[Expr, str] = {}
     for separator in short:
-        parts[_new(problem, 0, len(parts))] = separator.expr
+        (variable,) = separator.expr.variables()
+        now = separator.expr.substitute({variable: Var(variable.name, 0)})
+        name = names.setdefault(now, _new(problem, 0, len(names)).name)
+        parts[Var(name, variable.lag)] = separator.expr
     return Step(parts, _without(problem, {v for s in short for v in s.expr.variables()}))
 
 
-def _with_copies(problem: Problem, separator: Separator) -> Iterator[Step]:
-    """The step at all lags at which its variables occur, if y is a function of that; and the step alone."""
+def _with_copies(problem: Problem, separator: Separator) -> Step:
+    """The step at all lags at which its variables occur and y is a function of it."""
     expr, variables = separator.expr, separator.expr.variables()
     shared = {problem.variables[j] for j in separator.split.shared}
     lag = min(variable.lag for variable in variables)
     parts, gone = {_new(problem, lag): expr}, set(variables) - shared
-    alone = Step(dict(parts), _without(problem, gone))
     for shift in range(-lag, max(variable.lag for variable in problem.variables) + 1):
         moved = {v: Var(v.name, v.lag + shift) for v in variables}
         leaving = {moved[v] for v in variables if v not in shared}
@@ -195,9 +209,7 @@ def _with_copies(problem: Problem, separator: Separator) -> Iterator[Step]:
             )
             if _reduced(problem, trial, 1.0) is not None:
                 parts, gone = trial.parts, gone | leaving
-    if len(parts) > 1:
-        yield Step(parts, _without(problem, gone))
-    yield alone
+    return Step(parts, _without(problem, gone))
 
 
 def _without(problem: Problem, gone: set[Var]) -> tuple[Var, ...]:
