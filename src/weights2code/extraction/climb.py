@@ -17,7 +17,7 @@ from weights2code.data import Problem, Regime, Sequences
 from weights2code.effort import time_is_up
 from weights2code.extraction.extract import attempt, composed_program, defect, extract
 from weights2code.extraction.judge import judged
-from weights2code.extraction.members import PROMISING, member, whole_graph
+from weights2code.extraction.members import fits, member, whole_graph
 from weights2code.extraction.values import Extraction, Log
 from weights2code.language import Recurrence
 from weights2code.program import Origin
@@ -125,7 +125,7 @@ class Climb:
         if self.problem.reference is None and not self.problem.integer_outputs:
             return
         for trained in self.climbed:
-            if trained.losses[0] <= PROMISING and not time_is_up():
+            if fits(trained, 0, self.problem) and not time_is_up():
                 found = attempt(member(trained, 0, self.problem), self.problem, self.log, composed_program)
                 self.take(found, trained)
                 if found is not None:

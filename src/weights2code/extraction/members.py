@@ -23,7 +23,7 @@ MEMBERS_TRIED = 3
 PROMISING = 0.02
 #: Share of positions at which a member must be right for its leaves to be tried although it does not fit.
 NEARLY_RIGHT = 0.9
-#: Share of whole numbers that one must get right to be read: of a wide range the loss says little.
+#: Share of whole numbers that one must get right to be read.
 MOSTLY_RIGHT = 0.97
 #: Sequences that pruning looks at: validation ones, and under noise, which needs more of them, learned ones.
 PRUNED_ON = 256
@@ -65,7 +65,7 @@ def _promising(trained: Trained, problem: Problem, log: Log, resort: bool) -> It
             continue
         nearly = problem.integer_outputs and trained.accuracies[index] >= NEARLY_RIGHT
         nearly |= trained.kind == "window" and problem.whole
-        if loss > PROMISING and not resort and (seen or not nearly):
+        if not fits(trained, index, problem) and not resort and (seen or (not nearly and loss > PROMISING)):
             if not index:
                 unfit = Attempt(trained.rung, 0, loss, reason=Reason.UNFIT, detail="does not fit")
                 log.attempts.append(unfit)
@@ -84,8 +84,15 @@ def member(trained: Trained, index: int, problem: Problem) -> Member:
         graph = prune(graph, problem)
     loss = trained.losses[index]
     matched = match_heads(graph, problem.validation)
-    right = not problem.integer_outputs or trained.accuracies[index] >= MOSTLY_RIGHT
-    return Member(trained.rung, index, loss, matched, fits=loss <= PROMISING and right)
+    return Member(trained.rung, index, loss, matched, fits(trained, index, problem))
+
+
+def fits(trained: Trained, index: int, problem: Problem) -> bool:
+    """Whether a member is right enough to be read. Of whole numbers the loss says little: of a wide range it
+    is small in any case, and near thresholds on reals it cannot be."""
+    if problem.integer_outputs:
+        return trained.accuracies[index] >= MOSTLY_RIGHT
+    return trained.losses[index] <= PROMISING
 
 
 def fit_of(graph: DiscreteGraph, problem: Problem) -> tuple[float, float]:

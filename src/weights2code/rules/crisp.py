@@ -21,8 +21,9 @@ from weights2code.rules.assembly import Assembly
 from weights2code.rules.from_leaves import first_position, leaf_domains, sequence_values
 from weights2code.symbolic.gauge import forms
 
-#: Sequences that the network is read on.
+#: Sequences that the network is read on, and positions in all.
 SEQUENCES = 800
+POSITIONS = 8000
 #: An operator of more values is seen through.
 MOST_OPERANDS = 6
 #: Shares of the span below which neighbouring values may be one level; tried from large to small.
@@ -56,7 +57,8 @@ class Replaced:
     @staticmethod
     def of(graph: DiscreteGraph, problem: Problem) -> Replaced:
         """The network as it is."""
-        sequences = problem.training.take(slice(0, SEQUENCES))
+        some = max(1, min(SEQUENCES, POSITIONS // problem.training.x.shape[1]))
+        sequences = problem.training.take(slice(0, some))
         channels, targets, scored = graph.encode(sequences)
         stream = graph.stream(channels)
         return Replaced(graph, sequences, targets[scored], scored, problem.integer_outputs, stream)
