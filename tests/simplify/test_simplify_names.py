@@ -53,6 +53,8 @@ past = Var("s6", 1)
         (where(a, b, x), "chosen"),
         (past + a, "total"),
         (past + (a > b), "count"),
+        (past + 1, "count"),
+        (past + 2 * (a > b), "total"),
         (maximum(past, a), "highest"),
         (where(a, b, past), "latest"),
         (a - past, None),

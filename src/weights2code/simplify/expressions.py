@@ -72,6 +72,7 @@ def _improved(expr: Expr, original: Expr, check: CheckSet, bits: Collection[Expr
     return None
 
 
+@lru_cache(maxsize=4096)
 def _arrange(expr: Expr) -> Expr:
     """One reading order: arguments of symmetric operators, then the terms of every sum."""
     return collect(expr.transform(arranged)) if expr.size() <= MOST_NODES else expr

@@ -84,17 +84,18 @@ def _hits(
 
 def _choices(expressions: list[Expr], tables: np.ndarray, target: np.ndarray) -> list[Expr]:
     """Choices by a test of the library between two of it: each is right where it is taken."""
-    order = sorted(
-        range(len(expressions)), key=lambda i: (cost(expressions[i]), not isinstance(expressions[i], Const))
-    )
-    wrong = (tables[order] != target).astype(float)
+    wrong = (tables != target).astype(float)
     tests = [i for i, expr in enumerate(expressions) if isinstance(expr, Var) or is_boolean(expr)]
     met = (tables[tests] != 0).astype(float)
+
+    def simplest(fits: np.ndarray) -> Expr:
+        fitting = (expressions[i] for i in np.flatnonzero(fits))
+        return min(fitting, key=lambda expr: (cost(expr), not isinstance(expr, Const)))
+
     found: list[Expr] = []
     for number, (yes, no) in enumerate(zip(met @ wrong.T == 0, (1 - met) @ wrong.T == 0, strict=True)):
         if yes.any() and no.any():
-            first, second = (expressions[order[int(np.argmax(fits))]] for fits in (yes, no))
-            found.append(Op("where", (expressions[tests[number]], first, second)))
+            found.append(Op("where", (expressions[tests[number]], simplest(yes), simplest(no))))
     return found[:_MOST_HITS]
 
 

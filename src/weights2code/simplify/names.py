@@ -11,7 +11,6 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from weights2code.language import (
-    OPERATORS,
     Const,
     Expr,
     Op,
@@ -21,6 +20,7 @@ from weights2code.language import (
     Step,
     Var,
     expression_of,
+    is_boolean,
     renamed,
 )
 from weights2code.simplify.collect import polynomial
@@ -143,8 +143,9 @@ def _running(name: str, rule: Expr) -> str | None:
     if head and head[1] in ("c", "cm"):
         return f"count_{'neg' if head[1] == 'cm' else ''}{head[2]}"
     added = [key for key in terms if key != (before,)]
-    counts = all(len(key) == 1 and isinstance(key[0], Op) and OPERATORS[key[0].name].boolean for key in added)
-    return "count" if counts and len(added) == 1 and terms[added[0]] == 1 else "total"
+    one = added[0] if len(added) == 1 and terms[added[0]] == 1 else None
+    counts = one == () or (one is not None and len(one) == 1 and is_boolean(one[0]))
+    return "count" if counts else "total"
 
 
 def _operator(rule: Expr) -> str | None:

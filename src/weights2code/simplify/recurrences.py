@@ -81,7 +81,7 @@ def simplify_recurrence(recurrence: Recurrence, domains: Sequence[Domain]) -> Re
     def with_words(candidate: Recurrence) -> Recurrence:
         parts = name_parts(name_repeats(candidate))
         new = {step.name for step in parts.steps} - {step.name for step in candidate.steps}
-        return in_reading_order(rename_locals(parts, new))
+        return rename_locals(in_reading_order(parts), new)
 
     passes: tuple[Callable[[Recurrence], Recurrence], ...] = (
         Recurrence.live,

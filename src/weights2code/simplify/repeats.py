@@ -29,7 +29,7 @@ from weights2code.simplify.names import free_letters
 #: Parts that cost less are as quickly read twice.
 _LEAST = 3.0
 #: How much cheaper the whole must become.
-_GAIN = 1.0
+_GAIN = 2.0
 
 
 def name_repeats(recurrence: Recurrence) -> Recurrence:
