@@ -160,7 +160,7 @@ FAST_LADDER: tuple[Rung, ...] = (
     ),
     Rung(
         "deeper",
-        {"layers": 3, "location": 3, "submlps": 3, "arity": 3},
+        {"layers": 3, "location": 4, "submlps": 3, "arity": 4},
         _recipe(2000, head="learned", finish="closed", annealing=Annealing(first=3.0)),
         (Variant(16, past=False), Variant(16)),
     ),

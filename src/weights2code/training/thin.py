@@ -2,8 +2,8 @@
 
 The linear head that is solved in closed form gives some weight to every variable of the stream, needed or
 not, and whatever has weight must be read and explained afterwards. Its least-squares problem is small, so
-variables are dropped one by one, each time the one that costs least, for as long as the loss stays about what
-it was. Dropped variables are masked for the head, so that tuning goes on without them.
+variables are dropped one by one, the deepest first, where the loss stays about what it was without them.
+They are masked for the head, so that tuning goes on without them.
 """
 
 from __future__ import annotations
@@ -56,10 +56,8 @@ def _needed(
 
     left = [int(variable) for variable in kept]
     allowed = max(MAY_GROW * loss(left), negligible)
-    while left:
-        losses = [loss([other for other in left if other != variable]) for variable in left]
-        cheapest = int(np.argmin(losses))
-        if losses[cheapest] > allowed:
-            break
-        del left[cheapest]
+    for variable in reversed(kept.tolist()):
+        fewer = [other for other in left if other != variable]
+        if loss(fewer) <= allowed:
+            left = fewer
     return left
