@@ -157,7 +157,7 @@ class Judge:
         return min((form.cost for form in self.found.values()), default=np.inf)
 
     def enough(self) -> float:
-        """Nodes beyond which no form is of interest: those of the best one, and what its gauge costs too much."""
+        """Nodes beyond which no form is of interest: one more than the best has, or what its gauge costs."""
         best = min(self.found.values(), key=lambda form: form.cost, default=None)
         if best is None:
             return np.inf
