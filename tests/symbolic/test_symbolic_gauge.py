@@ -44,7 +44,7 @@ def search(
         domains=domains,
         tolerance=tolerance * float(np.ptp(v)),
         weights=weights,
-        effort=0.5,
+        effort=0.3,
     )
 
 
@@ -94,6 +94,7 @@ LEVELS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("true", "domains"), LEVELS, ids=lambda case: str(case)[:40])
 def test_levels_in_wild_order_are_told_apart(true: Expr, domains: tuple[Domain, ...]) -> None:
     X, weights = rows(domains)

@@ -35,7 +35,7 @@ FEW_LEVELS = 4
 #: Pairs of levels that are asked whether they need to be told apart.
 MOST_MERGED = 120
 #: What a formula of such a number may be off by, of its span.
-NEAR = 0.03
+NEAR = (0.03, 0.08)
 #: Share of the outputs that may be wrong in addition when an operator is replaced by what it means.
 WRONG = 0.002
 #: What the loss on real outputs may become.
@@ -188,7 +188,8 @@ def gauges(rows: Rows, accepted: Callable[[np.ndarray], bool]) -> Iterator[tuple
             values = rows.levels(chosen)
             yield values, float(np.diff(np.unique(values)).min()) / 2.01
     if label is None or label.max() + 1 > FEW_LEVELS:
-        yield rows.means, NEAR * float(np.ptp(rows.means))
+        for share in NEAR:
+            yield rows.means, share * float(np.ptp(rows.means))
 
 
 def merged(label: np.ndarray, rows: Rows, accepted: Callable[[np.ndarray], bool]) -> np.ndarray:

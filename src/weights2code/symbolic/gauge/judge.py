@@ -35,6 +35,8 @@ _NEAR_LEVELS = 0.85
 #: needed, as many as rows, the error in tolerances, the share of wrong labels in what is allowed.
 _GAUGE: dict[Kind, float] = {"affine": 0.0, "levels": 0.5, "monotone": 7.0}
 _LEVEL, _FINER, _NOTHING, _ERROR, _WRONG = 0.7, 3.0, 4.0, 1.0, 3.0
+#: What a good gauge adds to the nodes.
+_USUAL = 4.0
 #: On reals v may have up to so many levels, each of at least this share, with ramps between them.
 _MOST_RAMPED, _LEAST_LEVEL = 6, 0.03
 
@@ -154,10 +156,12 @@ class Judge:
         """The cost of the best form so far."""
         return min((form.cost for form in self.found.values()), default=np.inf)
 
-    def shortest(self) -> float:
-        """The nodes of the best form so far."""
+    def enough(self) -> float:
+        """Nodes beyond which no form is of interest: one more than the best has, or what its gauge costs."""
         best = min(self.found.values(), key=lambda form: form.cost, default=None)
-        return np.inf if best is None else best.expr.size()
+        if best is None:
+            return np.inf
+        return min(best.cost, best.expr.size() + 1 + max(0.0, best.cost - best.expr.size() - _USUAL))
 
     def offer_all(self, exprs: Iterable[Expr]) -> None:
         for expr in exprs:

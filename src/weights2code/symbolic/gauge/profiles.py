@@ -24,6 +24,8 @@ _LARGEST = 24
 _MOST_FLAT = 200
 #: Steps of a staircase, one less at most.
 _MOST_STAIRS = 5
+#: What may be added to the deviation for a shorter number, in tolerances.
+_ROOM = (0.25, 0.08)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ def remainders(expr: Expr, profile: Profile) -> Iterator[Expr]:
 
 
 def flat_ends(judge: Judge, expr: Expr, profile: Profile) -> Iterator[Expr]:
-    """Bounds where v begins and ends to vary, whatever it does in between: the gauge may be wild there."""
+    """Where v begins and ends to vary, where it is flat or turns back, whatever it does in between."""
     u, v = profile.u, profile.v
     if len(u) > _MOST_FLAT or not profile.whole or np.ptp(v) <= 2 * judge.tolerance:
         return
@@ -132,6 +134,14 @@ def flat_ends(judge: Judge, expr: Expr, profile: Profile) -> Iterator[Expr]:
         yield op("min", expr, high)
     if first > 0 and last < len(u) - 1 and low < high:
         yield op("clip", expr, low, high)
+    for centre in u[1:-1]:
+        mirrored = np.searchsorted(u, 2 * centre - u)
+        inside = mirrored < len(u)
+        inside[inside] = u[mirrored[inside]] == 2 * centre - u[inside]
+        if inside.sum() > len(u) // 2 and np.all(
+            np.abs(v[inside] - v[mirrored[inside]]) <= 2 * judge.tolerance
+        ):
+            yield abs(_less(expr, int(centre)))
     # the longest flat part in the middle
     ends = np.flatnonzero(np.abs(np.diff(v)) > judge.tolerance)
     if len(ends) >= 2:
@@ -197,10 +207,8 @@ def bounded(judge: Judge, expr: Expr, profile: Profile) -> Iterator[Expr]:
         bounds = _grid(inner, count)
         if not len(bounds):
             continue
-        found = _refined(profile, function, bounds, judge)
-        if found is None:
-            continue
-        yield write(*(_number(c) for c in found))
+        for found in _refined(profile, function, bounds, judge):
+            yield write(*(_number(c) for c in found))
 
 
 def _less(expr: Expr, c: Number) -> Expr:
@@ -230,16 +238,18 @@ def _left(profile: Profile, function: Callable[..., np.ndarray], bounds: np.ndar
 
 def _refined(
     profile: Profile, function: Callable[..., np.ndarray], bounds: np.ndarray, judge: Judge
-) -> np.ndarray | None:
-    """The bounds that fit best; on reals the shortest numbers that fit as well."""
+) -> Iterator[np.ndarray]:
+    """The bounds that fit best; on reals the shortest numbers that fit about as well, and as well."""
     judge.effort.spend(COSTS["trees"] * bounds.size * len(profile.u))
     left = _left(profile, function, bounds)
     best = int(np.argmin(left))
     if left[best] > (2 * judge.tolerance) ** 2:
-        return None
+        return
     at = bounds[best].astype(float)
     if profile.whole:
-        return at if left[best] <= judge.tolerance**2 else None
+        if left[best] <= judge.tolerance**2:
+            yield at
+        return
     step = 2 * float(np.ptp(profile.u)) / _BOUNDS
     while step > 1e-3 * np.ptp(profile.u):
         near = at[None] + step * _OFFSETS[len(at)]
@@ -249,8 +259,17 @@ def _refined(
         step *= 0.6
     least = float(_left(profile, function, at[None])[0])
     if least > judge.tolerance**2:
-        return None
-    room = least + (0.25 * judge.tolerance) ** 2
+        return
+    for room in _ROOM:
+        short = _shortened(profile, function, at.copy(), least + (room * judge.tolerance) ** 2)
+        if len(short) == 1 or short[0] < short[1]:
+            yield short
+
+
+def _shortened(
+    profile: Profile, function: Callable[..., np.ndarray], at: np.ndarray, room: float
+) -> np.ndarray:
+    """Each bound as the shortest number with which the deviation stays within the room."""
     for i in range(len(at)):
         ends = []
         for sign in (-1, 1):
@@ -263,7 +282,7 @@ def _refined(
                 shift = sign * size
             ends.append(at[i] + shift)
         at[i] = simplest_between(ends[0], ends[1])
-    return at if len(at) == 1 or at[0] < at[1] else None
+    return at
 
 
 _OFFSETS = {

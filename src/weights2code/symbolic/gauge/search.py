@@ -159,7 +159,7 @@ def search_trees(judge: Judge) -> None:
         raise ValueError("the rows of the operands must be distinct")
     trees = GaugeTrees(problem, judge)
     for size in range(2, _LARGEST_TREE + 1):
-        if problem.expired() or size >= judge.limit() or size > judge.shortest() + 1:
+        if problem.expired() or size > judge.enough():
             break
         trees.grow(size)
     judge.effort.left = min(judge.effort.left, problem.effort.left)
