@@ -103,7 +103,7 @@ def test_operators_that_change_nothing_are_left_out() -> None:
             ),
             (A, Var("a", 3), B, Var("y", 1)),
             (integers(0, 7), integers(0, 7), integers(0, 7), integers(-1, 1)),
-            30,
+            36,
         ),
     ],
 )

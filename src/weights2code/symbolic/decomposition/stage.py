@@ -27,9 +27,13 @@ _MOST_VARIABLES, _DEEPEST = 9, 4
 _SPLITS, _BATCH, _EACH, _FOLLOWED = 12, 6, 2, 3
 #: A formula misses nothing if it could merge no more than so many bits; a short one has so many nodes.
 _MISSING, _SHORT = 0.2, 6
+#: What the last step of all counts for, in nodes: it merges most, whatever it is.
+_LAST = 5.0
 #: Shares of the effort that is left: for all chains of steps, for what follows from one step, and for the
 #: formulas of one split.
 _CHAINS, _FOLLOW, _FORMULAS = 0.6, 0.5, 0.06
+#: Without a variable that does not matter at most this share of the rows is left.
+_FEWER = 0.7
 #: With less effort nothing is begun; the least for the formulas of a split.
 _LEAST, _LEAST_FORMULAS = 0.02, 0.08
 #: What steps are not made of: a rounded root tells small numbers apart in any way at all.
@@ -148,7 +152,13 @@ def _suits(problem: Problem) -> bool:
 
 
 def _steps(problem: Problem) -> Iterator[Step]:
-    """Steps to go on with, the most promising first."""
+    """Steps to go on with, the most promising first; before all others, to leave out what does not matter."""
+    for variable in problem.variables:
+        fewer = Step({}, _without(problem, {variable}))
+        left = _reduced(problem, fewer, 1.0)
+        if left is not None and len(left.X) <= _FEWER * len(problem.X):
+            yield fewer
+            return
     found = splits(problem)
     single = [split for split in found if len(split.inner) == 1]
     others = [split for split in found if len(split.inner) > 1][: _SPLITS - 1]
@@ -170,7 +180,7 @@ def _steps(problem: Problem) -> Iterator[Step]:
             if any(f.missing < _MISSING and f.expr.size() <= _SHORT for f in formulas) and not split.shared:
                 whole.add(split.inner)
             waiting += formulas
-        waiting.sort(key=lambda separator: separator.cost)
+        waiting.sort(key=lambda separator: separator.cost + _LAST * (separator.split is last))
         for separator in waiting[:_FOLLOWED]:
             if together <= separator.cost:
                 yield _together(problem, short)

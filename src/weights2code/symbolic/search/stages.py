@@ -59,9 +59,11 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
     if problem.whole and problem.discrete:
         # Branches are cheap on few variables, and often shorter than sums and products of tests.
         least = 8 if count <= 3 else _SHORT
-        order |= {"decomposition": _SHORT}
+        if count > 3:
+            order |= {"decomposition": _SHORT}
         order |= {"extrema of two": least, "regions": least, "special values": least}
-        order |= {"trees of 6 nodes": least, "branches": least, "remainders": _SHORT, "planes": _ANY}
+        order |= {"trees of 6 nodes": least, "branches": least}
+        order |= {"decomposition": _SHORT, "remainders": _SHORT, "planes": _ANY}
         order |= {"products beside linear": _ANY, "pairs beside linear": _ANY}
     else:
         order |= {"products beside linear": _SHORT, "pairs beside linear": _SHORT}
