@@ -27,6 +27,8 @@ _NEWTON_STEPS = 14
 _NEAREST = 12
 _ADDED = 12
 _ROUNDS = 15
+#: A column hardly enters whose share of the sum is this part of the largest.
+_HARDLY = 0.1
 #: Weights are first looked for as multiples of one of these parts of the unit.
 _PARTS = (*range(1, 13), 15, 16, 20, 25, 40, 50, 100, 200, 500, 1000)
 #: Sums of reals differ by rounding.
@@ -91,8 +93,23 @@ class Separation:
         weights = solution[: len(self.columns)]
         return weights if wrong <= _FEW_WRONG and np.any(weights) else None
 
-    def widest(self, guess: np.ndarray) -> np.ndarray | None:
-        """Weights of the scaled columns with the widest gap on all rows, or None where there is none."""
+    def fewest(self, guess: np.ndarray) -> np.ndarray | None:
+        """The weights with the widest gap, without the columns that hardly enter where they can be spared."""
+        weights = self.widest(guess)
+        if weights is None:
+            return None
+        small = np.abs(weights) < _HARDLY * np.max(np.abs(weights))
+        for j in sorted(np.flatnonzero(small & (weights != 0)), key=lambda j: abs(weights[j])):
+            without = np.where(np.arange(len(weights)) == j, 0.0, weights)
+            fewer = self.widest(without, zero=without == 0)
+            weights = weights if fewer is None else fewer
+        return weights
+
+    def widest(self, guess: np.ndarray, zero: np.ndarray | None = None) -> np.ndarray | None:
+        """Weights of the scaled columns with the widest gap on all rows, or None where there is none.
+
+        Those of the columns `zero` stay zero.
+        """
         from scipy.optimize import linprog
 
         pivot = int(np.argmax(np.abs(guess)))
@@ -103,6 +120,8 @@ class Separation:
         high_border = np.repeat(np.arange(borders), [len(border.high) for border in self.borders])
         chosen_low, chosen_high = np.zeros(len(low), dtype=bool), np.zeros(len(high), dtype=bool)
         bounds: list[tuple[float | None, float | None]] = [(-8.0, 8.0)] * count
+        for j in np.flatnonzero(zero) if zero is not None else ():
+            bounds[j] = (0.0, 0.0)
         bounds[pivot] = (weights[pivot], weights[pivot])
         bounds += [(None, None)] * (borders + 1)
         cost = np.zeros(count + borders + 1)

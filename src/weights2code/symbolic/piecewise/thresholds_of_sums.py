@@ -37,6 +37,9 @@ MOST_PARTS = 40
 ROWS_EACH = 5
 #: Sub-tables that are written before a table counts as too long.
 MOST_TABLES = 150
+MOST_THRESHOLDS = 9
+#: Nodes that writing one of them handles, about.
+NODES_EACH = 10
 #: Tests of single variables tried as a first step, the share of rows that one must settle, and steps.
 MOST_FIRST = 8
 SETTLED = 0.04
@@ -83,10 +86,12 @@ def along_sums(problem: Problem) -> Expr | None:
         shorter = singles & {*pair} and min(len(_levels(problem, j)) for j in pair) == 2
         if (not singles or shorter) and not problem.expired():
             found.extend(_along(problem, pair))
-    if plain is not None:
-        held = [rule for rule in found if rule.holds and rule.digits <= plain.digits - FEW_DIGITS]
-        found = held or [*found, plain]
-    return min(found, key=_length).expr if found else None
+    found += [plain] if plain is not None else []
+    if not found:
+        return None
+    shortest = min(found, key=_length)
+    held = [rule for rule in found if rule.holds and rule.digits <= shortest.digits - FEW_DIGITS]
+    return min(held or [shortest], key=_length).expr
 
 
 def _length(rule: _Found) -> tuple[float, ...]:
@@ -229,7 +234,7 @@ def _along(problem: Problem, gates: tuple[int, ...]) -> Iterator[_Found]:
             continue
         separation = first if len(mixed) == 1 else Separation(problem, X, free, borders)
         guess = guess if len(mixed) == 1 else separation.guess()
-        best = separation.widest(guess) if guess is not None else None
+        best = separation.fewest(guess) if guess is not None else None
         if best is None:
             continue
         judged = Collector(problem)
@@ -297,13 +302,26 @@ def _write(
     parts = map(tuple, problem.X[:, list(gates)].tolist())
     for i, part, value in zip(place.tolist(), parts, problem.y.tolist(), strict=True):
         table[i, part] = value
+    if len(gaps) > MOST_THRESHOLDS or any(_idle(table, g) for g in range(len(gates))):
+        return  # too long, or said with fewer gates
     for choose in (_whole,) if whole else (_with_ends, _inside):
         thresholds = [choose(direction, below, above) for below, above in gaps]
-        tree = _Table(tuple(problem.variables[j] for j in gates), thresholds, table).write()
+        written_out = _Table(tuple(problem.variables[j] for j in gates), thresholds, table)
+        tree = written_out.write()
+        problem.spend("offers", NODES_EACH * len(written_out.known))
         if tree is not None:
             yield tree
         if not gates and len(table) == len(gaps) + 1:
             yield from map(_Tree, _stairs(thresholds, [table[i, ()] for i in range(len(gaps) + 1)]))
+
+
+def _idle(table: dict[tuple[int, tuple[float, ...]], float], gate: int) -> bool:
+    """Whether the table says the same for all values of a gate."""
+    without: dict[tuple[int, tuple[float, ...]], float] = {}
+    return all(
+        without.setdefault((i, part[:gate] + part[gate + 1 :]), value) == value
+        for (i, part), value in table.items()
+    )
 
 
 def _shared(gaps: list[tuple[float, float]]) -> list[tuple[float, float]]:
