@@ -30,11 +30,13 @@ _ROUNDS = 15
 #: A column hardly enters whose share of the sum is this part of the largest.
 _HARDLY = 0.1
 #: Weights are first looked for as multiples of one of these parts of the unit.
-_PARTS = (*range(1, 13), 15, 16, 20, 25, 40, 50, 100, 200, 500, 1000)
+_PARTS = (*range(1, 21), 24, 25, 30, 40, 50, 60, 75, 80, 90, 100, 200, 500, 1000)
 #: Sums of reals differ by rounding.
 _ROUNDING = 1e-9
 #: Weights that are right up to rounding, to be judged.
 _EQUAL = 2
+#: Weights among which the simplest are chosen.
+_ENOUGH = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +95,20 @@ class Separation:
         weights = solution[: len(self.columns)]
         return weights if wrong <= _FEW_WRONG and np.any(weights) else None
 
-    def fewest(self, guess: np.ndarray) -> np.ndarray | None:
-        """The weights with the widest gap, without the columns that hardly enter where they can be spared."""
+    def directions(self, guess: np.ndarray) -> Iterator[np.ndarray]:
+        """The weights with the widest gap; then without the columns that hardly enter and can be spared."""
         weights = self.widest(guess)
         if weights is None:
-            return None
+            return
+        yield weights
         small = np.abs(weights) < _HARDLY * np.max(np.abs(weights))
+        fewer = None
         for j in sorted(np.flatnonzero(small & (weights != 0)), key=lambda j: abs(weights[j])):
-            without = np.where(np.arange(len(weights)) == j, 0.0, weights)
-            fewer = self.widest(without, zero=without == 0)
-            weights = weights if fewer is None else fewer
-        return weights
+            without = np.where(np.arange(len(weights)) == j, 0.0, weights if fewer is None else fewer)
+            spared = self.widest(without, zero=without == 0)
+            fewer = fewer if spared is None else spared
+        if fewer is not None:
+            yield fewer
 
     def widest(self, guess: np.ndarray, zero: np.ndarray | None = None) -> np.ndarray | None:
         """Weights of the scaled columns with the widest gap on all rows, or None where there is none.
@@ -163,27 +168,47 @@ class Separation:
             take = _ADDED
         return None
 
-    def _holds(self, weights: np.ndarray, slack: float) -> bool:
+    def _holds(self, weights: tuple[int, ...], slack: float) -> bool:
         """Whether every border lies in a gap of the sum: with slack -1 clear of rounding, with 1 up to it."""
         self.problem.spend("sum cells", self.X.size)
-        values = self.X @ weights
+        values = self.X @ np.array(weights, dtype=float)
         below = np.maximum.reduceat(values[self.low], self.low_starts)
         above = np.minimum.reduceat(values[self.high], self.high_starts)
         return bool(np.all(below < above + slack * _ROUNDING * (1 + np.max(np.abs(values)))))
 
     def simple(self, scaled: np.ndarray) -> list[tuple[int, ...]]:
-        """Whole weights of all columns, up to a common factor: the simplest near the given ones first."""
+        """Whole weights of all columns, up to a common factor, near the given ones: the simplest few."""
         weights = np.zeros(self.X.shape[1])
         weights[self.columns] = scaled / self.spread
-        found: list[tuple[int, ...]] = []
+        values = self.X @ weights
+        # The rows nearest to the borders refuse nearly all that is wrong.
+        near = [
+            (b.low[np.argsort(-values[b.low])[:_NEAREST]], b.high[np.argsort(values[b.high])[:_NEAREST]])
+            for b in self.borders
+        ]
+        few = Separation(self.problem, self.X, (), [Border(low, high) for low, high in near]).rows_only()
+        exact: list[tuple[int, ...]] = []
+        rounded: list[tuple[int, ...]] = []
         for candidate in dict.fromkeys(_rounded(weights, self.columns)):
-            numbers = np.array(candidate, dtype=float)
-            if self._holds(numbers, slack=-1):
-                return list(dict.fromkeys([*found, self._simpler(candidate)]))
+            if not few._holds(candidate, slack=1):
+                continue
+            if self._holds(candidate, slack=-1):
+                exact.append(candidate)
+                if len(exact) == _ENOUGH:
+                    break
             # Sums of decimals that are equal but for rounding may fall on either side.
-            if len(found) < _EQUAL and self._holds(numbers, slack=1):
-                found.append(candidate)
-        return found
+            elif not exact and len(rounded) < _EQUAL and self._holds(candidate, slack=1):
+                rounded.append(candidate)
+        best = [self._simpler(min(exact, key=written_length))] if exact else []
+        return [*rounded, *best]
+
+    def rows_only(self) -> Separation:
+        """The same borders on a table of just their rows."""
+        rows, place = np.unique(np.concatenate([self.low, self.high]), return_inverse=True)
+        lows = np.split(place[: len(self.low)], self.low_starts[1:])
+        highs = np.split(place[len(self.low) :], self.high_starts[1:])
+        borders = [Border(low, high) for low, high in zip(lows, highs, strict=True)]
+        return Separation(self.problem, self.X[rows], self.columns.tolist(), borders)
 
     def _simpler(self, weights: tuple[int, ...]) -> tuple[int, ...]:
         """Smaller weights, one at a time, as far as the rows stay separated."""
@@ -194,7 +219,7 @@ class Separation:
                 sign = 1 if weights[j] > 0 else -1
                 for smaller in range(min(abs(weights[j]), 13)):
                     trial = (*weights[:j], sign * smaller, *weights[j + 1 :])
-                    if any(trial) and self._holds(np.array(trial, dtype=float), slack=-1):
+                    if any(trial) and self._holds(trial, slack=-1):
                         weights, changed = _coprime(trial), True
                         break
         return weights
@@ -223,14 +248,21 @@ def _coprime(weights: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(w // common for w in weights) if common > 1 else weights
 
 
-def written(weights: tuple[int, ...], most: int = 3) -> list[tuple[Number, ...]]:
+def written(weights: tuple[int, ...], most: int = 2) -> list[tuple[Number, ...]]:
     """The same proportions as people write them: whole, or with a weight of one; the shortest first."""
-    forms: dict[tuple[Number, ...], float] = {}
-    for unit in dict.fromkeys((1, *(abs(w) for w in weights if w))):
-        form = tuple(_plain(Fraction(w, unit)) for w in weights)
-        # what is shared is bracketed, and one is not written
-        forms[form] = sum(number_cost(w) + 1 for w in {abs(w) for w in form} - {0, 1})
-    return sorted(forms, key=lambda form: forms[form])[:most]
+    units = dict.fromkeys((1, 10, 100, *(abs(w) for w in weights if w)))
+    forms = {tuple(_plain(Fraction(w, unit)) for w in weights): None for unit in units}
+    return sorted(forms, key=_digits)[:most]
+
+
+def written_length(weights: tuple[int, ...]) -> float:
+    """How long the proportions are at least when they are written."""
+    return sum(w != 0 for w in weights) + _digits(written(weights, 1)[0])
+
+
+def _digits(form: tuple[Number, ...]) -> float:
+    """Of the numbers of a sum: what is shared is bracketed, and one is not written."""
+    return sum(number_cost(w) + 1 for w in {abs(w) for w in form} - {0, 1})
 
 
 def _plain(value: Fraction) -> Number:

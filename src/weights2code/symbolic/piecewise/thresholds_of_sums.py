@@ -18,7 +18,14 @@ import numpy as np
 
 from weights2code.language import Const, Expr, Number, Op, Var, op
 from weights2code.symbolic.engine import number_cost, preference
-from weights2code.symbolic.notation import branch, compare, simplest_between, simplest_test, weighted_sum
+from weights2code.symbolic.notation import (
+    branch,
+    compare,
+    opposite,
+    simplest_between,
+    simplest_test,
+    weighted_sum,
+)
 from weights2code.symbolic.piecewise.common_direction import Border, Separation, written
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import Problem
@@ -38,6 +45,7 @@ ROWS_EACH = 5
 #: Sub-tables that are written before a table counts as too long.
 MOST_TABLES = 150
 MOST_THRESHOLDS = 9
+MOST_GATED = 5
 #: Nodes that writing one of them handles, about.
 NODES_EACH = 10
 #: Tests of single variables tried as a first step, the share of rows that one must settle, and steps.
@@ -95,7 +103,10 @@ def along_sums(problem: Problem) -> Expr | None:
 
 
 def _length(rule: _Found) -> tuple[float, ...]:
-    return preference(rule.expr)
+    """As formulas are preferred, but all digits count: the rows of reals are many, and say what is meant."""
+    nodes, *others = preference(rule.expr)
+    digits = sum(number_cost(node.value) for node in rule.expr.walk() if isinstance(node, Const))
+    return (nodes + 0.5 * digits, *others)
 
 
 def _levels(problem: Problem, column: int) -> np.ndarray:
@@ -234,21 +245,23 @@ def _along(problem: Problem, gates: tuple[int, ...]) -> Iterator[_Found]:
             continue
         separation = first if len(mixed) == 1 else Separation(problem, X, free, borders)
         guess = guess if len(mixed) == 1 else separation.guess()
-        best = separation.fewest(guess) if guess is not None else None
-        if best is None:
+        if guess is None:
             continue
         judged = Collector(problem)
-        for weights in separation.simple(best):
+        simple = [weights for best in separation.directions(guess) for weights in separation.simple(best)]
+        trees: dict[tuple[_Values, int], _Tree | None] = {}
+        for weights in dict.fromkeys(simple):
             sign = _orientation(weights, len(borders))
             turned = tuple(sign * w for w in weights)
             real = any(w and not d.discrete for w, d in zip(weights, problem.domains, strict=True))
             for form in written(turned) if real else [turned]:
                 digits = sum(number_cost(w) for w in {abs(w) for w in form} - {0, 1})
-                for tree in _write(problem, gates, form, sign, borders):
+                for tree in _write(problem, gates, form, sign, borders, trees):
                     candidate = judged.offer(tree.expr)
                     if candidate is not None and candidate.exact:
                         yield _Found(tree.expr, gates, digits, tree.holds)
-        return
+        if simple:
+            return
 
 
 def _orientation(weights: tuple[int, ...], borders: int) -> int:
@@ -284,9 +297,14 @@ def _borders(y: np.ndarray, rows: np.ndarray, order: Sequence[float]) -> list[Bo
 
 
 def _write(
-    problem: Problem, gates: tuple[int, ...], weights: tuple[Number, ...], sign: int, borders: list[Border]
+    problem: Problem,
+    gates: tuple[int, ...],
+    weights: tuple[Number, ...],
+    sign: int,
+    borders: list[Border],
+    trees: dict[tuple[_Values, int], _Tree | None],
 ) -> Iterator[_Tree]:
-    """The rule with this direction in all its forms."""
+    """The rule with this direction in all its forms; `trees` are those written before."""
     direction = sum_expr(problem, weights)
     values = problem.values(direction)
     whole = all(
@@ -302,17 +320,24 @@ def _write(
     parts = map(tuple, problem.X[:, list(gates)].tolist())
     for i, part, value in zip(place.tolist(), parts, problem.y.tolist(), strict=True):
         table[i, part] = value
-    if len(gaps) > MOST_THRESHOLDS or any(_idle(table, g) for g in range(len(gates))):
-        return  # too long, or said with fewer gates
+    if len(gaps) > (MOST_GATED if gates else MOST_THRESHOLDS):
+        return
+    if any(_idle(table, g) for g in range(len(gates))):
+        return  # said with fewer gates
+    key = (frozenset(table.items()), direction.size())
+    if key not in trees:
+        variables = tuple(problem.variables[j] for j in gates)
+        writer = _Table(variables, len(gaps), table, direction.size())
+        trees[key] = writer.write()
+        problem.spend("offers", NODES_EACH * len(writer.known))
     for choose in (_whole,) if whole else (_with_ends, _inside):
         thresholds = [choose(direction, below, above) for below, above in gaps]
-        written_out = _Table(tuple(problem.variables[j] for j in gates), thresholds, table)
-        tree = written_out.write()
-        problem.spend("offers", NODES_EACH * len(written_out.known))
+        tree = trees[key]
         if tree is not None:
-            yield tree
+            yield replace(tree, expr=_filled(tree.expr, thresholds))
         if not gates and len(table) == len(gaps) + 1:
-            yield from map(_Tree, _stairs(thresholds, [table[i, ()] for i in range(len(gaps) + 1)]))
+            for expr in _stairs(thresholds, [table[i, ()] for i in range(len(gaps) + 1)]):
+                yield _Tree(expr, 0)
 
 
 def _idle(table: dict[tuple[int, tuple[float, ...]], float], gate: int) -> bool:
@@ -390,19 +415,42 @@ def _stairs(thresholds: list[_Threshold], levels: list[float]) -> Iterator[Expr]
         yield weighted_sum(terms[zero:] + terms[:zero])
 
 
+#: Stands for the direction while a tree is written, and the number of a threshold for its place.
+_DIRECTION = Var("direction")
+_Part = tuple[float, ...]
+_Parts = frozenset[_Part]
+_Values = frozenset[tuple[tuple[int, _Part], float]]
+
+
+def _filled(expr: Expr, thresholds: list[_Threshold]) -> Expr:
+    """With the tests in the place of the numbers of their thresholds."""
+
+    def fill(node: Expr) -> Expr:
+        if not isinstance(node, Op) or node.args[0] != _DIRECTION:
+            return node
+        assert isinstance(node.args[1], Const)
+        threshold = thresholds[int(node.args[1].value)]
+        test = threshold.over if node.name in ("gt", "le") else threshold.under
+        turned = test if node.name in ("gt", "lt") else opposite(test)
+        assert turned is not None
+        return turned
+
+    return expr.transform(fill)
+
+
 @dataclass(frozen=True, slots=True)
 class _Tree:
     """A tree of tests; one that holds a gate's value between two thresholds is written out."""
 
     expr: Expr
+    size: int
     holds: bool = False
+    key: tuple[float, ...] = field(init=False)
 
-    @property
-    def key(self) -> tuple[bool, tuple[float, ...]]:
-        return not self.holds, preference(self.expr)
-
-
-_Parts = frozenset[tuple[float, ...]]
+    def __post_init__(self) -> None:
+        tests = sum(node == _DIRECTION for node in self.expr.walk())
+        length, *others = preference(self.expr)
+        object.__setattr__(self, "key", (not self.holds, length + tests * self.size, *others))
 
 
 @dataclass(slots=True)
@@ -410,8 +458,9 @@ class _Table:
     """The value for every interval of the direction and combination of the gates; some were never seen."""
 
     gates: tuple[Var, ...]
-    thresholds: list[_Threshold]
-    values: dict[tuple[int, tuple[float, ...]], float]
+    thresholds: int
+    values: dict[tuple[int, _Part], float]
+    size: int
     gated: bool = True
     known: dict[tuple[int, int, _Parts], _Tree | None] = field(default_factory=dict)
 
@@ -420,7 +469,7 @@ class _Table:
         parts = frozenset(part for _, part in self.values)
         for gated in (False, True):
             self.gated, self.known = gated, {}
-            tree = self._shortest(0, len(self.thresholds), parts)
+            tree = self._shortest(0, self.thresholds, parts)
             if tree is not None and tree.holds:
                 return tree
         return tree
@@ -444,7 +493,7 @@ class _Table:
         ]
         leaf = self._leaf(seen)
         if leaf is not None:
-            return _Tree(leaf, isinstance(leaf, Var) and first > 0 and last < len(self.thresholds))
+            return _Tree(leaf, self.size, isinstance(leaf, Var) and first > 0 and last < self.thresholds)
         found: list[_Tree] = []
         for test, holding in self._gate_tests(parts) if self.gated else ():
             yes, no = self._shortest(first, last, holding), self._shortest(first, last, parts - holding)
@@ -454,11 +503,10 @@ class _Table:
             upper, lower = self._shortest(i + 1, last, parts), self._shortest(first, i, parts)
             if upper is None or lower is None:
                 continue
-            threshold = self.thresholds[i]
             if isinstance(lower.expr, Const) and not isinstance(upper.expr, Const):
-                found.append(_chosen(threshold.under, lower, upper))
+                found.append(_chosen(op("lt", _DIRECTION, i), lower, upper))
             else:
-                found.append(_chosen(threshold.over, upper, lower))
+                found.append(_chosen(op("gt", _DIRECTION, i), upper, lower))
         return min(found, key=lambda tree: tree.key, default=None)
 
     def _leaf(self, seen: list[tuple[tuple[float, ...], float]]) -> Expr | None:
@@ -488,5 +536,5 @@ class _Table:
 
 def _chosen(test: Expr, yes: _Tree, no: _Tree) -> _Tree:
     if yes.holds or no.holds:
-        return _Tree(op("where", test, yes.expr, no.expr), holds=True)
-    return _Tree(branch(test, yes.expr, no.expr))
+        return _Tree(op("where", test, yes.expr, no.expr), yes.size, holds=True)
+    return _Tree(branch(test, yes.expr, no.expr), yes.size)
