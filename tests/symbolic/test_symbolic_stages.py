@@ -72,6 +72,11 @@ CASES: dict[str, tuple[Rule, tuple[Domain, ...], str]] = {
         "max(b - a, 0) + 2*c",
     ),
     "comparisons of trees": (lambda a, b, c, d: (a * b > c * d) * 1, (DIGITS,) * 4, "[a*b > c*d]"),
+    "thresholds of sums": (
+        lambda a, b, c: a - 0.8 * b + c > 1.3,
+        (REAL,) * 3,
+        "[a + c - 0.8*b > 1.3]",
+    ),
     "carries": (
         lambda a, b, c, d: (a + b + (c > d)) % 10,
         (DIGITS,) * 4,

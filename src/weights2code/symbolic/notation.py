@@ -164,12 +164,12 @@ def simplest_test(direction: Expr, below: float, above: float, *, whole: bool = 
         tests = [("ge", t) for t in range(int(below) + 1, min(int(above), int(below) + 20) + 1)]
         tests += [("gt", t - 1) for _, t in tests]
         name, level = min(tests, key=lambda test: (number_cost(test[1]), test[0]))
-        return _compare(name, direction, level)
+        return compare(name, direction, level)
     level = simplest_between(below, above)
-    return _compare("gt" if level < above else "ge", direction, Const(level).value)
+    return compare("gt" if level < above else "ge", direction, Const(level).value)
 
 
-def _compare(name: str, direction: Expr, level: Number) -> Expr:
+def compare(name: str, direction: Expr, level: Number) -> Expr:
     """`a - b > 0` reads better as `a > b`."""
     if level == 0 and isinstance(direction, Op) and direction.name == "sub":
         return op(name, *direction.args)

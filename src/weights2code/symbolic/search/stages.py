@@ -19,6 +19,7 @@ from weights2code.symbolic.piecewise.decision_trees import region_stage
 from weights2code.symbolic.piecewise.extrema_of_two import extremum_stage
 from weights2code.symbolic.piecewise.joined_planes import plane_stage
 from weights2code.symbolic.piecewise.special_values import special_stage
+from weights2code.symbolic.piecewise.thresholds_of_sums import threshold_stage
 from weights2code.symbolic.search.extrema_of_many import envelope_stage
 from weights2code.symbolic.search.inner_constants import family_stage
 from weights2code.symbolic.search.relevant_variables import relevant_variables
@@ -52,7 +53,7 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
         order |= {"tests and remainders of sums": 5}
     order |= {"trees of 5 nodes": 5, "single atoms beside linear": 6}
     if problem.whole:
-        order |= {"comparisons of trees": 7}
+        order |= {"comparisons of trees": 7, "thresholds of sums": 8}
     if sums:
         order |= {"carries": 9}
     order |= {"products": 8, "pairs": 8, "pieces": 8}
@@ -118,6 +119,7 @@ _RUN: dict[str, Callable[[Search], None]] = {
     "trees of 5 nodes": lambda s: s.trees.grow(5),
     "single atoms beside linear": lambda s: s.collector.offer_all(s.sloped.singles()),
     "comparisons of trees": lambda s: comparison_stage(s.problem, s.collector, s.trees),
+    "thresholds of sums": lambda s: threshold_stage(s.problem, s.collector),
     "carries": lambda s: carry_stage(s.problem, s.collector, s.scan),
     "products": lambda s: s.collector.offer_all(s.flat.products()),
     "pairs": lambda s: s.collector.offer_all(s.flat.pairs()),

@@ -1,0 +1,540 @@
+"""Decisions by thresholds of one weighted sum, which discrete variables may gate.
+
+`1 if e > 0.52 else 0 if e < -0.52 else y1` with e a sum of reals: given y1 it is one threshold of e, another
+for every value of y1, and e is the same. So the rows are split by the values of one or two discrete
+variables, or of none; in every part the values of y follow one another along a direction that all parts share
+(`common_direction`). Once it is known, the rule is a small table of the gates and of where e lies, and the
+shortest tree of tests of that table is written. What a test of a single variable settles is taken away first
+where nothing else helps: `b > 0.3 and a + c > 1.1`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from weights2code.language import Const, Expr, Number, Op, Var, op
+from weights2code.symbolic.engine import number_cost, preference
+from weights2code.symbolic.notation import (
+    branch,
+    compare,
+    opposite,
+    simplest_between,
+    simplest_test,
+    weighted_sum,
+)
+from weights2code.symbolic.piecewise.common_direction import Border, Separation, written
+from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.search.rows import Problem
+from weights2code.symbolic.search.weighted_sums import sum_expr
+
+MOST_VARIABLES = 9
+MOST_VALUES = 9
+MOST_LEVELS = 9
+FEWEST_ROWS = 8
+#: A gate with a rule of its own for each value has at most so many.
+MOST_RULES = 4
+#: Weights with more digits than this, all in all, are long: 2 is not, 0.8 is.
+FEW_DIGITS = 1.2
+#: Parts that the gates may split the rows into, and rows for every free number of the rule.
+MOST_PARTS = 40
+ROWS_EACH = 5
+#: Sub-tables that are written before a table counts as too long.
+MOST_TABLES = 150
+MOST_THRESHOLDS = 9
+MOST_GATED = 5
+#: Nodes that writing one of them handles, about.
+NODES_EACH = 10
+#: Tests of single variables tried as a first step, the share of rows that one must settle, and steps.
+MOST_FIRST = 8
+SETTLED = 0.04
+STEPS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A rule that is right on all rows, the digits of its weights, and whether it holds a gate's value."""
+
+    expr: Expr
+    gates: tuple[int, ...]
+    digits: float
+    holds: bool
+
+
+def threshold_stage(problem: Problem, collector: Collector) -> None:
+    """Offer decisions along one direction, gated or not, and after tests of single variables."""
+    if not 1 <= len(problem.variables) <= MOST_VARIABLES or not problem.whole:
+        return
+    if not 2 <= len(np.unique(problem.y)) <= MOST_VALUES or len(problem.y) < FEWEST_ROWS:
+        return
+    found = along_sums(problem)
+    if found is None and collector.exact is None:
+        found = by_parts(problem) or after_tests(problem, STEPS)
+    if found is not None:
+        collector.offer(found)
+
+
+def along_sums(problem: Problem) -> Expr | None:
+    """The shortest rule along one direction: without gates, with one, with two.
+
+    A bit that is held between two thresholds also enters one sum, with their difference as its weight. Where
+    that makes the weights long, the two thresholds are meant.
+    """
+    plain = min(_along(problem, ()), key=_length, default=None)
+    if plain is not None and plain.digits <= FEW_DIGITS:
+        return plain.expr
+    gates = [j for j in range(len(problem.variables)) if 2 <= len(_levels(problem, j)) <= MOST_LEVELS]
+    found = [rule for j in gates for rule in _along(problem, (j,))]
+    singles = {j for rule in found for j in rule.gates}
+    for pair in itertools.combinations(gates, 2):
+        # beside a gate that does alone, only a bit is likely to make the rule shorter
+        shorter = singles & {*pair} and min(len(_levels(problem, j)) for j in pair) == 2
+        if (not singles or shorter) and not problem.expired():
+            found.extend(_along(problem, pair))
+    found += [plain] if plain is not None else []
+    if not found:
+        return None
+    shortest = min(found, key=_length)
+    held = [rule for rule in found if rule.holds and rule.digits <= shortest.digits - FEW_DIGITS]
+    return min(held or [shortest], key=_length).expr
+
+
+def _length(rule: _Found) -> tuple[float, ...]:
+    """As formulas are preferred, but all digits count: the rows of reals are many, and say what is meant."""
+    nodes, *others = preference(rule.expr)
+    digits = sum(number_cost(node.value) for node in rule.expr.walk() if isinstance(node, Const))
+    return (nodes + 0.5 * digits, *others)
+
+
+def _levels(problem: Problem, column: int) -> np.ndarray:
+    """The values of a discrete column; none of a real one."""
+    return np.unique(problem.X[:, column]) if problem.domains[column].discrete else np.zeros(0)
+
+
+def by_parts(problem: Problem) -> Expr | None:
+    """A rule of its own for every value of a gate."""
+    found: list[Expr] = []
+    for j, gate in enumerate(problem.variables):
+        levels = _levels(problem, j)
+        if not 2 <= len(levels) <= MOST_RULES:
+            continue
+        rules: list[tuple[float, Expr]] = []
+        for level in levels:
+            part = _part(problem, problem.X[:, j] == level)
+            single = len(np.unique(part.y)) == 1
+            plain = [] if single else list(_along(part, ()))
+            if not single and not plain:
+                break
+            rules.append((level, Const(part.y[0]) if single else min(plain, key=_length).expr))
+        if len(rules) < len(levels):
+            continue
+        bit = list(levels) == [0, 1]
+        expr = rules[0 if bit else -1][1]
+        for level, rule in rules[1:] if bit else rules[-2::-1]:
+            expr = branch(gate if bit else op("eq", gate, Const(level)), rule, expr)
+        found.append(expr)
+    return min(found, key=preference, default=None)
+
+
+def after_tests(problem: Problem, steps: int) -> Expr | None:
+    """`leaf if x > t else rest`: a constant or a variable gives all rows beyond a threshold."""
+    if steps == 0 or problem.expired():
+        return None
+    for test in list(_first_tests(problem))[:MOST_FIRST]:
+        left = ~test.settled
+        rest = _part(problem, left)
+        if len(np.unique(rest.y)) == 1:
+            continue
+        found = along_sums(rest) or by_parts(rest)
+        if found is None and steps > 1 and test.share > 0.15:
+            found = after_tests(rest, steps - 1)
+        if found is None:
+            continue
+        expr = _joined(problem, test, found)
+        if expr is not None:
+            return expr
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _First:
+    """The rows beyond a threshold of one variable, all given by one leaf."""
+
+    column: int
+    sign: int
+    leaf: Expr
+    settled: np.ndarray
+
+    @property
+    def share(self) -> float:
+        return float(np.mean(self.settled))
+
+
+def _first_tests(problem: Problem) -> Iterator[_First]:
+    """Tests that settle some rows, those of most rows first."""
+    X, y = problem.X, problem.y
+    leaves: list[tuple[Expr, np.ndarray]] = [(Const(float(v)), np.full(len(y), v)) for v in np.unique(y)]
+    leaves += [(v, X[:, j]) for j, v in enumerate(problem.variables) if problem.domains[j].discrete]
+    found: list[_First] = []
+    for leaf, values in leaves:
+        wrong = values != y
+        if not wrong.any() or wrong.all():
+            continue
+        for sign in (1, -1):
+            bound = np.max(sign * X[wrong], axis=0)
+            for j in range(X.shape[1]):
+                settled = sign * X[:, j] > bound[j]
+                if SETTLED <= np.mean(settled) < 1:
+                    found.append(_First(j, sign, leaf, settled))
+    yield from sorted(found, key=lambda test: (-test.share, test.column))
+
+
+def _joined(problem: Problem, test: _First, rest: Expr) -> Expr | None:
+    """The threshold lies between the last row that the leaf gets wrong and the first that the rest does."""
+    x = test.sign * problem.X[:, test.column]
+    rest_wrong = problem.values(rest) != problem.y
+    leaf_wrong = problem.values(test.leaf) != problem.y
+    below, above = float(np.max(x[leaf_wrong])), float(np.min(x[rest_wrong], initial=np.inf))
+    if not below < above < np.inf:
+        return None
+    variable, whole = problem.variables[test.column], problem.domains[test.column].discrete
+    if test.sign > 0:
+        return branch(simplest_test(variable, below, above, whole=whole), test.leaf, rest)
+    turned = simplest_test(variable, -above, -below, whole=whole)
+    return branch(turned, rest, test.leaf)
+
+
+def _part(problem: Problem, rows: np.ndarray) -> Problem:
+    place = np.cumsum(rows) - 1
+    return replace(
+        problem,
+        X=problem.X[rows],
+        y=problem.y[rows],
+        measured=problem.measured[rows],
+        weights=problem.weights[rows],
+        rows=place[problem.rows[rows[problem.rows]]],
+    )
+
+
+def _along(problem: Problem, gates: tuple[int, ...]) -> Iterator[_Found]:
+    """Rules along a direction that all parts of the rows share."""
+    X, y = problem.X, problem.y
+    free = [j for j in range(X.shape[1]) if j not in gates]
+    parts = _parts(X[:, list(gates)]) if gates else [np.arange(len(y))]
+    mixed = [rows for rows in parts if np.ptp(y[rows]) > 0]
+    if not free or not mixed or len(parts) > MOST_PARTS:
+        return
+    # the part that shows most of the direction comes first
+    mixed.sort(key=lambda rows: -(len(rows) - np.max(np.unique(y[rows], return_counts=True)[1])))
+    for order in _orders(X[mixed[0]][:, free], y[mixed[0]]):
+        borders = _borders(y, mixed[0], order)
+        first = Separation(problem, X, free, borders)
+        guess = first.guess()
+        if guess is None:
+            continue
+        values = X[:, first.columns] @ (guess / first.spread)
+        for rows in mixed[1:]:
+            levels = np.unique(y[rows])
+            along = sorted(levels, key=lambda v: float(values[rows[y[rows] == v]].mean()))
+            borders += _borders(y, rows, along)
+        every = np.prod([len(np.unique(column)) for column in X.T], dtype=float)
+        if len(y) < min(ROWS_EACH * (len(free) + len(borders)), every):
+            continue
+        separation = first if len(mixed) == 1 else Separation(problem, X, free, borders)
+        guess = guess if len(mixed) == 1 else separation.guess()
+        if guess is None:
+            continue
+        judged = Collector(problem)
+        simple = [weights for best in separation.directions(guess) for weights in separation.simple(best)]
+        trees: dict[tuple[_Values, int], _Tree | None] = {}
+        for weights in dict.fromkeys(simple):
+            sign = _orientation(weights, len(borders))
+            turned = tuple(sign * w for w in weights)
+            real = any(w and not d.discrete for w, d in zip(weights, problem.domains, strict=True))
+            for form in written(turned) if real else [turned]:
+                digits = sum(number_cost(w) for w in {abs(w) for w in form} - {0, 1})
+                for tree in _write(problem, gates, form, sign, borders, trees):
+                    candidate = judged.offer(tree.expr)
+                    if candidate is not None and candidate.exact:
+                        yield _Found(tree.expr, gates, digits, tree.holds)
+        if simple:
+            return
+
+
+def _orientation(weights: tuple[int, ...], borders: int) -> int:
+    """Few minus signs; where there are several thresholds, the values of y rise with the sum."""
+    positive, negative = sum(w > 0 for w in weights), sum(w < 0 for w in weights)
+    return -1 if (positive < negative if borders == 1 else not positive) else 1
+
+
+def _parts(columns: np.ndarray) -> list[np.ndarray]:
+    """The rows of every combination of values."""
+    place = np.unique(columns, axis=0, return_inverse=True)[1].reshape(-1)
+    order = np.argsort(place, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(place[order])) + 1)
+
+
+def _orders(X: np.ndarray, y: np.ndarray) -> Iterator[list[float]]:
+    """Orders that the values may have along a direction: their own, and that of the means of their rows."""
+    levels = [float(v) for v in np.unique(y)]
+    yield levels
+    if len(levels) > 2:
+        spread = X.std(axis=0)
+        scaled = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
+        means = np.stack([scaled[y == level].mean(axis=0) for level in levels])
+        axis = np.linalg.svd(means - means.mean(axis=0), full_matrices=False)[2][0]
+        along = [levels[i] for i in np.argsort(means @ axis)]
+        if along not in (levels, levels[::-1]):
+            yield along
+
+
+def _borders(y: np.ndarray, rows: np.ndarray, order: Sequence[float]) -> list[Border]:
+    sides = [rows[y[rows] == level] for level in order]
+    return [Border(low, high) for low, high in itertools.pairwise(sides)]
+
+
+def _write(
+    problem: Problem,
+    gates: tuple[int, ...],
+    weights: tuple[Number, ...],
+    sign: int,
+    borders: list[Border],
+    trees: dict[tuple[_Values, int], _Tree | None],
+) -> Iterator[_Tree]:
+    """The rule with this direction in all its forms; `trees` are those written before."""
+    direction = sum_expr(problem, weights)
+    values = problem.values(direction)
+    whole = all(
+        w == 0 or (isinstance(w, int) and domain.discrete)
+        for w, domain in zip(weights, problem.domains, strict=True)
+    )
+    sides = [(b.low, b.high) if sign > 0 else (b.high, b.low) for b in borders]
+    gaps = _shared([(float(values[low].max()), float(values[high].min())) for low, high in sides])
+    if whole and any(below >= above for below, above in gaps):
+        return
+    place = np.searchsorted([0.5 * (below + above) for below, above in gaps], values)
+    table: dict[tuple[int, tuple[float, ...]], float] = {}
+    parts = map(tuple, problem.X[:, list(gates)].tolist())
+    for i, part, value in zip(place.tolist(), parts, problem.y.tolist(), strict=True):
+        table[i, part] = value
+    if len(gaps) > (MOST_GATED if gates else MOST_THRESHOLDS):
+        return
+    if any(_idle(table, g) for g in range(len(gates))):
+        return  # said with fewer gates
+    key = (frozenset(table.items()), direction.size())
+    if key not in trees:
+        variables = tuple(problem.variables[j] for j in gates)
+        writer = _Table(variables, len(gaps), table, direction.size())
+        trees[key] = writer.write()
+        problem.spend("offers", NODES_EACH * len(writer.known))
+    for choose in (_whole,) if whole else (_with_ends, _inside):
+        thresholds = [choose(direction, below, above) for below, above in gaps]
+        tree = trees[key]
+        if tree is not None:
+            yield replace(tree, expr=_filled(tree.expr, thresholds))
+        if not gates and len(table) == len(gaps) + 1:
+            for expr in _stairs(thresholds, [table[i, ()] for i in range(len(gaps) + 1)]):
+                yield _Tree(expr, 0)
+
+
+def _idle(table: dict[tuple[int, tuple[float, ...]], float], gate: int) -> bool:
+    """Whether the table says the same for all values of a gate."""
+    without: dict[tuple[int, tuple[float, ...]], float] = {}
+    return all(
+        without.setdefault((i, part[:gate] + part[gate + 1 :]), value) == value
+        for (i, part), value in table.items()
+    )
+
+
+def _shared(gaps: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The fewest gaps that lie in all of the given ones, in order."""
+    shared: list[tuple[float, float]] = []
+    for below, above in sorted(gaps):
+        if shared and below < shared[-1][1]:
+            shared[-1] = (below, min(above, shared[-1][1]))
+        else:
+            shared.append((below, above))
+    return shared
+
+
+@dataclass(frozen=True, slots=True)
+class _Threshold:
+    """The tests that hold above a place in a gap of a direction, and below it."""
+
+    over: Expr
+    under: Expr
+
+
+def _whole(direction: Expr, below: float, above: float) -> _Threshold:
+    over = simplest_test(direction, below, above, whole=True)
+    # the same from the other side: `-e > -t` is `e < t`
+    under = simplest_test(op("neg", direction), -above, -below, whole=True)
+    assert isinstance(under, Op)
+    assert isinstance(under.args[1], Const)
+    name = {"gt": "lt", "ge": "le"}[under.name]
+    return _Threshold(over, compare(name, direction, Const(-under.args[1].value).value))
+
+
+def _with_ends(direction: Expr, below: float, above: float) -> _Threshold:
+    """The simplest number of a gap, its ends included, which are decimals up to rounding."""
+    below, above = round(below, 9), round(above, 9)
+    return _threshold(direction, below, simplest_between(min(below, above), max(below, above)), above)
+
+
+def _inside(direction: Expr, below: float, above: float) -> _Threshold:
+    """The simplest number well inside of a gap; where there is only rounding inside, `>=` instead of `>`."""
+    if above - below < 1e-9 * (1 + abs(below)):
+        number = Const(simplest_between(round(below, 9), round(below, 9))).value
+        return _Threshold(compare("ge", direction, number), compare("le", direction, number))
+    edge = min(1e-8 * (1 + abs(below) + abs(above)), 0.25 * abs(above - below))
+    return _threshold(direction, below, simplest_between(below + edge, above - edge), above)
+
+
+def _threshold(direction: Expr, below: float, level: float, above: float) -> _Threshold:
+    number = Const(level).value
+    over = "ge" if below < above <= level else "gt"
+    under = "le" if level <= below < above else "lt"
+    return _Threshold(compare(over, direction, number), compare(under, direction, number))
+
+
+def _stairs(thresholds: list[_Threshold], levels: list[float]) -> Iterator[Expr]:
+    """A sum of tests, with those of negative levels from above."""
+    steps = [int(b - a) for a, b in itertools.pairwise(levels)]
+    yield weighted_sum(
+        [(step, threshold.over) for step, threshold in zip(steps, thresholds, strict=True)], int(levels[0])
+    )
+    if 0 in levels[1:-1]:
+        zero = levels.index(0)
+        terms: list[tuple[Number, Expr]] = [
+            (step, threshold.over) if i >= zero else (-step, threshold.under)
+            for i, (step, threshold) in enumerate(zip(steps, thresholds, strict=True))
+        ]
+        yield weighted_sum(terms[zero:] + terms[:zero])
+
+
+#: Stands for the direction while a tree is written, and the number of a threshold for its place.
+_DIRECTION = Var("direction")
+_Part = tuple[float, ...]
+_Parts = frozenset[_Part]
+_Values = frozenset[tuple[tuple[int, _Part], float]]
+
+
+def _filled(expr: Expr, thresholds: list[_Threshold]) -> Expr:
+    """With the tests in the place of the numbers of their thresholds."""
+
+    def fill(node: Expr) -> Expr:
+        if not isinstance(node, Op) or node.args[0] != _DIRECTION:
+            return node
+        assert isinstance(node.args[1], Const)
+        threshold = thresholds[int(node.args[1].value)]
+        test = threshold.over if node.name in ("gt", "le") else threshold.under
+        turned = test if node.name in ("gt", "lt") else opposite(test)
+        assert turned is not None
+        return turned
+
+    return expr.transform(fill)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """A tree of tests; one that holds a gate's value between two thresholds is written out."""
+
+    expr: Expr
+    size: int
+    holds: bool = False
+    key: tuple[float, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        tests = sum(node == _DIRECTION for node in self.expr.walk())
+        length, *others = preference(self.expr)
+        object.__setattr__(self, "key", (not self.holds, length + tests * self.size, *others))
+
+
+@dataclass(slots=True)
+class _Table:
+    """The value for every interval of the direction and combination of the gates; some were never seen."""
+
+    gates: tuple[Var, ...]
+    thresholds: int
+    values: dict[tuple[int, _Part], float]
+    size: int
+    gated: bool = True
+    known: dict[tuple[int, int, _Parts], _Tree | None] = field(default_factory=dict)
+
+    def write(self) -> _Tree | None:
+        """By thresholds alone if that holds a value between two of them, else by tests of the gates too."""
+        parts = frozenset(part for _, part in self.values)
+        for gated in (False, True):
+            self.gated, self.known = gated, {}
+            tree = self._shortest(0, self.thresholds, parts)
+            if tree is not None and tree.holds:
+                return tree
+        return tree
+
+    def _shortest(self, first: int, last: int, parts: _Parts) -> _Tree | None:
+        """The shortest tree of tests for some neighbouring intervals and some combinations."""
+        key = (first, last, parts)
+        if key not in self.known:
+            if len(self.known) > MOST_TABLES:
+                return None
+            self.known[key] = None
+            self.known[key] = self._grown(first, last, parts)
+        return self.known[key]
+
+    def _grown(self, first: int, last: int, parts: _Parts) -> _Tree | None:
+        seen = [
+            (part, self.values[i, part])
+            for i in range(first, last + 1)
+            for part in parts
+            if (i, part) in self.values
+        ]
+        leaf = self._leaf(seen)
+        if leaf is not None:
+            return _Tree(leaf, self.size, isinstance(leaf, Var) and first > 0 and last < self.thresholds)
+        found: list[_Tree] = []
+        for test, holding in self._gate_tests(parts) if self.gated else ():
+            yes, no = self._shortest(first, last, holding), self._shortest(first, last, parts - holding)
+            if yes is not None and no is not None:
+                found.append(_chosen(test, yes, no))
+        for i in range(last - 1, first - 1, -1):
+            upper, lower = self._shortest(i + 1, last, parts), self._shortest(first, i, parts)
+            if upper is None or lower is None:
+                continue
+            if isinstance(lower.expr, Const) and not isinstance(upper.expr, Const):
+                found.append(_chosen(op("lt", _DIRECTION, i), lower, upper))
+            else:
+                found.append(_chosen(op("gt", _DIRECTION, i), upper, lower))
+        return min(found, key=lambda tree: tree.key, default=None)
+
+    def _leaf(self, seen: list[tuple[tuple[float, ...], float]]) -> Expr | None:
+        levels = {value for _, value in seen}
+        if len(levels) <= 1:
+            return Const(levels.pop() if levels else 0)
+        for g, gate in enumerate(self.gates):
+            if all(part[g] == value for part, value in seen):
+                return gate
+        return None
+
+    def _gate_tests(self, parts: _Parts) -> Iterator[tuple[Expr, _Parts]]:
+        for g, gate in enumerate(self.gates):
+            every = {part[g] for _, part in self.values}
+            levels = sorted({part[g] for part in parts})
+            if len(levels) < 2:
+                continue
+            if every == {0, 1}:
+                yield gate, frozenset(part for part in parts if part[g] == 1)
+                continue
+            for level in levels:
+                test = op("eq", gate, Const(level))
+                yield test, frozenset(part for part in parts if part[g] == level)
+            for level in levels[1:-2]:
+                yield op("gt", gate, Const(level)), frozenset(part for part in parts if part[g] > level)
+
+
+def _chosen(test: Expr, yes: _Tree, no: _Tree) -> _Tree:
+    if yes.holds or no.holds:
+        return _Tree(op("where", test, yes.expr, no.expr), yes.size, holds=True)
+    return _Tree(branch(test, yes.expr, no.expr), yes.size)
