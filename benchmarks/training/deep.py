@@ -141,10 +141,9 @@ def main() -> None:
     rows.sort(key=lambda row: jobs.index((row["task"], row["rung"], row["seed"], row["whole"])))
     command = " ".join(["python benchmarks/training/deep.py", *sys.argv[1:]])
     write_record(options.out, command, rows=rows)
-    text = (
-        f"# Deep rungs, before and after\n\n{__doc__.split('python', 1)[1].split(chr(10), 1)[1].strip()}\n\n"
-    )
-    write_atomically(options.out.with_suffix(".md"), text + report(rows, names) + "\n")
+    _, _, explained = (__doc__ or "").partition("--processes 2")
+    text = f"# Deep rungs, before and after\n\n{explained.strip()}\n\n{report(rows, names)}\n"
+    write_atomically(options.out.with_suffix(".md"), text)
     print(report(rows, names))
 
 
