@@ -8,7 +8,7 @@ every step, three heads and functions of three values, everywhere. `deep` and `d
 rungs, focused on what the data show to be enough. Members that fit are those whose hard loss ends under .01
 when all are trained to the end, with the same steps; a run is right if a finished member is right everywhere
 on the validation sequences; seconds, on one core, are those of the rung as it is, which halves its members
-and stops early. The recipe was chosen with the training seeds 0 and 1; the record is of others.
+and stops early. The recipe was chosen with training seed 0; the record is of others.
 """
 
 from __future__ import annotations
