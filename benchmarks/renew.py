@@ -206,6 +206,17 @@ def figures() -> list[Figure]:
         ),
         Figure("noise", f"{training}/results/noise.json", (f"python {training}/noise.py",)),
         Figure(
+            "deep",
+            f"{training}/results/deep.json",
+            (f"python {training}/deep.py --processes {{processes}}",),
+        ),
+        Figure(
+            "deep_grid",
+            f"{training}/results/deep_grid.json",
+            (),
+            kept="the recipe of the deep rungs was chosen by it",
+        ),
+        Figure(
             "rungs",
             f"{training}/results/rungs.json",
             tuple(

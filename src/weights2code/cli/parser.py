@@ -141,13 +141,12 @@ def build_parser() -> argparse.ArgumentParser:
 def settings_from(options: argparse.Namespace) -> Settings:
     """The settings that the options ask for; what was not given keeps its default."""
     given = {name: getattr(options, name, None) for name in names()}
-    return Settings(
-        **{
-            name: tuple(value) if Option.of(name).repeat else value
-            for name, value in given.items()
-            if value is not None
-        }
-    )
+    settings: dict[str, Any] = {
+        name: tuple(value) if Option.of(name).repeat else value
+        for name, value in given.items()
+        if value is not None
+    }
+    return Settings(**settings)
 
 
 def _command(

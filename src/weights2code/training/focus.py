@@ -21,6 +21,8 @@ from weights2code.data.sufficiency import LEAST_REPEATS, determines
 from weights2code.training.ladder import Rung, Variant, window_of
 from weights2code.training.ruled_out import Leaves, leaf_rows, only_location, present_values
 
+#: Rows that are asked, at most.
+MOST_ROWS = 200_000
 #: One member in so many looks everywhere.
 EVERYWHERE = 4
 #: Sets of values that are tried, of at most so many values, on so many rows first.
@@ -63,13 +65,13 @@ def sufficient(problem: Problem) -> Leaves | None:
     everything = [(column, lag + offset) for offset in range(window) for column, lag in now]
     for offset in range(window):
         near = everything[: len(now) * (offset + 1)]
-        rows, targets = leaf_rows(near, problem.training)
+        rows, targets = _rows(near, problem)
         repeats = determines(rows, targets[:, 0])[1] if len(targets) else 0.0
         if repeats < LEAST_REPEATS:
             break
         if _evident(rows, targets):
             return _needed(near, rows, targets)
-    rows, targets = leaf_rows(everything, problem.training)
+    rows, targets = _rows(everything, problem)
     if not len(targets):
         return None
     for chosen in _sets(len(everything)):
@@ -77,6 +79,11 @@ def sufficient(problem: Problem) -> Leaves | None:
         if _consistent(rows[sample][:, chosen], targets[sample]) and _evident(rows[:, chosen], targets):
             return [everything[index] for index in chosen]
     return None
+
+
+def _rows(leaves: Leaves, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    rows, targets = leaf_rows(leaves, problem.training)
+    return rows[:MOST_ROWS], targets[:MOST_ROWS]
 
 
 def _sets(count: int) -> Iterator[list[int]]:

@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -41,7 +42,7 @@ from weights2code.training.loop import (
     tune,
 )
 from weights2code.training.polish import clear_location_heads, polish_member
-from weights2code.training.ruled_out import Leaves, Skipped, ruled_out
+from weights2code.training.ruled_out import Skipped, ruled_out
 from weights2code.training.step import Batch, Validation, target_variance
 from weights2code.training.thin import thin_heads
 
@@ -210,13 +211,13 @@ def climb(
     device = pick_device(settings.device)
     ladder = ladder_of(problem, settings)
     free = not settings.asked_for()
-    enough: Leaves | None = None
+    focus = settings.recipe == "fast" and not settings.fixed_architecture() and not settings.hide
+    known = cache(lambda: sufficient(problem))
     window_fits = False
-    if settings.recipe == "fast" and not settings.fixed_architecture() and not settings.hide:
-        enough = sufficient(problem)
     for index, rung in enumerate(ladder):
         if index and now() - began > settings.time_limit:
             return
+        enough = known() if focus and rung.sizes["layers"] > 1 else None
         reason = ruled_out(rung, problem, ladder[:index], enough) if free else None
         if free and window_fits and (rung.kind == "window" or rung.aggregates):
             reason = Reason.NOTHING_NEW  # of what a window determines nothing further back is needed
