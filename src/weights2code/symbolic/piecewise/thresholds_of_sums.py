@@ -39,6 +39,8 @@ FEWEST_ROWS = 8
 MOST_RULES = 4
 #: Weights with more digits than this, all in all, are long: 2 is not, 0.8 is.
 FEW_DIGITS = 1.2
+#: Nodes that a value held between two thresholds takes beside its tests.
+WRITTEN_OUT = 6
 #: Parts that the gates may split the rows into, and rows for every free number of the rule.
 MOST_PARTS = 40
 ROWS_EACH = 5
@@ -98,8 +100,10 @@ def along_sums(problem: Problem) -> Expr | None:
     if not found:
         return None
     shortest = min(found, key=_length)
-    held = [rule for rule in found if rule.holds and rule.digits <= shortest.digits - FEW_DIGITS]
-    return min(held or [shortest], key=_length).expr
+    # two thresholds write the sum twice
+    most = 2 * _length(shortest)[0] + WRITTEN_OUT
+    held = [r for r in found if r.holds and r.digits < shortest.digits and _length(r)[0] <= most]
+    return min(held if shortest.digits > FEW_DIGITS and held else [shortest], key=_length).expr
 
 
 def _length(rule: _Found) -> tuple[float, ...]:
@@ -256,7 +260,8 @@ def _along(problem: Problem, gates: tuple[int, ...]) -> Iterator[_Found]:
             real = any(w and not d.discrete for w, d in zip(weights, problem.domains, strict=True))
             for form in written(turned) if real else [turned]:
                 digits = sum(number_cost(w) for w in {abs(w) for w in form} - {0, 1})
-                for tree in _write(problem, gates, form, sign, borders, trees):
+                forms = {tree.expr: tree for tree in _write(problem, gates, form, sign, borders, trees)}
+                for tree in forms.values():
                     candidate = judged.offer(tree.expr)
                     if candidate is not None and candidate.exact:
                         yield _Found(tree.expr, gates, digits, tree.holds)
