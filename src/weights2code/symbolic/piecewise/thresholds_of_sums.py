@@ -39,9 +39,16 @@ FEWEST_ROWS = 8
 MOST_RULES = 4
 #: Weights with more digits than this, all in all, are long: 2 is not, 0.8 is.
 FEW_DIGITS = 1.2
+#: Nodes that a value held between two thresholds takes beside its tests.
+WRITTEN_OUT = 6
 #: Parts that the gates may split the rows into, and rows for every free number of the rule.
 MOST_PARTS = 40
 ROWS_EACH = 5
+#: What a rule says in bits, about: for each different part of it, and for each digit.
+BITS_A_PART = 4.0
+BITS_A_DIGIT = 3.3
+#: A rule may take at most this share of what the targets say.
+SHARE_TOLD = 0.3
 #: Sub-tables that are written before a table counts as too long.
 MOST_TABLES = 150
 MOST_THRESHOLDS = 9
@@ -73,8 +80,24 @@ def threshold_stage(problem: Problem, collector: Collector) -> None:
     found = along_sums(problem)
     if found is None and collector.exact is None:
         found = by_parts(problem) or after_tests(problem, STEPS)
-    if found is not None:
+    if found is not None and _believable(problem, found):
         collector.offer(found)
+
+
+def _believable(problem: Problem, expr: Expr) -> bool:
+    """Whether a rule says less than the targets do; where every combination was seen it is only a wording."""
+    if _every_row(problem):
+        return True
+    shares = np.unique(problem.y, return_counts=True)[1] / len(problem.y)
+    told = -len(problem.y) * float(np.sum(shares * np.log2(shares)))
+    parts = set(expr.walk())
+    digits = sum(number_cost(part.value) for part in parts if isinstance(part, Const))
+    return BITS_A_PART * len(parts) + BITS_A_DIGIT * digits <= SHARE_TOLD * told
+
+
+def _every_row(problem: Problem) -> bool:
+    """Whether the rows are all combinations of the values of the columns."""
+    return len(problem.y) >= np.prod([len(np.unique(column)) for column in problem.X.T], dtype=float)
 
 
 def along_sums(problem: Problem) -> Expr | None:
@@ -98,8 +121,10 @@ def along_sums(problem: Problem) -> Expr | None:
     if not found:
         return None
     shortest = min(found, key=_length)
-    held = [rule for rule in found if rule.holds and rule.digits <= shortest.digits - FEW_DIGITS]
-    return min(held or [shortest], key=_length).expr
+    # two thresholds write the sum twice
+    most = 2 * _length(shortest)[0] + WRITTEN_OUT
+    held = [r for r in found if r.holds and r.digits < shortest.digits and _length(r)[0] <= most]
+    return min(held if shortest.digits > FEW_DIGITS and held else [shortest], key=_length).expr
 
 
 def _length(rule: _Found) -> tuple[float, ...]:
@@ -223,9 +248,9 @@ def _along(problem: Problem, gates: tuple[int, ...]) -> Iterator[_Found]:
     """Rules along a direction that all parts of the rows share."""
     X, y = problem.X, problem.y
     free = [j for j in range(X.shape[1]) if j not in gates]
-    parts = _parts(X[:, list(gates)]) if gates else [np.arange(len(y))]
+    parts = _parts(X[:, list(gates)])
     mixed = [rows for rows in parts if np.ptp(y[rows]) > 0]
-    if not free or not mixed or len(parts) > MOST_PARTS:
+    if not free or not mixed:
         return
     # the part that shows most of the direction comes first
     mixed.sort(key=lambda rows: -(len(rows) - np.max(np.unique(y[rows], return_counts=True)[1])))
@@ -240,8 +265,7 @@ def _along(problem: Problem, gates: tuple[int, ...]) -> Iterator[_Found]:
             levels = np.unique(y[rows])
             along = sorted(levels, key=lambda v: float(values[rows[y[rows] == v]].mean()))
             borders += _borders(y, rows, along)
-        every = np.prod([len(np.unique(column)) for column in X.T], dtype=float)
-        if len(y) < min(ROWS_EACH * (len(free) + len(borders)), every):
+        if len(y) < ROWS_EACH * (len(free) + len(borders)) and not _every_row(problem):
             continue
         separation = first if len(mixed) == 1 else Separation(problem, X, free, borders)
         guess = guess if len(mixed) == 1 else separation.guess()
@@ -256,7 +280,8 @@ def _along(problem: Problem, gates: tuple[int, ...]) -> Iterator[_Found]:
             real = any(w and not d.discrete for w, d in zip(weights, problem.domains, strict=True))
             for form in written(turned) if real else [turned]:
                 digits = sum(number_cost(w) for w in {abs(w) for w in form} - {0, 1})
-                for tree in _write(problem, gates, form, sign, borders, trees):
+                forms = {tree.expr: tree for tree in _write(problem, gates, form, sign, borders, trees)}
+                for tree in forms.values():
                     candidate = judged.offer(tree.expr)
                     if candidate is not None and candidate.exact:
                         yield _Found(tree.expr, gates, digits, tree.holds)
@@ -271,9 +296,14 @@ def _orientation(weights: tuple[int, ...], borders: int) -> int:
 
 
 def _parts(columns: np.ndarray) -> list[np.ndarray]:
-    """The rows of every combination of values."""
-    place = np.unique(columns, axis=0, return_inverse=True)[1].reshape(-1)
-    order = np.argsort(place, kind="stable")
+    """The rows of every combination of values; none where these are too many."""
+    place, count = np.zeros(len(columns), dtype=np.int16), 1
+    for column in columns.T:
+        levels = np.unique(column)
+        place, count = place * np.int16(len(levels)) + np.searchsorted(levels, column), count * len(levels)
+        if count > MOST_PARTS:
+            return []
+    order = np.argsort(place.astype(np.int16), kind="stable")
     return np.split(order, np.flatnonzero(np.diff(place[order])) + 1)
 
 
