@@ -134,10 +134,6 @@ def exact_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extra
     A model that does not fit yet may still have found the right values; it is asked for a program that is
     exact on them, and for nothing less.
     """
-    if not member.fits and not problem.integer_outputs:
-        raise NotExtracted(
-            "the model does not fit, and real outputs give no other sign of the right values.", Reason.UNFIT
-        )
     some = False
     missed: NotExtracted | None = None
     for cut in cuts(member.matched, problem) if member.fits else first_cut(member.matched, problem):

@@ -25,6 +25,8 @@ PROMISING = 0.02
 NEARLY_RIGHT = 0.9
 #: Share of whole numbers that one must get right to be read.
 MOSTLY_RIGHT = 0.97
+#: The hard loss on real outputs that jumps may leave.
+JUMPS = 0.5
 #: Sequences that pruning looks at: validation ones, and under noise, which needs more of them, learned ones.
 PRUNED_ON = 256
 PRUNED_ON_UNDER_NOISE = 300
@@ -37,7 +39,8 @@ def members(trained: Trained, problem: Problem, log: Log, *, resort: bool = Fals
 
     A member that fits is explained as it is. One that is right at most positions may have found the right
     values without fitting yet: its leaves are tried, and those of windows, which hold everything near, where
-    rows of whole numbers tell what is needed. As a last resort the leaves of the best members are
+    rows of whole numbers tell what is needed, and those of one that leaves a part of real outputs, which may
+    jump where no network can. As a last resort the leaves of the best members are
     tried however badly they fit. Members with a head that matches no hypothesis wait until the others were
     tried. Where the targets are not exact a small loss tells nothing: the best member is taken. A member that
     a program was read from before is the network that is meant, and comes first.
@@ -65,6 +68,7 @@ def _promising(trained: Trained, problem: Problem, log: Log, resort: bool) -> It
             continue
         nearly = problem.integer_outputs and trained.accuracies[index] >= NEARLY_RIGHT
         nearly |= trained.kind == "window" and problem.whole
+        nearly |= not problem.integer_outputs and loss <= JUMPS
         if not fits(trained, index, problem) and not resort and (seen or (not nearly and loss > PROMISING)):
             if not index:
                 unfit = Attempt(trained.rung, 0, loss, reason=Reason.UNFIT, detail="does not fit")

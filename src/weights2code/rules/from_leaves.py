@@ -18,7 +18,7 @@ from weights2code.data.sufficiency import determines, needed
 from weights2code.errors import NotExtracted, Reason
 from weights2code.language import OPERATORS, Domain, Recurrence, Start, Step, Var, infer
 from weights2code.rules.assembly import Assembly
-from weights2code.rules.starts import unusual_start, usual_starts
+from weights2code.rules.starts import delayed_starts, unusual_start, usual_starts
 from weights2code.simplify.denominators import clear_denominators
 from weights2code.symbolic.engine import Candidate, Engine
 from weights2code.verify.residuals import answers
@@ -192,6 +192,9 @@ def settle_start(draft: Recurrence, problem: Problem, assembly: Assembly) -> Rec
     deepest = max(draft.depths().values(), default=0)
     if not reproduces(draft, begun(check, deepest), problem):
         return None  # the rule itself is wrong
+    for candidate in delayed_starts(draft, problem):
+        if reproduces(candidate, check, problem):
+            return candidate
     return unusual_start(draft, problem, lambda found: reproduces(found, check, problem))
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from itertools import islice, product
+from itertools import count, islice, product
 
 import numpy as np
 
 from weights2code.data import Problem, Sequences
-from weights2code.language import Const, Expr, Recurrence, Start, Step, Var, op
+from weights2code.language import Const, Expr, Op, Recurrence, Start, Step, Var, op
 from weights2code.rules.assembly import Assembly
 from weights2code.symbolic import NativeEngine
 from weights2code.verify.residuals import rounding
@@ -24,6 +24,8 @@ from weights2code.verify.residuals import rounding
 MOST_VALUES = 64
 #: Of a variable inside a rule, so many values are tried before the start.
 MOST_LEVELS = 8
+#: What was not computed yet is one of these.
+DELAYED = (0.0, 1.0, -1.0)
 #: Steps of the secant method, and the digits and the relative error that what it finds may have.
 SECANT_STEPS = 8
 MOST_DIGITS = 12
@@ -106,6 +108,45 @@ def unusual_start(
             return candidate
     candidate = with_first_rule(draft, problem, early)
     return candidate if candidate is not None and check(candidate) else None
+
+
+def delayed_starts(draft: Recurrence, problem: Problem) -> Iterator[Recurrence]:
+    """The draft with what it computes from the past alone as steps that have start values of their own.
+
+    What was computed some positions ago was not computed at all before the start: then it is zero, or another
+    usual number, whatever the formula would give.
+    """
+    delayed = with_delayed_parts(draft)
+    names = {step.name for step in delayed.steps} - {step.name for step in draft.steps}
+    if not names:
+        return
+    back = sorted(set(delayed.depths()) & {*problem.inputs, *problem.outputs})
+    for value in DELAYED:
+        for rest in (0.0, 1.0):
+            yield started(delayed, dict.fromkeys(back, rest) | dict.fromkeys(names, value))
+
+
+def with_delayed_parts(draft: Recurrence) -> Recurrence:
+    """Every largest part that reads nothing of the present is a step of its own, read some positions back."""
+    taken = {*draft.inputs, *(step.name for step in draft.steps)}
+    parts: dict[Expr, str] = {}
+
+    def lagged(node: Expr) -> Expr:
+        back = min((variable.lag for variable in node.variables()), default=0)
+        if isinstance(node, Op) and back and not {v.name for v in node.variables()} & {*draft.outputs}:
+            now = node.shift(-back)
+            parts.setdefault(now, next(f"d{i}" for i in count() if f"d{i}" not in taken | {*parts.values()}))
+            return Var(parts[now], back)
+        return Op(node.name, tuple(map(lagged, node.args))) if isinstance(node, Op) else node
+
+    steps: list[Step] = []
+    for step in draft.steps:
+        if step.name in draft.outputs and isinstance(step.definition, Expr):
+            step = Step(step.name, lagged(step.definition))
+        steps.append(step)
+    own = [Step(name, part) for part, name in parts.items()]
+    first = next((i for i, step in enumerate(steps) if step.name in draft.outputs), len(steps))
+    return replace(draft, steps=(*steps[:first], *own, *steps[first:]))
 
 
 def started(draft: Recurrence, values: Mapping[str, Start]) -> Recurrence:
