@@ -206,7 +206,7 @@ def figures() -> list[Figure]:
         ),
         Figure("noise", f"{training}/results/noise.json", (f"python {training}/noise.py",)),
         Figure(
-            "deep",
+            "deep_rungs",
             f"{training}/results/deep.json",
             (f"python {training}/deep.py --processes {{processes}}",),
         ),

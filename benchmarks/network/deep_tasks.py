@@ -4,7 +4,7 @@
                                             [--time-limit S] [--only TASK ...]
 
 Only the rungs that are named may be trained; by default those whose functions choose what they read, in two
-layers or more. A row a run: the verdict on the program, that on its network, the origin, the cut that the
+layers or more. Rules that are regressed from the leaves do not count: nodes of the network must be in them. A row a run: the verdict on the program, that on its network, the origin, the cut that the
 rule was found at and the nodes that are in it, seconds. Results are written to `results/deep_tasks.json` and
 `.md` when all runs are there; a run that was stopped goes on where it was. `--only` shows single tasks and
 records nothing.
@@ -48,7 +48,7 @@ DEEP_RUNGS = tuple(rung.option for rung in FAST_LADDER if is_deep(rung))
 
 def measure(name: str, seed: int, rungs: tuple[str, ...], time_limit: float) -> dict[str, Any]:
     """One run, in this process; an error is a result."""
-    settings = Settings(seed=seed, time_limit=time_limit, rungs=rungs)
+    settings = Settings(seed=seed, time_limit=time_limit, rungs=rungs, lowest_cut=1)
     began, busy = time.monotonic(), time.process_time()
     try:
         outcome = pipeline.run(name, settings)

@@ -28,7 +28,7 @@ def climb_uncut(climb: Climb, settings: Settings) -> Trained | None:
     from weights2code.training.train import rungs_of
 
     problem = climb.problem
-    if problem.beginnings is None or settings.recipe != "fast" or settings.fixed_architecture():
+    if problem.beginnings is None or settings.asked_for():
         return None
     for trained in islice(rungs_of(_uncut(problem), settings), FIRST_RUNGS):
         linear = trained.kind == "linear"
