@@ -35,6 +35,9 @@ MOST_VARIABLES = 9
 MOST_VALUES = 9
 MOST_LEVELS = 9
 FEWEST_ROWS = 8
+#: So many rows of so many variables leave no room for another rule that is shorter.
+MANY_ROWS = 500
+SEVERAL = 4
 #: A gate with a rule of its own for each value has at most so many.
 MOST_RULES = 4
 #: Weights with more digits than this, all in all, are long: 2 is not, 0.8 is.
@@ -71,17 +74,27 @@ class _Found:
     holds: bool
 
 
-def threshold_stage(problem: Problem, collector: Collector) -> None:
-    """Offer decisions along one direction, gated or not, and after tests of single variables."""
+def threshold_stage(problem: Problem, collector: Collector) -> bool:
+    """Offer decisions along one direction, gated or not, and after tests of single variables.
+
+    Whether nothing shorter is to be expected: a choice between two values, or one that is held, along a sum,
+    on many rows of several variables.
+    """
+    values = len(np.unique(problem.y))
     if not 1 <= len(problem.variables) <= MOST_VARIABLES or not problem.whole:
-        return
-    if not 2 <= len(np.unique(problem.y)) <= MOST_VALUES or len(problem.y) < FEWEST_ROWS:
-        return
+        return False
+    if not 2 <= values <= MOST_VALUES or len(problem.y) < FEWEST_ROWS:
+        return False
     found = along_sums(problem)
+    if found is not None and _believable(problem, found.expr):
+        candidate = collector.offer(found.expr)
+        many = len(problem.y) >= MANY_ROWS and len(problem.variables) >= SEVERAL
+        return many and (values == 2 or found.holds) and candidate is not None and candidate.exact
     if found is None and collector.exact is None:
-        found = by_parts(problem) or after_tests(problem, STEPS)
-    if found is not None and _believable(problem, found):
-        collector.offer(found)
+        expr = by_parts(problem) or after_tests(problem, STEPS)
+        if expr is not None and _believable(problem, expr):
+            collector.offer(expr)
+    return False
 
 
 def _believable(problem: Problem, expr: Expr) -> bool:
@@ -100,7 +113,7 @@ def _every_row(problem: Problem) -> bool:
     return len(problem.y) >= np.prod([len(np.unique(column)) for column in problem.X.T], dtype=float)
 
 
-def along_sums(problem: Problem) -> Expr | None:
+def along_sums(problem: Problem) -> _Found | None:
     """The shortest rule along one direction: without gates, with one, with two.
 
     A bit that is held between two thresholds also enters one sum, with their difference as its weight. Where
@@ -108,7 +121,7 @@ def along_sums(problem: Problem) -> Expr | None:
     """
     plain = min(_along(problem, ()), key=_length, default=None)
     if plain is not None and plain.digits <= FEW_DIGITS:
-        return plain.expr
+        return plain
     gates = [j for j in range(len(problem.variables)) if 2 <= len(_levels(problem, j)) <= MOST_LEVELS]
     found = [rule for j in gates for rule in _along(problem, (j,))]
     singles = {j for rule in found for j in rule.gates}
@@ -124,7 +137,7 @@ def along_sums(problem: Problem) -> Expr | None:
     # two thresholds write the sum twice
     most = 2 * _length(shortest)[0] + WRITTEN_OUT
     held = [r for r in found if r.holds and r.digits < shortest.digits and _length(r)[0] <= most]
-    return min(held if shortest.digits > FEW_DIGITS and held else [shortest], key=_length).expr
+    return min(held if shortest.digits > FEW_DIGITS and held else [shortest], key=_length)
 
 
 def _length(rule: _Found) -> tuple[float, ...]:
@@ -173,7 +186,8 @@ def after_tests(problem: Problem, steps: int) -> Expr | None:
         rest = _part(problem, left)
         if len(np.unique(rest.y)) == 1:
             continue
-        found = along_sums(rest) or by_parts(rest)
+        rule = along_sums(rest)
+        found = by_parts(rest) if rule is None else rule.expr
         if found is None and steps > 1 and test.share > 0.15:
             found = after_tests(rest, steps - 1)
         if found is None:

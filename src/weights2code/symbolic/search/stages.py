@@ -107,6 +107,11 @@ def linear(search: Search) -> None:
         chosen.pop(int(np.argmin(share)))
 
 
+def thresholds(search: Search) -> None:
+    """Decisions along a sum, after which a search of many rows is over."""
+    search.settled = threshold_stage(search.problem, search.collector)
+
+
 #: With more variables than this, an exact formula found by the end of the stage is final.
 _ENOUGH = {"linear": 0, "windows": _MANY}
 _RUN: dict[str, Callable[[Search], None]] = {
@@ -119,7 +124,7 @@ _RUN: dict[str, Callable[[Search], None]] = {
     "trees of 5 nodes": lambda s: s.trees.grow(5),
     "single atoms beside linear": lambda s: s.collector.offer_all(s.sloped.singles()),
     "comparisons of trees": lambda s: comparison_stage(s.problem, s.collector, s.trees),
-    "thresholds of sums": lambda s: threshold_stage(s.problem, s.collector),
+    "thresholds of sums": thresholds,
     "carries": lambda s: carry_stage(s.problem, s.collector, s.scan),
     "products": lambda s: s.collector.offer_all(s.flat.products()),
     "pairs": lambda s: s.collector.offer_all(s.flat.pairs()),

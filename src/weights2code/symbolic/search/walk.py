@@ -55,6 +55,8 @@ class Search:
     sums: int = SumScan.MOST
     #: The steps of a rule that were tried, or that led here: none is looked for a second time.
     decomposed: object | None = None
+    #: A stage found what no later one is expected to make shorter.
+    settled: bool = False
 
     @cached_property
     def pool(self) -> Pool:
@@ -96,6 +98,8 @@ class Search:
                 return None
             if collector.limit() > stage.least:
                 stage.run(self)
+            if self.settled:
+                return None
             if stage.enough is not None and len(problem.variables) > stage.enough and collector.exact:
                 return None
         return None
