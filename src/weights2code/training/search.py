@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -76,6 +77,9 @@ THIN_SEQUENCES = 1024
 
 #: Seconds between two checkpoints of a rung: epochs of small rungs are shorter than writing one is worth.
 CHECKPOINT_INTERVAL = 1.0
+
+#: Share of outputs that a window gets right if nothing further back is needed, thresholds on reals aside.
+NEARLY_ENOUGH = 0.98
 
 #: Called after every epoch with the rung's name, epochs done, epochs in all, best hard loss, temperature.
 Progress = Callable[[str, int, int, float, float], None]
@@ -213,10 +217,16 @@ def climb(
     free = not settings.asked_for()
     focus = settings.recipe == "fast" and not settings.fixed_architecture() and not settings.hide
     known = cache(lambda: sufficient(problem))
-    window_fits = False
-    for index, rung in enumerate(ladder):
+    window_fits = nearly = False
+    coming, postponed = deque(enumerate(ladder)), set[int]()
+    while coming:
+        index, rung = coming.popleft()
         if index and now() - began > settings.time_limit:
             return
+        if free and nearly and rung.aggregates and index not in postponed:
+            postponed.add(index)  # a window is nearly enough: what is deeper comes first
+            coming.append((index, rung))
+            continue
         enough = known() if focus and rung.sizes["layers"] > 1 else None
         reason = ruled_out(rung, problem, ladder[:index], enough) if free else None
         if free and window_fits and (rung.kind == "window" or rung.aggregates):
@@ -231,6 +241,7 @@ def climb(
             began -= trained.seconds
             some = True
             window_fits |= rung.kind == "window" and trained.fitted
+            nearly |= nearly_enough(rung, trained, problem)
             yield trained
             continue
         current = folder / "current.safetensors" if folder else None
@@ -249,7 +260,13 @@ def climb(
             trained.save(finished)
             current.unlink(missing_ok=True)
         window_fits |= rung.kind == "window" and trained.fitted
+        nearly |= nearly_enough(rung, trained, problem)
         yield trained
+
+
+def nearly_enough(rung: Rung, trained: Trained, problem: Problem) -> bool:
+    """Whether a window gets nearly all whole numbers right."""
+    return rung.kind == "window" and problem.integer_outputs and trained.accuracies[0] >= NEARLY_ENOUGH
 
 
 def pick_device(name: str) -> torch.device:
