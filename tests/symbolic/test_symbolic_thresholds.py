@@ -106,10 +106,10 @@ CASES: dict[str, tuple[Mapping[str, Column], Callable[..., np.ndarray], str]] = 
         lambda a, b, c, walker, y1: where(walker == 1, 2, held(a + b - 2 * c, 2, -2, 0, 1, y1)),
         "2 if walker else 1 if 2*c - a - b > 2 else 0 if 2*c - a - b < -2 else y1",
     ),
-    "a threshold for each mode": (
-        {"a": real(0, 5), "b": real(0, 5), "m": whole(0, 2)},
+    "a threshold for each direction of travel": (
+        {"a": real(0, 5), "b": real(0, 5), "direction": whole(0, 2)},
         lambda a, b, m: a + b > where(m == 0, 3, where(m == 1, 5, 6.5)),
-        "[a + b > 3] if m == 0 else [a + b > 5] if m == 1 else [a + b > 6.5]",
+        "[a + b > 3] if direction == 0 else [a + b > 5] if direction == 1 else [a + b > 6.5]",
     ),
     "a direction for each mode": (
         {"a": UNIT, "b": UNIT, "c": UNIT, "m": BIT},
