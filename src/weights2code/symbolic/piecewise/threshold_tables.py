@@ -102,7 +102,8 @@ def stairs(thresholds: list[Threshold], levels: list[float]) -> Iterator[Expr]:
         yield weighted_sum(terms[zero:] + terms[:zero])
 
 
-#: Stands for the direction (no variable has this name) while a tree is written, and the number of a threshold for its place.
+#: Stands for the direction while a tree is written (no variable has this name), and the number of a threshold
+#: for its place.
 _DIRECTION = Var("<direction>")
 Part = tuple[float, ...]
 Parts = frozenset[Part]
