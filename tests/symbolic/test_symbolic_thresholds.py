@@ -106,10 +106,10 @@ CASES: dict[str, tuple[Mapping[str, Column], Callable[..., np.ndarray], str]] = 
         lambda a, b, c, walker, y1: where(walker == 1, 2, held(a + b - 2 * c, 2, -2, 0, 1, y1)),
         "2 if walker else 1 if 2*c - a - b > 2 else 0 if 2*c - a - b < -2 else y1",
     ),
-    "a threshold for each mode": (
-        {"a": real(0, 5), "b": real(0, 5), "m": whole(0, 2)},
+    "a threshold for each direction of travel": (
+        {"a": real(0, 5), "b": real(0, 5), "direction": whole(0, 2)},
         lambda a, b, m: a + b > where(m == 0, 3, where(m == 1, 5, 6.5)),
-        "[a + b > 3] if m == 0 else [a + b > 5] if m == 1 else [a + b > 6.5]",
+        "[a + b > 3] if direction == 0 else [a + b > 5] if direction == 1 else [a + b > 6.5]",
     ),
     "a direction for each mode": (
         {"a": UNIT, "b": UNIT, "c": UNIT, "m": BIT},
@@ -172,3 +172,14 @@ def test_proportions_are_written_as_people_do() -> None:
     assert written((2, -1, -1))[0] == (2, -1, -1)
     assert (1, -0.5, -0.5) in written((2, -1, -1))
     assert (0.37, 0.25, -1) in written((37, 25, -100))
+
+
+def test_a_search_of_many_rows_is_over_with_a_decision_and_not_with_stairs() -> None:
+    columns = {"a": FOUR, "b": FOUR, "c": UNIT, "y1": BIT}
+    decided = problem_of(columns, lambda a, b, c, y1: held(a + b + c, 4.5, 2.5, 1, 0, y1))
+    assert threshold_stage(decided, Collector(decided))
+    whole_sum = {"a": FOUR, "b": FOUR, "c": FOUR, "d": FOUR}
+    stairs = problem_of(whole_sum, lambda a, b, c, d: np.clip(a + b - c - d, 0, 2))
+    collector = Collector(stairs)
+    assert not threshold_stage(stairs, collector)  # clip(a + b - c - d, 0, 2) is shorter
+    assert collector.exact is not None

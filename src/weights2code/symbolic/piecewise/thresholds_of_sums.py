@@ -12,21 +12,26 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weights2code.language import Const, Expr, Number, Op, Var, op
+from weights2code.language import Const, Expr, Number, op
 from weights2code.symbolic.engine import number_cost, preference
-from weights2code.symbolic.notation import (
-    branch,
-    compare,
-    opposite,
-    simplest_between,
-    simplest_test,
-    weighted_sum,
-)
+from weights2code.symbolic.notation import branch, simplest_test
 from weights2code.symbolic.piecewise.common_direction import Border, Separation, written
+from weights2code.symbolic.piecewise.threshold_tables import (
+    Table,
+    Tree,
+    Values,
+    filled,
+    idle,
+    shared_gaps,
+    stairs,
+    well_inside,
+    whole_threshold,
+    with_ends,
+)
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.weighted_sums import sum_expr
@@ -52,11 +57,10 @@ BITS_A_PART = 4.0
 BITS_A_DIGIT = 3.3
 #: A rule may take at most this share of what the targets say.
 SHARE_TOLD = 0.3
-#: Sub-tables that are written before a table counts as too long.
-MOST_TABLES = 150
+#: Thresholds that a rule may have, with gates and without.
 MOST_THRESHOLDS = 9
 MOST_GATED = 5
-#: Nodes that writing one of them handles, about.
+#: Nodes that writing one table of its values handles, about.
 NODES_EACH = 10
 #: Tests of single variables tried as a first step, the share of rows that one must settle, and steps.
 MOST_FIRST = 8
@@ -287,7 +291,7 @@ def _along(problem: Problem, gates: tuple[int, ...]) -> Iterator[_Found]:
             continue
         judged = Collector(problem)
         simple = [weights for best in separation.directions(guess) for weights in separation.simple(best)]
-        trees: dict[tuple[_Values, int], _Tree | None] = {}
+        trees: dict[tuple[Values, int], Tree | None] = {}
         for weights in dict.fromkeys(simple):
             sign = _orientation(weights, len(borders))
             turned = tuple(sign * w for w in weights)
@@ -346,8 +350,8 @@ def _write(
     weights: tuple[Number, ...],
     sign: int,
     borders: list[Border],
-    trees: dict[tuple[_Values, int], _Tree | None],
-) -> Iterator[_Tree]:
+    trees: dict[tuple[Values, int], Tree | None],
+) -> Iterator[Tree]:
     """The rule with this direction in all its forms; `trees` are those written before."""
     direction = sum_expr(problem, weights)
     values = problem.values(direction)
@@ -356,7 +360,7 @@ def _write(
         for w, domain in zip(weights, problem.domains, strict=True)
     )
     sides = [(b.low, b.high) if sign > 0 else (b.high, b.low) for b in borders]
-    gaps = _shared([(float(values[low].max()), float(values[high].min())) for low, high in sides])
+    gaps = shared_gaps([(float(values[low].max()), float(values[high].min())) for low, high in sides])
     if whole and any(below >= above for below, above in gaps):
         return
     place = np.searchsorted([0.5 * (below + above) for below, above in gaps], values)
@@ -366,219 +370,19 @@ def _write(
         table[i, part] = value
     if len(gaps) > (MOST_GATED if gates else MOST_THRESHOLDS):
         return
-    if any(_idle(table, g) for g in range(len(gates))):
+    if any(idle(table, g) for g in range(len(gates))):
         return  # said with fewer gates
     key = (frozenset(table.items()), direction.size())
     if key not in trees:
         variables = tuple(problem.variables[j] for j in gates)
-        writer = _Table(variables, len(gaps), table, direction.size())
+        writer = Table(variables, len(gaps), table, direction.size())
         trees[key] = writer.write()
         problem.spend("offers", NODES_EACH * len(writer.known))
-    for choose in (_whole,) if whole else (_with_ends, _inside):
+    for choose in (whole_threshold,) if whole else (with_ends, well_inside):
         thresholds = [choose(direction, below, above) for below, above in gaps]
         tree = trees[key]
         if tree is not None:
-            yield replace(tree, expr=_filled(tree.expr, thresholds))
+            yield replace(tree, expr=filled(tree.expr, thresholds))
         if not gates and len(table) == len(gaps) + 1:
-            for expr in _stairs(thresholds, [table[i, ()] for i in range(len(gaps) + 1)]):
-                yield _Tree(expr, 0)
-
-
-def _idle(table: dict[tuple[int, tuple[float, ...]], float], gate: int) -> bool:
-    """Whether the table says the same for all values of a gate."""
-    without: dict[tuple[int, tuple[float, ...]], float] = {}
-    return all(
-        without.setdefault((i, part[:gate] + part[gate + 1 :]), value) == value
-        for (i, part), value in table.items()
-    )
-
-
-def _shared(gaps: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The fewest gaps that lie in all of the given ones, in order."""
-    shared: list[tuple[float, float]] = []
-    for below, above in sorted(gaps):
-        if shared and below < shared[-1][1]:
-            shared[-1] = (below, min(above, shared[-1][1]))
-        else:
-            shared.append((below, above))
-    return shared
-
-
-@dataclass(frozen=True, slots=True)
-class _Threshold:
-    """The tests that hold above a place in a gap of a direction, and below it."""
-
-    over: Expr
-    under: Expr
-
-
-def _whole(direction: Expr, below: float, above: float) -> _Threshold:
-    over = simplest_test(direction, below, above, whole=True)
-    # the same from the other side: `-e > -t` is `e < t`
-    under = simplest_test(op("neg", direction), -above, -below, whole=True)
-    assert isinstance(under, Op)
-    assert isinstance(under.args[1], Const)
-    name = {"gt": "lt", "ge": "le"}[under.name]
-    return _Threshold(over, compare(name, direction, Const(-under.args[1].value).value))
-
-
-def _with_ends(direction: Expr, below: float, above: float) -> _Threshold:
-    """The simplest number of a gap, its ends included, which are decimals up to rounding."""
-    below, above = round(below, 9), round(above, 9)
-    return _threshold(direction, below, simplest_between(min(below, above), max(below, above)), above)
-
-
-def _inside(direction: Expr, below: float, above: float) -> _Threshold:
-    """The simplest number well inside of a gap; where there is only rounding inside, `>=` instead of `>`."""
-    if above - below < 1e-9 * (1 + abs(below)):
-        number = Const(simplest_between(round(below, 9), round(below, 9))).value
-        return _Threshold(compare("ge", direction, number), compare("le", direction, number))
-    edge = min(1e-8 * (1 + abs(below) + abs(above)), 0.25 * abs(above - below))
-    return _threshold(direction, below, simplest_between(below + edge, above - edge), above)
-
-
-def _threshold(direction: Expr, below: float, level: float, above: float) -> _Threshold:
-    number = Const(level).value
-    over = "ge" if below < above <= level else "gt"
-    under = "le" if level <= below < above else "lt"
-    return _Threshold(compare(over, direction, number), compare(under, direction, number))
-
-
-def _stairs(thresholds: list[_Threshold], levels: list[float]) -> Iterator[Expr]:
-    """A sum of tests, with those of negative levels from above."""
-    steps = [int(b - a) for a, b in itertools.pairwise(levels)]
-    yield weighted_sum(
-        [(step, threshold.over) for step, threshold in zip(steps, thresholds, strict=True)], int(levels[0])
-    )
-    if 0 in levels[1:-1]:
-        zero = levels.index(0)
-        terms: list[tuple[Number, Expr]] = [
-            (step, threshold.over) if i >= zero else (-step, threshold.under)
-            for i, (step, threshold) in enumerate(zip(steps, thresholds, strict=True))
-        ]
-        yield weighted_sum(terms[zero:] + terms[:zero])
-
-
-#: Stands for the direction while a tree is written, and the number of a threshold for its place.
-_DIRECTION = Var("direction")
-_Part = tuple[float, ...]
-_Parts = frozenset[_Part]
-_Values = frozenset[tuple[tuple[int, _Part], float]]
-
-
-def _filled(expr: Expr, thresholds: list[_Threshold]) -> Expr:
-    """With the tests in the place of the numbers of their thresholds."""
-
-    def fill(node: Expr) -> Expr:
-        if not isinstance(node, Op) or node.args[0] != _DIRECTION:
-            return node
-        assert isinstance(node.args[1], Const)
-        threshold = thresholds[int(node.args[1].value)]
-        test = threshold.over if node.name in ("gt", "le") else threshold.under
-        turned = test if node.name in ("gt", "lt") else opposite(test)
-        assert turned is not None
-        return turned
-
-    return expr.transform(fill)
-
-
-@dataclass(frozen=True, slots=True)
-class _Tree:
-    """A tree of tests; one that holds a gate's value between two thresholds is written out."""
-
-    expr: Expr
-    size: int
-    holds: bool = False
-    key: tuple[float, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        tests = sum(node == _DIRECTION for node in self.expr.walk())
-        length, *others = preference(self.expr)
-        object.__setattr__(self, "key", (not self.holds, length + tests * self.size, *others))
-
-
-@dataclass(slots=True)
-class _Table:
-    """The value for every interval of the direction and combination of the gates; some were never seen."""
-
-    gates: tuple[Var, ...]
-    thresholds: int
-    values: dict[tuple[int, _Part], float]
-    size: int
-    gated: bool = True
-    known: dict[tuple[int, int, _Parts], _Tree | None] = field(default_factory=dict)
-
-    def write(self) -> _Tree | None:
-        """By thresholds alone if that holds a value between two of them, else by tests of the gates too."""
-        parts = frozenset(part for _, part in self.values)
-        for gated in (False, True):
-            self.gated, self.known = gated, {}
-            tree = self._shortest(0, self.thresholds, parts)
-            if tree is not None and tree.holds:
-                return tree
-        return tree
-
-    def _shortest(self, first: int, last: int, parts: _Parts) -> _Tree | None:
-        """The shortest tree of tests for some neighbouring intervals and some combinations."""
-        key = (first, last, parts)
-        if key not in self.known:
-            if len(self.known) > MOST_TABLES:
-                return None
-            self.known[key] = None
-            self.known[key] = self._grown(first, last, parts)
-        return self.known[key]
-
-    def _grown(self, first: int, last: int, parts: _Parts) -> _Tree | None:
-        seen = [
-            (part, self.values[i, part])
-            for i in range(first, last + 1)
-            for part in parts
-            if (i, part) in self.values
-        ]
-        leaf = self._leaf(seen)
-        if leaf is not None:
-            return _Tree(leaf, self.size, isinstance(leaf, Var) and first > 0 and last < self.thresholds)
-        found: list[_Tree] = []
-        for test, holding in self._gate_tests(parts) if self.gated else ():
-            yes, no = self._shortest(first, last, holding), self._shortest(first, last, parts - holding)
-            if yes is not None and no is not None:
-                found.append(_chosen(test, yes, no))
-        for i in range(last - 1, first - 1, -1):
-            upper, lower = self._shortest(i + 1, last, parts), self._shortest(first, i, parts)
-            if upper is None or lower is None:
-                continue
-            if isinstance(lower.expr, Const) and not isinstance(upper.expr, Const):
-                found.append(_chosen(op("lt", _DIRECTION, i), lower, upper))
-            else:
-                found.append(_chosen(op("gt", _DIRECTION, i), upper, lower))
-        return min(found, key=lambda tree: tree.key, default=None)
-
-    def _leaf(self, seen: list[tuple[tuple[float, ...], float]]) -> Expr | None:
-        levels = {value for _, value in seen}
-        if len(levels) <= 1:
-            return Const(levels.pop() if levels else 0)
-        for g, gate in enumerate(self.gates):
-            if all(part[g] == value for part, value in seen):
-                return gate
-        return None
-
-    def _gate_tests(self, parts: _Parts) -> Iterator[tuple[Expr, _Parts]]:
-        for g, gate in enumerate(self.gates):
-            every = {part[g] for _, part in self.values}
-            levels = sorted({part[g] for part in parts})
-            if len(levels) < 2:
-                continue
-            if every == {0, 1}:
-                yield gate, frozenset(part for part in parts if part[g] == 1)
-                continue
-            for level in levels:
-                test = op("eq", gate, Const(level))
-                yield test, frozenset(part for part in parts if part[g] == level)
-            for level in levels[1:-2]:
-                yield op("gt", gate, Const(level)), frozenset(part for part in parts if part[g] > level)
-
-
-def _chosen(test: Expr, yes: _Tree, no: _Tree) -> _Tree:
-    if yes.holds or no.holds:
-        return _Tree(op("where", test, yes.expr, no.expr), yes.size, holds=True)
-    return _Tree(branch(test, yes.expr, no.expr), yes.size)
+            for expr in stairs(thresholds, [table[i, ()] for i in range(len(gaps) + 1)]):
+                yield Tree(expr, 0)
