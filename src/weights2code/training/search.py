@@ -241,7 +241,7 @@ def climb(
             began -= trained.seconds
             some = True
             window_fits |= rung.kind == "window" and trained.fitted
-            nearly |= nearly_enough(rung, trained, problem)
+            nearly |= nearly_enough(rung, trained.accuracies, problem)
             yield trained
             continue
         current = folder / "current.safetensors" if folder else None
@@ -260,13 +260,13 @@ def climb(
             trained.save(finished)
             current.unlink(missing_ok=True)
         window_fits |= rung.kind == "window" and trained.fitted
-        nearly |= nearly_enough(rung, trained, problem)
+        nearly |= nearly_enough(rung, trained.accuracies, problem)
         yield trained
 
 
-def nearly_enough(rung: Rung, trained: Trained, problem: Problem) -> bool:
+def nearly_enough(rung: Rung, accuracies: tuple[float, ...], problem: Problem) -> bool:
     """Whether a window gets nearly all whole numbers right."""
-    return rung.kind == "window" and problem.integer_outputs and trained.accuracies[0] >= NEARLY_ENOUGH
+    return rung.kind == "window" and problem.integer_outputs and accuracies[0] >= NEARLY_ENOUGH
 
 
 def pick_device(name: str) -> torch.device:
