@@ -97,7 +97,7 @@ CASES: dict[str, tuple[Rule, tuple[Domain, ...], str]] = {
     "ends of decompositions": (
         lambda a, b: 5 * ((3 * a) % 7 > 2) * (b % 3),
         (DIGITS,) * 2,
-        "5*(b % 3 if (3*a) % 7 > 2 else 0)",
+        "5*[(3*a) % 7 > 2]*(b % 3)",
     ),
     "extrema of two": (lambda a, b: np.minimum(a % 3, b // 2), (DIGITS,) * 2, "min(a % 3, b // 2)"),
     "planes": (

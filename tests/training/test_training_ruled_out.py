@@ -108,7 +108,7 @@ def test_rungs_that_nobody_can_foresee_are_trained():
 
 
 def no_training(rung: Rung, *_: object, **__: object) -> SimpleNamespace:
-    return SimpleNamespace(rung=rung.name, unfinished=False, fitted=False, accuracies=(0.0,))
+    return SimpleNamespace(rung=rung.name, unfinished=False, fitted=False, losses=(1.0,), accuracies=(0.0,))
 
 
 @pytest.fixture

@@ -11,11 +11,15 @@ from itertools import combinations
 
 import numpy as np
 
+from weights2code.effort import time_is_up
+
 #: Share of rows that must repeat another row for their agreement to mean anything.
 LEAST_REPEATS = 0.5
 #: Sets of leaves are tried up to this size, on this many rows first.
 LARGEST_SET = 5
 SAMPLE = 3000
+#: Sets of one size that are tried at most.
+MOST_SETS = 1000
 
 
 def determines(columns: np.ndarray, target: np.ndarray) -> tuple[bool, float]:
@@ -42,7 +46,11 @@ def needed(columns: np.ndarray, target: np.ndarray, costs: list[float]) -> list[
     sample = slice(None, None, max(1, len(target) // SAMPLE))
     for size in range(1, min(LARGEST_SET, len(everything)) + 1):
         sets = sorted(combinations(everything, size), key=lambda chosen: sum(costs[i] for i in chosen))
+        if len(sets) > MOST_SETS:
+            break
         for chosen in sets:
+            if time_is_up():
+                return everything
             kept = list(chosen)
             if determines(columns[sample][:, kept], target[sample])[0] and _evident(columns[:, kept], target):
                 return kept

@@ -82,13 +82,17 @@ def _promising(trained: Trained, problem: Problem, log: Log, resort: bool) -> It
 
 
 def member(trained: Trained, index: int, problem: Problem) -> Member:
-    """One member, pruned unless it was when a program was read from it, with its heads matched."""
-    graph = whole_graph(trained, index, problem)
-    if index != trained.member:
+    """One member with its heads matched, pruned unless it was when a program was read from it.
+
+    Of a window that does not fit, what pruning takes for superfluous may be what it has not learned yet.
+    """
+    graph, right = whole_graph(trained, index, problem), fits(trained, index, problem)
+    everything = trained.kind == "window" and problem.whole and not right  # the rows tell what is needed
+    if index != trained.member and not everything:
         graph = prune(graph, problem)
     loss = trained.losses[index]
     matched = match_heads(graph, problem.validation)
-    return Member(trained.rung, index, loss, matched, fits(trained, index, problem))
+    return Member(trained.rung, index, loss, matched, right)
 
 
 def fits(trained: Trained, index: int, problem: Problem) -> bool:

@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 
 from weights2code.data import Problem, Sequences
-from weights2code.data.sufficiency import determines, needed
+from weights2code.data.sufficiency import LEAST_REPEATS, determines, needed
 from weights2code.errors import NotExtracted, Reason
 from weights2code.language import OPERATORS, Domain, Recurrence, Start, Step, Var, infer
 from weights2code.rules.assembly import Assembly
@@ -55,6 +55,8 @@ def direct_recurrences(
             many = len(leaves) > MOST_LEAVES
             share *= SHORT_SEARCH if many else 1.0
             found = regress(assembly, problem, row, leaves, share, engine, with_start)
+            if not found and not with_start:
+                found = regress_change(assembly, problem, row, leaves, share, engine)
             if many and not found:
                 raise NotExtracted(
                     f"{name} depends on {len(leaves)} values, and no short rule of them is exact."
@@ -122,6 +124,34 @@ def regress(
         operators=sensible_operators(problem, row),
     )
     return [candidate for candidate in front if candidate.exact]
+
+
+def regress_change(
+    assembly: Assembly, problem: Problem, row: int, leaves: tuple[Var, ...], effort: float, engine: Engine
+) -> list[Candidate]:
+    """Exact candidates for what an output adds to its last value, if the rows show that its past is not
+    needed for that: of an output that grows without end rows hardly repeat, of its changes they do."""
+    last = Var(problem.outputs[row], 1)
+    others = tuple(leaf for leaf in leaves if leaf.name not in problem.outputs)
+    if last not in leaves or not others or not problem.whole:
+        return []
+    columns, target = table(assembly, problem.training, (*others, last), row)
+    rest, change = columns[:, :-1], target - columns[:, -1]
+    consistent, repeats = determines(rest, change)
+    kept = needed(rest, change, [leaf_cost(leaf, problem) for leaf in others]) if consistent else []
+    if not kept or (len(kept) == len(others) and repeats < LEAST_REPEATS):
+        return []
+    some, rest = tuple(others[i] for i in kept), rest[:, kept]
+    front = engine.search(
+        rest,
+        change,
+        variables=some,
+        domains=leaf_domains(problem, some, rest),
+        tolerance=1e-6,
+        effort=effort,
+        operators=sensible_operators(problem, row),
+    )
+    return [replace(found, expr=last + found.expr) for found in front if found.exact]
 
 
 def sensible_operators(problem: Problem, row: int) -> frozenset[str] | None:

@@ -80,6 +80,8 @@ CHECKPOINT_INTERVAL = 1.0
 
 #: Share of outputs that a window gets right if nothing further back is needed, thresholds on reals aside.
 NEARLY_ENOUGH = 0.98
+#: The same for real outputs, as a hard loss.
+LITTLE = 0.05
 
 #: Called after every epoch with the rung's name, epochs done, epochs in all, best hard loss, temperature.
 Progress = Callable[[str, int, int, float, float], None]
@@ -241,7 +243,7 @@ def climb(
             began -= trained.seconds
             some = True
             window_fits |= rung.kind == "window" and trained.fitted
-            nearly |= nearly_enough(rung, trained.accuracies, problem)
+            nearly |= nearly_enough(rung, trained.losses, trained.accuracies, problem)
             yield trained
             continue
         current = folder / "current.safetensors" if folder else None
@@ -260,13 +262,16 @@ def climb(
             trained.save(finished)
             current.unlink(missing_ok=True)
         window_fits |= rung.kind == "window" and trained.fitted
-        nearly |= nearly_enough(rung, trained.accuracies, problem)
+        nearly |= nearly_enough(rung, trained.losses, trained.accuracies, problem)
         yield trained
 
 
-def nearly_enough(rung: Rung, accuracies: tuple[float, ...], problem: Problem) -> bool:
-    """Whether a window gets nearly all whole numbers right."""
-    return rung.kind == "window" and problem.integer_outputs and accuracies[0] >= NEARLY_ENOUGH
+def nearly_enough(
+    rung: Rung, losses: tuple[float, ...], accuracies: tuple[float, ...], problem: Problem
+) -> bool:
+    """Whether a window gets nearly all whole numbers right, or leaves little of real outputs."""
+    enough = accuracies[0] >= NEARLY_ENOUGH if problem.integer_outputs else losses[0] <= LITTLE
+    return rung.kind == "window" and enough
 
 
 def pick_device(name: str) -> torch.device:
