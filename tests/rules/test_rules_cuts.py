@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from weights2code.data import Layout
 from weights2code.explain.explanation import match_heads
@@ -63,6 +64,7 @@ def read(made, rule, drawn):
         yield cut, list(direct_recurrences(cut.assembly, problem, 1.0, NativeEngine()))
 
 
+@pytest.mark.slow
 def test_an_operator_becomes_a_variable_and_the_rule_is_read(builder):
     made, rule, drawn = signed_maximum(builder)
     (leaves, _), (cut, found), *_ = read(made, rule, drawn)
@@ -73,6 +75,7 @@ def test_an_operator_becomes_a_variable_and_the_rule_is_read(builder):
     assert cut.rule(found[0]).cut == 1
 
 
+@pytest.mark.slow
 def test_a_rule_that_reads_no_operator_is_one_of_the_leaves(builder):
     made, rule, drawn = signed_maximum(builder)
     *_, (cut, _) = read(made, rule, drawn)

@@ -140,6 +140,7 @@ def test_the_threshold_is_the_shortest_number_that_the_ramp_allows() -> None:
     assert str(found[0].expr) == "[a[t] > 0.4]"
 
 
+@pytest.mark.slow
 def test_merged_levels_leave_the_finer_formula() -> None:
     X, weights = rows((DIGITS, DIGITS))
     e = values((a + b) % 7, (a, b), X)

@@ -29,6 +29,7 @@ def problem(task: str) -> Problem:
     return from_task(get(task), 600, 0, validation=64)
 
 
+@pytest.mark.slow
 def test_the_best_members_are_finished_in_closed_form():
     data = problem("bitwise_xor")
     finished = search.train_rung(SMALL, data, Settings(), CPU)
