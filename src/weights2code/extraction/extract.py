@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from weights2code.training.search import Trained
 
 #: Effort for the regressions of one member, in seconds of a usual machine: at its only cut, at one of many,
-#: and if it does not fit; and for the explanation of its nodes.
+#: and if it is far from right; and for the explanation of its nodes.
 REGRESSION_EFFORT = 4.0
 CUT_EFFORT = 2.0
 UNFIT_EFFORT = 1.5
@@ -157,7 +157,7 @@ def exact_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extra
 def at_cut(cut: Cut, member: Member, problem: Problem, log: Log) -> Iterator[Extraction]:
     """Programs whose rule is regressed from the variables of a cut; a refuted one is looked for once more."""
     known = lighter(problem)
-    effort = UNFIT_EFFORT if not member.fits else REGRESSION_EFFORT if cut.only else CUT_EFFORT
+    effort = UNFIT_EFFORT if not member.nearly else REGRESSION_EFFORT if cut.only else CUT_EFFORT
     unexplained = member.matched.unmatched()
     for _ in range(ROUNDS):
         refuted = False

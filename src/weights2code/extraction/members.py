@@ -92,7 +92,8 @@ def member(trained: Trained, index: int, problem: Problem) -> Member:
         graph = prune(graph, problem)
     loss = trained.losses[index]
     matched = match_heads(graph, problem.validation)
-    return Member(trained.rung, index, loss, matched, right)
+    nearly = problem.integer_outputs and trained.accuracies[index] >= NEARLY_RIGHT
+    return Member(trained.rung, index, loss, matched, right, right or nearly)
 
 
 def fits(trained: Trained, index: int, problem: Problem) -> bool:

@@ -17,13 +17,17 @@ from weights2code.verify import Certificate
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Member:
-    """A pruned member of a rung with what its heads were found to do; `loss` is its hard loss."""
+    """A pruned member of a rung with what its heads were found to do; `loss` is its hard loss.
+
+    One that `fits` is read; the leaves of one that is `nearly` right are searched in full.
+    """
 
     rung: str
     index: int
     loss: float
     matched: MatchedGraph
     fits: bool = True
+    nearly: bool = True
 
     @property
     def graph(self) -> DiscreteGraph:
