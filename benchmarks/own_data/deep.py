@@ -1,6 +1,6 @@
 """Fit the files whose rules take three or four steps, and judge the programs like those of the other files.
 
-    python benchmarks/own_data/deep.py [--part develop|kept|all] [--time-limit S] [--only NAME ...]
+    python benchmarks/own_data/deep.py [--part develop|kept|all] [--time-limit S] [--processes N] [--only NAME ...]
 
 A file counts as solved if the fit ends with exit code 0 and the program equals the rule, free-running on
 fresh inputs at four times the training length. The kept part is for one measurement at the end. Results of
@@ -15,6 +15,7 @@ import argparse
 import os
 import sys
 import time
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,12 @@ def fit_deep(deep: DeepCase, time_limit: float) -> dict[str, Any]:
     return row | {"part": deep.part, "steps": deep.steps, "rule": deep.law(), "solved": solved}
 
 
+def fit_named(job: tuple[str, float]) -> dict[str, Any]:
+    """One file, in a process of its own."""
+    name, time_limit = job
+    return fit_deep(next(deep for deep in DEEP if deep.name == name), time_limit)
+
+
 def report(rows: list[dict[str, Any]]) -> str:
     """The table in Markdown."""
     good = sum(row["solved"] for row in rows)
@@ -70,6 +77,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--part", choices=PARTS, default="develop")
     parser.add_argument("--time-limit", type=float, default=60.0)
+    parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--record", default=None)
     parser.add_argument("--only", nargs="*", default=None)
     options = parser.parse_args()
@@ -82,10 +90,13 @@ def main() -> None:
     record = options.record or ("deep" if options.part == "all" else f"deep_{options.part}")
     rows = Rows(RUNS / f"{record}.jsonl", [options.part, options.time_limit])
     done = {row["name"] for row in rows.rows}
-    for deep in chosen:
-        if deep.name not in done:
-            rows.add(fit_deep(deep, options.time_limit))
-            show(rows.rows[-1])
+    left = [(deep.name, options.time_limit) for deep in chosen if deep.name not in done]
+    with get_context("spawn").Pool(options.processes, maxtasksperchild=1) as pool:
+        for row in pool.imap_unordered(fit_named, left):
+            rows.add(row)
+            show(row)
+    order = [deep.name for deep in chosen]
+    rows.rows.sort(key=lambda row: order.index(row["name"]))
     seconds = round(sum(row["seconds"] for row in rows.rows), 1)
     (RESULTS / f"{record}.md").write_text(report(rows.rows), encoding="utf-8")
     command = " ".join(["python benchmarks/own_data/deep.py", *sys.argv[1:]])

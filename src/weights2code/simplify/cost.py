@@ -4,8 +4,8 @@ A variable costs 1, a number 1 and a little more for every character, an operato
 says. The order of preference on small domains, where many forms coincide, follows from it: for two bits
 `a*b` < `[a and b]` < `min(a, b)`; `[a != b]` < `abs(a - b)` < `(a + b) % 2` < `a + b - 2*a*b`; `1 - a` <
 `[not a]`. A truth value used as a number costs extra, so parity of three bits is `(a + b + c) % 2` and not
-a chain of brackets; so does arithmetic used as a truth value, as in `[a*b - c and d]`, and a sum that
-needs parentheses inside a product.
+a chain of brackets, unless it is counted, as in `count + [x == 3]`; so does arithmetic used as a truth value,
+as in `[a*b - c and d]`, and a sum that needs parentheses inside a product.
 
 This is about formulas that mean the same. A search, whose candidates differ and are ranked by their number of
 nodes, has an order of its own: `symbolic.engine.preference`.
@@ -13,11 +13,12 @@ nodes, has an order of its own: `symbolic.engine.preference`.
 
 from __future__ import annotations
 
-from weights2code.language import OPERATORS, Const, Expr, Op, Recurrence, expression_of, number_text
+from weights2code.language import OPERATORS, Const, Expr, Op, Recurrence, Var, expression_of, number_text
 from weights2code.language.operators import Binding
 
 _NUMBER_CHARACTER = 0.15
 _TRUTH_AS_NUMBER = 2.5
+_COUNTED = 0.5
 _NUMBER_AS_TRUTH = 2.5
 _PARENTHESES = 0.5
 _LINE = 1.0
@@ -42,7 +43,17 @@ def cost(expr: Expr, *, as_number: bool = False, as_truth: bool = False) -> floa
     for index, argument in enumerate(expr.args):
         truth = index < entry.truths
         total += cost(argument, as_number=not truth, as_truth=truth)
+    if _counts(expr):
+        total -= _TRUTH_AS_NUMBER - _COUNTED
     return total
+
+
+def _counts(expr: Op) -> bool:
+    """Whether it is a value and one more if something holds, as in `count + [x == 3]`."""
+    if expr.name != "add":
+        return False
+    left, right = expr.args
+    return isinstance(left, Var) and isinstance(right, Op) and OPERATORS[right.name].boolean
 
 
 def _is_sum(expr: Expr) -> bool:
