@@ -1,6 +1,7 @@
 """Fit the files whose rules take three or four steps, and judge the programs like those of the other files.
 
-    python benchmarks/own_data/deep.py [--part develop|kept|all] [--time-limit S] [--processes N] [--only NAME ...]
+    python benchmarks/own_data/deep.py [--part develop|kept|all] [--time-limit S] [--processes N]
+                                       [--only NAME ...]
 
 A file counts as solved if the fit ends with exit code 0 and the program equals the rule, free-running on
 fresh inputs at four times the training length. The kept part is for one measurement at the end. Results of
