@@ -123,3 +123,18 @@ def test_every_side_of_every_threshold_is_offered():
     borders = np.array([[[0.4], [0.8]]])
     offered = {tuple(found.run(borders).ravel()) for found in (rule, *other_borders(rule))}
     assert offered == {(0.0, 1.0), (1.0, 1.0), (0.0, 3.0), (1.0, 3.0)}
+
+
+def test_a_single_operator_is_read_only_if_nodes_are_asked_for(builder):
+    made = builder(inputs=("a", "b"), layout=Layout("tagging", (1.0, 1.0), (1.0,)))
+    rows = {(p, q): 0.4 * abs(p - q) - 1 for p in range(4) for q in range(4)}
+    made.output({tabulated(made, (0, 1), rows): 2.5}, 2.5)
+    drawn = np.random.default_rng(1).integers(0, 4, (300, 10, 2)).astype(float)
+    wanted = abs(drawn[..., :1] - drawn[..., 1:])
+    problem = made.problem(drawn, wanted)
+    matched = match_heads(made.graph(), problem.validation)
+    assert [cut.number for cut in cuts(matched, problem)] == [0]
+    (cut,) = cuts(matched, problem, lowest=1)
+    rule = next(direct_recurrences(cut.assembly, problem, 1.0, NativeEngine()))
+    assert cut.rule(rule).nodes == ("V2_MLP_L0M2",)
+    assert np.array_equal(rule.run(drawn), wanted)

@@ -16,6 +16,7 @@ from weights2code.rules.from_leaves import (
     checked_sequences,
     direct_recurrences,
     needed_leaves,
+    regress_change,
     reproduces,
     settle_start,
 )
@@ -219,3 +220,18 @@ def test_reproduction_runs_free(builder, integers_of):
     # right at each step if it were given the past, but not by itself
     drifting = machine(y=x + y1 * Const(1.0005))
     assert not reproduces(drifting, problem.validation, problem)
+
+
+def test_what_an_output_adds_to_its_last_value(builder):
+    """Sums without end hardly repeat; what is added does, and is found on its own."""
+    made = builder(inputs=("a", "b"), layout=past(2))
+    a, b = Var("a"), Var("b")
+    rule = machine(inputs=("a", "b"), y=y1 + minimum((a - Var("a", 1)) % 4, 2) - b)
+    made.output({2: 1.0, made.operator("distance", 0, made.lag(0, 1)): 1.0, 1: -1.0})
+    drawn = np.random.default_rng(0).integers(-4, 5, (1500, 10, 2)).astype(float)
+    problem = made.problem(drawn, rule.run(drawn))
+    assembly = assembled(made, problem)
+    leaves = assembly.output_leaves(0)
+    found = regress_change(assembly, problem, 0, leaves, SECONDS, NativeEngine())
+    assert found
+    assert np.array_equal(machine(inputs=("a", "b"), y=found[0].expr).run(drawn), rule.run(drawn))

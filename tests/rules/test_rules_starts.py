@@ -8,7 +8,7 @@ import pytest
 from weights2code.data import from_lists
 from weights2code.language import Recurrence, Step, Var
 from weights2code.rules.from_leaves import begun, reproduces
-from weights2code.rules.starts import unusual_start, with_first_rule
+from weights2code.rules.starts import delayed_starts, unusual_start, with_delayed_parts, with_first_rule
 
 x, y1 = Var("x"), Var("y", 1)
 
@@ -78,3 +78,19 @@ def test_sequences_that_have_begun_give_their_first_outputs():
     problem = problem_of(drafted(y1 + x), lambda _: 50.0)
     assert not reproduces(drafted(y1 + x), problem.validation, problem)
     assert reproduces(drafted(y1 + x), begun(problem.validation, 1), problem)
+
+
+def test_what_was_not_computed_before_the_start_is_zero():
+    """`4 - x` of two positions ago is 4 for an x of zero, but nothing was computed before the start."""
+    draft = drafted(4 - Var("x", 2))
+    truth = Recurrence(("x",), (Step("s", 4 - x), Step("y", Var("s", 2))), ("y",))
+    xs = [np.random.default_rng(seed).integers(0, 5, (12, 1)).astype(float) for seed in range(40)]
+    problem = from_lists(xs, [truth.run(item[None])[0] for item in xs], ("x",), ("y",), seed=0)
+    assert not reproduces(draft, problem.validation, problem)
+    assert any(reproduces(found, problem.validation, problem) for found in delayed_starts(draft, problem))
+
+
+def test_parts_of_the_present_stay_where_they_are():
+    draft = drafted(x + 2 * Var("x", 1) * Var("x", 2) - y1)
+    steps = with_delayed_parts(draft).steps
+    assert [str(step.definition) for step in steps] == ["2*x[t]*x[t-1]", "x[t] + d0[t-1] - y[t-1]"]

@@ -136,8 +136,9 @@ def exact_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extra
     """
     some = False
     missed: NotExtracted | None = None
-    for cut in cuts(member.matched, problem) if member.fits else first_cut(member.matched, problem):
-        if cut.number < log.lowest_cut:
+    matched, lowest = member.matched, log.lowest_cut
+    for cut in cuts(matched, problem, lowest) if member.fits else first_cut(matched, problem):
+        if cut.number < lowest:
             continue
         try:
             for found in at_cut(cut, member, problem, log):

@@ -50,23 +50,20 @@ def first_cut(matched: MatchedGraph, problem: Problem) -> Iterator[Cut]:
     yield Cut(0, Assembly.of(matched, problem, EXPLANATION_EFFORT), only=True)
 
 
-def cuts(matched: MatchedGraph, problem: Problem) -> Iterator[Cut]:
-    """The cuts of a network, from the leaves upwards; one assembly goes through them all.
+def cuts(matched: MatchedGraph, problem: Problem, lowest: int = 0) -> Iterator[Cut]:
+    """The cuts of a network, from the lowest that is asked for upwards.
 
-    A single operator that the output is read from says no more than the output itself. In `concat` what a
-    token is depends on how far back it lies: nothing there is a variable at every position.
+    A single operator says no more than the output itself, and is read only if nodes are asked for. In
+    `concat` what a token is depends on how far back it lies: nothing there is a variable at every position.
     """
     graph, layers = matched.graph, operator_layers(matched.graph)
-    if (
-        graph.layout.name == "concat"
-        or matched.unmatched()
-        or not matched.finite
-        or sum(map(len, layers)) < 2
-    ):
+    readable = graph.layout.name != "concat" and not matched.unmatched() and matched.finite
+    if not readable or sum(map(len, layers)) < (1 if lowest else 2):
         yield from first_cut(matched, problem)
         return
     assembly = Assembly.of(matched, problem, EXPLANATION_EFFORT)
-    yield Cut(0, assembly)
+    if not lowest:
+        yield Cut(0, assembly)
     network = Replaced.of(graph, problem)
     for number, layer in enumerate(layers, start=1):
         before = assembly
@@ -76,7 +73,7 @@ def cuts(matched: MatchedGraph, problem: Problem) -> Iterator[Cut]:
                 if determined(risen, problem):
                     assembly, network = risen, replaced
                     break
-        if assembly is not before:
+        if assembly is not before and number >= lowest:
             yield Cut(number, assembly)
 
 

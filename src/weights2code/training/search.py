@@ -44,6 +44,7 @@ from weights2code.training.loop import (
 )
 from weights2code.training.polish import clear_location_heads, polish_member
 from weights2code.training.ruled_out import Skipped, ruled_out
+from weights2code.training.seen import Seen
 from weights2code.training.step import Batch, Validation, target_variance
 from weights2code.training.thin import thin_heads
 
@@ -77,11 +78,6 @@ THIN_SEQUENCES = 1024
 
 #: Seconds between two checkpoints of a rung: epochs of small rungs are shorter than writing one is worth.
 CHECKPOINT_INTERVAL = 1.0
-
-#: Share of outputs that a window gets right if nothing further back is needed, thresholds on reals aside.
-NEARLY_ENOUGH = 0.98
-#: The same for real outputs, as a hard loss.
-LITTLE = 0.05
 
 #: Called after every epoch with the rung's name, epochs done, epochs in all, best hard loss, temperature.
 Progress = Callable[[str, int, int, float, float], None]
@@ -219,20 +215,20 @@ def climb(
     free = not settings.asked_for()
     focus = settings.recipe == "fast" and not settings.fixed_architecture() and not settings.hide
     known = cache(lambda: sufficient(problem))
-    window_fits = nearly = False
+    seen = Seen(problem.integer_outputs)
     coming, postponed = deque(enumerate(ladder)), set[int]()
     while coming:
         index, rung = coming.popleft()
         if index and now() - began > settings.time_limit:
             return
-        if free and nearly and rung.aggregates and index not in postponed:
-            postponed.add(index)  # a window is nearly enough: what is deeper comes first
+        if free and seen.can_wait(rung) and index not in postponed:
+            postponed.add(index)
             coming.append((index, rung))
             continue
         enough = known() if focus and rung.sizes["layers"] > 1 else None
         reason = ruled_out(rung, problem, ladder[:index], enough) if free else None
-        if free and window_fits and (rung.kind == "window" or rung.aggregates):
-            reason = Reason.NOTHING_NEW  # of what a window determines nothing further back is needed
+        if free and seen.in_vain(rung):
+            reason = Reason.NOTHING_NEW
         if reason is not None:
             if skipped is not None:
                 skipped.append(Skipped(rung.name, reason))
@@ -242,8 +238,7 @@ def climb(
             trained = Trained.load(finished, problem)
             began -= trained.seconds
             some = True
-            window_fits |= rung.kind == "window" and trained.fitted
-            nearly |= nearly_enough(rung, trained.losses, trained.accuracies, problem)
+            seen.learn(rung, trained.losses[0], trained.accuracies[0], fitted=trained.fitted)
             yield trained
             continue
         current = folder / "current.safetensors" if folder else None
@@ -261,17 +256,8 @@ def climb(
         if finished and current:
             trained.save(finished)
             current.unlink(missing_ok=True)
-        window_fits |= rung.kind == "window" and trained.fitted
-        nearly |= nearly_enough(rung, trained.losses, trained.accuracies, problem)
+        seen.learn(rung, trained.losses[0], trained.accuracies[0], fitted=trained.fitted)
         yield trained
-
-
-def nearly_enough(
-    rung: Rung, losses: tuple[float, ...], accuracies: tuple[float, ...], problem: Problem
-) -> bool:
-    """Whether a window gets nearly all whole numbers right, or leaves little of real outputs."""
-    enough = accuracies[0] >= NEARLY_ENOUGH if problem.integer_outputs else losses[0] <= LITTLE
-    return rung.kind == "window" and enough
 
 
 def pick_device(name: str) -> torch.device:
