@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 EXPLAINS = 0.9
 #: A rung does better than another if its loss is below this share of the other's.
 BETTER = 0.95
+#: By how much efforts grow where nothing was found at the end.
+PATIENCE = 2.5
 #: Sequences that a head is solved on again.
 MOST_SEQUENCES = 1000
 #: Deviation that a whole number may have.
@@ -108,6 +110,9 @@ class Climb:
         if self.best is not None:
             return
         exact = self.problem.reference is not None
+        self.log.patience = (
+            PATIENCE if exact and self.problem.whole else 1.0
+        )  # whose rows tell what is needed
         order = self.climbed if exact else sorted(self.climbed, key=lambda t: honest_loss(t, self.problem))
         for trained in order:
             regime = Regime.EXACT if exact else Regime.NOISY

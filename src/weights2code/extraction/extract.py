@@ -162,7 +162,7 @@ def at_cut(cut: Cut, member: Member, problem: Problem, log: Log) -> Iterator[Ext
     unexplained = member.matched.unmatched()
     for _ in range(ROUNDS):
         refuted = False
-        for recurrence in direct_recurrences(cut.assembly, known, effort, log.engine):
+        for recurrence in direct_recurrences(cut.assembly, known, log.patience * effort, log.engine):
             rule = cut.rule(recurrence)
             if rule.cut < log.lowest_cut:
                 continue

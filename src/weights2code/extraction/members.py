@@ -93,7 +93,7 @@ def member(trained: Trained, index: int, problem: Problem) -> Member:
     loss = trained.losses[index]
     matched = match_heads(graph, problem.validation)
     nearly = problem.integer_outputs and trained.accuracies[index] >= NEARLY_RIGHT
-    return Member(trained.rung, index, loss, matched, right, right or nearly)
+    return Member(trained.rung, index, loss, matched, right, right or nearly or everything)
 
 
 def fits(trained: Trained, index: int, problem: Problem) -> bool:

@@ -61,11 +61,13 @@ class Extraction:
 class Log:
     """What goes along with all extractions of a run: the seed, what was tried, what was regressed already.
 
-    Exact rules are looked for from the `lowest_cut` on; from 1 on nodes of the network must be in them.
+    Exact rules are looked for from the `lowest_cut` on; from 1 on nodes of the network must be in them. What
+    that may cost is multiplied by `patience`.
     """
 
     seed: int = 0
     lowest_cut: int = 0
+    patience: float = 1.0
     attempts: list[Attempt] = field(default_factory=list)
     engine: RememberingEngine = field(default_factory=RememberingEngine)
 

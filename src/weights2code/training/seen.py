@@ -1,8 +1,8 @@
 """What the rungs so far say about those to come: which are in vain, and which can wait.
 
-A window that fits leaves nothing for a wider one, or for aggregates of everything so far, to add. If it nearly
-fits, or leaves far less than models without functions do, what is missing is more likely a step in between
-than something further back: deeper rungs come before aggregates.
+A window that fits leaves nothing for a wider one, or for aggregates of everything so far, to add. If it
+nearly fits, or leaves far less than models without functions do, what is missing is more likely a step in
+between than something further back: deeper rungs come before aggregates.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from weights2code.training.ladder import Rung
 
-#: Share of whole numbers that a window gets right if nothing further back is needed, thresholds on reals aside.
+#: Share of whole numbers that a window gets right, thresholds on reals aside, if nothing more is needed.
 NEARLY_ENOUGH = 0.98
 #: The same for real outputs, as a hard loss.
 LITTLE = 0.05
