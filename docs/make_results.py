@@ -63,6 +63,8 @@ def measured() -> pages.Measured:
         read("own_data/results/deep.json"),
         read("own_data/results/deep_before.json"),
         read("network/results/deep_tasks.json"),
+        read("random_programs/results/fresh_first.json"),
+        read("own_data/results/deep_first.json"),
     )
 
 
@@ -99,11 +101,11 @@ def texts(root: Path = ROOT) -> dict[str, str]:
             found.suites, found.own, read("suites/results/fixed_length.json")
         ),
         "docs/results/random_programs.md": random_page.random_programs(
-            found.random, found.random_fresh, found.random_deep
+            found.random, found.random_fresh, found.random_deep, found.random_first
         ),
         "docs/results/own_data.md": other.own_data(found.own, found.operon, found.own_first),
         "docs/results/deep_rules.md": deep_page.deep_rules(
-            found.deep_files, found.deep_before, found.deep_tasks
+            found.deep_files, found.deep_before, found.deep_tasks, found.deep_first
         ),
         "docs/results/symbolic_regression.md": other.symbolic_regression(found.symbolic),
         "docs/results/speed.md": other.speed(found.speed),

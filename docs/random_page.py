@@ -29,8 +29,13 @@ MEMORY = (
 )
 
 
-def random_programs(developed: Row | None, fresh: Row | None = None, deeper: Row | None = None) -> str:
-    """The seeds that nobody looked at come first, if they were measured; then deeper programs."""
+def random_programs(
+    developed: Row | None, fresh: Row | None = None, deeper: Row | None = None, earlier: Row | None = None
+) -> str:
+    """The seeds that nobody looked at come first, if they were measured; then deeper programs.
+
+    An earlier seed that was not looked at before it was measured has a line.
+    """
     title = "Random programs"
     first = fresh or developed
     if not first:
@@ -39,6 +44,9 @@ def random_programs(developed: Row | None, fresh: Row | None = None, deeper: Row
     if deeper:
         words = "Drawn in the same way, but every operation is also a step of its own."
         parts += [f"## {_sizes(deeper)}", words, *_tables(deeper, "###"), taken(deeper["summary"])]
+    if earlier:
+        words = f"Seed {_seed(earlier)} was measured in the same way earlier: {random_line(earlier)}."
+        parts += ["## An earlier measurement", words, taken(earlier["summary"])]
     if fresh and developed:
         words = f"The programs of seed {_seed(developed)}, which were there while the package was made."
         parts += ["## Programs of development", words, *_tables(developed, "###", brief=True)]

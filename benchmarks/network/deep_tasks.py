@@ -6,8 +6,8 @@
 Only the rungs that are named may be trained; by default those whose functions choose what they read, in two
 layers or more. Rules that are regressed from the leaves do not count: nodes of the network must be in them. A
 row a run: the verdict on the program, that on its network, the origin, the cut that the rule was found at and
-the nodes that are in it, seconds. Results are written to `results/deep_tasks.json` and `.md` when all runs are
-there; a run that was stopped goes on where it was. `--only` shows single tasks and records nothing.
+the nodes that are in it, seconds. Results are written to `results/deep_tasks.json` and `.md` when all runs
+are there; a run that was stopped goes on where it was. `--only` shows single tasks and records nothing.
 """
 
 from __future__ import annotations

@@ -80,6 +80,8 @@ def test_the_page_begins_with_the_seed_for_measuring() -> None:
     assert "2 of 3 missed programs" in text
     assert "## Sizes 4 and 5" in text
     assert "The programs of seed 3" in text
+    earlier = random_page.random_programs(None, random_record(ROWS), None, random_record(old, seed=7))
+    assert "Seed 7 was measured in the same way earlier" in earlier
     alone = random_page.random_programs(random_record(old, seed=3))
     assert "## Missed" in alone
     assert "## Networks" not in alone
