@@ -163,8 +163,7 @@ def figures() -> list[Figure]:
             (),
             kept="programs are unseen only once",
         ),
-        Figure("deep", f"{own}/results/deep.json", (f"python {own}/deep.py --part all --time-limit 120",)),
-        Figure("deep_first", f"{own}/results/deep_first.json", (), kept="files are unseen only once"),
+        Figure("deep", f"{own}/results/deep.json", (f"python {own}/deep.py --part all",)),
         Figure(
             "deep_before",
             f"{own}/results/deep_before.json",

@@ -16,15 +16,14 @@ PARTS = {
 }
 
 
-def deep_rules(files: Row | None, before: Row | None, tasks: Row | None, first: Row | None = None) -> str:
-    """Files, how it was at first sight and before deep networks were read, and the deep tasks."""
+def deep_rules(files: Row | None, before: Row | None, tasks: Row | None) -> str:
+    """Files, how it was before deep networks were read, and the deep tasks."""
     return page(
         "Deep rules",
         "Rules that take several steps, each a line that reads the ones before. The network finds the steps, "
         "and they are read off it [cut by cut](../extraction.md).",
         "## Files with rules of three and four steps",
         *(_files(files, before) if files else [unmeasured(RENEW.format("deep"))]),
-        *(_first(first) if first else []),
         *(_before(before) if before else []),
         "## Deep tasks without windows",
         *(_tasks(tasks) if tasks else [unmeasured(RENEW.format("deep_tasks"))]),
@@ -63,16 +62,6 @@ def _files(record: Row, before: Row | None) -> list[str]:
         table([*head, "seconds", "rule", "program"], cells),
         cuts_by(rows, "steps"),
         taken(record),
-    ]
-
-
-def _first(record: Row) -> list[str]:
-    """What the one measurement of the kept files was: afterwards they are not unseen any more."""
-    kept = [row for row in record["rows"] if row["part"] == "kept"]
-    text = f"The first time that the kept files were fitted, {solved_of(kept)} of them were solved, and "
-    return [
-        f"{text}{solved_of(record['rows'])} in all. Later figures of theirs are not those of unseen files.",
-        taken(record, what="That was taken"),
     ]
 
 

@@ -64,7 +64,6 @@ def measured() -> pages.Measured:
         read("own_data/results/deep_before.json"),
         read("network/results/deep_tasks.json"),
         read("random_programs/results/fresh_first.json"),
-        read("own_data/results/deep_first.json"),
     )
 
 
@@ -105,7 +104,7 @@ def texts(root: Path = ROOT) -> dict[str, str]:
         ),
         "docs/results/own_data.md": other.own_data(found.own, found.operon, found.own_first),
         "docs/results/deep_rules.md": deep_page.deep_rules(
-            found.deep_files, found.deep_before, found.deep_tasks, found.deep_first
+            found.deep_files, found.deep_before, found.deep_tasks
         ),
         "docs/results/symbolic_regression.md": other.symbolic_regression(found.symbolic),
         "docs/results/speed.md": other.speed(found.speed),

@@ -246,9 +246,8 @@ class Measured:
     deep_files: Row | None = None
     deep_before: Row | None = None
     deep_tasks: Row | None = None
-    #: What was measured first: programs and files are unseen only once.
+    #: What was measured first: programs are unseen only once.
     random_first: Row | None = None
-    deep_first: Row | None = None
 
 
 def summary_table(found: Measured, repeated: Experiments, folder: str) -> str:
@@ -274,10 +273,7 @@ def summary_table(found: Measured, repeated: Experiments, folder: str) -> str:
     if found.deep_files:
         link = f"[own data]({folder}deep_rules.md), rules of three and four steps"
         beside = f"before: {solved_of(rows_of(found.deep_before))}" if found.deep_before else ""
-        text = f"{solved_of(rows_of(found.deep_files))} solved"
-        if found.deep_first:
-            text += f"; at first sight {solved_of(rows_of(found.deep_first))}"
-        rows.append((link, text, beside))
+        rows.append((link, f"{solved_of(rows_of(found.deep_files))} solved", beside))
     if found.deep_tasks:
         link = f"[deep tasks]({folder}deep_rules.md#deep-tasks-without-windows) without windows"
         rows.append((link, f"{solved_of(rows_of(found.deep_tasks))} runs solved", ""))

@@ -9,6 +9,7 @@ from weights2code.verify.links import (
     Listing,
     NetworkCertificate,
     NetworkVerdict,
+    Rule,
     at_least,
     at_most,
     inputs_in_words,
@@ -108,3 +109,11 @@ def test_what_is_no_number_can_be_written_down(value: float) -> None:
     assert (
         Listing.from_dict(json.loads(json.dumps(listing.to_dict(), allow_nan=False))).max_abs_error == 1e300
     )
+
+
+@pytest.mark.parametrize("rule", [Rule(), Rule(1, ("V8_MLP_L0M1",)), Rule(2, ("V6", "V9"), replaced=True)])
+def test_a_rule_survives_json_and_names_its_nodes(rule: Rule):
+    assert Rule.from_dict(json.loads(json.dumps(rule.to_dict()))) == rule
+    assert all(node in rule.explain() for node in rule.nodes)
+    assert ("another network" in rule.explain()) == rule.replaced
+    assert ("leaves" in rule.explain()) == (rule.cut == 0)

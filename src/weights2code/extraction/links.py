@@ -242,6 +242,8 @@ def _linked(extraction: Extraction, best: _Candidate, problem: Problem, seed: in
             agreement = model_agreement(extraction.program.recurrence, best.graph, problem, seed)
             certificate = replace(certificate, model=agreement)
     certificate = replace(certificate, network=best.certificate)
+    if certificate.rule and certificate.rule.nodes and best.member != extraction.member:
+        certificate = replace(certificate, rule=replace(certificate.rule, replaced=True))
     if not certificate.model_fits and best.certificate.equal:
         # what was said of it is no longer so
         kept = tuple(note for note in certificate.notes if not note.startswith(UNFIT))

@@ -181,10 +181,12 @@ class Rule:
     cut : how many layers of operators became variables of the program before its rule was found; 0 means that
         it was regressed from the leaves, the values that the network reads.
     nodes : the operators of the network that are variables of the program.
+    replaced : whether another network has taken the place of the one that these nodes are of.
     """
 
     cut: int = 0
     nodes: tuple[str, ...] = ()
+    replaced: bool = False
 
     def explain(self) -> str:
         """The same in plain English."""
@@ -196,18 +198,18 @@ class Rule:
         if not self.nodes:
             return "regressed from the leaves, the values that the network reads (cut 0)"
         nodes = f"node{'s' * (len(self.nodes) > 1)} {', '.join(self.nodes)}"
-        return f"read at cut {self.cut}, with the network's {nodes} as variables"
+        other = "; another network has taken the place of that one" if self.replaced else ""
+        return f"read at cut {self.cut}, with the network's {nodes} as variables{other}"
 
     def to_dict(self) -> dict[str, Any]:
-        return {"cut": self.cut, "nodes": list(self.nodes), "explanation": self.explain()}
+        return asdict(self) | {"nodes": list(self.nodes), "explanation": self.explain()}
 
     @staticmethod
     def from_dict(data: Any) -> Rule:
         """Inverse of `to_dict`."""
         data = mapping(data, "the rule")
-        return Rule(
-            whole(data["cut"], "a cut"), tuple(text(n, "a node") for n in items(data["nodes"], "nodes"))
-        )
+        nodes = tuple(text(name, "a node") for name in items(data["nodes"], "the nodes"))
+        return Rule(whole(data["cut"], "a cut"), nodes, truth(data.get("replaced", False), "replaced"))
 
 
 @dataclass(frozen=True, slots=True)
