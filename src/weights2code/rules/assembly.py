@@ -181,7 +181,7 @@ class Assembly(Steps):
         if isinstance(node, ChannelNode):
             return list(self.token(index, offset).variables())
         if index in self.crisp:
-            return [self.crisp[index].shift(offset)]
+            return [Var(self.crisp[index].name, self.crisp[index].lag + offset)]
         if isinstance(node, OperatorNode):
             return [leaf for operand in sorted(node.used()) for leaf in self.leaves(operand, offset)]
         hypothesis, source = self.matches[index].hypothesis, node.reads["value"]
