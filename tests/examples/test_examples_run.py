@@ -31,7 +31,7 @@ def test_the_data_are_what_the_script_writes(tmp_path: Path):
     ("script", "parts"),
     [
         ("thermostat.py", ("Tested", "heater: [0, 0, 0, 0, 0, 1, 1, 1, 1, 0]")),
-        ("bank_balance.py", ("2*", "Tested", "balance: [-52, -54, -56, 144, 144]")),
+        ("bank_balance.py", ("2 if paid_out", "Tested", "balance: [-52, -54, -56, 144, 144]")),
         ("sensor_drift.py", ("0.05*hours[t] + 1.8*temperature[t]", "Tested", "the data are not exact")),
     ],
 )

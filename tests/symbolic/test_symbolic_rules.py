@@ -77,14 +77,14 @@ SAID = {
     "two thresholds": (
         op("where", gt(x, 2.4), 1, op("where", op("lt", x, -2.7), -1, y1)),
         {x: WIDE, y1: integers(-1, 1)},
-        "1 if x[t] > 2.4 else y[t-1] if x[t] > -2.7 else -1",
+        "1 if x[t] > 2.4 else -1 if x[t] < -2.7 else y[t-1]",
     ),
     "sample and hold": (
         op("where", gt(b, 0.2), a, y1),
         {a: UNIT, b: UNIT, y1: UNIT},
         "a[t] if b[t] > 0.2 else y[t-1]",
     ),
-    "band": (op("and", gt(x, 3.6), op("lt", x, 7)), {x: reals(0, 10)}, "[x[t] < 7 and x[t] > 3.6]"),
+    "band": (op("and", gt(x, 3.6), op("lt", x, 7)), {x: reals(0, 10)}, "[x[t] > 3.6 and x[t] < 7]"),
     "saturation": (
         op("clip", y1 + a - b, 0, 9),
         {y1: DIGITS, a: DIGITS, b: DIGITS},
