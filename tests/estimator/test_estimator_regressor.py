@@ -78,6 +78,7 @@ def test_frames_in_and_their_names_in_the_formula():
         assert model.score(frame, target) == 1.0
 
 
+@pytest.mark.slow
 def test_works_in_a_pipeline_and_with_clone():
     from sklearn.base import clone
     from sklearn.pipeline import make_pipeline

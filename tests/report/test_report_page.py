@@ -228,6 +228,7 @@ def test_plots_as_files(run_folder):
     assert all(path.read_text(encoding="utf-8").startswith("<svg") for path in files)
 
 
+@pytest.mark.slow
 def test_plots_as_png(run_folder):
     pytest.importorskip("resvg_py")
     with open_existing(run_folder) as folder:

@@ -144,6 +144,7 @@ def test_what_holds_for_all_numbers_is_written_without_a_check():
     assert str(tidied(minimum(x, 4.9) * 2)) == "2*min(x[t], 4.9)"
 
 
+@pytest.mark.slow
 def test_what_is_read_at_several_lags_keeps_its_line():
     s = Var("s")
     several = rule("ab", s=a + b, y=s - 2 * Var("s", 1) + Var("s", 2))

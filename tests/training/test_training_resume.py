@@ -121,6 +121,7 @@ def test_stopped_after_an_epoch(after: int, tmp_path: Path):
 
 
 @pytest.mark.usefixtures("every_epoch")
+@pytest.mark.slow
 def test_a_stop_at_the_early_end_does_not_train_on(tmp_path: Path):
     """The epoch that ends a rung early has its checkpoint too; resumed, the rung must end there as well."""
     settings = Settings(layers=1, heads=1, submlps=0, samples=256, members=1, epochs=6)

@@ -48,6 +48,7 @@ def test_the_loss_falls_with_a_learned_head():
     assert trained.losses[0] < 0.5
 
 
+@pytest.mark.slow
 def test_the_best_epoch_of_each_member_is_kept():
     recipe = Recipe(
         members=2, epochs=5, steps_per_epoch=5, head="learned", polish=False, tune_steps=0, keep_best=True
