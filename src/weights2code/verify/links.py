@@ -197,9 +197,10 @@ class Rule:
         """The same in a few words."""
         if not self.nodes:
             return "regressed from the leaves, the values that the network reads (cut 0)"
-        nodes = f"node{'s' * (len(self.nodes) > 1)} {', '.join(self.nodes)}"
+        many = len(self.nodes) > 1
+        nodes = f"node{'s' * many} {', '.join(self.nodes)} as {'variables' if many else 'a variable'}"
         other = "; another network has taken the place of that one" if self.replaced else ""
-        return f"read at cut {self.cut}, with the network's {nodes} as variables{other}"
+        return f"read at cut {self.cut}, with the network's {nodes}{other}"
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self) | {"nodes": list(self.nodes), "explanation": self.explain()}
