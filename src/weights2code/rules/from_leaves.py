@@ -30,6 +30,8 @@ SHORT_SEARCH = 0.3
 WIDEST = 32
 #: Deviation, relative to the spread of the targets, that counts as exact for real outputs.
 REAL_TOLERANCE = 1e-6
+#: The same for whole numbers, as it is.
+WHOLE_TOLERANCE = 1e-6
 #: Exact candidates an output that are tried.
 CANDIDATES = 3
 #: Sequences that a rule and its start values are checked on.
@@ -111,19 +113,10 @@ def regress(
     if not len(target):
         return []  # a leaf lies further back than the sequences are long
     if problem.output_domains[row].discrete:
-        tolerance = 1e-6
+        tolerance = WHOLE_TOLERANCE
     else:
         tolerance = REAL_TOLERANCE * max(float(np.std(target)), 1e-12)
-    front = engine.search(
-        columns,
-        target,
-        variables=leaves,
-        domains=leaf_domains(problem, leaves, columns),
-        tolerance=tolerance,
-        effort=effort,
-        operators=sensible_operators(problem, row),
-    )
-    return [candidate for candidate in front if candidate.exact]
+    return _exact(problem, row, leaves, columns, target, tolerance, effort, engine)
 
 
 def regress_change(
@@ -142,16 +135,30 @@ def regress_change(
     if not kept or (len(kept) == len(others) and repeats < LEAST_REPEATS):
         return []
     some, rest = tuple(others[i] for i in kept), rest[:, kept]
+    found = _exact(problem, row, some, rest, change, WHOLE_TOLERANCE, effort, engine)
+    return [replace(candidate, expr=last + candidate.expr) for candidate in found]
+
+
+def _exact(
+    problem: Problem,
+    row: int,
+    leaves: tuple[Var, ...],
+    columns: np.ndarray,
+    target: np.ndarray,
+    tolerance: float,
+    effort: float,
+    engine: Engine,
+) -> list[Candidate]:
     front = engine.search(
-        rest,
-        change,
-        variables=some,
-        domains=leaf_domains(problem, some, rest),
-        tolerance=1e-6,
+        columns,
+        target,
+        variables=leaves,
+        domains=leaf_domains(problem, leaves, columns),
+        tolerance=tolerance,
         effort=effort,
         operators=sensible_operators(problem, row),
     )
-    return [replace(found, expr=last + found.expr) for found in front if found.exact]
+    return [candidate for candidate in front if candidate.exact]
 
 
 def sensible_operators(problem: Problem, row: int) -> frozenset[str] | None:

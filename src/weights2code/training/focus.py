@@ -58,7 +58,7 @@ def sufficient(problem: Problem) -> Leaves | None:
     All columns are asked, one step further back each time; then small sets of values from further back. What
     is not needed for that is dropped, the farthest first.
     """
-    if not all(domain.discrete for domain in (*problem.domains, *problem.output_domains)):
+    if not problem.whole:
         return None
     window = window_of(problem)
     now = present_values(problem, past=True)

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from weights2code.data import Problem
 from weights2code.errors import InputError
+from weights2code.heads import AGGREGATES
 from weights2code.model import Architecture
 from weights2code.model.sampler import Annealing
 from weights2code.settings import Settings
@@ -74,9 +75,9 @@ class Rung:
 
     @property
     def aggregates(self) -> bool:
-        """Whether it has heads that go over everything so far."""
-        every = (self.sizes.get(head) for head in ("mean", "sum", "max", "min"))
-        return self.kind == "aggregates" or any(every)
+        """Whether it has functions of aggregates of everything so far."""
+        functions = self.sizes.get("submlps", 0) > 0 and any(self.sizes.get(kind) for kind in AGGREGATES)
+        return self.kind == "aggregates" or functions
 
     @property
     def members(self) -> int:

@@ -19,7 +19,7 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.data.sufficiency import LEAST_REPEATS, determines
 from weights2code.errors import Reason
-from weights2code.heads import AGGREGATES, HEADS
+from weights2code.heads import HEADS
 from weights2code.training.ladder import Rung, window_of
 
 #: Sequences that are asked first: most contradictions show in a few.
@@ -52,15 +52,14 @@ def ruled_out(
     Only whole numbers that a machine specifies are asked: rows of reals do not repeat, and of own data some
     may be mistakes.
     """
-    whole = all(domain.discrete for domain in (*problem.domains, *problem.output_domains))
-    if problem.reference is None or not whole or rung.layout == "concat":
+    if problem.reference is None or not problem.whole or rung.layout == "concat":
         return None
     if rung.kind == "window":
         smaller = (_window(other, problem) for other in before if other.kind == "window")
         if any(_evident(leaves, problem.training) for leaves in smaller):
             return Reason.NOTHING_NEW
         sets: Iterable[Table] = [partial(leaf_rows, _window(rung, problem))]
-    elif enough is not None and rung.layout != "tagging" and _aggregates(rung):
+    elif enough is not None and rung.layout != "tagging" and rung.aggregates:
         return Reason.NOTHING_NEW
     elif rung.kind == "aggregates":
         sets = [partial(_counts, present_values(problem, rung.layout == "autoregressive"))]
@@ -88,11 +87,6 @@ def present_values(problem: Problem, past: bool) -> Leaves:
 def only_location(rung: Rung) -> bool:
     """Whether it has no heads but those that look back a fixed number of steps."""
     return not any(rung.sizes.get(kind) for kind in HEADS if kind != "location")
-
-
-def _aggregates(rung: Rung) -> bool:
-    """Whether it has functions of aggregates of everything so far."""
-    return rung.sizes["submlps"] > 0 and any(rung.sizes.get(kind) for kind in AGGREGATES)
 
 
 def _choices(rung: Rung, problem: Problem) -> Iterator[Leaves]:
