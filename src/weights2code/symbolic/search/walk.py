@@ -55,6 +55,8 @@ class Search:
     sums: int = SumScan.MOST
     #: The steps of a rule that were tried, or that led here: none is looked for a second time.
     decomposed: object | None = None
+    #: This is what a sum and bounds were taken off already.
+    peeled: bool = False
     #: A stage found what no later one is expected to make shorter.
     settled: bool = False
 
