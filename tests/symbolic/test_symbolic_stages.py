@@ -110,6 +110,11 @@ CASES: dict[str, tuple[Rule, tuple[Domain, ...], str]] = {
         (REAL,) * 3,
         "c if a + b > 0.5 else a - b",
     ),
+    "first steps": (
+        lambda a, b, c: 0.3 * abs(a * b + c) + 1,
+        (REAL,) * 3,
+        "0.3*abs(a*b + c) + 1",
+    ),
     "products beside linear": (
         lambda a, b, c: 2 * a - b + 0.1 - c * (a - b),
         (REAL,) * 3,
@@ -189,6 +194,7 @@ HELPERS = {
     "windows": {"small trees"},
     "comparisons of trees": {"small trees"},
     "branches": {"small trees"},
+    "first steps": {"single atoms"},
     "decomposition": {"linear"},
     "one function at several lags": {"small trees"},
     "sums and bounds": {"small trees", "trees of 5 nodes"},
