@@ -104,6 +104,16 @@ def bench(name: str, what: str) -> Figure:
     return Figure(name, record, (command,), (out,), ((f"{out}/bench.json", record),))
 
 
+def languages(name: str, script: str, record: str) -> Figure:
+    folder = "benchmarks/languages"
+    return Figure(
+        name,
+        f"{folder}/results/{record}.json",
+        (f"python {folder}/{script} --processes {{processes}}",),
+        (f"{folder}/runs/{record}.jsonl",),
+    )
+
+
 def random_command(what: str, record: str) -> str:
     """Random programs with the limits that figures are compared at: a minute, two at a time."""
     folder = "benchmarks/random_programs"
@@ -127,6 +137,8 @@ def figures() -> list[Figure]:
     )
     return [
         bench("mips", "--suite mips --seeds 0,1,2"),
+        languages("languages", "run.py", "languages"),
+        languages("language_rows", "rows.py", "rows"),
         *(experiment(name) for name in NAMES),
         *(experiment(name, way) for way, names in WAYS.items() for name in names),
         Figure(

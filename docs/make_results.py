@@ -21,6 +21,7 @@ from typing import Any
 import benchmark_pages as other
 import deep_page
 import experiment_pages as experiments
+import languages_page
 import network_page
 import random_page
 import reliability_page as attacks
@@ -64,6 +65,8 @@ def measured() -> pages.Measured:
         read("own_data/results/deep_before.json"),
         read("network/results/deep_tasks.json"),
         read("random_programs/results/fresh_first.json"),
+        read("languages/results/languages.json"),
+        read("languages/results/rows.json"),
     )
 
 
@@ -96,6 +99,7 @@ def texts(root: Path = ROOT) -> dict[str, str]:
             repeated.records.get(("baselines", "fast")),
             Suite.read("paper", read("suites/results/four.json")),
         ),
+        "docs/results/languages.md": languages_page.languages(found.languages, found.language_rows),
         "docs/results/failures.md": pages.failures(
             found.suites, found.own, read("suites/results/fixed_length.json")
         ),

@@ -199,18 +199,7 @@ def _dyck_2(most: int) -> Task:
     )
 
 
-BRACKETS = (
-    _language(
-        "dyck_1",
-        "1 if the brackets so far are balanced, at any depth (0 opens, 1 closes)",
-        BITS,
-        _dyck_1(),
-        length=LONG,
-        steered_by=_dyck_1(FAR),
-    ),
-    _dyck_2(2),
-    _dyck_2(3),
-)
+BOUNDED = (_dyck_2(2), _dyck_2(3))
 
 # -- hidden states, finitely many ---------------------------------------------------------------------------
 
@@ -225,7 +214,7 @@ def mostly_reads(rng: np.random.Generator, n: int, length: int) -> np.ndarray:
     return np.stack([instructions, np.minimum(rng.integers(0, 3, (n, length)), 1.0)], axis=-1)
 
 
-FINITE = (
+HIDDEN = (
     _task(
         "flip_flop",
         "the bit that was written last, shown when it is read, else 0 (0 ignores, 1 writes, 2 reads)",
@@ -292,7 +281,16 @@ def _histogram() -> dict[str, Definition]:
     return {**steps, "y": reduce(lambda rest, k: where(x.equals(k), Var(f"n{k}"), rest), others, shown)}
 
 
+FINITE = (*TOMITA, *BOUNDED, *HIDDEN)
 ENDLESS = (
+    _language(
+        "dyck_1",
+        "1 if the brackets so far are balanced, at any depth (0 opens, 1 closes)",
+        BITS,
+        _dyck_1(),
+        length=LONG,
+        steered_by=_dyck_1(FAR),
+    ),
     _language(
         "counter_zero",
         "1 if as many steps went up as down so far",
@@ -327,4 +325,4 @@ ENDLESS = (
     ),
 )
 
-TASKS = (*TOMITA, *BRACKETS, *FINITE, *ENDLESS)
+TASKS = (*FINITE, *ENDLESS)
