@@ -74,6 +74,8 @@ WAYS = {
 EXPERIMENT_FILES = ("experiment.json", "table.csv", "table.md", "figure.svg", "figure.png")
 #: The seed of random programs that are only measured, never looked at.
 UNSEEN = 102
+#: The same for programs with hidden memory.
+UNSEEN_HIDDEN = 201
 OPEN_TASKS = "div_3 magnetic bit_addition balanced_parenthesis"
 
 
@@ -168,6 +170,11 @@ def figures() -> list[Figure]:
             "random_deep",
             "benchmarks/random_programs/results/fresh_deep.json",
             (random_command(f"--count 40 --seed {UNSEEN} --sizes 4,5", "fresh_deep"),),
+        ),
+        Figure(
+            "random_hidden",
+            "benchmarks/random_programs/results/hidden.json",
+            (random_command(f"--count 30 --seed {UNSEEN_HIDDEN} --memory hidden", "hidden"),),
         ),
         Figure(
             "random_first",

@@ -67,6 +67,7 @@ def measured() -> pages.Measured:
         read("random_programs/results/fresh_first.json"),
         read("languages/results/languages.json"),
         read("languages/results/rows.json"),
+        read("random_programs/results/hidden.json"),
     )
 
 
@@ -104,7 +105,7 @@ def texts(root: Path = ROOT) -> dict[str, str]:
             found.suites, found.own, read("suites/results/fixed_length.json")
         ),
         "docs/results/random_programs.md": random_page.random_programs(
-            found.random, found.random_fresh, found.random_deep, found.random_first
+            found.random, found.random_fresh, found.random_deep, found.random_first, found.random_hidden
         ),
         "docs/results/own_data.md": other.own_data(found.own, found.operon, found.own_first),
         "docs/results/deep_rules.md": deep_page.deep_rules(

@@ -252,6 +252,8 @@ class Measured:
     #: Formal languages, and the rows that their machines need.
     languages: Row | None = None
     language_rows: Row | None = None
+    #: Random programs with hidden memory, of a seed that was not looked at.
+    random_hidden: Row | None = None
 
 
 def summary_table(found: Measured, repeated: Experiments, folder: str) -> str:
@@ -331,6 +333,7 @@ def named_random(found: Measured) -> list[tuple[str, Row]]:
     named = [
         ("random programs", found.random_fresh or found.random),
         ("random programs, deeper", found.random_deep),
+        ("random programs with hidden memory", found.random_hidden),
     ]
     return [(name, record) for name, record in named if record]
 
