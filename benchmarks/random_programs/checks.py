@@ -219,7 +219,12 @@ def reach(recurrence: Recurrence) -> int:
 
 
 def memory(recurrence: Recurrence) -> Memory:
-    """What a program must keep: a window, its own outputs, a prefix sum or extremum, or a hidden state."""
+    """What a program keeps as it is written: a window, its own outputs, a prefix sum or extremum, or a state.
+
+    A state is hidden if no output is that state, although outputs and inputs may tell it in the end: a carry
+    is hidden, and so is every other step before the last that reads its own past and neither adds it up nor
+    takes an extremum. The families need not say: all programs are judged alike.
+    """
     reads = {
         step.name: {variable.name for variable in definition_variables(step.definition)}
         for step in recurrence.steps
