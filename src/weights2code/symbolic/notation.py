@@ -211,6 +211,8 @@ def branch(test: Expr, yes: Expr, no: Expr) -> Expr:
         return yes
     turned = opposite(test)
     forms: list[Expr] = [op("where", test, yes, no)]
+    if isinstance(test, Op) and test.name in ("gt", "ge") and {yes, no} == {*test.args}:
+        forms.append(op("max" if yes == test.args[0] else "min", *test.args))
     for holds, other, condition in ((yes, no, test), (no, yes, turned)):
         if condition is None:
             continue
