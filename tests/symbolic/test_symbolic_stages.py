@@ -110,6 +110,11 @@ CASES: dict[str, tuple[Rule, tuple[Domain, ...], str]] = {
         (REAL,) * 3,
         "c if a + b > 0.5 else a - b",
     ),
+    "sums of curves": (
+        lambda a, b: 3 * np.clip(a, -0.7, 0.8) - np.clip(b, -0.7, 0.8) + 0.5 * a * b,
+        (REAL,) * 2,
+        "0.5*a*b + 3*clip(a, -0.7, 0.8) - clip(b, -0.7, 0.8)",
+    ),
     "first steps": (
         lambda a, b, c: 0.3 * abs(a * b + c) + 1,
         (REAL,) * 3,
@@ -195,6 +200,7 @@ HELPERS = {
     "comparisons of trees": {"small trees"},
     "branches": {"small trees"},
     "first steps": {"single atoms"},
+    "sums of curves": {"planes"},
     "decomposition": {"linear"},
     "one function at several lags": {"small trees"},
     "sums and bounds": {"small trees", "trees of 5 nodes"},

@@ -15,6 +15,10 @@ from weights2code.language import OPERATORS, Const, Expr, Number, Op, Var, is_bo
 from weights2code.symbolic.engine import number_cost, preference
 
 
+#: The share of a gap next to its ends in which no threshold of a sum lies: rounding errors move the ends.
+EDGE = 1e-3
+
+
 def weighted_sum(terms: Sequence[tuple[Number, Expr]], constant: Number = 0) -> Expr:
     """The sum of coefficient times term, plus a constant, in its shortest plain form.
 
@@ -194,8 +198,24 @@ def simplest_test(direction: Expr, below: float, above: float, *, whole: bool = 
         tests += [("gt", t - 1) for _, t in tests]
         name, level = min(tests, key=lambda test: (number_cost(test[1]), test[0]))
         return compare(name, direction, level)
+    if _computed(direction) and 0 not in (below, above):
+        margin = EDGE * (above - below)
+        below, above = below + margin, above - margin
     level = simplest_between(below, above)
     return compare("gt" if level < above else "ge", direction, Const(level).value)
+
+
+def _computed(direction: Expr) -> bool:
+    """Whether a sum of decimals may miss the number that it stands for by a rounding error.
+
+    Bounds give their numbers exactly.
+    """
+    nodes = [node for node in direction.walk() if isinstance(node, Op)]
+    sums = any(node.name in ("add", "sub", "mul", "div") for node in nodes)
+    bounds = any(
+        node.name in ("max", "min", "clip", "relu") and Const in map(type, node.args) for node in nodes
+    )
+    return sums and not bounds and not any(node.name == "relu" for node in nodes)
 
 
 def compare(name: str, direction: Expr, level: Number) -> Expr:
@@ -211,6 +231,8 @@ def branch(test: Expr, yes: Expr, no: Expr) -> Expr:
         return yes
     turned = opposite(test)
     forms: list[Expr] = [op("where", test, yes, no)]
+    if isinstance(test, Op) and test.name in ("gt", "ge") and {yes, no} == {*test.args}:
+        forms.append(op("max" if yes == test.args[0] else "min", *test.args))
     for holds, other, condition in ((yes, no, test), (no, yes, turned)):
         if condition is None:
             continue

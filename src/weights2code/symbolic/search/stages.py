@@ -30,6 +30,7 @@ from weights2code.symbolic.piecewise.joined_planes import plane_stage
 from weights2code.symbolic.piecewise.special_values import special_stage
 from weights2code.symbolic.piecewise.thresholds_of_sums import threshold_stage
 from weights2code.symbolic.reals.first_steps import first_step_stage
+from weights2code.symbolic.reals.sums_of_curves import curve_stage
 from weights2code.symbolic.search.extrema_of_many import envelope_stage
 from weights2code.symbolic.search.inner_constants import family_stage
 from weights2code.symbolic.search.polynomials import polynomial_stage
@@ -85,13 +86,16 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
         order |= {"decomposition": _SHORT, "remainders": _SHORT, "planes": _ANY}
         order |= {"products beside linear": _ANY, "pairs beside linear": _ANY}
     else:
+        if count >= 2:
+            order |= {"sums of curves": _SHORT}
         if count >= 4:
             order |= {"first steps": _SHORT}
         order |= {"products beside linear": _SHORT, "pairs beside linear": _SHORT}
         if count >= 4:
             order |= {"fewer variables": _SHORT}
-        order |= {"planes": 8, "regions": 8, "first steps": _SHORT, "families": _SHORT}
-        order |= {"special values": _ANY}
+        # Along one variable a clip is shorter than the branches that say the same.
+        order |= {"planes": 8 if count > 1 else 3, "regions": 8, "first steps": _SHORT}
+        order |= {"families": _SHORT, "special values": _ANY}
         if problem.whole:
             order |= {"sums and bounds": _SHORT}
         order |= {"extrema of two": _ANY, "branches": _ANY, "trees of 6 nodes": _ANY}
@@ -174,6 +178,7 @@ _RUN: dict[str, Callable[[Search], None]] = {
     "one function at several lags": taken_apart(copies_stage),
     "sums and bounds": taken_apart(peeling_stage),
     "first steps": first_step_stage,
+    "sums of curves": curve_stage,
     "decomposition": decomposition_stage,
     "ends of decompositions": ends_stage,
     "extrema of two": lambda s: extremum_stage(s.problem, s.collector, s.pool),
