@@ -26,6 +26,7 @@ RungName = Literal[
     "pairs",
     "window",
     "wide-window",
+    "memory",
     "aggregates",
     "deep-aggregates",
     "deep",
