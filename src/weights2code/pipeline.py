@@ -18,7 +18,7 @@ from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.beginnings import climb_uncut, extract_uncut
 from weights2code.extraction.climb import Climb
 from weights2code.extraction.extract import with_explanation, with_listing
-from weights2code.extraction.hidden import climb_hidden
+from weights2code.extraction.hidden import HiddenClimb
 from weights2code.extraction.judge import as_asked
 from weights2code.extraction.links import with_network
 from weights2code.extraction.members import fit_of
@@ -74,14 +74,13 @@ def search(
         since_the_start = climb_uncut(climb, settings)
         if since_the_start and folder:
             write_metrics(folder, list(since_the_start.history))
-        hidden = None if since_the_start else climb_hidden(climb, settings, folder, progress)
-        if hidden:
-            climb, problem = hidden, hidden.problem
-        for trained in (
-            () if since_the_start or hidden else rungs_of(problem, settings, folder, progress, skipped)
-        ):
-            if climb.rung(trained):
-                break
+        hidden = HiddenClimb(climb, settings, folder, progress)
+        if not since_the_start and not hidden.at_once():
+            for trained in rungs_of(problem, settings, folder, progress, skipped, hidden.before):
+                if climb.rung(trained):
+                    break
+    if hidden.found:
+        climb, problem = hidden.found, hidden.found.problem
     climb.log.attempts += [Attempt.not_trained(item.rung, item.reason) for item in skipped]
     with within(OVERTIME * limit, since=began):
         climb.settle()

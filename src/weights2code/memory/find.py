@@ -2,26 +2,116 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 
 from weights2code.data import Problem, Sequences
+from weights2code.language import Var
+from weights2code.memory.exploring import explored
+from weights2code.memory.formulas import answers_of, formula_of, table_of, transitions
 from weights2code.memory.hidden import Memory
 from weights2code.memory.machine import Machine, Read
-from weights2code.memory.merging import merged
-from weights2code.memory.screen import remembers
+from weights2code.memory.merging import MOST_STATES, merged
+from weights2code.memory.orders import orders
+from weights2code.memory.screen import contradictory, finite, shown_by, visible_window
+from weights2code.memory.short_rules import ShortRule, short_rules
+from weights2code.simplify.cost import cost
+
+#: A state is worth having beside visible values if there are so many times as many of those.
+GAIN = 2
+#: Numberings with a short rule of the state whose outputs are looked at.
+NUMBERINGS = 6
+#: Effort for an output where a short look finds nothing, in seconds of a usual machine.
+EFFORT = 2.0
 
 
-def memory_of(problem: Problem) -> Memory | None:
-    """What a problem remembers that no output shows; None if visible values will do, or nothing finite."""
-    if problem.original is not None or not remembers(problem):
-        return None
-    machine = _machine_of(problem)
-    if machine is None or machine.states < 2:
-        return None
-    return Memory(machine, (free_name(problem, "state"),), np.arange(machine.states, dtype=float)[:, None])
+@dataclass(slots=True, eq=False)
+class Remembering:
+    """What a problem remembers that no output shows, asked for at two moments.
+
+    At the start, where rows that agree in all that is visible contradict each other, and no window of visible
+    values tells the states of the machine apart. And later, where short rules of visible values were not
+    found, if the machine has fewer states than there are values that show them.
+    """
+
+    problem: Problem
+    _machines: list[Machine | None] = field(default_factory=list)
+
+    def at_once(self) -> Memory | None:
+        """The memory, if there is no doubt about it."""
+        if self.problem.original is not None or not finite(self.problem) or not contradictory(self.problem):
+            return None
+        machine = self.machine()
+        if machine is None or visible_window(machine) is not None:
+            return None
+        return numbered(machine, self.problem)
+
+    def later(self) -> Memory | None:
+        """The memory, if it is less than what is visible."""
+        if self.problem.original is not None or not finite(self.problem):
+            return None
+        machine = self.machine()
+        if machine is None:
+            return None
+        window = visible_window(machine)
+        if window is not None and GAIN * machine.states > shown_by(self.problem, window):
+            return None
+        return numbered(machine, self.problem)
+
+    def machine(self) -> Machine | None:
+        """The smallest machine of the reference, or the one that rows fold into; None if there is none of a
+        sensible size."""
+        if not self._machines:
+            found = explored(self.problem) if self.problem.reference is not None else _folded(self.problem)
+            sensible = found is not None and 2 <= found.states <= MOST_STATES
+            self._machines.append(found if sensible else None)
+        return self._machines[0]
 
 
-def _machine_of(problem: Problem) -> Machine | None:
+def numbered(machine: Machine, problem: Problem) -> Memory | None:
+    """The states as numbers, so that the rules of state and outputs are short together; None if there is no
+    rule at all.
+
+    Formulas are fitted to the machine up to the names of its states. Where none fits, formulas are looked for
+    with the states in some orders; the last resort is a table.
+    """
+    state = Var(free_name(problem, "state"), 1)
+    columns = (*problem.inputs, *problem.outputs)
+    reads = tuple(Var(columns[column], lag) for column, lag in machine.reads)
+    rules = short_rules(machine, state, reads)[:NUMBERINGS] or _rules_in_order(machine, state, reads)
+    best: tuple[float, Memory] | None = None
+    for found in rules:
+        numbers = found.numbers[:, None]
+        answers = answers_of(machine, numbers, (state.name,), reads)
+        if answers is None:
+            continue
+        total = found.cost + sum(cost(answer) for answer in answers)
+        if best is None or total < best[0]:
+            best = total, Memory(machine, (state.name,), numbers, (found.rule,), answers)
+    if best is not None or not rules:
+        return best and best[1]
+    numbers = rules[0].numbers[:, None]
+    answers = answers_of(machine, numbers, (state.name,), reads, EFFORT)
+    return Memory(machine, (state.name,), numbers, (rules[0].rule,), answers or ())
+
+
+def _rules_in_order(machine: Machine, state: Var, reads: tuple[Var, ...]) -> list[ShortRule]:
+    """The shortest formula of the next state over several orders of the states; else the shortest table."""
+    formulas, tables = [], []
+    for numbers in orders(machine):
+        before, read, after, _ = transitions(machine, numbers[:, None])
+        rows, variables = np.hstack([before, read]), (state, *reads)
+        formula = formula_of(rows, after[:, 0], variables)
+        if formula is not None:
+            formulas.append(ShortRule(numbers, formula))
+        elif not formulas and (as_table := table_of(rows, after[:, 0], variables)) is not None:
+            tables.append(ShortRule(numbers, as_table))
+    return sorted(formulas or tables, key=lambda found: found.cost)[:1]
+
+
+def _folded(problem: Problem) -> Machine | None:
+    """The machine of the rows; those to judge by are folded in too if it is wrong on them."""
     reads: tuple[Read, ...] = tuple((column, 0) for column in range(len(problem.inputs)))
     machine = merged(problem.training, reads)
     if machine is not None and machine.wrong(problem.validation).any():

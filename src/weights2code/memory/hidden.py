@@ -14,7 +14,7 @@ import numpy as np
 
 from weights2code.data import Problem, Sequences
 from weights2code.json_values import items, mapping, names, number
-from weights2code.language import Expr, Recurrence, Step, infer
+from weights2code.language import Expr, Recurrence, Start, Step, infer
 from weights2code.language import from_dict as expression_from_dict
 from weights2code.language import to_dict as expression_to_dict
 from weights2code.memory.machine import NOWHERE, Machine
@@ -32,13 +32,16 @@ class Memory:
     machine : what goes on behind the outputs.
     names : of the variables that a state is written as.
     numbers : their values, shape (states, variables); no two states have the same.
-    rules : a formula for each variable, of the inputs and of variables one step back; empty if none is known.
+    rules : a formula for each variable, of what is read and of these variables one step back.
+    answers : a formula for each output of the user, of what is read and of these variables now or before; none
+        if they are not known.
     """
 
     machine: Machine
     names: tuple[str, ...]
     numbers: np.ndarray
-    rules: tuple[Expr, ...] = ()
+    rules: tuple[Expr, ...]
+    answers: tuple[Expr, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """JSON form."""
@@ -47,6 +50,7 @@ class Memory:
             "names": list(self.names),
             "numbers": self.numbers.tolist(),
             "rules": [expression_to_dict(rule) for rule in self.rules],
+            "answers": [expression_to_dict(rule) for rule in self.answers],
         }
 
     @staticmethod
@@ -59,10 +63,30 @@ class Memory:
         rows = [[float(number(v, "a state")) for v in items(row, "a state")] for row in data["numbers"]]
         if len(rows) != machine.states or any(len(row) != len(known) for row in rows):
             raise ValueError("the numbers of the states are not those of the machine")
-        rules = tuple(expression_from_dict(rule) for rule in items(data["rules"], "the rules"))
-        if set(known) & {*problem.inputs, *problem.outputs} or len(rules) not in (0, len(known)):
-            raise ValueError("the names of a state are those of columns, or have no rules")
-        return Memory(machine, known, np.array(rows), rules)
+        rules, answers = (
+            tuple(expression_from_dict(rule) for rule in items(data[what], what))
+            for what in ("rules", "answers")
+        )
+        if set(known) & {*problem.inputs, *problem.outputs}:
+            raise ValueError("the names of a state are those of columns")
+        if len(rules) != len(known) or len(answers) not in (0, outputs):
+            raise ValueError("a rule of the state or of an output is missing")
+        memory = Memory(machine, known, np.array(rows), rules, answers)
+        memory.recurrence(problem)  # refuses what reads other names
+        return memory
+
+    def recurrence(self, problem: Problem) -> Recurrence | None:
+        """The rules as a program for the problem without memory, with the state among its outputs; None if
+        they do not say what the outputs are."""
+        if not self.answers:
+            return None
+        steps = [Step(name, rule) for name, rule in zip(self.names, self.rules, strict=True)]
+        steps += [Step(name, rule) for name, rule in zip(problem.outputs, self.answers, strict=True)]
+        return Recurrence(problem.inputs, tuple(steps), (*self.names, *problem.outputs), self.start())
+
+    def start(self) -> dict[str, Start]:
+        """What the state is before the start, where it is not 0."""
+        return {name: float(v) for name, v in zip(self.names, self.numbers[0], strict=True) if v}
 
 
 def with_memory(problem: Problem, memory: Memory) -> Problem:
@@ -98,10 +122,9 @@ def _with_states(sequences: Sequences, memory: Memory) -> Sequences:
 def _with_rules(reference: Recurrence, memory: Memory) -> Recurrence:
     """The machine that specifies the outputs, and the states beside it."""
     steps = tuple(Step(name, rule) for name, rule in zip(memory.names, memory.rules, strict=True))
-    start = {name: float(value) for name, value in zip(memory.names, memory.numbers[0], strict=True) if value}
     return Recurrence(
         reference.inputs,
         (*reference.steps, *steps),
         (*memory.names, *reference.outputs),
-        {**reference.start, **start},
+        {**reference.start, **memory.start()},
     )

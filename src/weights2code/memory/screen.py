@@ -1,8 +1,8 @@
-"""Whether something must be remembered that no output shows, asked of the rows before anything is trained.
+"""Whether something must be remembered that no output shows.
 
-Rows that agree in every visible value, as far back as rows still repeat, and differ in the output show it;
-so does no small set of values further back, nor how often each value came up, determine the output. It takes
-a moment, and problems that visible values determine are left alone.
+Two rows that agree in every visible value, as far back as rows still repeat, and differ in the output are a
+first sign, which costs a moment to look for. A machine answers the question for good: states that are told
+apart by what was visible in the last few steps are no memory of their own.
 """
 
 from __future__ import annotations
@@ -11,33 +11,26 @@ import numpy as np
 
 from weights2code.data import Problem, Sequences
 from weights2code.data.sufficiency import LEAST_REPEATS, determines
-from weights2code.training.focus import sufficient
+from weights2code.memory.machine import NOWHERE, Machine
 from weights2code.training.ladder import window_of
-from weights2code.training.ruled_out import counted, leaf_rows, present_values
+from weights2code.training.ruled_out import leaf_rows, present_values
 
-#: Different symbols at most; beyond that rows hardly repeat.
+#: Different symbols at most.
 MOST_SYMBOLS = 4096
 #: Sequences that are asked.
 MOST_SEQUENCES = 2000
 
 
-def remembers(problem: Problem) -> bool:
-    """Whether the rows show that visible values do not determine the output."""
+def finite(problem: Problem) -> bool:
+    """Whether a machine can be asked for at all: few symbols, sequences from their true start."""
     if not problem.whole or problem.training.given.any():
         return False
-    if np.prod([float(domain.size) for domain in problem.domains]) > MOST_SYMBOLS:
-        return False
-    sequences = problem.training.take(slice(0, MOST_SEQUENCES))
-    if not contradictory(problem, sequences):
-        return False
-    rows, targets = counted(present_values(problem, past=True), sequences)
-    if len(targets) and all(determines(rows, target)[0] for target in targets.T):
-        return False
-    return sufficient(problem) is None
+    return bool(np.prod([float(domain.size) for domain in problem.domains]) <= MOST_SYMBOLS)
 
 
-def contradictory(problem: Problem, sequences: Sequences) -> bool:
+def contradictory(problem: Problem) -> bool:
     """Whether rows that agree in everything near differ in the output, in the widest window that repeats."""
+    sequences = problem.training.take(slice(0, MOST_SEQUENCES))
     now = present_values(problem, past=True)
     found = False
     for offset in range(window_of(problem)):
@@ -50,3 +43,39 @@ def contradictory(problem: Problem, sequences: Sequences) -> bool:
         if not found:
             return False
     return found
+
+
+def visible_window(machine: Machine) -> int | None:
+    """How many steps back what is visible tells the states apart; None if it never does.
+
+    Two states stay a pair as long as the same symbols have the same outputs from both. If pairs can go on
+    like that for ever, no window is enough.
+    """
+    count = machine.states
+    one, two = np.triu_indices(count, 1)
+    number = np.full((count, count), NOWHERE)
+    number[one, two] = number[two, one] = np.arange(len(one))
+    same = (machine.answers[one] == machine.answers[two]).all(2)
+    after = machine.moves[one], machine.moves[two]
+    known = same & (after[0] != NOWHERE) & (after[1] != NOWHERE)
+    following = np.where(known, number[after[0], after[1]], NOWHERE)
+    alive = np.ones(len(one), bool)
+    for steps in range(len(one) + 1):
+        if not alive.any():
+            return steps
+        goes_on = ((following != NOWHERE) & alive[following]).any(1)
+        if (goes_on >= alive).all():
+            return None
+        alive &= goes_on
+    return None
+
+
+def shown_by(problem: Problem, steps: int, sequences: Sequences | None = None) -> int:
+    """How many different things are visible in so many steps back."""
+    part = (sequences or problem.training).take(slice(0, MOST_SEQUENCES))
+    now = [(column, lag or 1) for column, lag in present_values(problem, past=True)]
+    near = [(column, lag + back) for back in range(steps) for column, lag in now]
+    if not near:
+        return 1
+    rows, _ = leaf_rows(near, part)
+    return len(np.unique(rows, axis=0))

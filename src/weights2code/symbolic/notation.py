@@ -14,7 +14,6 @@ from fractions import Fraction
 from weights2code.language import OPERATORS, Const, Expr, Number, Op, Var, is_boolean, op
 from weights2code.symbolic.engine import number_cost, preference
 
-
 #: The share of a gap next to its ends in which no threshold of a sum lies: rounding errors move the ends.
 EDGE = 1e-3
 
