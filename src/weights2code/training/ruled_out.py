@@ -62,7 +62,7 @@ def ruled_out(
     elif enough is not None and rung.layout != "tagging" and rung.aggregates:
         return Reason.NOTHING_NEW
     elif rung.kind == "aggregates":
-        sets = [partial(_counts, present_values(problem, rung.layout == "autoregressive"))]
+        sets = [partial(counted, present_values(problem, rung.layout == "autoregressive"))]
     elif rung.kind == "annealed" and only_location(rung) and rung.sizes["layers"] == 1:
         sets = (partial(leaf_rows, leaves) for leaves in _choices(rung, problem))
     else:
@@ -113,7 +113,7 @@ def leaf_rows(leaves: Leaves, sequences: Sequences) -> tuple[np.ndarray, np.ndar
     return np.column_stack(columns), sequences.y[:, deepest:][scored]
 
 
-def _counts(present: Leaves, sequences: Sequences) -> tuple[np.ndarray, np.ndarray]:
+def counted(present: Leaves, sequences: Sequences) -> tuple[np.ndarray, np.ndarray]:
     """The channels, how often each value of each input came up so far, and the extrema of its means and sums:
     every aggregate of a function of one input is a function of those. Inputs of many values say nothing."""
     rows, targets = leaf_rows(present, sequences)

@@ -101,8 +101,11 @@ def rungs_of(
     folder: RunFolder | None = None,
     progress: Progress | None = None,
     skipped: list[Skipped] | None = None,
+    part: str = "",
 ) -> Iterator[Trained]:
     """Train rung by rung; with a folder, `metrics.jsonl` follows and a broken climb is continued.
+
+    A climb that is only a part of the folder's has its checkpoints in a place of its own.
 
     The caller decides when to stop, saves the model of its choice, and drops the folder's checkpoint. Rungs
     that the data rule out join `skipped`.
@@ -115,7 +118,7 @@ def rungs_of(
         if folder:
             write_metrics(folder, [*done, *under_way])
 
-    checkpoint = folder.checkpoint if folder else None
+    checkpoint = folder.checkpoint / part if folder else None
     for trained in climb(problem, settings, checkpoint, progress, record, skipped):
         done += trained.history
         record(())
