@@ -52,9 +52,15 @@ def random_programs(
         words = (
             f"The first {len(hidden['rows'])} programs of seed {_seed(hidden)} that keep a state which no "
             "output is. Inputs and outputs a few steps back may tell it all the same, as they tell the carry "
-            "of a sum."
+            "of a sum: *told* says how far back they must be known, up to three steps."
         )
-        parts += ["## Hidden memory", words, *_tables(hidden, "###"), *_missed(hidden, "###")]
+        parts += [
+            "## Hidden memory",
+            words,
+            "### By what tells the output",
+            counts_by(hidden["rows"], "told"),
+        ]
+        parts += [*_tables(hidden, "###"), *_missed(hidden, "###")]
         parts.append(taken(hidden["summary"]))
     if earlier:
         words = f"Seed {_seed(earlier)} was measured in the same way earlier: {random_line(earlier)}."

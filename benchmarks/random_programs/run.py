@@ -31,7 +31,7 @@ from typing import Any, get_args
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from checks import Memory
+from checks import Memory, told
 from generate import SIZES, Random, programs, sizes_of
 
 from weights2code.data import Problem, from_arrays
@@ -181,6 +181,7 @@ def described(program: Random, seed: int) -> dict[str, Any]:
         "length": program.length,
         "domains": [str(domain) for domain in program.domains],
         "rule": program.text(),
+        **({"told": told(program.recurrence, program.domains)} if program.memory == "hidden" else {}),
     }
 
 

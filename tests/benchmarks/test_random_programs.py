@@ -167,3 +167,18 @@ def test_columns_in_another_order_are_the_same_program() -> None:
 def test_memory_is_named_by_what_must_be_kept(steps, kept) -> None:
     machine = Recurrence(("x",), tuple(Step(name, expr) for name, expr in steps.items()), ("y",))
     assert checks.memory(machine) == kept
+
+
+@pytest.mark.parametrize(
+    ("steps", "domain", "told"),
+    [
+        ({"c": (Var("c", 1) + x) // 4, "y": (Var("c", 1) + x) % 4}, integers(0, 4), "1 back"),
+        ({"c": (Var("c", 1) + x) % 5, "y": Var("c").equals(0)}, BITS, "no window"),
+        ({"c": 1 - Var("c", 1), "y": (Var("c") + x) % 2}, BITS, "1 back"),
+        ({"c": (Var("c", 1) + x) % 3, "y": Var("c") * 2}, BITS, "1 back"),
+        ({"c": (Var("c", 1) + x) % 3, "y": Var("c") * 2}, reals(0, 1), "unknown"),
+    ],
+)
+def test_a_window_tells_some_states(steps, domain, told) -> None:
+    machine = Recurrence(("x",), tuple(Step(name, expr) for name, expr in steps.items()), ("y",))
+    assert checks.told(machine, (domain,)) == told
