@@ -3,8 +3,8 @@
 It is begun where the rows show that visible values are not enough, before anything else is trained; and once
 more before the larger rungs, if what was visible has not led to a rule. All that such a rule reads is the
 present and the last state, so little is trained. The machine that the states come from has rules of its own
-by then, fitted to it up to the names of the states; they are taken if what is read from the network is longer,
-or nothing.
+by then, fitted to it up to the names of the states; they are taken if what is read from the network is
+longer, or nothing.
 """
 
 from __future__ import annotations
