@@ -76,14 +76,14 @@ class Neighbours:
         return self._columns[leaf]
 
     def open(self, leaves: Iterable[Leaf]) -> float:
-        from scipy.spatial import cKDTree
+        from scipy.spatial import KDTree
 
         columns = [self.column(leaf) for leaf in leaves]
         if not columns or len(self.target) < 100:
             return 1.0
         rows = np.column_stack(columns)
         self.effort.spend(A_ROW * len(rows) * len(columns))
-        near = cKDTree(rows[self.asked :]).query(rows[: self.asked])[1]
+        near = KDTree(rows[self.asked :]).query(rows[: self.asked])[1]
         apart = self.target[: self.asked] - self.target[self.asked :][near]
         variance = np.maximum(self.target.var(axis=0), 1e-300)
         return float(np.mean(np.mean(apart**2, axis=0) / (2 * variance)))
