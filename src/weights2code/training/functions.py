@@ -51,8 +51,8 @@ def operator(
 def _product(ranges: list[tuple[float, float]], whole: bool) -> list[tuple[float, float, float, float]]:
     """A quarter of the square of the sum less that of the difference, each square between its corners."""
     (low, high), (least, most) = ranges
-    rows = []
-    for sign in (1, -1):
+    rows: list[tuple[float, float, float, float]] = []
+    for sign in (1.0, -1.0):
         ends = sorted((sign * least, sign * most))
         first, last = low + ends[0], high + ends[1]
         step = 1.0 if whole else max((last - first) / UNITS, 1e-12)
@@ -61,9 +61,9 @@ def _product(ranges: list[tuple[float, float]], whole: bool) -> list[tuple[float
         changes = np.diff(slopes, prepend=0.0)
         # left of all corners the function is 0: begin at the first, and add what the square is there
         rows += [
-            (1.0, sign, -corner, sign * change)
+            (1.0, sign, -float(corner), sign * float(change))
             for corner, change in zip(corners[:-1], changes, strict=True)
             if change
         ]
-        rows.append((0.0, 0.0, 1.0, sign * corners[0] ** 2 / 4))
+        rows.append((0.0, 0.0, 1.0, sign * float(corners[0]) ** 2 / 4))
     return rows

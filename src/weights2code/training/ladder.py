@@ -113,6 +113,13 @@ FAST_LADDER: tuple[Rung, ...] = (
         kind="lookup",
     ),
     Rung(
+        "memory",
+        {"layers": 1, "submlps": 1, "hidden": 64, "learned_start": True},
+        _recipe(400, head="projected", noise=0.0, batch=64),
+        (Variant(3), Variant(1, start=True)),
+        kind="memory",
+    ),
+    Rung(
         "pairs",
         {"layers": 1, "location": 2, "submlps": 2, "arity": 2, "learned_start": True},
         _recipe(600),
@@ -143,10 +150,10 @@ FAST_LADDER: tuple[Rung, ...] = (
         kind="window",
     ),
     Rung(
-        "memory",
-        {"layers": 2, "submlps": 1, "hidden": 64, "learned_start": True},
-        _recipe(400, head="projected", noise=0.0, batch=64),
-        (Variant(3), Variant(1, start=True)),
+        "deep memory",
+        {"layers": 2, "location": 4, "submlps": 3, "arity": 4},
+        _recipe(2000, head="learned", finish="closed", annealing=Annealing(first=3.0)),
+        (Variant(16, past=False), Variant(16)),
         kind="memory",
     ),
     Rung(

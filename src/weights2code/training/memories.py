@@ -2,7 +2,7 @@
 
 An equality head, or an aggregate, reads columns at the present, columns some steps back (through a location
 head), or a simple function of two of them (through a sub-MLP). What it gives is known before any training, so
-the data can be asked whether it is what the output needs (`screening.py`).
+the data can be asked whether it is what the output needs (`repeats.py`, `neighbours.py`).
 """
 
 from __future__ import annotations
@@ -127,8 +127,8 @@ def computed(problem: Problem) -> Iterator[Memory]:
     """Heads over simple functions of two columns, or of a column and its last value."""
     quantities = [*_functions(problem)]
     for quantity in quantities:
-        for kind in ("sum", "max", "min"):
-            if kind == "sum" or quantity.function not in ("greater", "equal"):
+        for kind in ("sum", "max", "min", "mean"):
+            if kind in ("sum", "mean") or quantity.function not in ("greater", "equal"):
                 yield Memory(kind, quantity)
     whole = [domain.discrete for domain in problem.domains]
     for quantity in quantities:

@@ -7,7 +7,7 @@ of them a few steps back or through a sub-MLP, and everything else comes in the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,8 +25,9 @@ from weights2code.training.focus import focused
 from weights2code.training.functions import operator
 from weights2code.training.ladder import MOST_OPERANDS, Rung
 from weights2code.training.memories import Memory, Place, Quantity
-from weights2code.training.ruled_out import only_location
-from weights2code.training.screening import Remembered, screened
+from weights2code.training.neighbours import near_rows
+from weights2code.training.remembered import Remembered
+from weights2code.training.repeats import repeated_rows
 
 #: Sets of memories that are trained with, at most.
 MOST_TRIED = 3
@@ -57,27 +58,42 @@ class Above:
         return {"model": whole.to(model.head.device), "layout": own}
 
 
-def rungs_above(rung: Rung, problem: Problem, deeper: Sequence[Rung]) -> Iterator[Above]:
-    """What is trained over the memories that the data ask for: for each set of them a window on all that is
-    needed, then, for the first, the deeper rungs; nothing where nothing must be remembered."""
-    sets: list[Remembered] = []
-    first: Above | None = None
-    layout = outer_layout(problem, Layout(rung.layout, (1.0,), (1.0,)))
-    for remembered in screened(problem):
-        if len(remembered.leaves) > MOST_OPERANDS or remembered.memories in [each.memories for each in sets]:
-            continue
-        if all(comparable(memory, layout) for memory in remembered.memories):
-            sets.append(remembered)
-            wide = widened(problem, remembered.memories)
-            window = Above(window_on(remembered.leaves, wide, rung), wide, remembered.memories, problem)
-            first = first or window
-            yield window
-        if len(sets) == MOST_TRIED:
-            break
-    for deep in deeper:
-        if first and deep.kind == "annealed" and only_location(deep) and deep.sizes["layers"] > 1:
-            near = focused(deep, first.problem, list(sets[0].leaves))
-            yield replace(first, rung=replace(near, name=f"{rung.name}, {deep.name}"))
+@dataclass(slots=True, eq=False)
+class Memories:
+    """The memories that the data of a problem ask for, found when they are needed."""
+
+    problem: Problem
+    _coming: Iterator[Remembered] | None = None
+    _found: list[Remembered] = field(default_factory=list)
+
+    def sets(self) -> Iterator[Remembered]:
+        """No set twice, and no more than can be trained with."""
+        yield from self._found
+        if self._coming is None:
+            screen = repeated_rows if self.problem.whole else near_rows
+            self._coming = screen(self.problem)
+        for remembered in self._coming if len(self._found) < MOST_TRIED else ():
+            known = any(remembered.memories == other.memories for other in self._found)
+            if not known and len(remembered.leaves) <= MOST_OPERANDS:
+                self._found.append(remembered)
+                yield remembered
+            if len(self._found) == MOST_TRIED:
+                return
+
+    def rungs(self, rung: Rung) -> Iterator[Above]:
+        """What a rung of the ladder is with memories: a window on all that is needed, for each set of them;
+        deeper ones look at the first set alone. Nothing where nothing must be remembered."""
+        layout = outer_layout(self.problem, Layout(rung.layout, (1.0,), (1.0,)))
+        for remembered in self.sets():
+            if not all(comparable(memory, layout) for memory in remembered.memories):
+                continue
+            wide = widened(self.problem, remembered.memories)
+            if rung.sizes["layers"] > 1:
+                deep = focused(replace(rung, kind="annealed"), wide, list(remembered.leaves))
+                yield Above(deep, wide, remembered.memories, self.problem)
+                return
+            window = window_on(remembered.leaves, wide, rung)
+            yield Above(window, wide, remembered.memories, self.problem)
 
 
 def window_on(leaves: tuple[Place, ...], problem: Problem, like: Rung) -> Rung:
@@ -155,6 +171,7 @@ class _Nodes:
     window: int
     sharpness: float
     ranges: dict[int, tuple[float, float]]
+    whole: frozenset[int]
     nodes: list[Node] = field(default_factory=list)
     _known: dict[Quantity, int] = field(default_factory=dict)
 
@@ -176,7 +193,9 @@ class _Nodes:
                 scales = channel_scales(self.layout)
                 units = [scales[column] for column, _ in quantity.places]
                 ranges = [self.ranges[column] for column, _ in quantity.places]
-                self._known[quantity] = self.add(operator(quantity.function, tuple(places), units, ranges))
+                whole = all(column in self.whole for column, _ in quantity.places)
+                node = operator(quantity.function, tuple(places), units, ranges, whole=whole)
+                self._known[quantity] = self.add(node)
         return self._known[quantity]
 
     def memory(self, memory: Memory) -> int:
@@ -213,7 +232,9 @@ def with_heads(
         column: (min(0.0, float(own.min())), max(0.0, float(own.max())))
         for column, own in enumerate(values.T)
     }
-    made = _Nodes(layout, inputs, window, sharpness, ranges)
+    domains = enumerate((*problem.domains, *problem.output_domains))
+    whole = frozenset(column for column, domain in domains if domain.discrete)
+    made = _Nodes(layout, inputs, window, sharpness, ranges, whole)
     moved: dict[int, int] = {}
     for index in (*range(inputs), *range(inputs + more, channels)):
         node = graph.nodes[index]

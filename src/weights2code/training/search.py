@@ -43,7 +43,7 @@ from weights2code.training.loop import (
     tune,
 )
 from weights2code.training.polish import clear_location_heads, polish_member
-from weights2code.training.remembering import rungs_above
+from weights2code.training.remembering import Memories
 from weights2code.training.ruled_out import Skipped, ruled_out
 from weights2code.training.seen import Seen
 from weights2code.training.step import Batch, Validation, target_variance
@@ -221,7 +221,7 @@ def climb(
     free = not settings.asked_for()
     focus = settings.recipe == "fast" and not settings.fixed_architecture() and not settings.hide
     known = cache(lambda: sufficient(problem))
-    seen = Seen(problem.integer_outputs)
+    seen, memories = Seen(problem.integer_outputs), Memories(problem)
     coming, postponed = deque(enumerate(ladder)), set[int]()
     while coming:
         index, rung = coming.popleft()
@@ -233,6 +233,8 @@ def climb(
             continue
         enough = known() if focus and rung.sizes["layers"] > 1 else None
         reason = ruled_out(rung, problem, ladder[:index], enough) if free else None
+        if free and rung.kind == "memory" and enough is not None:
+            reason = Reason.NOTHING_NEW
         if free and seen.in_vain(rung):
             reason = Reason.NOTHING_NEW
         if reason is not None:
@@ -241,8 +243,7 @@ def climb(
             continue
         if before is not None and before(rung):
             return
-        deeper = ladder[index:] if enough is None else ()  # where windows are enough they come without memory
-        above = rungs_above(rung, problem, deeper) if rung.kind == "memory" else [None]
+        above = memories.rungs(rung) if rung.kind == "memory" else [None]
         place = -1
         for place, part in enumerate(above):
             if place and now() - began > settings.time_limit:

@@ -16,32 +16,24 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.effort import Effort
 from weights2code.training.memories import Memory, Place, computed, plain
+from weights2code.training.remembered import Remembered, placed
 
 #: Rows that are asked first, and in all.
 FIRST_ASKED, ASKED = 8_000, 60_000
-#: Contradictions that there would be without the memory, at least, for their absence to mean something.
-EXPECTED = 30.0
+#: Contradictions that there would be without the memory, at least, for their absence to mean something: many,
+#: since many memories are asked, and rows that agree in what sums up all of the past are more alike than
+#: others. And those that there would be without what is near.
+EXPECTED = 1000.0
+EXPECTED_NEAR = 30.0
 #: The farthest that a memory or a column is looked at, and what is looked at, the least first: steps back of
 #: the memory, and up to how many of the columns (-1 is none).
 DEEPEST = 3
 MEMORY_LAGS = ((0,), (1,), (0, 1), (0, 2), (0, 3), (0, 1, 2))
 COLUMN_LAGS = (-1, 0, 1, 2)
 #: What is spent, in seconds of a usual machine, and what a value of a row costs.
-EFFORT, A_VALUE = 3.0, 4e-8
+EFFORT, A_VALUE = 2.0, 6e-9
 #: Memories whose every context is asked, and those of which two are asked together.
 MOST_PROMISING, PAIRED = 16, 6
-
-
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """Memories that, with some values of the recent past, determine the output.
-
-    `leaves` are those values; memories are columns too, which come between inputs and outputs.
-    """
-
-    memories: tuple[Memory, ...]
-    leaves: tuple[Place, ...]
-    expected: float
 
 
 @dataclass(slots=True, eq=False)
@@ -124,7 +116,7 @@ def _coded(values: np.ndarray) -> tuple[np.ndarray, int]:
     return codes.reshape(-1).astype(np.int64), max(len(found), 1)
 
 
-def screened(problem: Problem) -> Iterator[Remembered]:
+def repeated_rows(problem: Problem) -> Iterator[Remembered]:
     """Memories that determine the output together with what is near, simple ones first; none where windows
     are not contradicted."""
     if not problem.whole or problem.training.given.any():
@@ -158,7 +150,7 @@ class _Screen:
         by_chance = self.many.lacking(())
         for back in range(DEEPEST, -1, -1):
             pairs, apart = self.many.pairs(self.columns(back, True))
-            if apart or pairs * by_chance >= EXPECTED:
+            if apart or pairs * by_chance >= EXPECTED_NEAR:
                 return apart > 0
         return True
 
@@ -225,11 +217,6 @@ class _Screen:
             columns = tuple((of, lag) for of, lag in fewer if not isinstance(of, Memory))
             if len(fewer) < len(kept) and self.enough(fewer, columns):
                 kept = fewer
-        used = tuple(memory for memory in memories if any(of == memory for of, _ in kept))
         columns = tuple((of, lag) for of, lag in kept if not isinstance(of, Memory))
-        more = len(used)
-        placed = [
-            (self.inputs + used.index(of) if isinstance(of, Memory) else of + more * (of >= self.inputs), lag)
-            for of, lag in kept
-        ]
-        return Remembered(used, tuple(placed), self.enough(kept, columns)) if used else None
+        found = placed(memories, kept, self.inputs, self.enough(kept, columns))
+        return found if found.memories else None
