@@ -33,8 +33,8 @@ class Memory:
     names : of the variables that a state is written as.
     numbers : their values, shape (states, variables); no two states have the same.
     rules : a formula for each variable, of what is read and of these variables one step back.
-    answers : a formula for each output of the user, of what is read and of these variables now or before; none
-        if they are not known.
+    answers : a formula for each output of the user, of what is read and of these variables now or before;
+        none if they are not known.
     """
 
     machine: Machine
