@@ -9,13 +9,13 @@ longer, or nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from weights2code.effort import time_is_up
 from weights2code.extraction.climb import Climb
-from weights2code.extraction.judge import judged
-from weights2code.extraction.members import fits, member
+from weights2code.extraction.judge import judged, with_caveat
+from weights2code.extraction.members import member
 from weights2code.extraction.values import Extraction
 from weights2code.memory.find import Remembering
 from weights2code.memory.hidden import Memory, with_memory
@@ -85,7 +85,7 @@ def _climb(hidden: Climb, settings: Settings, folder: RunFolder | None, progress
         if trained.kind != "window":
             continue
         hidden.rung(trained)
-        if fits(trained, 0, hidden.problem) and not time_is_up():
+        if not time_is_up():
             _take_shorter(hidden, trained)
         if hidden.verified or trained.rung == "wide window":
             break
@@ -107,6 +107,8 @@ def _own_rules(hidden: Climb, trained: Trained) -> Extraction | None:
         return None
     best = member(trained, 0, hidden.problem)
     found = judged(rules, Origin.STATES, best.matched, hidden.problem, hidden.log.seed)
+    if not best.fits:
+        found = replace(found, certificate=with_caveat(found.certificate))
     hidden.log.found(best, hidden.problem.regime, found)
     return found
 

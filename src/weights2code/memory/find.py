@@ -8,7 +8,10 @@ import numpy as np
 
 from weights2code.data import Problem, Sequences
 from weights2code.language import Var
+from weights2code.memory.actions import rules_by_actions
+from weights2code.memory.beside_visible import beside_visible
 from weights2code.memory.exploring import explored
+from weights2code.memory.formulas import EFFORT as SHORT_EFFORT
 from weights2code.memory.formulas import answers_of, formula_of, table_of, transitions
 from weights2code.memory.hidden import Memory
 from weights2code.memory.machine import Machine, Read
@@ -21,7 +24,13 @@ from weights2code.simplify.cost import cost
 #: A state is worth having beside visible values if there are so many times as many of those.
 GAIN = 2
 #: Numberings with a short rule of the state whose outputs are looked at.
-NUMBERINGS = 6
+NUMBERINGS = 2
+#: Machines that read more and have fewer states that are looked at.
+SMALLER = 3
+#: More states than this in some order are hardly a formula.
+FEW_STATES = 12
+#: Effort for the formula of two states, whose order does not matter, in seconds of a usual machine.
+FORMULA_EFFORT = 1.5
 #: Effort for an output where a short look finds nothing, in seconds of a usual machine.
 EFFORT = 2.0
 
@@ -73,41 +82,82 @@ def numbered(machine: Machine, problem: Problem) -> Memory | None:
     """The states as numbers, so that the rules of state and outputs are short together; None if there is no
     rule at all.
 
-    Formulas are fitted to the machine up to the names of its states. Where none fits, formulas are looked for
-    with the states in some orders; the last resort is a table.
+    Formulas are fitted to the machine up to the names of its states. Where none fits, a machine with fewer
+    states that reads more may have one. Then formulas are looked for with the states in some orders; the last
+    resort is a table.
     """
     state = Var(free_name(problem, "state"), 1)
+    reads = variables_read(machine, problem)
+    rules = short_rules(machine, state, reads)
+    if rules:
+        return _with_outputs(machine, problem, state, rules[:NUMBERINGS])
+    for beside in beside_visible(machine, len(problem.inputs))[:SMALLER]:
+        known = variables_read(beside.machine, problem)
+        rules = short_rules(beside.machine, state, known, beside.apart, beside.count)
+        rules = [rule for rule in rules if len(np.unique(rule.numbers)) == beside.count]
+        if rules:
+            smaller, numbers = beside.with_numbers(rules[0].numbers)
+            return _with_outputs(smaller, problem, state, [ShortRule(numbers, rules[0].rule)])
+        if beside.count == 2:
+            smaller = beside.folded()
+            rules = _rules_in_order(smaller, state, known, FORMULA_EFFORT)
+            if rules:
+                return _with_outputs(smaller, problem, state, rules)
+    rules = rules_by_actions(machine, state, reads)
+    if not rules and machine.states <= FEW_STATES:
+        rules = _rules_in_order(
+            machine, state, reads, FORMULA_EFFORT if machine.states == 2 else SHORT_EFFORT
+        )
+    rules = rules or _tables_in_order(machine, state, reads)
+    return _with_outputs(machine, problem, state, rules) if rules else None
+
+
+def variables_read(machine: Machine, problem: Problem) -> tuple[Var, ...]:
+    """What a machine reads, by name."""
     columns = (*problem.inputs, *problem.outputs)
-    reads = tuple(Var(columns[column], lag) for column, lag in machine.reads)
-    rules = short_rules(machine, state, reads)[:NUMBERINGS] or _rules_in_order(machine, state, reads)
+    return tuple(Var(columns[column], lag) for column, lag in machine.reads)
+
+
+def _with_outputs(machine: Machine, problem: Problem, state: Var, rules: list[ShortRule]) -> Memory:
+    """The rule with which the outputs are shortest too; without rules for them if there are none."""
+    reads, names = variables_read(machine, problem), (state.name,)
     best: tuple[float, Memory] | None = None
     for found in rules:
         numbers = found.numbers[:, None]
-        answers = answers_of(machine, numbers, (state.name,), reads)
-        if answers is None:
-            continue
-        total = found.cost + sum(cost(answer) for answer in answers)
-        if best is None or total < best[0]:
-            best = total, Memory(machine, (state.name,), numbers, (found.rule,), answers)
-    if best is not None or not rules:
-        return best and best[1]
-    numbers = rules[0].numbers[:, None]
-    answers = answers_of(machine, numbers, (state.name,), reads, EFFORT)
-    return Memory(machine, (state.name,), numbers, (rules[0].rule,), answers or ())
+        answers = answers_of(machine, numbers, names, reads, found.rule)
+        if answers is not None:
+            total = found.cost + sum(cost(answer) for answer in answers)
+            if best is None or total < best[0]:
+                best = total, Memory(machine, names, numbers, (found.rule,), answers)
+    if best is not None:
+        return best[1]
+    numbers, rule = rules[0].numbers[:, None], rules[0].rule
+    answers = answers_of(machine, numbers, names, reads, rule, EFFORT)
+    return Memory(machine, names, numbers, (rule,), answers or ())
 
 
-def _rules_in_order(machine: Machine, state: Var, reads: tuple[Var, ...]) -> list[ShortRule]:
-    """The shortest formula of the next state over several orders of the states; else the shortest table."""
-    formulas, tables = [], []
+def _rules_in_order(
+    machine: Machine, state: Var, reads: tuple[Var, ...], effort: float = SHORT_EFFORT
+) -> list[ShortRule]:
+    """The shortest formula of the next state over several orders of the states."""
+    found = []
     for numbers in orders(machine):
         before, read, after, _ = transitions(machine, numbers[:, None])
-        rows, variables = np.hstack([before, read]), (state, *reads)
-        formula = formula_of(rows, after[:, 0], variables)
+        formula = formula_of(np.hstack([before, read]), after[:, 0], (state, *reads), effort)
         if formula is not None:
-            formulas.append(ShortRule(numbers, formula))
-        elif not formulas and (as_table := table_of(rows, after[:, 0], variables)) is not None:
-            tables.append(ShortRule(numbers, as_table))
-    return sorted(formulas or tables, key=lambda found: found.cost)[:1]
+            found.append(ShortRule(numbers, formula))
+    return sorted(found, key=lambda rule: rule.cost)[:1]
+
+
+def _tables_in_order(machine: Machine, state: Var, reads: tuple[Var, ...]) -> list[ShortRule]:
+    """The shortest table of the next state over several orders of the states."""
+    found = []
+    for numbers in orders(machine):
+        before, read, after, _ = transitions(machine, numbers[:, None])
+        formula = table_of(np.hstack([before, read]), after[:, 0], (state, *reads))
+        if formula is not None:
+            found.append(ShortRule(numbers, formula))
+    return sorted(found, key=lambda rule: rule.cost)[:1]
 
 
 def _folded(problem: Problem) -> Machine | None:

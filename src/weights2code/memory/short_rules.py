@@ -48,17 +48,31 @@ class ShortRule:
 
     @property
     def cost(self) -> float:
-        gaps = self.numbers.max() - self.numbers.min() >= len(self.numbers)
+        gaps = self.numbers.max() - self.numbers.min() >= len(np.unique(self.numbers))
         return cost(self.rule) + float(self.numbers[0] != 0) + float(gaps)
 
 
-def short_rules(machine: Machine, state: Var, reads: tuple[Var, ...]) -> list[ShortRule]:
-    """Formulas that are the machine up to the names of its states, shortest first."""
-    walk = _Walk.along(machine)
+def short_rules(
+    machine: Machine,
+    state: Var,
+    reads: tuple[Var, ...],
+    apart: np.ndarray | None = None,
+    count: int | None = None,
+    *,
+    choices: bool = True,
+) -> list[ShortRule]:
+    """Formulas that are the machine up to the names of its states, shortest first.
+
+    Where not all states need be told apart, `apart` (state, state) says which, and `count` how many numbers
+    will about do. Choices take most of the time.
+    """
+    if apart is None or count is None:
+        apart, count = ~np.eye(machine.states, dtype=bool), machine.states
+    walk = _Walk.along(machine, apart, count)
     parts = _parts(walk, state, reads)
     found: dict[bytes, ShortRule] = {}
-    for start in range(min(machine.states, MOST_STARTS)):
-        for values, formula in _fitting(walk, parts, start):
+    for start in range(min(count, MOST_STARTS)):
+        for values, formula in _fitting(walk, parts, start, choices):
             candidate = ShortRule(values.astype(float), formula)
             key = values.tobytes()
             if key in found and found[key].cost <= candidate.cost:
@@ -72,18 +86,20 @@ def short_rules(machine: Machine, state: Var, reads: tuple[Var, ...]) -> list[Sh
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Walk:
-    """Transitions in an order in which the state that one leaves is known; those that come to a new state."""
+    """Transitions in an order in which the state that one leaves is known, and whether they come to a new
+    one; which states must have different numbers, and how many numbers will do."""
 
     states: int
     symbols: np.ndarray
     steps: list[tuple[int, int, int, bool]]
+    apart: np.ndarray
 
     @property
     def room(self) -> int:
         return self.states + ROOM
 
     @staticmethod
-    def along(machine: Machine) -> _Walk:
+    def along(machine: Machine, apart: np.ndarray, count: int) -> _Walk:
         chosen = _some_symbols(machine)
         known, order, steps = {0}, [0], []
         for state in order:
@@ -95,7 +111,7 @@ class _Walk:
                 if after not in known:
                     known.add(after)
                     order.append(after)
-        return _Walk(machine.states, machine.symbols[chosen], steps)
+        return _Walk(count, machine.symbols[chosen], steps, apart)
 
 
 def _some_symbols(machine: Machine) -> list[int]:
@@ -180,7 +196,7 @@ def _with_constants(formula: Expr, a: np.ndarray, states: int) -> Iterator[tuple
     for c in range(1, 4):
         yield formula + c, a + c
         yield formula - c, a - c
-    for c in range(2, max(states, 4)):
+    for c in range(2, max(states, 10)):
         yield Const(c) * formula, c * a
     for c in range(2, states + 1):
         yield formula % c, a % c
@@ -231,7 +247,7 @@ def _outers(states: int) -> list[_Outer]:
 
 
 def _fitting(
-    walk: _Walk, parts: tuple[list[Expr], np.ndarray], start: int
+    walk: _Walk, parts: tuple[list[Expr], np.ndarray], start: int, choices: bool
 ) -> Iterator[tuple[np.ndarray, Expr]]:
     """Formulas that fit on the walk, with the numbers that they give: parts, two parts combined, choices.
 
@@ -258,7 +274,8 @@ def _fitting(
                 return
             for index, values in _followed(walk, combined, np.arange(len(first)), outer, start):
                 yield values, written(Op(name, (formulas[first[index]], formulas[second[index]])))
-    yield from _choices(walk, parts, start)
+    if choices:
+        yield from _choices(walk, parts, start)
 
 
 def _pairs(walk: _Walk, tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -317,7 +334,7 @@ def _followed(
 ) -> Iterator[tuple[int, np.ndarray]]:
     """Those of the formulas that fit on every transition, with the number that each state gets."""
     symbols = len(walk.symbols)
-    values = np.full((len(formulas), walk.states), -1, np.int16)
+    values = np.full((len(formulas), len(walk.apart)), -1, np.int16)
     values[:, 0] = start
     for state, place, after, new in walk.steps:
         if not len(formulas):
@@ -325,7 +342,8 @@ def _followed(
         result = outer(at(formulas, values[:, state].astype(int) * symbols + place))
         if new:
             fine = (result >= 0) & (result < walk.room)
-            fine &= (values != result[:, None]).all(1)  # no two states have one number
+            others = np.flatnonzero(walk.apart[after])
+            fine &= (values[:, others] != result[:, None]).all(1)
             values, formulas = values[fine], formulas[fine]
             values[:, after] = result[fine]
         else:
