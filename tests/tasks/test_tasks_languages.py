@@ -7,8 +7,9 @@ import pytest
 
 from weights2code import tasks
 from weights2code.cli import parser
-from weights2code.language import Recurrence
+from weights2code.language import Recurrence, Retrieval, Step, Var, minimum, op, where
 from weights2code.tasks.words import LanguageWords, explored
+from weights2code.verify import certify
 
 LANGUAGES = tasks.all_tasks("languages")
 
@@ -207,3 +208,41 @@ def test_a_sampler_that_follows_a_shorter_counter_still_gives_the_words_of_the_t
 
 def test_the_command_line_knows_the_suites():
     assert parser.SUITES == tasks.SUITES
+
+
+x, depth, lowest, state1 = Var("x"), Var("depth"), Var("lowest"), Var("state", 1)
+#: Other machines for the same languages, as a search might find them.
+OTHERWISE = {
+    "tomita_7": {
+        "state": where(x.equals(state1 % 2), state1, minimum(state1, 3) + 1),
+        "y": Var("state") <= 3,
+    },
+    "divisible_by_7": {"state": (2 * state1 + x) % 7, "y": Var("state") <= 0},
+    "word_problem_s3": {
+        "state": where(x, state1 + 2, 1 - state1) % 6,
+        "y": Var("state").equals(0),
+    },
+    "dyck_1": {
+        "depth": Var("depth", 1) + 1 - 2 * x,
+        "lowest": minimum(Var("lowest", 1), depth),
+        "y": op("and", depth.equals(0), lowest >= 0),
+    },
+    "counter_floor": {
+        "depth": Var("depth", 1) + x,
+        "lowest": minimum(Var("lowest", 1), depth),
+        "y": depth.equals(lowest),
+    },
+    "histogram": {"before": Retrieval(key="x", value="y", query=x), "y": Var("before") + 1},
+}
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
+def test_other_machines_for_the_same_language_are_proved(name):
+    task = tasks.get(name)
+    steps = tuple(Step(step, rule) for step, rule in OTHERWISE[name].items())
+    facts = {"reference": task.machine, "domains": task.domains, "length": task.length}
+    right = Recurrence(("x",), steps, ("y",))
+    assert certify(right, **facts, integer_outputs=True, sampler=task.draw).verdict == "proved"
+    other = (Step("answer", steps[-1].definition), Step("y", 1 - Var("answer")))
+    wrong = Recurrence(("x",), (*steps[:-1], *other), ("y",))
+    assert certify(wrong, **facts, integer_outputs=True, sampler=task.draw).verdict == "failed"
