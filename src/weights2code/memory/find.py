@@ -66,7 +66,7 @@ class Remembering:
         window = visible_window(machine)
         if window is not None and GAIN * machine.states > shown_by(self.problem, window):
             return None
-        return numbered(machine, self.problem)
+        return numbered(machine, self.problem, tables=window is None)
 
     def machine(self) -> Machine | None:
         """The smallest machine of the reference, or the one that rows fold into; None if there is none of a
@@ -78,13 +78,13 @@ class Remembering:
         return self._machines[0]
 
 
-def numbered(machine: Machine, problem: Problem) -> Memory | None:
+def numbered(machine: Machine, problem: Problem, *, tables: bool = True) -> Memory | None:
     """The states as numbers, so that the rules of state and outputs are short together; None if there is no
     rule at all.
 
     Formulas are fitted to the machine up to the names of its states. Where none fits, a machine with fewer
     states that reads more may have one. Then formulas are looked for with the states in some orders; the last
-    resort is a table.
+    resort is a table, unless what is visible tells the states apart: then a rule of that is to be found.
     """
     state = Var(free_name(problem, "state"), 1)
     reads = variables_read(machine, problem)
@@ -108,7 +108,8 @@ def numbered(machine: Machine, problem: Problem) -> Memory | None:
         rules = _rules_in_order(
             machine, state, reads, FORMULA_EFFORT if machine.states == 2 else SHORT_EFFORT
         )
-    rules = rules or _tables_in_order(machine, state, reads)
+    if not rules and tables:
+        rules = _tables_in_order(machine, state, reads)
     return _with_outputs(machine, problem, state, rules) if rules else None
 
 
