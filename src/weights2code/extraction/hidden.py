@@ -52,10 +52,10 @@ class HiddenClimb:
         return self._allowed() and self._try(self._remembering.at_once())
 
     def before(self, rung: Rung) -> bool:
-        """Before a rung is trained: whether that is the end. Small ones come first."""
-        small = rung.sizes["layers"] == 1 and rung.sizes.get("arity", 0) <= SMALL
-        if small or self._tried or not self._allowed():
+        """Before a rung is trained: whether that is the end. Those of one layer come first."""
+        if rung.sizes["layers"] == 1 or self._tried or not self._allowed():
             return False
+        self._tried = True
         return self._try(self._remembering.later())
 
     def _allowed(self) -> bool:
@@ -71,10 +71,6 @@ class HiddenClimb:
         if hidden.verified:
             self.found = hidden
         return hidden.verified
-
-
-#: Operands of the largest functions that come before a state is tried.
-SMALL = 4
 
 
 def _climb(hidden: Climb, settings: Settings, folder: RunFolder | None, progress: Progress | None) -> None:
