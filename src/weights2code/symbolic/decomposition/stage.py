@@ -24,6 +24,8 @@ from weights2code.symbolic.search.walk import Search
 
 #: Variables and steps of a rule, at most.
 _MOST_VARIABLES, _DEEPEST = 9, 4
+#: Variables among which one function is looked for at several lags.
+_MOST_COPIED = 16
 #: Splits whose formulas are looked for, as many at a time; formulas of each; formulas followed of each batch.
 _SPLITS, _BATCH, _EACH, _FOLLOWED = 12, 6, 2, 3
 #: A formula misses nothing if it could merge no more than so many bits; a short one has so many nodes.
@@ -160,7 +162,7 @@ def decomposition_stage(search: Search) -> None:
 def copies_stage(search: Search) -> None:
     """One function in place of its variables at several lags, where a glance tells the rest."""
     problem = search.problem
-    if _suits(problem):
+    if len(problem.variables) <= _MOST_COPIED:
         Decomposition(search).copies(Chain(problem, {name: name for name in problem.variables}))
 
 
