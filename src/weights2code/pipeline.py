@@ -18,9 +18,12 @@ from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.beginnings import climb_uncut, extract_uncut
 from weights2code.extraction.climb import Climb
 from weights2code.extraction.extract import with_explanation, with_listing
+from weights2code.extraction.hidden import HiddenClimb
+from weights2code.extraction.judge import as_asked
 from weights2code.extraction.links import with_network
 from weights2code.extraction.members import fit_of
 from weights2code.extraction.values import Log
+from weights2code.memory.stored import leave_memory, problem_in, remembered
 from weights2code.recheck import (
     certified_again,
     check_written,
@@ -60,7 +63,7 @@ def search(
 
     if folder and folder.trained:
         if folder.has(CERTIFICATE):
-            return finished(folder, problem)
+            return finished(folder, remembered(problem, folder))
         outcome = extract(folder)  # the folder holds a trained model: it may be all that is needed
         if outcome.exit_code == 0:
             return outcome
@@ -71,9 +74,13 @@ def search(
         since_the_start = climb_uncut(climb, settings)
         if since_the_start and folder:
             write_metrics(folder, list(since_the_start.history))
-        for trained in () if since_the_start else rungs_of(problem, settings, folder, progress, skipped):
-            if climb.rung(trained):
-                break
+        hidden = HiddenClimb(climb, settings, folder, progress)
+        if not since_the_start and not hidden.at_once():
+            for trained in rungs_of(problem, settings, folder, progress, skipped, hidden.before):
+                if climb.rung(trained):
+                    break
+    if hidden.found:
+        climb, problem = hidden.found, hidden.found.problem
     climb.log.attempts += [Attempt.not_trained(item.rung, item.reason) for item in skipped]
     with within(OVERTIME * limit, since=began):
         climb.settle()
@@ -82,6 +89,8 @@ def search(
         outcome = outcome_of(climb, began)
     if folder:
         assert outcome.trained is not None
+        if climb.memory is not None:
+            leave_memory(climb.memory, folder)
         outcome.trained.save(folder.file(MODEL))
         leave(outcome, problem, folder)
         whole = len(climb.climbed) + len(skipped) == len(ladder_of(problem, settings))
@@ -100,7 +109,7 @@ def extract(folder: RunFolder) -> Outcome:
     began = now()
     if not folder.has(MODEL):
         raise InputError(f"{folder.path} holds no trained model; train it with `w2c train {folder.source}`.")
-    problem = problem_of(folder.source, folder.settings)
+    problem = problem_in(folder)
     climb = Climb(problem, Log(folder.settings.seed, folder.settings.lowest_cut))
     trained = Trained.load(folder.file(MODEL), problem)
     climb.rung(trained)
@@ -129,6 +138,7 @@ def outcome_of(climb: Climb, began: float, *, training: bool = True) -> Outcome:
         fit = fit_of(best.graph, climb.problem)
         whole = best.program.integer_outputs
         chosen = chosen.with_network(best.member, best.graph, *fit, integer_outputs=whole)
+        best = as_asked(best, climb.problem)
     spent = sum(trained.seconds for trained in climb.climbed) if training else None
     return Outcome(best, chosen, tuple(climb.log.attempts), now() - began, spent)
 
@@ -142,7 +152,7 @@ def verify(folder: RunFolder) -> Outcome:
     from weights2code.report import leave_report
 
     began = now()
-    problem = problem_of(folder.source, folder.settings)
+    problem = problem_in(folder)
     found = read_run(folder)
     extraction, broken = certified_again(found, problem, folder)
     foreign = text_problems(folder.read_text(PROGRAM), extraction.program)

@@ -19,6 +19,7 @@ from weights2code.extraction.judge import certificate_of, unmatched_words, with_
 from weights2code.extraction.values import Extraction
 from weights2code.graph import DiscreteGraph
 from weights2code.json_values import shown
+from weights2code.language import Recurrence
 from weights2code.network.certify import certify_network
 from weights2code.program import Origin, Program, check_source, run_program
 from weights2code.program.listing_check import check_listing, listing_problems
@@ -42,7 +43,8 @@ def certified_again(found: StoredRun, problem: Problem, folder: RunFolder) -> tu
     refused = check_source(found.program.source())
     if refused:
         raise InputError(f"the recurrence in {folder.file(CERTIFICATE)} gives no program: {refused[0]}.")
-    certificate = certificate_of(found.program.recurrence, found.graph, problem, folder.settings.seed)
+    whole = with_hidden(found.program.recurrence, problem, folder)
+    certificate = certificate_of(whole, found.graph, problem, folder.settings.seed)
     unmatched = match_heads(found.graph, problem.validation).unmatched()
     if unmatched and found.program.origin == Origin.LEAVES:
         certificate = with_note(certificate, unmatched_words(unmatched))
@@ -51,7 +53,7 @@ def certified_again(found: StoredRun, problem: Problem, folder: RunFolder) -> tu
     network = network_in(folder, problem)
     certificate = replace(
         certificate,
-        network=network and network_again(network, found, problem, folder),
+        network=network and network_again(network, whole, found, problem, folder),
         listing=listing_again(network or found.graph, problem, folder),
         rule=found.certificate.rule,
     )
@@ -70,11 +72,11 @@ def judged_otherwise(extraction: Extraction, method: str) -> Extraction:
 
 
 def network_again(
-    network: DiscreteGraph, found: StoredRun, problem: Problem, folder: RunFolder
+    network: DiscreteGraph, program: Recurrence, found: StoredRun, problem: Problem, folder: RunFolder
 ) -> NetworkCertificate:
     """The network in the folder's weights compared with the program again."""
     stored = found.certificate.network
-    checked = certify_network(network, found.program.recurrence, problem, folder.settings.seed)
+    checked = certify_network(network, program, problem, folder.settings.seed)
     if stored is None:
         return checked.certificate
     return replace(checked.certificate, trained_on=stored.trained_on, wired=stored.wired)
@@ -159,7 +161,7 @@ def problem_of_run(found: StoredRun, problem: Problem, folder: RunFolder) -> Pro
         "regime": (program.regime, program.regime if program.regime in regimes else Regime.EXACT),
         "name": (program.name, identifier(problem.name)),
         "inputs": (program.recurrence.inputs, problem.inputs),
-        "outputs": (program.recurrence.outputs, problem.outputs),
+        "outputs": (program.recurrence.outputs, problem.asked.outputs),
         "domains": (program.domains, problem.domains),
         "integer_outputs": (program.integer_outputs, taken.integer_outputs),
         "inputs of the graph": (graph.inputs, problem.inputs),
@@ -173,6 +175,17 @@ def problem_of_run(found: StoredRun, problem: Problem, folder: RunFolder) -> Pro
                 f"the same; make the program again with `w2c extract {folder.path}`."
             )
     return taken
+
+
+def with_hidden(program: Recurrence, problem: Problem, folder: RunFolder) -> Recurrence:
+    """The program with what is hidden as outputs too, as its network has them."""
+    missing = set(problem.hidden) - {step.name for step in program.steps}
+    if missing:
+        raise InputError(
+            f"the program in {folder.path} does not compute {min(missing)}, which its network does; make it "
+            f"again with `w2c extract {folder.path}`."
+        )
+    return replace(program, outputs=problem.outputs)
 
 
 def _words(value: Any) -> str:

@@ -3,6 +3,7 @@
 ```
 config.json          what was asked: source, settings, version
 metrics.jsonl        a line an epoch
+memory.json          states that no output shows, if there are any
 model.safetensors    the trained members, best first
 graph.json, program_raw.py, program.py, program.tex, certificate.json, report.html     later stages
 checkpoint/          only while training may go on: finished rungs and the one under way
@@ -37,6 +38,7 @@ from weights2code.settings import Settings, names
 CONFIG = "config.json"
 METRICS = "metrics.jsonl"
 MODEL = "model.safetensors"
+MEMORY = "memory.json"
 GRAPH = "graph.json"
 PROGRAM_RAW = "program_raw.py"
 PROGRAM = "program.py"
@@ -47,7 +49,7 @@ CHECKPOINT = "checkpoint"
 PLOTS = "plots"
 
 #: In the order in which the stages write them.
-FILES = (CONFIG, METRICS, MODEL, GRAPH, PROGRAM_RAW, PROGRAM, LATEX, CERTIFICATE, REPORT)
+FILES = (CONFIG, METRICS, MEMORY, MODEL, GRAPH, PROGRAM_RAW, PROGRAM, LATEX, CERTIFICATE, REPORT)
 
 #: Bytes of the largest file that is read: tensors, JSON and tables, program texts.
 LARGEST_TENSORS = 512 << 20

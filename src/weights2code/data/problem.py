@@ -47,6 +47,7 @@ class Problem:
     regime : how far the targets are trusted.
     paper : the paper's settings of a task, if it reports any.
     state_tracking : whether a task tracks state, which the paper writes as text; None if nobody says.
+    original : the problem as the user gave it, if outputs that it does not have were put before its own.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Problem:
     regime: Regime = Regime.EXACT
     paper: PaperSettings | None = None
     state_tracking: bool | None = None
+    original: Problem | None = None
 
     @property
     def integer_outputs(self) -> bool:
@@ -80,6 +82,16 @@ class Problem:
         if regime is Regime.ROUNDED:
             domains = tuple(replace(d, kind="reals") if d.discrete and _many(d) else d for d in domains)
         return replace(self, output_domains=domains, regime=regime)
+
+    @property
+    def asked(self) -> Problem:
+        """The problem as the user gave it, under the same regime: what a program is judged by."""
+        return self if self.original is None else self.original.under(self.regime)
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Outputs, before all others, that are not the user's: a state that the others do not show."""
+        return self.outputs[: len(self.outputs) - len(self.asked.outputs)]
 
     def inexact(self) -> Regime | None:
         """What the targets may be if no rule is exact on them; None where a machine specifies them."""

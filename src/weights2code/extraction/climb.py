@@ -20,6 +20,7 @@ from weights2code.extraction.judge import judged
 from weights2code.extraction.members import fits, member, whole_graph
 from weights2code.extraction.values import Extraction, Log
 from weights2code.language import Recurrence
+from weights2code.memory.hidden import Memory
 from weights2code.program import Origin
 from weights2code.verify.mistakes import MOST as MOST_MISTAKES
 from weights2code.verify.residuals import residuals, structure
@@ -57,10 +58,14 @@ class Kept:
 
 @dataclass(slots=True, eq=False)
 class Climb:
-    """The rungs so far, the best program of them and the rung that it comes from."""
+    """The rungs so far, the best program of them and the rung that it comes from.
+
+    `memory` is what was added to the problem, if anything was.
+    """
 
     problem: Problem
     log: Log
+    memory: Memory | None = None
     climbed: list[Trained] = field(default_factory=list)
     best: Extraction | None = None
     source: Trained | None = None

@@ -46,7 +46,8 @@ def judged(
 def certificate_of(recurrence: Recurrence, graph: DiscreteGraph, problem: Problem, seed: int) -> Certificate:
     """The reference machine is the specification where there is one, else held-out sequences are.
 
-    Whole-number outputs that are right only after rounding are not enough.
+    What the user did not ask about is not judged. Whole-number outputs that are right only after rounding are
+    not enough.
     """
     certificate = _certificate(recurrence, graph, problem, seed)
     whole = problem.integer_outputs and problem.regime is not Regime.MISTAKES
@@ -58,19 +59,28 @@ def certificate_of(recurrence: Recurrence, graph: DiscreteGraph, problem: Proble
 
 
 def _certificate(recurrence: Recurrence, graph: DiscreteGraph, problem: Problem, seed: int) -> Certificate:
-    if problem.reference is None:
-        return certify_measured(recurrence, problem, seed)
+    asked = problem.asked
+    program = replace(recurrence, outputs=asked.outputs)
+    if asked.reference is None:
+        return certify_measured(program, asked, seed)
     found = certify(
-        recurrence,
-        reference=problem.reference,
-        domains=problem.domains,
-        length=problem.length,
-        integer_outputs=problem.integer_outputs,
-        sampler=problem.sampler,
+        program,
+        reference=asked.reference,
+        domains=asked.domains,
+        length=asked.length,
+        integer_outputs=asked.integer_outputs,
+        sampler=asked.sampler,
         seed=seed + 1,
         time_limit=PROOF_EFFORT,
     )
     return replace(found, model=model_agreement(recurrence, graph, problem, seed))
+
+
+def as_asked(extraction: Extraction, problem: Problem) -> Extraction:
+    """The extraction with a program of the outputs that the user asked about; all others are steps of it."""
+    program = extraction.program
+    recurrence = replace(program.recurrence, outputs=problem.asked.outputs)
+    return replace(extraction, program=replace(program, recurrence=recurrence))
 
 
 def model_agreement(

@@ -29,6 +29,7 @@ class Origin(StrEnum):
     CUTS = "read from the network, cut by cut"
     NODES = "composed of the live nodes"
     MAJORITIES = "regressed from majorities of the rows"
+    STATES = "fitted to the states of a machine"
 
 
 @dataclass(frozen=True, slots=True)

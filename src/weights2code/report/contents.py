@@ -22,11 +22,12 @@ from weights2code.explain.explanation import ExplainedGraph, match_heads
 from weights2code.explain.routing import RouterMatch
 from weights2code.extraction.attempt import Attempt
 from weights2code.json_values import items, number, text
+from weights2code.memory.stored import problem_in
 from weights2code.program import Program
 from weights2code.recheck import certified_again
 from weights2code.results import Outcome, read_run
 from weights2code.run_folder import CERTIFICATE, GRAPH, LARGEST_FILE, METRICS, PROGRAM_RAW, RunFolder
-from weights2code.source import Source, problem_of
+from weights2code.source import Source
 from weights2code.verify import Certificate
 
 #: Seconds for formulas that the run did not leave.
@@ -76,7 +77,7 @@ def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome |
     notes: list[str] = []
     if problem is None:
         try:
-            problem = problem_of(folder.source, folder.settings)
+            problem = problem_in(folder)
         except InputError as error:
             notes.append(
                 f"Figures that need the data are left out, and the verdict is not checked again: {error}"

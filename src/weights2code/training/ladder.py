@@ -184,6 +184,16 @@ FAST_LADDER: tuple[Rung, ...] = (
 )
 
 
+#: The rung of problems whose state is given: all that their rule reads is the present, and the last state.
+PRESENT = Rung(
+    "present",
+    {"reach": 0, "submlps": 1, "hidden": 64, "learned_start": True},
+    _recipe(400, head="projected", noise=0.0, batch=64),
+    (Variant(3), Variant(1, start=True)),
+    kind="window",
+)
+
+
 def ladder_of(problem: Problem, settings: Settings) -> tuple[Rung, ...]:
     """Every rung that a run may climb: the ladder, or the one architecture that the settings fix."""
     layout = settings.layout
@@ -218,8 +228,10 @@ def _fitted_to(problem: Problem, layout: str) -> tuple[Rung, ...]:
     inputs, outputs = len(problem.inputs), len(problem.outputs)
     channels = inputs + (0 if layout == "tagging" else outputs)
     fitted: list[Rung] = []
-    widest = 0
-    for rung in FAST_LADDER:
+    widest, ladder = 0, FAST_LADDER
+    if problem.original is not None:
+        widest, ladder = -1, (PRESENT, *FAST_LADDER)
+    for rung in ladder:
         own = {name: size for name, size in rung.sizes.items() if name != "reach"}
         if rung.kind == "window":
             reach = min(rung.sizes["reach"], problem.length // 2, MOST_OPERANDS // channels - 1)

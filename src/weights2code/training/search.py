@@ -82,6 +82,8 @@ CHECKPOINT_INTERVAL = 1.0
 
 #: Called after every epoch with the rung's name, epochs done, epochs in all, best hard loss, temperature.
 Progress = Callable[[str, int, int, float, float], None]
+#: Called with a rung that is about to be trained; whether the climb is to end there.
+Before = Callable[[Rung], bool]
 #: Called with the record of a rung under way whenever its checkpoint was written.
 Record = Callable[[Sequence[Epoch]], None]
 
@@ -202,8 +204,11 @@ def climb(
     progress: Progress | None = None,
     record: Record | None = None,
     skipped: list[Skipped] | None = None,
+    before: Before | None = None,
 ) -> Iterator[Trained]:
     """Train rung by rung. With a folder, finished rungs are kept there and unfinished ones resume.
+
+    The climb ends where `before` says so of a rung that is about to be trained.
 
     The time limit counts what earlier commands spent on the rungs that are found in the folder. Rungs of the
     ladder that the data rule out join `skipped` in place of being trained. A rung that the time limit cuts
@@ -236,6 +241,8 @@ def climb(
             if skipped is not None:
                 skipped.append(Skipped(rung.name, reason))
             continue
+        if before is not None and before(rung):
+            return
         above = memories.rungs(rung) if rung.kind == "memory" else [None]
         place = -1
         for place, part in enumerate(above):

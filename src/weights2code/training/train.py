@@ -22,7 +22,7 @@ from weights2code.settings import Settings
 from weights2code.training.ladder import ladder_of
 from weights2code.training.loop import Epoch
 from weights2code.training.ruled_out import Skipped
-from weights2code.training.search import Progress, Trained, climb
+from weights2code.training.search import Before, Progress, Trained, climb
 
 #: One thread: the tensors are small, so threads wait for each other more than they compute, and results do
 #: not depend on the number of cores.
@@ -101,8 +101,12 @@ def rungs_of(
     folder: RunFolder | None = None,
     progress: Progress | None = None,
     skipped: list[Skipped] | None = None,
+    before: Before | None = None,
+    part: str = "",
 ) -> Iterator[Trained]:
     """Train rung by rung; with a folder, `metrics.jsonl` follows and a broken climb is continued.
+
+    A climb that is only a part of the folder's has its checkpoints in a place of its own.
 
     The caller decides when to stop, saves the model of its choice, and drops the folder's checkpoint. Rungs
     that the data rule out join `skipped`.
@@ -115,8 +119,8 @@ def rungs_of(
         if folder:
             write_metrics(folder, [*done, *under_way])
 
-    checkpoint = folder.checkpoint if folder else None
-    for trained in climb(problem, settings, checkpoint, progress, record, skipped):
+    checkpoint = folder.checkpoint / part if folder else None
+    for trained in climb(problem, settings, checkpoint, progress, record, skipped, before):
         done += trained.history
         record(())
         yield trained

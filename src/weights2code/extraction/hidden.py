@@ -1,0 +1,113 @@
+"""Rules with a state that no output shows: the climb of a problem to which its state was added.
+
+It is begun where the rows show that visible values are not enough, before anything else is trained; and once
+more before the larger rungs, if what was visible has not led to a rule. All that such a rule reads is the
+present and the last state, so little is trained. The machine that the states come from has rules of its own
+by then, fitted to it up to the names of the states; they are taken if what is read from the network is
+longer, or nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from weights2code.effort import time_is_up
+from weights2code.extraction.climb import Climb
+from weights2code.extraction.judge import judged, with_caveat
+from weights2code.extraction.members import member
+from weights2code.extraction.values import Extraction
+from weights2code.memory.find import Remembering
+from weights2code.memory.hidden import Memory, with_memory
+from weights2code.program import Origin
+from weights2code.run_folder import RunFolder
+from weights2code.settings import Settings
+from weights2code.simplify.cost import recurrence_cost
+
+if TYPE_CHECKING:
+    from weights2code.training.ladder import Rung
+    from weights2code.training.search import Progress, Trained
+
+#: The place of its checkpoints.
+PART = "hidden"
+
+
+@dataclass(slots=True, eq=False)
+class HiddenClimb:
+    """The climb with a state, where there is one; `found` if it ended with a program that is verified."""
+
+    climb: Climb
+    settings: Settings
+    folder: RunFolder | None = None
+    progress: Progress | None = None
+    found: Climb | None = None
+    _tried: bool = False
+    _remembering: Remembering = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._remembering = Remembering(self.climb.problem)
+
+    def at_once(self) -> bool:
+        """Before anything is trained: whether that is the end."""
+        return self._allowed() and self._try(self._remembering.at_once())
+
+    def before(self, rung: Rung) -> bool:
+        """Before a rung is trained: whether that is the end. Those of one layer come first."""
+        if rung.sizes["layers"] == 1 or self._tried or not self._allowed():
+            return False
+        self._tried = True
+        return self._try(self._remembering.later())
+
+    def _allowed(self) -> bool:
+        settings = self.settings
+        return not (settings.asked_for() or settings.hide) and settings.layout in ("auto", "autoregressive")
+
+    def _try(self, memory: Memory | None) -> bool:
+        if memory is None:
+            return False
+        self._tried = True
+        hidden = Climb(with_memory(self.climb.problem, memory), self.climb.log, memory=memory)
+        _climb(hidden, self.settings, self.folder, self.progress)
+        if hidden.verified:
+            self.found = hidden
+        return hidden.verified
+
+
+def _climb(hidden: Climb, settings: Settings, folder: RunFolder | None, progress: Progress | None) -> None:
+    """Train until a program is verified, or windows have shown all that they can."""
+    from weights2code.training.train import rungs_of
+
+    for trained in rungs_of(hidden.problem, settings, folder, progress, part=PART):
+        if trained.kind != "window":
+            continue
+        hidden.rung(trained)
+        if not time_is_up():
+            _take_shorter(hidden, trained)
+        if hidden.verified or trained.rung == "wide window":
+            break
+
+
+def _take_shorter(hidden: Climb, trained: Trained) -> None:
+    """The machine's own rules, if they are right, and shorter than what was read from the network."""
+    found = _own_rules(hidden, trained)
+    if found is None or not found.certificate.verified:
+        return
+    if not hidden.verified or _cost(found) < _cost(hidden.best):
+        hidden.best, hidden.source = found, trained
+
+
+def _own_rules(hidden: Climb, trained: Trained) -> Extraction | None:
+    assert hidden.memory is not None
+    rules = hidden.memory.recurrence(hidden.problem.asked)
+    if rules is None:
+        return None
+    best = member(trained, 0, hidden.problem)
+    found = judged(rules, Origin.STATES, best.matched, hidden.problem, hidden.log.seed)
+    if not best.fits:
+        found = replace(found, certificate=with_caveat(found.certificate))
+    hidden.log.found(best, hidden.problem.regime, found)
+    return found
+
+
+def _cost(extraction: Extraction | None) -> float:
+    return float("inf") if extraction is None else recurrence_cost(extraction.program.recurrence)

@@ -1,0 +1,87 @@
+"""Rules of the state by what symbols do to it: many symbols may do the same.
+
+What all symbols of one kind do is an action. A machine of three states and hundreds of symbols may have two
+actions, and the rule is one of the state and the action, the action a formula of what is read. Where an
+action adds a number, up to ends or around a circle, that number is the formula's value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+
+import numpy as np
+
+from weights2code.language import Expr, Var, op
+from weights2code.memory.formulas import formula_of
+from weights2code.memory.machine import NOWHERE, Machine
+from weights2code.memory.orders import orders
+from weights2code.memory.short_rules import ShortRule, short_rules
+
+#: Actions whose every numbering is tried.
+FEW_ACTIONS = 3
+#: Effort for the formula of an action, in seconds of a usual machine.
+EFFORT = 0.5
+#: Stands for an action.
+ACTION = Var("action")
+
+
+def rules_by_actions(machine: Machine, state: Var, reads: tuple[Var, ...]) -> list[ShortRule]:
+    """Rules of the state and of an action that is a formula of what is read, shortest first."""
+    if not (machine.moves != NOWHERE).all():
+        return []
+    found = [*_by_numbers_added(machine, state, reads)] or [*_by_few_actions(machine, state, reads)]
+    return sorted(found, key=lambda rule: rule.cost)
+
+
+def _by_numbers_added(machine: Machine, state: Var, reads: tuple[Var, ...]) -> Iterator[ShortRule]:
+    """Counters: every action adds a number, between two ends or around a circle."""
+    top = machine.states - 1
+    known: dict[bytes, Expr | None] = {}
+    for numbers in orders(machine):
+        after = numbers[machine.moves]
+        for added in (_around(numbers, after), _between(numbers, after)):
+            if added is None:
+                continue
+            key = added.tobytes()
+            if key not in known:
+                known[key] = formula_of(machine.symbols, added, reads, EFFORT)
+            formula = known[key]
+            if formula is not None:
+                around = added is not None and _around(numbers, after) is added
+                total = state + formula
+                yield ShortRule(numbers, op("clip", total, 0, top) if not around else total % (top + 1))
+
+
+def _around(numbers: np.ndarray, after: np.ndarray) -> np.ndarray | None:
+    """What each symbol adds, modulo the number of states; None if it does not always add the same."""
+    added = (after - numbers[:, None]) % len(numbers)
+    return added[0] if (added == added[0]).all() else None
+
+
+def _between(numbers: np.ndarray, after: np.ndarray) -> np.ndarray | None:
+    """What each symbol adds, with the first and the last state as ends."""
+    top = len(numbers) - 1
+    tried = np.array(sorted(range(-top, top + 1), key=abs))
+    results = np.clip(numbers[None, :] + tried[:, None], 0, top)
+    fits = (results[:, :, None] == after[None]).all(1)  # number added, symbol
+    return tried[fits.argmax(0)].astype(float) if fits.any(0).all() else None
+
+
+def _by_few_actions(machine: Machine, state: Var, reads: tuple[Var, ...]) -> Iterator[ShortRule]:
+    """Two or three actions, numbered in every way that a formula of what is read can have."""
+    columns, which = np.unique(machine.moves.T, axis=0, return_inverse=True)
+    count = len(columns)
+    if not 2 <= count <= FEW_ACTIONS or count == len(machine.symbols):
+        return
+    for order in permutations(range(count)):
+        numbers = np.array(order, float)
+        formula = formula_of(machine.symbols, numbers[which.reshape(-1)], reads, EFFORT)
+        if formula is None:
+            continue
+        moves = columns[np.argsort(numbers)].T
+        shape = (machine.states, count)
+        symbols = np.arange(count, dtype=float)[:, None]
+        smaller = Machine(((0, 0),), symbols, moves, np.zeros((*shape, 1)), np.ones(shape, int))
+        for found in short_rules(smaller, state, (ACTION,), choices=False)[:3]:
+            yield ShortRule(found.numbers, found.rule.substitute({ACTION: formula}))

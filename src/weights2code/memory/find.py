@@ -1,0 +1,195 @@
+"""From a problem to what it remembers: screen, machine, numbering."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from weights2code.data import Problem, Sequences
+from weights2code.language import Var
+from weights2code.memory.actions import rules_by_actions
+from weights2code.memory.beside_visible import beside_visible
+from weights2code.memory.exploring import explored
+from weights2code.memory.formulas import EFFORT as SHORT_EFFORT
+from weights2code.memory.formulas import answers_of, formula_of, table_of, transitions
+from weights2code.memory.hidden import Memory
+from weights2code.memory.machine import Machine, Read
+from weights2code.memory.merging import MOST_STATES, merged
+from weights2code.memory.orders import orders
+from weights2code.memory.screen import contradictory, finite, shown_by, visible_window
+from weights2code.memory.short_rules import ShortRule, short_rules
+from weights2code.simplify.cost import cost
+
+#: A state is worth having beside visible values if there are so many times as many of those.
+GAIN = 2
+#: Numberings with a short rule of the state whose outputs are looked at.
+NUMBERINGS = 2
+#: Machines that read more and have fewer states that are looked at.
+SMALLER = 3
+#: More states than this in some order are hardly a formula.
+FEW_STATES = 12
+#: Effort for the formula of two states, whose order does not matter, in seconds of a usual machine.
+FORMULA_EFFORT = 1.5
+#: Effort for an output where a short look finds nothing, in seconds of a usual machine.
+EFFORT = 2.0
+
+
+@dataclass(slots=True, eq=False)
+class Remembering:
+    """What a problem remembers that no output shows, asked for at two moments.
+
+    At the start, where rows that agree in all that is visible contradict each other, and no window of visible
+    values tells the states of the machine apart. And later, where short rules of visible values were not
+    found, if the machine has fewer states than there are values that show them.
+    """
+
+    problem: Problem
+    _machines: list[Machine | None] = field(default_factory=list)
+
+    def at_once(self) -> Memory | None:
+        """The memory, if there is no doubt about it."""
+        if self.problem.original is not None or not finite(self.problem) or not contradictory(self.problem):
+            return None
+        machine = self.machine()
+        if machine is None or visible_window(machine) is not None:
+            return None
+        return numbered(machine, self.problem)
+
+    def later(self) -> Memory | None:
+        """The memory, if it is less than what is visible."""
+        if self.problem.original is not None or not finite(self.problem):
+            return None
+        machine = self.machine()
+        if machine is None:
+            return None
+        window = visible_window(machine)
+        if window is not None and GAIN * machine.states > shown_by(self.problem, window):
+            return None
+        return numbered(machine, self.problem, tables=window is None)
+
+    def machine(self) -> Machine | None:
+        """The smallest machine of the reference, or the one that rows fold into; None if there is none of a
+        sensible size."""
+        if not self._machines:
+            found = explored(self.problem) if self.problem.reference is not None else _folded(self.problem)
+            sensible = found is not None and 2 <= found.states <= MOST_STATES
+            self._machines.append(found if sensible else None)
+        return self._machines[0]
+
+
+def numbered(machine: Machine, problem: Problem, *, tables: bool = True) -> Memory | None:
+    """The states as numbers, so that the rules of state and outputs are short together; None if there is no
+    rule at all.
+
+    Formulas are fitted to the machine up to the names of its states. Where none fits, a machine with fewer
+    states that reads more may have one. Then formulas are looked for with the states in some orders; the last
+    resort is a table, unless what is visible tells the states apart: then a rule of that is to be found.
+    """
+    state = Var(free_name(problem, "state"), 1)
+    reads = variables_read(machine, problem)
+    rules = short_rules(machine, state, reads)
+    if rules:
+        return _with_outputs(machine, problem, state, rules[:NUMBERINGS])
+    for beside in beside_visible(machine, len(problem.inputs))[:SMALLER]:
+        known = variables_read(beside.machine, problem)
+        rules = short_rules(beside.machine, state, known, beside.apart, beside.count)
+        rules = [rule for rule in rules if len(np.unique(rule.numbers)) == beside.count]
+        if rules:
+            smaller, numbers = beside.with_numbers(rules[0].numbers)
+            return _with_outputs(smaller, problem, state, [ShortRule(numbers, rules[0].rule)])
+        if beside.count == 2:
+            smaller = beside.folded()
+            rules = _rules_in_order(smaller, state, known, FORMULA_EFFORT)
+            if rules:
+                return _with_outputs(smaller, problem, state, rules)
+    rules = rules_by_actions(machine, state, reads)
+    if not rules and machine.states <= FEW_STATES:
+        rules = _rules_in_order(
+            machine, state, reads, FORMULA_EFFORT if machine.states == 2 else SHORT_EFFORT
+        )
+    if not rules and tables:
+        rules = _tables_in_order(machine, state, reads)
+    return _with_outputs(machine, problem, state, rules) if rules else None
+
+
+def variables_read(machine: Machine, problem: Problem) -> tuple[Var, ...]:
+    """What a machine reads, by name."""
+    columns = (*problem.inputs, *problem.outputs)
+    return tuple(Var(columns[column], lag) for column, lag in machine.reads)
+
+
+def _with_outputs(machine: Machine, problem: Problem, state: Var, rules: list[ShortRule]) -> Memory:
+    """The rule with which the outputs are shortest too; without rules for them if there are none."""
+    reads, names = variables_read(machine, problem), (state.name,)
+    best: tuple[float, Memory] | None = None
+    for found in rules:
+        numbers = found.numbers[:, None]
+        answers = answers_of(machine, numbers, names, reads, found.rule)
+        if answers is not None:
+            total = found.cost + sum(cost(answer) for answer in answers)
+            if best is None or total < best[0]:
+                best = total, Memory(machine, names, numbers, (found.rule,), answers)
+    if best is not None:
+        return best[1]
+    numbers, rule = rules[0].numbers[:, None], rules[0].rule
+    answers = answers_of(machine, numbers, names, reads, rule, EFFORT)
+    return Memory(machine, names, numbers, (rule,), answers or ())
+
+
+def _rules_in_order(
+    machine: Machine, state: Var, reads: tuple[Var, ...], effort: float = SHORT_EFFORT
+) -> list[ShortRule]:
+    """The shortest formula of the next state over several orders of the states."""
+    found = []
+    for numbers in orders(machine):
+        before, read, after, _ = transitions(machine, numbers[:, None])
+        formula = formula_of(np.hstack([before, read]), after[:, 0], (state, *reads), effort)
+        if formula is not None:
+            found.append(ShortRule(numbers, formula))
+    return sorted(found, key=lambda rule: rule.cost)[:1]
+
+
+def _tables_in_order(machine: Machine, state: Var, reads: tuple[Var, ...]) -> list[ShortRule]:
+    """The shortest table of the next state over several orders of the states."""
+    found = []
+    for numbers in orders(machine):
+        before, read, after, _ = transitions(machine, numbers[:, None])
+        formula = table_of(np.hstack([before, read]), after[:, 0], (state, *reads))
+        if formula is not None:
+            found.append(ShortRule(numbers, formula))
+    return sorted(found, key=lambda rule: rule.cost)[:1]
+
+
+def _folded(problem: Problem) -> Machine | None:
+    """The machine of the rows; those to judge by are folded in too if it is wrong on them."""
+    reads: tuple[Read, ...] = tuple((column, 0) for column in range(len(problem.inputs)))
+    machine = merged(problem.training, reads)
+    if machine is not None and machine.wrong(problem.validation).any():
+        machine = merged(both(problem), reads)
+    return machine
+
+
+def both(problem: Problem) -> Sequences:
+    """Everything that may be learned from and judged by."""
+    one, two = problem.training, problem.validation
+    length = max(one.x.shape[1], two.x.shape[1])
+
+    def padded(values: np.ndarray) -> np.ndarray:
+        return np.pad(values, ((0, 0), (0, length - values.shape[1]), (0, 0)))
+
+    return Sequences(
+        np.concatenate([padded(one.x), padded(two.x)]),
+        np.concatenate([padded(one.y), padded(two.y)]),
+        np.concatenate([one.lengths, two.lengths]),
+    )
+
+
+def free_name(problem: Problem, name: str) -> str:
+    """The name, with underscores after it while it is taken."""
+    taken = {*problem.inputs, *problem.outputs}
+    if problem.reference is not None:
+        taken |= {step.name for step in problem.reference.steps}
+    while name in taken:
+        name += "_"
+    return name

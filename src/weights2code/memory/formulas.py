@@ -1,0 +1,194 @@
+"""Formulas of a machine whose states have numbers: for the next state, and for the outputs.
+
+An output is a function of the last state and of what is read; often one of the state that it leads to alone,
+which is shorter.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from weights2code.data.sufficiency import determines
+from weights2code.language import OPERATORS, Const, Expr, Op, Var, compile_numpy, infer, op
+from weights2code.memory.machine import NOWHERE, Machine
+from weights2code.simplify.cost import cost
+from weights2code.symbolic import NativeEngine
+from weights2code.symbolic.search.tables import table
+
+#: Effort for one formula, in seconds of a usual machine.
+EFFORT = 0.3
+#: Whole numbers are made of whole numbers.
+_WHOLE = frozenset(name for name, entry in OPERATORS.items() if not entry.irrational)
+#: Rows that formulas are looked for on before all are asked.
+MOST_SEARCHED = 800
+#: The cost of a formula that is short enough, and of one that is as good as a table.
+SHORT, LONGEST = 9.0, 40.0
+#: Factors and divisors of digits.
+LARGEST_FACTOR, LARGEST_DIVISOR = 30, 16
+#: Values of an output that are looked at as a table if there is no formula.
+MOST_ROWS = 400
+
+
+def transitions(
+    machine: Machine, numbers: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Every transition that is known, a row each: the number before, what is read, the number after, the
+    outputs."""
+    before, symbol = np.nonzero(machine.moves != NOWHERE)
+    after = machine.moves[before, symbol]
+    return numbers[before], machine.symbols[symbol], numbers[after], machine.answers[before, symbol]
+
+
+def formula_of(
+    columns: np.ndarray, target: np.ndarray, variables: tuple[Var, ...], effort: float = EFFORT
+) -> Expr | None:
+    """A short formula that is right on every row; None if none was found.
+
+    It is looked for on some rows, and once more with those on which it turned out wrong.
+    """
+    domains = tuple(infer(column) for column in columns.T)
+    chosen = np.sort(np.random.default_rng(0).permutation(len(target))[:MOST_SEARCHED])
+    for _ in range(2):
+        front = NativeEngine().search(
+            columns[chosen],
+            target[chosen],
+            variables=variables,
+            domains=domains,
+            tolerance=1e-6,
+            effort=effort,
+            operators=_WHOLE,
+        )
+        found = next(
+            (one.expr for one in front if one.exact and one.kind != "table" and cost(one.expr) <= LONGEST),
+            None,
+        )
+        if found is None:
+            return None
+        wrong = np.flatnonzero(np.abs(evaluated(found, variables, columns) - target) > 1e-6)
+        if not len(wrong):
+            return found
+        chosen = np.unique(np.concatenate([chosen, wrong[:MOST_SEARCHED]]))
+    return None
+
+
+def digits_of(columns: np.ndarray, target: np.ndarray, variables: tuple[Var, Var]) -> Expr | None:
+    """A quotient or a remainder of a sum of two values, between two ends: what goes beyond a digit, or is
+    left of it. None if the rows are not one."""
+    low, high = float(target.min()), float(target.max())
+    inside = (target > low) & (target < high)
+    if not inside.any():
+        inside = np.ones(len(target), bool)
+    reference = int(np.flatnonzero(inside)[0])
+    factors = sorted(range(-LARGEST_FACTOR, LARGEST_FACTOR + 1), key=lambda c: (abs(c), c < 0))
+    for divisor in range(2, LARGEST_DIVISOR + 1):
+        for second in (1, -1):
+            for more in range(divisor):
+                totals = np.outer(factors, columns[:, 0]) + second * columns[:, 1] + more
+                for name, results in (("quotient", totals // divisor), ("remainder", totals % divisor)):
+                    offset = target[reference] - results[:, reference]
+                    if name == "remainder":
+                        offset[:] = 0.0
+                    fits = (np.clip(results + offset[:, None], low, high) == target).all(1)
+                    if fits.any():
+                        place = int(fits.argmax())
+                        total = _sum(factors[place], second, more, variables)
+                        made = total // divisor if name == "quotient" else total % divisor
+                        made = _moved(made, int(offset[place]))
+                        spread = results[place] + offset[place]
+                        if spread.min() < low and spread.max() > high:
+                            return op("clip", made, int(low), int(high))
+                        if spread.max() > high:
+                            return op("min", made, int(high))
+                        return op("max", made, int(low)) if spread.min() < low else made
+    return None
+
+
+def _sum(first: int, second: int, more: int, variables: tuple[Var, Var]) -> Expr:
+    one, two = variables
+    total = two if second == 1 else -two
+    if first:
+        term = one if abs(first) == 1 else Const(abs(first)) * one
+        total = (term + two if second == 1 else term - two) if first > 0 else total - term
+    return _moved(total, more)
+
+
+def _moved(formula: Expr, by: int) -> Expr:
+    return formula if not by else formula + by if by > 0 else formula - (-by)
+
+
+def table_of(columns: np.ndarray, target: np.ndarray, variables: tuple[Var, ...]) -> Expr | None:
+    """The rows as nested choices, if they are few."""
+    return table(variables, columns, target, 1e-6) if len(target) <= MOST_ROWS else None
+
+
+def answers_of(
+    machine: Machine,
+    numbers: np.ndarray,
+    names: tuple[str, ...],
+    reads: tuple[Var, ...],
+    rule: Expr,
+    effort: float = EFFORT,
+) -> tuple[Expr, ...] | None:
+    """A formula for each output, of the state that is come to if that will do; None if there is none.
+
+    What the rule of the state makes of what is read alone, outputs may be made of too.
+    """
+    before, read, after, outputs = transitions(machine, numbers)
+    now, last = (tuple(Var(name, lag) for name in names) for lag in (0, 1))
+    ways = [(now, after)]
+    made = _made_of_reads(rule, reads)
+    if made is not None:
+        values = evaluated(made, reads, read)[:, None]
+        ways += [((*state, MADE), np.hstack([of, values])) for state, of in ((now, after), (last, before))]
+    ways.append(((*now, *last), np.hstack([after, before])))
+    ways += [((*state, *reads), np.hstack([of, read])) for state, of in ((now, after), (last, before))]
+    found = []
+    for target in outputs.T:
+        formulas = []
+        for variables, columns in ways:
+            if not determines(columns, target)[0]:
+                continue
+            formula = None
+            if len(variables) == 2 and not set(now) & set(variables):
+                formula = digits_of(*_once(columns, target), (variables[0], variables[1]))
+            formula = formula or formula_of(columns, target, variables, effort)
+            if formula is not None:
+                formulas.append(formula if made is None else formula.substitute({MADE: made}))
+            if formula is not None and variables == now:
+                break  # hardly a shorter one is to be had
+            if any(cost(formula) <= SHORT for formula in formulas):
+                break
+        if not formulas:
+            formula = table_of(ways[-1][1], target, ways[-1][0])
+            if formula is None:
+                return None
+            formulas.append(formula)
+        found.append(min(formulas, key=cost))
+    return tuple(found)
+
+
+#: Stands for what is made of several values that are read.
+MADE = Var("made of what is read")
+
+
+def _made_of_reads(rule: Expr, reads: tuple[Var, ...]) -> Expr | None:
+    """The largest part of a formula that is made of what is read alone, of two values or more."""
+    if isinstance(rule, Op):
+        variables = set(rule.variables())
+        if len(variables) > 1 and variables <= set(reads):
+            return rule
+        parts = [_made_of_reads(argument, reads) for argument in rule.args]
+        return max((part for part in parts if part is not None), key=lambda part: part.size(), default=None)
+    return None
+
+
+def evaluated(formula: Expr, variables: tuple[Var, ...], columns: np.ndarray) -> np.ndarray:
+    """A formula on rows."""
+    result = compile_numpy(formula, variables)(*columns.T)
+    return np.broadcast_to(np.asarray(result, float), len(columns))
+
+
+def _once(columns: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Every different row once."""
+    _, first = np.unique(columns, axis=0, return_index=True)
+    return columns[first], target[first]

@@ -1,0 +1,130 @@
+"""A machine's state as outputs of the problem: their past is a channel, so a network can learn their rule.
+
+The problem goes on as any other, with one or more outputs before those of the user. What is said about the
+program in the end is about the user's outputs alone (`Problem.asked`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from weights2code.data import Problem, Sequences
+from weights2code.json_values import items, mapping, names, number
+from weights2code.language import Expr, Recurrence, Start, Step, infer
+from weights2code.language import from_dict as expression_from_dict
+from weights2code.language import to_dict as expression_to_dict
+from weights2code.memory.machine import NOWHERE, Machine
+
+#: Sequences that must be left where a machine was never seen to go on.
+FEWEST = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Memory:
+    """A machine, and its states as values of one or more variables.
+
+    Parameters
+    ----------
+    machine : what goes on behind the outputs.
+    names : of the variables that a state is written as.
+    numbers : their values, shape (states, variables); no two states have the same.
+    rules : a formula for each variable, of what is read and of these variables one step back.
+    answers : a formula for each output of the user, of what is read and of these variables now or before;
+        none if they are not known.
+    """
+
+    machine: Machine
+    names: tuple[str, ...]
+    numbers: np.ndarray
+    rules: tuple[Expr, ...]
+    answers: tuple[Expr, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON form."""
+        return {
+            "machine": self.machine.to_dict(),
+            "names": list(self.names),
+            "numbers": self.numbers.tolist(),
+            "rules": [expression_to_dict(rule) for rule in self.rules],
+            "answers": [expression_to_dict(rule) for rule in self.answers],
+        }
+
+    @staticmethod
+    def from_dict(data: Any, problem: Problem) -> Memory:
+        """Inverse of `to_dict`, for the problem that it is about; anything else is a ValueError."""
+        data = mapping(data, "a memory")
+        columns, outputs = len(problem.inputs) + len(problem.outputs), len(problem.outputs)
+        machine = Machine.from_dict(mapping(data["machine"], "a machine"), columns, outputs)
+        known = names(data["names"], "the names")
+        rows = [[float(number(v, "a state")) for v in items(row, "a state")] for row in data["numbers"]]
+        if len(rows) != machine.states or any(len(row) != len(known) for row in rows):
+            raise ValueError("the numbers of the states are not those of the machine")
+        rules, answers = (
+            tuple(expression_from_dict(rule) for rule in items(data[what], what))
+            for what in ("rules", "answers")
+        )
+        if set(known) & {*problem.inputs, *problem.outputs}:
+            raise ValueError("the names of a state are those of columns")
+        if len(rules) != len(known) or len(answers) not in (0, outputs):
+            raise ValueError("a rule of the state or of an output is missing")
+        memory = Memory(machine, known, np.array(rows), rules, answers)
+        memory.recurrence(problem)  # refuses what reads other names
+        return memory
+
+    def recurrence(self, problem: Problem) -> Recurrence | None:
+        """The rules as a program for the problem without memory, with the state among its outputs; None if
+        they do not say what the outputs are."""
+        if not self.answers:
+            return None
+        steps = [Step(name, rule) for name, rule in zip(self.names, self.rules, strict=True)]
+        steps += [Step(name, rule) for name, rule in zip(problem.outputs, self.answers, strict=True)]
+        return Recurrence(problem.inputs, tuple(steps), (*self.names, *problem.outputs), self.start())
+
+    def start(self) -> dict[str, Start]:
+        """What the state is before the start, where it is not 0."""
+        return {name: float(v) for name, v in zip(self.names, self.numbers[0], strict=True) if v}
+
+
+def with_memory(problem: Problem, memory: Memory) -> Problem:
+    """The problem with the state as outputs before its own."""
+    parts: Mapping[str, Sequences | None] = {
+        name: part if part is None else _with_states(part, memory)
+        for name in ("training", "validation", "held_out", "beginnings")
+        for part in [getattr(problem, name)]
+    }
+    return replace(
+        problem,
+        outputs=(*memory.names, *problem.outputs),
+        output_domains=(*(infer(column) for column in memory.numbers.T), *problem.output_domains),
+        reference=None if problem.reference is None else _with_rules(problem.reference, memory),
+        original=problem,
+        **parts,
+    )
+
+
+def _with_states(sequences: Sequences, memory: Memory) -> Sequences:
+    """The same sequences, each up to where the machine was never seen to go on."""
+    after, _ = memory.machine.run(sequences)
+    lost = (after == NOWHERE) & sequences.valid
+    lengths = np.where(lost.any(1), lost.argmax(1), sequences.lengths)
+    y = np.concatenate([np.where(lost[:, :, None], 0.0, memory.numbers[after]), sequences.y], 2)
+    y[~sequences.valid] = 0.0
+    kept = lengths > 0
+    if kept.sum() < FEWEST:
+        kept, lengths = np.ones_like(kept), np.maximum(lengths, 1)
+    return replace(sequences, y=y, lengths=lengths).take(kept)
+
+
+def _with_rules(reference: Recurrence, memory: Memory) -> Recurrence:
+    """The machine that specifies the outputs, and the states beside it."""
+    steps = tuple(Step(name, rule) for name, rule in zip(memory.names, memory.rules, strict=True))
+    return Recurrence(
+        reference.inputs,
+        (*reference.steps, *steps),
+        (*memory.names, *reference.outputs),
+        {**reference.start, **memory.start()},
+    )

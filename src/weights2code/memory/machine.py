@@ -1,0 +1,147 @@
+"""A finite machine: from a state and what is read at a position to the next state and the outputs there.
+
+State 0 is the start. What is read is one row of `symbols`: the inputs, and visible values further back where
+those save states. Rows need not have shown everything: a transition that was never seen leads nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weights2code.data import Sequences
+from weights2code.json_values import items, number, whole
+
+#: Never seen.
+NOWHERE = -1
+#: States and symbols of a machine that is read from a file, at most.
+MOST_STATES, MOST_SYMBOLS = 4096, 1 << 16
+
+#: A column among inputs and outputs, in that order, and how far back it is read.
+Read = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Machine:
+    """A Mealy machine.
+
+    Parameters
+    ----------
+    reads : what a symbol is made of.
+    symbols : every symbol, shape (symbols, reads), no two alike.
+    moves : the next state, shape (states, symbols).
+    answers : the outputs, shape (states, symbols, outputs); what was never seen says nothing.
+    seen : how many rows showed a transition, shape (states, symbols); all of them once if a reference did.
+    """
+
+    reads: tuple[Read, ...]
+    symbols: np.ndarray
+    moves: np.ndarray
+    answers: np.ndarray
+    seen: np.ndarray
+
+    @property
+    def states(self) -> int:
+        return len(self.moves)
+
+    @property
+    def complete(self) -> bool:
+        return bool((self.moves != NOWHERE).all())
+
+    def symbols_of(self, sequences: Sequences) -> np.ndarray:
+        """The number of the symbol at each position, shape (sequences, positions); `NOWHERE` if it is new."""
+        return positions_in(self.symbols, rows_read(self.reads, sequences))
+
+    def run(self, sequences: Sequences) -> tuple[np.ndarray, np.ndarray]:
+        """The state after each position and the state before it; `NOWHERE` from a new transition on."""
+        read = self.symbols_of(sequences)
+        after = np.full(read.shape, NOWHERE)
+        before = np.full(read.shape, NOWHERE)
+        state = np.zeros(len(read), int)
+        for t in range(read.shape[1]):
+            known = (state != NOWHERE) & (read[:, t] != NOWHERE)
+            before[:, t] = state
+            state = np.where(known, self.moves[state, read[:, t]], NOWHERE)
+            after[:, t] = state
+        return after, before
+
+    def wrong(self, sequences: Sequences) -> np.ndarray:
+        """Where an answer differs from the target, shape (sequences, positions); what is new is not wrong."""
+        after, before = self.run(sequences)
+        read = self.symbols_of(sequences)
+        known = sequences.scored & (after != NOWHERE)
+        answers = self.answers[before, read]
+        return known & (answers != sequences.y).any(2)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON form."""
+        known = self.moves != NOWHERE
+        return {
+            "reads": [list(read) for read in self.reads],
+            "symbols": self.symbols.tolist(),
+            "moves": self.moves.tolist(),
+            "answers": np.where(known[:, :, None], self.answers, 0.0).tolist(),
+            "seen": self.seen.tolist(),
+        }
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any], columns: int, outputs: int) -> Machine:
+        """Inverse of `to_dict`, for a problem of so many columns (inputs and outputs); anything else is a
+        ValueError."""
+        reads = tuple(
+            (whole(column, "a column", most=columns - 1), whole(lag, "a lag", most=1000))
+            for column, lag in (items(read, "what is read") for read in items(data["reads"], "reads"))
+        )
+        symbols = _table(data["symbols"], "symbols", (None, len(reads)), MOST_SYMBOLS)
+        moves = _table(data["moves"], "moves", (None, len(symbols)), MOST_STATES)
+        shape = (len(moves), len(symbols))
+        answers = np.array(
+            [_table(row, "answers", (len(symbols), outputs)) for row in items(data["answers"], "answers")]
+        )
+        seen = _table(data["seen"], "seen", shape)
+        if answers.shape != (*shape, outputs) or not len(moves) or not len(symbols):
+            raise ValueError("the parts of a machine do not belong together")
+        if not ((moves == np.round(moves)) & (moves >= NOWHERE) & (moves < len(moves))).all():
+            raise ValueError("a machine moves to a state that it does not have")
+        if len(np.unique(symbols, axis=0)) < len(symbols):
+            raise ValueError("a machine has a symbol twice")
+        return Machine(reads, symbols, moves.astype(int), answers, seen.astype(int))
+
+
+def _table(data: Any, what: str, shape: tuple[int | None, int], most: int = MOST_SYMBOLS) -> np.ndarray:
+    """Numbers in rows."""
+    rows = [[float(number(v, what)) for v in items(row, what)] for row in items(data, what, most)]
+    if any(len(row) != shape[1] for row in rows) or (shape[0] is not None and len(rows) != shape[0]):
+        raise ValueError(f"{what} of a machine have another shape")
+    return np.array(rows, dtype=float).reshape(len(rows), shape[1])
+
+
+def rows_read(reads: tuple[Read, ...], sequences: Sequences) -> np.ndarray:
+    """What is read at each position, shape (sequences, positions, reads); 0 stands before the start."""
+    inputs, length = sequences.x.shape[2], sequences.x.shape[1]
+    columns = []
+    for column, lag in reads:
+        values = sequences.x[..., column] if column < inputs else sequences.y[..., column - inputs]
+        columns.append(np.pad(values, ((0, 0), (lag, 0)))[:, :length])
+    return np.stack(columns, -1)
+
+
+def positions_in(symbols: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The place of each row (last axis) among the symbols, `NOWHERE` if it is not there."""
+    keys = np.zeros(len(symbols), np.int64)
+    wanted = np.zeros(rows.shape[:-1], np.int64)
+    there = np.ones(rows.shape[:-1], bool)
+    for place in range(symbols.shape[1]):
+        values, codes = np.unique(symbols[:, place], return_inverse=True)
+        asked = np.minimum(np.searchsorted(values, rows[..., place]), len(values) - 1)
+        there &= values[asked] == rows[..., place]
+        keys, wanted = keys * len(values) + codes, wanted * len(values) + asked
+        _, together = np.unique(np.concatenate([keys, wanted.reshape(-1)]), return_inverse=True)
+        keys, wanted = together[: len(keys)], together[len(keys) :].reshape(wanted.shape)
+    order = np.argsort(keys)
+    place = np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)
+    found = order[place]
+    return np.where(there & (keys[found] == wanted), found, NOWHERE)

@@ -1,0 +1,81 @@
+"""Whether something must be remembered that no output shows.
+
+Two rows that agree in every visible value, as far back as rows still repeat, and differ in the output are a
+first sign, which costs a moment to look for. A machine answers the question for good: states that are told
+apart by what was visible in the last few steps are no memory of their own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from weights2code.data import Problem, Sequences
+from weights2code.data.sufficiency import LEAST_REPEATS, determines
+from weights2code.memory.machine import NOWHERE, Machine
+from weights2code.training.ladder import window_of
+from weights2code.training.ruled_out import leaf_rows, present_values
+
+#: Different symbols at most.
+MOST_SYMBOLS = 4096
+#: Sequences that are asked.
+MOST_SEQUENCES = 2000
+
+
+def finite(problem: Problem) -> bool:
+    """Whether a machine can be asked for at all: few symbols, sequences from their true start."""
+    if not problem.whole or problem.training.given.any():
+        return False
+    return bool(np.prod([float(domain.size) for domain in problem.domains]) <= MOST_SYMBOLS)
+
+
+def contradictory(problem: Problem) -> bool:
+    """Whether rows that agree in everything near differ in the output, in the widest window that repeats."""
+    sequences = problem.training.take(slice(0, MOST_SEQUENCES))
+    now = present_values(problem, past=True)
+    found = False
+    for offset in range(window_of(problem)):
+        near = [(column, lag + back) for back in range(offset + 1) for column, lag in now]
+        rows, targets = leaf_rows(near, sequences)
+        asked = [determines(rows, target) for target in targets.T] if len(targets) else []
+        if not asked or asked[0][1] < LEAST_REPEATS:
+            return found
+        found = not all(same for same, _ in asked)
+        if not found:
+            return False
+    return found
+
+
+def visible_window(machine: Machine) -> int | None:
+    """How many steps back what is visible tells the states apart; None if it never does.
+
+    Two states stay a pair as long as the same symbols have the same outputs from both. If pairs can go on
+    like that for ever, no window is enough.
+    """
+    count = machine.states
+    one, two = np.triu_indices(count, 1)
+    number = np.full((count, count), NOWHERE)
+    number[one, two] = number[two, one] = np.arange(len(one))
+    same = (machine.answers[one] == machine.answers[two]).all(2)
+    after = machine.moves[one], machine.moves[two]
+    known = same & (after[0] != NOWHERE) & (after[1] != NOWHERE)
+    following = np.where(known, number[after[0], after[1]], NOWHERE)
+    alive = np.ones(len(one), bool)
+    for steps in range(len(one) + 1):
+        if not alive.any():
+            return steps
+        goes_on = ((following != NOWHERE) & alive[following]).any(1)
+        if (goes_on >= alive).all():
+            return None
+        alive &= goes_on
+    return None
+
+
+def shown_by(problem: Problem, steps: int, sequences: Sequences | None = None) -> int:
+    """How many different things are visible in so many steps back."""
+    part = (sequences or problem.training).take(slice(0, MOST_SEQUENCES))
+    now = [(column, lag or 1) for column, lag in present_values(problem, past=True)]
+    near = [(column, lag + back) for back in range(steps) for column, lag in now]
+    if not near:
+        return 1
+    rows, _ = leaf_rows(near, part)
+    return len(np.unique(rows, axis=0))
