@@ -67,3 +67,24 @@ def _product(ranges: list[tuple[float, float]], whole: bool) -> list[tuple[float
         ]
         rows.append((0.0, 0.0, 1.0, sign * float(corners[0]) ** 2 / 4))
     return rows
+
+
+def table(
+    levels: tuple[tuple[tuple[float, ...], float], ...], operands: tuple[int, ...], units: list[float]
+) -> OperatorNode:
+    """A sub-MLP that gives each of some points its level: along one direction in which no two lie together,
+    it is straight from each to the next."""
+    points, wanted = np.array([point for point, _ in levels]), np.array([level for _, level in levels])
+    along = np.ones(points.shape[1])
+    for slot in range(1, points.shape[1]):
+        marks = np.unique(points[:, slot])
+        before = points[:, :slot] @ along[:slot]
+        along[slot] = (np.ptp(before) + 1.0) / (np.min(np.diff(marks)) if len(marks) > 1 else 1.0)
+    codes = points @ along
+    order = np.argsort(codes)
+    codes, wanted = codes[order], wanted[order]
+    slopes = np.diff(wanted) / np.diff(codes)
+    changes = np.diff(slopes, prepend=0.0)
+    kept = np.flatnonzero(changes) if np.any(changes) else np.array([0])
+    weight = np.repeat(along[None] * np.array(units), len(kept), axis=0)
+    return OperatorNode("", operands, weight, -codes[kept], changes[kept], float(wanted[0]))

@@ -40,20 +40,47 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What a head reads: one place, or a function of two."""
+    """What a head reads: one place, a function of two, or of whole numbers in a few places the level that
+    each has."""
 
     places: tuple[Place, ...]
     function: str | None = None
+    levels: tuple[tuple[tuple[float, ...], float], ...] = ()
 
     def values(self, sequences: Sequences) -> np.ndarray:
         """At every position (n, T), 0 before the start."""
         found = [_at(sequences, place) for place in self.places]
+        if self.levels:
+            points = np.array([point for point, _ in self.levels])
+            return _looked_up(np.stack(found, axis=-1), points, np.array([level for _, level in self.levels]))
         return found[0] if self.function is None else reduce(FUNCTIONS[self.function], found)
+
+    @property
+    def computed(self) -> bool:
+        """Whether it takes a sub-MLP."""
+        return self.function is not None or bool(self.levels)
 
     @property
     def cost(self) -> float:
         """How much there is to it."""
-        return sum(1.0 + 0.5 * lag for _, lag in self.places) + (self.function is not None)
+        return sum(1.0 + 0.5 * lag for _, lag in self.places) + self.computed
+
+
+def _looked_up(values: np.ndarray, points: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """The level of the point that each row of values is; one that is none has the last level of all, and one
+    more."""
+    codes, size = np.zeros(values.shape[:-1], np.int64), 1
+    own = np.zeros(len(points), np.int64)
+    known = np.ones(values.shape[:-1], bool)
+    for slot in range(points.shape[1]):
+        marks = np.unique(points[:, slot])
+        place = np.minimum(np.searchsorted(marks, values[..., slot]), len(marks) - 1)
+        known &= marks[place] == values[..., slot]
+        codes, own = codes + size * place, own + size * np.searchsorted(marks, points[:, slot])
+        size *= len(marks)
+    table = np.full(size, levels.max() + 1.0)
+    table[own] = levels
+    return np.where(known, table[codes], levels.max() + 1.0)
 
 
 def _at(sequences: Sequences, place: Place) -> np.ndarray:

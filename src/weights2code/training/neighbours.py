@@ -15,6 +15,7 @@ import numpy as np
 
 from weights2code.data import Problem
 from weights2code.effort import Effort
+from weights2code.training.keys import learned_keys
 from weights2code.training.memories import Memory, Place, computed, plain
 from weights2code.training.remembered import Remembered, placed
 
@@ -42,6 +43,8 @@ CONTEXTS = (
 MOST_PROMISING, PAIRED = 8, 4
 #: What is spent, in seconds of a usual machine, and what a row costs.
 EFFORT, A_ROW = 3.0, 2e-7
+#: The same for keys that are learned.
+KEY_EFFORT = 1.0
 
 Leaf = tuple[Memory | int, int]
 
@@ -99,7 +102,8 @@ def near_rows(problem: Problem) -> Iterator[Remembered]:
     simple = screen.ranked(plain(problem))
     functions = screen.ranked(computed(problem))
     both = sorted([*simple, *functions], key=lambda scored: scored[:2])
-    sets = [(memory,) for *_, memory in both[:MOST_PROMISING]]
+    sets = [(memory,) for memory in learned_keys(problem, Effort(KEY_EFFORT))]
+    sets += [(memory,) for *_, memory in both[:MOST_PROMISING]]
     sets += [*combinations([memory for *_, memory in both[:PAIRED]], 2)]
     found = []
     for memories in sets:

@@ -22,7 +22,7 @@ from weights2code.heads import EQUALITY_SHARPNESS, FORBIDDEN, sharpness_for
 from weights2code.language import infer
 from weights2code.model import DiscreteTransformer
 from weights2code.training.focus import focused
-from weights2code.training.functions import operator
+from weights2code.training.functions import operator, table
 from weights2code.training.ladder import MOST_OPERANDS, Rung
 from weights2code.training.memories import Memory, Place, Quantity
 from weights2code.training.neighbours import near_rows
@@ -147,7 +147,7 @@ def comparable(memory: Memory, layout: Layout) -> bool:
 
 
 def _unit(quantity: Quantity, scales: tuple[float, ...]) -> float:
-    return 1.0 if quantity.function else scales[quantity.places[0][0]]
+    return 1.0 if quantity.computed else scales[quantity.places[0][0]]
 
 
 def sharpness_of(problem: Problem, layout: Layout, memories: tuple[Memory, ...]) -> float:
@@ -187,11 +187,13 @@ class _Nodes:
     def quantity(self, quantity: Quantity) -> int:
         if quantity not in self._known:
             places = [self.place(place) for place in quantity.places]
-            if quantity.function is None:
+            scales = channel_scales(self.layout)
+            units = [scales[column] for column, _ in quantity.places]
+            if quantity.levels:
+                self._known[quantity] = self.add(table(quantity.levels, tuple(places), units))
+            elif quantity.function is None:
                 self._known[quantity] = places[0]
             else:
-                scales = channel_scales(self.layout)
-                units = [scales[column] for column, _ in quantity.places]
                 ranges = [self.ranges[column] for column, _ in quantity.places]
                 whole = all(column in self.whole for column, _ in quantity.places)
                 node = operator(quantity.function, tuple(places), units, ranges, whole=whole)

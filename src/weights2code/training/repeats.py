@@ -15,6 +15,7 @@ import numpy as np
 
 from weights2code.data import Problem, Sequences
 from weights2code.effort import Effort
+from weights2code.training.keys import learned_keys
 from weights2code.training.memories import Memory, Place, computed, plain
 from weights2code.training.remembered import Remembered, placed
 
@@ -30,8 +31,10 @@ EXPECTED_NEAR = 30.0
 DEEPEST = 3
 MEMORY_LAGS = ((0,), (1,), (0, 1), (0, 2), (0, 3), (0, 1, 2))
 COLUMN_LAGS = (-1, 0, 1, 2)
-#: What is spent, in seconds of a usual machine, and what a value of a row costs.
-EFFORT, A_VALUE = 2.0, 6e-9
+#: What is spent on each kind of memory, in seconds of a usual machine, and what a value of a row costs.
+EFFORT, A_VALUE = 1.0, 6e-9
+#: The same for keys that are learned.
+KEY_EFFORT = 2.0
 #: Memories whose every context is asked, and those of which two are asked together.
 MOST_PROMISING, PAIRED = 16, 6
 
@@ -128,6 +131,7 @@ def repeated_rows(problem: Problem) -> Iterator[Remembered]:
     yield from screen.alone(simple[:MOST_PROMISING])
     functions = screen.ranked(computed(problem))
     yield from screen.alone(functions[:MOST_PROMISING])
+    yield from screen.alone(learned_keys(problem, Effort(KEY_EFFORT)))
     yield from screen.together(simple[:PAIRED])
     yield from screen.alone(simple[MOST_PROMISING:])
 
@@ -169,7 +173,8 @@ class _Screen:
             scores.append((round(min(left), 2), memory.cost, memory))
         return [memory for *_, memory in sorted(scores, key=lambda score: score[:2])]
 
-    def alone(self, memories: Sequence[Memory]) -> Iterator[Remembered]:
+    def alone(self, memories: Iterable[Memory]) -> Iterator[Remembered]:
+        self.effort.left = EFFORT
         for memory in memories:
             if self.effort.spent():
                 return
@@ -178,6 +183,7 @@ class _Screen:
                 yield found
 
     def together(self, memories: Sequence[Memory]) -> Iterator[Remembered]:
+        self.effort.left = EFFORT
         for pair in combinations(memories, 2):
             if self.effort.spent():
                 return
