@@ -85,8 +85,10 @@ class Problem:
 
     @property
     def asked(self) -> Problem:
-        """The problem as the user gave it, under the same regime: what a program is judged by."""
-        return self if self.original is None else self.original.under(self.regime)
+        """The problem as the user gave it: what a program is judged by."""
+        if self.original is None:
+            return self
+        return self.original if self.regime is Regime.EXACT else self.original.under(self.regime)
 
     @property
     def hidden(self) -> tuple[str, ...]:

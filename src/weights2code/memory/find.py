@@ -15,12 +15,14 @@ from weights2code.memory.formulas import EFFORT as SHORT_EFFORT
 from weights2code.memory.formulas import answers_of, formula_of, table_of, transitions
 from weights2code.memory.hidden import Memory
 from weights2code.memory.machine import Machine, Read
-from weights2code.memory.merging import MOST_STATES, merged
+from weights2code.memory.merging import MOST_STATES, contradicts_itself, merged
 from weights2code.memory.orders import orders
 from weights2code.memory.screen import contradictory, finite, shown_by, visible_window
 from weights2code.memory.short_rules import ShortRule, short_rules
 from weights2code.simplify.cost import cost
 
+#: Shares of the labels that may be mistakes.
+SHARES = (0.02, 0.05, 0.1)
 #: A state is worth having beside visible values if there are so many times as many of those.
 GAIN = 2
 #: Numberings with a short rule of the state whose outputs are looked at.
@@ -161,12 +163,21 @@ def _tables_in_order(machine: Machine, state: Var, reads: tuple[Var, ...]) -> li
 
 
 def _folded(problem: Problem) -> Machine | None:
-    """The machine of the rows; those to judge by are folded in too if it is wrong on them."""
+    """The machine of the rows; those to judge by are folded in too if it is wrong on them.
+
+    If rows contradict each other outright some are taken for mistakes, as few as give a machine.
+    """
     reads: tuple[Read, ...] = tuple((column, 0) for column in range(len(problem.inputs)))
-    machine = merged(problem.training, reads)
-    if machine is not None and machine.wrong(problem.validation).any():
-        machine = merged(both(problem), reads)
-    return machine
+    if not contradicts_itself(problem.training):
+        machine = merged(problem.training, reads)
+        if machine is not None and machine.wrong(problem.validation).any():
+            machine = merged(both(problem), reads)
+        return machine
+    for share in SHARES:
+        machine = merged(both(problem), reads, share)
+        if machine is not None and machine.wrong(problem.training).mean() <= share:
+            return machine
+    return None
 
 
 def both(problem: Problem) -> Sequences:

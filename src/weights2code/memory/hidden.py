@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from weights2code.data import Problem, Sequences
+from weights2code.data import Problem, Regime, Sequences
 from weights2code.json_values import items, mapping, names, number
 from weights2code.language import Expr, Recurrence, Start, Step, infer
 from weights2code.language import from_dict as expression_from_dict
@@ -90,9 +90,13 @@ class Memory:
 
 
 def with_memory(problem: Problem, memory: Memory) -> Problem:
-    """The problem with the state as outputs before its own."""
+    """The problem with the state as outputs before its own.
+
+    Where the machine contradicts rows that it was made from, those are mistakes, and what it says is learned.
+    """
+    mistaken = problem.reference is None and bool(memory.machine.wrong(problem.training).any())
     parts: Mapping[str, Sequences | None] = {
-        name: part if part is None else _with_states(part, memory)
+        name: part if part is None else _with_states(part, memory, mistaken=mistaken)
         for name in ("training", "validation", "held_out", "beginnings")
         for part in [getattr(problem, name)]
     }
@@ -101,17 +105,21 @@ def with_memory(problem: Problem, memory: Memory) -> Problem:
         outputs=(*memory.names, *problem.outputs),
         output_domains=(*(infer(column) for column in memory.numbers.T), *problem.output_domains),
         reference=None if problem.reference is None else _with_rules(problem.reference, memory),
-        original=problem,
+        original=problem.under(Regime.MISTAKES) if mistaken else problem,
         **parts,
     )
 
 
-def _with_states(sequences: Sequences, memory: Memory) -> Sequences:
-    """The same sequences, each up to where the machine was never seen to go on."""
-    after, _ = memory.machine.run(sequences)
+def _with_states(sequences: Sequences, memory: Memory, *, mistaken: bool) -> Sequences:
+    """The same sequences, each up to where the machine was never seen to go on; with its answers in place of
+    the labels if some of those are mistaken."""
+    after, before = memory.machine.run(sequences)
     lost = (after == NOWHERE) & sequences.valid
     lengths = np.where(lost.any(1), lost.argmax(1), sequences.lengths)
-    y = np.concatenate([np.where(lost[:, :, None], 0.0, memory.numbers[after]), sequences.y], 2)
+    read = memory.machine.symbols_of(sequences)
+    labels = memory.machine.answers[before, read] if mistaken else sequences.y
+    y = np.concatenate([memory.numbers[after], labels], 2)
+    y[lost] = 0.0
     y[~sequences.valid] = 0.0
     kept = lengths > 0
     if kept.sum() < FEWEST:
