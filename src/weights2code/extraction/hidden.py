@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from weights2code.effort import time_is_up
 from weights2code.extraction.climb import Climb
 from weights2code.extraction.judge import judged, with_caveat
-from weights2code.extraction.members import member
+from weights2code.extraction.members import fits, member
 from weights2code.extraction.values import Extraction
 from weights2code.memory.find import Remembering
 from weights2code.memory.hidden import Memory, with_memory
@@ -42,6 +42,7 @@ class HiddenClimb:
     progress: Progress | None = None
     found: Climb | None = None
     _tried: bool = False
+    _asked_soon: bool = False
     _remembering: Remembering = field(init=False)
 
     def __post_init__(self) -> None:
@@ -52,11 +53,16 @@ class HiddenClimb:
         return self._allowed() and self._try(self._remembering.at_once())
 
     def before(self, rung: Rung) -> bool:
-        """Before a rung is trained: whether that is the end. Small ones come first."""
-        small = rung.sizes["layers"] == 1 and rung.sizes.get("arity", 0) <= SMALL
-        if small or self._tried or not self._allowed():
+        """Before a rung is trained: whether that is the end. Rungs that need no annealing come first, and
+        small ones if what they see may be all that is needed."""
+        if self._tried or not rung.recipe.epochs or not self._allowed():
             return False
-        return self._try(self._remembering.later())
+        if not self._asked_soon:
+            self._asked_soon = True
+            if (memory := self._remembering.soon()) is not None:
+                return self._try(memory)
+        small = rung.sizes["layers"] == 1 and rung.sizes.get("arity", 0) <= SMALL
+        return not small and self._try(self._remembering.later())
 
     def _allowed(self) -> bool:
         settings = self.settings
@@ -84,23 +90,20 @@ def _climb(hidden: Climb, settings: Settings, folder: RunFolder | None, progress
     for trained in rungs_of(hidden.problem, settings, folder, progress, part=PART):
         if trained.kind != "window":
             continue
-        hidden.rung(trained)
-        if not time_is_up():
-            _take_shorter(hidden, trained)
-        if hidden.verified or trained.rung == "wide window":
+        own = _own_rules(hidden, trained)
+        right = own is not None and own.certificate.verified
+        if not right or fits(trained, 0, hidden.problem):
+            hidden.rung(trained)
+        else:
+            hidden.climbed.append(trained)
+        if right and (not hidden.verified or _cost(own) < _cost(hidden.best)):
+            hidden.best, hidden.source = own, trained
+        if hidden.verified or trained.rung == "wide window" or time_is_up():
             break
 
 
-def _take_shorter(hidden: Climb, trained: Trained) -> None:
-    """The machine's own rules, if they are right, and shorter than what was read from the network."""
-    found = _own_rules(hidden, trained)
-    if found is None or not found.certificate.verified:
-        return
-    if not hidden.verified or _cost(found) < _cost(hidden.best):
-        hidden.best, hidden.source = found, trained
-
-
 def _own_rules(hidden: Climb, trained: Trained) -> Extraction | None:
+    """The program of the machine's own rules, if there are any."""
     assert hidden.memory is not None
     rules = hidden.memory.recurrence(hidden.problem.asked)
     if rules is None:

@@ -17,7 +17,7 @@ from weights2code.memory.hidden import Memory
 from weights2code.memory.machine import Machine, Read
 from weights2code.memory.merging import MOST_STATES, contradicts_itself, merged
 from weights2code.memory.orders import orders
-from weights2code.memory.screen import contradictory, finite, shown_by, visible_window
+from weights2code.memory.screen import contradictory, finite, shown_by, shown_by_output, visible_window
 from weights2code.memory.short_rules import ShortRule, short_rules
 from weights2code.simplify.cost import cost
 
@@ -39,11 +39,12 @@ EFFORT = 2.0
 
 @dataclass(slots=True, eq=False)
 class Remembering:
-    """What a problem remembers that no output shows, asked for at two moments.
+    """What a problem remembers that no output shows, asked for at three moments.
 
     At the start, where rows that agree in all that is visible contradict each other, and no window of visible
-    values tells the states of the machine apart. And later, where short rules of visible values were not
-    found, if the machine has fewer states than there are values that show them.
+    values tells the states of the machine apart. Before anything is trained for long, if only inputs and
+    outputs together tell them apart. And later, where short rules of visible values were not found, if the
+    machine has fewer states than there are values that show them.
     """
 
     problem: Problem
@@ -58,17 +59,27 @@ class Remembering:
             return None
         return numbered(machine, self.problem)
 
+    def soon(self) -> Memory | None:
+        """The memory, if it is less than what is visible, and neither inputs nor outputs show it alone."""
+        machine = self._worth_having()
+        if machine is None or visible_window(machine, inputs_alone=True) is not None:
+            return None
+        return None if shown_by_output(machine) else numbered(machine, self.problem)
+
     def later(self) -> Memory | None:
         """The memory, if it is less than what is visible."""
+        machine = self._worth_having()
+        return None if machine is None else numbered(machine, self.problem)
+
+    def _worth_having(self) -> Machine | None:
         if self.problem.original is not None or not finite(self.problem):
             return None
         machine = self.machine()
         if machine is None:
             return None
         window = visible_window(machine)
-        if window is not None and GAIN * machine.states > shown_by(self.problem, window):
-            return None
-        return numbered(machine, self.problem)
+        less = window is None or GAIN * machine.states <= shown_by(self.problem, window)
+        return machine if less else None
 
     def machine(self) -> Machine | None:
         """The smallest machine of the reference, or the one that rows fold into; None if there is none of a
