@@ -90,16 +90,24 @@ def _climb(hidden: Climb, settings: Settings, folder: RunFolder | None, progress
     for trained in rungs_of(hidden.problem, settings, folder, progress, part=PART):
         if trained.kind != "window":
             continue
-        own = _own_rules(hidden, trained)
-        right = own is not None and own.certificate.verified
-        if not right or fits(trained, 0, hidden.problem):
-            hidden.rung(trained)
-        else:
-            hidden.climbed.append(trained)
-        if right and (not hidden.verified or _cost(own) < _cost(hidden.best)):
-            hidden.best, hidden.source = own, trained
+        extract_hidden(hidden, trained)
         if hidden.verified or trained.rung == "wide window" or time_is_up():
             break
+
+
+def extract_hidden(hidden: Climb, trained: Trained) -> None:
+    """What is read from the network, or the machine's own rules if they are right and shorter.
+
+    A network that does not fit is not read if those are right: it will be made for them.
+    """
+    own = _own_rules(hidden, trained)
+    right = own is not None and own.certificate.verified
+    if not right or fits(trained, 0, hidden.problem):
+        hidden.rung(trained)
+    else:
+        hidden.climbed.append(trained)
+    if right and (not hidden.verified or _cost(own) < _cost(hidden.best)):
+        hidden.best, hidden.source = own, trained
 
 
 def _own_rules(hidden: Climb, trained: Trained) -> Extraction | None:
@@ -109,7 +117,8 @@ def _own_rules(hidden: Climb, trained: Trained) -> Extraction | None:
     if rules is None:
         return None
     best = member(trained, 0, hidden.problem)
-    found = judged(rules, Origin.STATES, best.matched, hidden.problem, hidden.log.seed)
+    origin = Origin.TABLE if hidden.memory.table else Origin.STATES
+    found = judged(rules, origin, best.matched, hidden.problem, hidden.log.seed)
     if not best.fits:
         found = replace(found, certificate=with_caveat(found.certificate))
     hidden.log.found(best, hidden.problem.regime, found)

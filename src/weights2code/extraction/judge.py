@@ -50,6 +50,7 @@ def certificate_of(recurrence: Recurrence, graph: DiscreteGraph, problem: Proble
     not enough.
     """
     certificate = _certificate(recurrence, graph, problem, seed)
+    certificate = replace(certificate, notes=(*certificate.notes, *problem.remarks))
     whole = problem.integer_outputs and problem.asked.regime is not Regime.MISTAKES
     if not (whole and certificate.verified and certificate.max_abs_error > LAST_DIGIT):
         return certificate

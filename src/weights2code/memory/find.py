@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -121,8 +121,10 @@ def numbered(machine: Machine, problem: Problem) -> Memory | None:
         rules = _rules_in_order(
             machine, state, reads, FORMULA_EFFORT if machine.states == 2 else SHORT_EFFORT
         )
-    rules = rules or _tables_in_order(machine, state, reads)
-    return _with_outputs(machine, problem, state, rules) if rules else None
+    if rules:
+        return _with_outputs(machine, problem, state, rules)
+    rules = _tables_in_order(machine, state, reads)
+    return replace(_with_outputs(machine, problem, state, rules), table=True) if rules else None
 
 
 def variables_read(machine: Machine, problem: Problem) -> tuple[Var, ...]:

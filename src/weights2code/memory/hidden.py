@@ -35,6 +35,7 @@ class Memory:
     rules : a formula for each variable, of what is read and of these variables one step back.
     answers : a formula for each output of the user, of what is read and of these variables now or before;
         none if they are not known.
+    table : whether the rule is a table of the transitions, for want of a formula.
     """
 
     machine: Machine
@@ -42,6 +43,7 @@ class Memory:
     numbers: np.ndarray
     rules: tuple[Expr, ...]
     answers: tuple[Expr, ...]
+    table: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """JSON form."""
@@ -84,6 +86,21 @@ class Memory:
         steps += [Step(name, rule) for name, rule in zip(problem.outputs, self.answers, strict=True)]
         return Recurrence(problem.inputs, tuple(steps), (*self.names, *problem.outputs), self.start())
 
+    def remark(self, *, from_rows: bool) -> str:
+        """How well what is known pins the machine down, in a sentence."""
+        machine, name = self.machine, " and ".join(self.names)
+        if not from_rows:
+            return f"{name} is no output: it has {machine.states} states, found by asking the reference"
+        known = machine.moves != NOWHERE
+        never, once = int((~known).sum()), int((machine.seen[known] == 1).sum())
+        least = int(machine.seen[known].min())
+        text = f"{name} is not in the data: its {machine.states} states were merged from the rows, "
+        if not never and not once:
+            return f"{text}which show each of their {machine.moves.size} transitions at least {least} times"
+        shown = [f"{once} only once"] if once else []
+        shown += [f"{never} never"] if never else []
+        return f"{text}which show {' and '.join(shown)}, of {machine.moves.size} transitions"
+
     def start(self) -> dict[str, Start]:
         """What the state is before the start, where it is not 0."""
         return {name: float(v) for name, v in zip(self.names, self.numbers[0], strict=True) if v}
@@ -106,6 +123,7 @@ def with_memory(problem: Problem, memory: Memory) -> Problem:
         output_domains=(*(infer(column) for column in memory.numbers.T), *problem.output_domains),
         reference=None if problem.reference is None else _with_rules(problem.reference, memory),
         original=problem.under(Regime.MISTAKES) if mistaken else problem,
+        remarks=(memory.remark(from_rows=problem.reference is None),),
         **parts,
     )
 

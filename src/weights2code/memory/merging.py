@@ -1,7 +1,7 @@
 """States from rows: prefixes after which everything that was seen goes on alike are one state.
 
-AALpy does it: a tree of all prefixes is folded, from the start on, wherever nothing contradicts (RPNI). Labels
-may be wrong now and then. Then the tree is one of inputs alone, with the labels counted, and two prefixes are
+AALpy does it: a tree of all prefixes is folded, from the start on, wherever nothing contradicts (RPNI).
+Labels may be wrong now and then. Then the tree is one of inputs alone, with the labels counted, and two prefixes are
 one state if what contradicts is no more than mistakes of some share would be; of all pairs that may be one,
 those with the most evidence are (EDSM), and most labels decide what a state answers.
 """
@@ -40,7 +40,7 @@ def merged(sequences: Sequences, reads: tuple[Read, ...], mistakes: float = 0.0)
     rows = rows_read(reads, sequences)
     valid = sequences.valid
     symbols, read = np.unique(rows[valid], axis=0, return_inverse=True)
-    outputs, given = np.unique(sequences.y[valid], axis=0, return_inverse=True)
+    given = np.unique(sequences.y[valid], axis=0, return_inverse=True)[1]
     ends = np.cumsum(sequences.lengths)[:-1]
     pairs = zip(np.split(read.reshape(-1), ends), np.split(given.reshape(-1), ends), strict=True)
     traces = [list(zip(a.tolist(), b.tolist(), strict=True)) for a, b in pairs]
