@@ -37,7 +37,7 @@ def judged(
     recurrence = grouped_as_read(recurrence, problem.domains)
     certificate = certificate_of(recurrence, matched.graph, problem, seed)
     program = Program(
-        problem.name, recurrence, problem.domains, problem.integer_outputs, origin, problem.regime
+        problem.name, recurrence, problem.domains, problem.integer_outputs, origin, problem.asked.regime
     )
     program = program.with_verdict(certificate.words())
     return Extraction(matched.graph, None, program, certificate, matched)
@@ -50,7 +50,8 @@ def certificate_of(recurrence: Recurrence, graph: DiscreteGraph, problem: Proble
     not enough.
     """
     certificate = _certificate(recurrence, graph, problem, seed)
-    whole = problem.integer_outputs and problem.regime is not Regime.MISTAKES
+    certificate = replace(certificate, notes=(*certificate.notes, *problem.remarks))
+    whole = problem.integer_outputs and problem.asked.regime is not Regime.MISTAKES
     if not (whole and certificate.verified and certificate.max_abs_error > LAST_DIGIT):
         return certificate
     method = f"{certificate.method}, but only after rounding: outputs are off by up to "

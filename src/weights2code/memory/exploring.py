@@ -16,8 +16,8 @@ from weights2code.language import Expr, Recurrence, Var, compile_numpy
 from weights2code.memory.machine import Machine
 
 #: States of a reference that are walked through, and transitions, at most.
-MOST_EXPLORED = 5000
-MOST_TRANSITIONS = 500_000
+MOST_EXPLORED = 3000
+MOST_TRANSITIONS = 300_000
 
 
 def explored(problem: Problem) -> Machine | None:

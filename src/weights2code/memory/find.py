@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,12 +15,14 @@ from weights2code.memory.formulas import EFFORT as SHORT_EFFORT
 from weights2code.memory.formulas import answers_of, formula_of, table_of, transitions
 from weights2code.memory.hidden import Memory
 from weights2code.memory.machine import Machine, Read
-from weights2code.memory.merging import MOST_STATES, merged
+from weights2code.memory.merging import MOST_STATES, contradicts_itself, merged
 from weights2code.memory.orders import orders
-from weights2code.memory.screen import contradictory, finite, shown_by, visible_window
+from weights2code.memory.screen import contradictory, finite, shown_by, shown_by_output, visible_window
 from weights2code.memory.short_rules import ShortRule, short_rules
 from weights2code.simplify.cost import cost
 
+#: Shares of the labels that may be mistakes.
+SHARES = (0.02, 0.05, 0.1)
 #: A state is worth having beside visible values if there are so many times as many of those.
 GAIN = 2
 #: Numberings with a short rule of the state whose outputs are looked at.
@@ -37,11 +39,12 @@ EFFORT = 2.0
 
 @dataclass(slots=True, eq=False)
 class Remembering:
-    """What a problem remembers that no output shows, asked for at two moments.
+    """What a problem remembers that no output shows, asked for at three moments.
 
     At the start, where rows that agree in all that is visible contradict each other, and no window of visible
-    values tells the states of the machine apart. And later, where short rules of visible values were not
-    found, if the machine has fewer states than there are values that show them.
+    values tells the states of the machine apart. Before anything is trained for long, if only inputs and
+    outputs together tell them apart. And later, where short rules of visible values were not found, if the
+    machine has fewer states than there are values that show them.
     """
 
     problem: Problem
@@ -56,17 +59,33 @@ class Remembering:
             return None
         return numbered(machine, self.problem)
 
+    def soon(self) -> Memory | None:
+        """The memory, if it is less than what is visible, and neither inputs nor outputs show it alone."""
+        machine = self._worth_having()
+        if machine is None or machine.states > FEW_STATES:
+            return None
+        if visible_window(machine, inputs_alone=True) is not None or shown_by_output(machine):
+            return None
+        return self._numbered(machine)
+
     def later(self) -> Memory | None:
         """The memory, if it is less than what is visible."""
+        machine = self._worth_having()
+        return None if machine is None else self._numbered(machine)
+
+    def _numbered(self, machine: Machine) -> Memory | None:
+        """With the rules of its states; no table where visible values tell them apart."""
+        return numbered(machine, self.problem, tables=visible_window(machine) is None)
+
+    def _worth_having(self) -> Machine | None:
         if self.problem.original is not None or not finite(self.problem):
             return None
         machine = self.machine()
         if machine is None:
             return None
         window = visible_window(machine)
-        if window is not None and GAIN * machine.states > shown_by(self.problem, window):
-            return None
-        return numbered(machine, self.problem, tables=window is None)
+        less = window is None or GAIN * machine.states <= shown_by(self.problem, window)
+        return machine if less else None
 
     def machine(self) -> Machine | None:
         """The smallest machine of the reference, or the one that rows fold into; None if there is none of a
@@ -108,9 +127,10 @@ def numbered(machine: Machine, problem: Problem, *, tables: bool = True) -> Memo
         rules = _rules_in_order(
             machine, state, reads, FORMULA_EFFORT if machine.states == 2 else SHORT_EFFORT
         )
-    if not rules and tables:
-        rules = _tables_in_order(machine, state, reads)
-    return _with_outputs(machine, problem, state, rules) if rules else None
+    if rules:
+        return _with_outputs(machine, problem, state, rules)
+    rules = _tables_in_order(machine, state, reads) if tables else []
+    return replace(_with_outputs(machine, problem, state, rules), table=True) if rules else None
 
 
 def variables_read(machine: Machine, problem: Problem) -> tuple[Var, ...]:
@@ -162,12 +182,21 @@ def _tables_in_order(machine: Machine, state: Var, reads: tuple[Var, ...]) -> li
 
 
 def _folded(problem: Problem) -> Machine | None:
-    """The machine of the rows; those to judge by are folded in too if it is wrong on them."""
+    """The machine of the rows; those to judge by are folded in too if it is wrong on them.
+
+    If rows contradict each other outright some are taken for mistakes, as few as give a machine.
+    """
     reads: tuple[Read, ...] = tuple((column, 0) for column in range(len(problem.inputs)))
-    machine = merged(problem.training, reads)
-    if machine is not None and machine.wrong(problem.validation).any():
-        machine = merged(both(problem), reads)
-    return machine
+    if not contradicts_itself(problem.training):
+        machine = merged(problem.training, reads)
+        if machine is not None and machine.wrong(problem.validation).any():
+            machine = merged(both(problem), reads)
+        return machine
+    for share in SHARES:
+        machine = merged(both(problem), reads, share)
+        if machine is not None and machine.wrong(problem.training).mean() <= share:
+            return machine
+    return None
 
 
 def both(problem: Problem) -> Sequences:
