@@ -50,7 +50,7 @@ class HiddenClimb:
 
     def at_once(self) -> bool:
         """Before anything is trained: whether that is the end."""
-        return self._allowed() and self._try(self._remembering.at_once())
+        return self._allowed() and self._try(self._remembering.at_once(self._by_heads))
 
     def before(self, rung: Rung) -> bool:
         """Before a rung is trained: whether that is the end. Rungs that need no annealing come first, and
@@ -65,6 +65,14 @@ class HiddenClimb:
             return False
         self._tried = True
         return self._try(self._remembering.later())
+
+    def _by_heads(self) -> bool:
+        """Whether a lookup or an extremum of everything so far remembers all that is needed. A sum, which has
+        no end, is no shorter than states."""
+        from weights2code.training.repeats import repeated_rows
+
+        found = next(repeated_rows(self.climb.problem), None)
+        return found is not None and all(memory.kind not in ("sum", "mean") for memory in found.memories)
 
     def _allowed(self) -> bool:
         settings = self.settings

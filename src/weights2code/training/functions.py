@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from weights2code.graph import OperatorNode
+from weights2code.training.memories import ONE_MORE
 
 #: How steep a comparison of reals is, as a share of their range, and the units of a product of reals.
 STEEP = 1e-6
@@ -22,6 +23,9 @@ def operator(
 ) -> OperatorNode:
     """The function (`memories.FUNCTIONS`) of two operands that are so many users' units each; it gives users'
     units. The ranges are in users' units too."""
+    if function == ONE_MORE:
+        weight = np.array([[units[0]], [-units[0]]])
+        return OperatorNode("", operands, weight, np.array([1.0, -1.0]), np.array([1.0, -1.0]), 0.0)
     one, other = units
     rows: list[tuple[float, float, float, float]] = []  # weights of both, bias, output weight
     if function == "difference":

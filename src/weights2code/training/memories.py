@@ -29,6 +29,8 @@ FUNCTIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "equal": lambda a, b: (a == b).astype(float),
     "product": lambda a, b: a * b,
 }
+#: A value that is looked up and counted on: where nothing is found it is 0, which then says so.
+ONE_MORE = "one more"
 #: Those in which the order of both matters.
 ORDERED = frozenset({"difference", "greater"})
 #: Those that say nothing of reals, which are hardly ever equal.
@@ -41,15 +43,18 @@ Place = tuple[int, int]
 @dataclass(frozen=True, slots=True)
 class Quantity:
     """What a head reads: one place, a function of two, or of whole numbers in a few places the level that
-    each has."""
+    each has. `before` is what lies before the start."""
 
     places: tuple[Place, ...]
     function: str | None = None
     levels: tuple[tuple[tuple[float, ...], float], ...] = ()
+    before: float = 0.0
 
     def values(self, sequences: Sequences) -> np.ndarray:
-        """At every position (n, T), 0 before the start."""
-        found = [_at(sequences, place) for place in self.places]
+        """At every position (n, T)."""
+        found = [_at(sequences, place, self.before) for place in self.places]
+        if self.function == ONE_MORE:
+            return found[0] + 1.0
         if self.levels:
             points = np.array([point for point, _ in self.levels])
             return _looked_up(np.stack(found, axis=-1), points, np.array([level for _, level in self.levels]))
@@ -83,11 +88,11 @@ def _looked_up(values: np.ndarray, points: np.ndarray, levels: np.ndarray) -> np
     return np.where(known, table[codes], levels.max() + 1.0)
 
 
-def _at(sequences: Sequences, place: Place) -> np.ndarray:
+def _at(sequences: Sequences, place: Place, before: float) -> np.ndarray:
     column, lag = place
     inputs = sequences.x.shape[2]
     values = sequences.x[..., column] if column < inputs else sequences.y[..., column - inputs]
-    return shifted(values, lag, 0.0)
+    return shifted(values, lag, before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +149,15 @@ def plain(problem: Problem) -> Iterator[Memory]:
         for gap in (1, 0) if query != key else (1,):
             stored, compared, asked = (Quantity(((column, 0),)) for column in (value, key, query))
             yield Memory("equality", stored, compared, asked, gap)
-    for query, key, value in product(keys, keys, (*inputs, *outputs)):
-        # what came one step after, and what the output was there
-        before, after = Quantity(((key, 1),)), Quantity(((value, int(value in outputs)),))
-        yield Memory("equality", after, before, Quantity(((query, 0),)), 0 if value in outputs else 1)
+    for query, key in product(keys, keys):
+        # what came one step after the last equal key, and what the output was there
+        before = Quantity(((key, 1),), before=problem.domains[query].low - 1)  # nothing equals what is before
+        asked = Quantity(((query, 0),))
+        for value, gap in product(inputs, (1, 0)):
+            yield Memory("equality", Quantity(((value, 0),)), before, asked, gap)
+        for value in outputs:
+            for function in (None, ONE_MORE):
+                yield Memory("equality", Quantity(((value, 1),), function), before, asked, 0)
 
 
 def computed(problem: Problem) -> Iterator[Memory]:

@@ -179,14 +179,17 @@ class _Nodes:
         self.nodes.append(node)
         return len(self.nodes) - 1
 
-    def place(self, place: Place) -> int:
+    def place(self, place: Place, before: float) -> int:
         column, lag = place
         offset = lag - (column >= self.inputs)
-        return column if not offset else self.add(RouterNode("", "location", {"value": column}, offset))
+        if not offset:
+            return column
+        start = before / channel_scales(self.layout)[column]
+        return self.add(RouterNode("", "location", {"value": column}, offset, start))
 
     def quantity(self, quantity: Quantity) -> int:
         if quantity not in self._known:
-            places = [self.place(place) for place in quantity.places]
+            places = [self.place(place, quantity.before) for place in quantity.places]
             scales = channel_scales(self.layout)
             units = [scales[column] for column, _ in quantity.places]
             if quantity.levels:

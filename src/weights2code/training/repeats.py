@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 
@@ -192,14 +192,16 @@ class _Screen:
                 yield found
 
     def context(self, memories: tuple[Memory, ...], lags: Sequence[tuple[int, ...]]) -> Remembered | None:
-        """The least that is needed beside some memories, if anything is enough."""
-        for back in COLUMN_LAGS:
-            for past in (False, True):
-                columns = self.columns(back, past)
-                for own in lags:
-                    leaves = [*((memory, lag) for memory in memories for lag in own), *columns]
-                    if self.enough(leaves, columns):
-                        return self.needed(memories, leaves)
+        """The least that is needed beside some memories, if anything is enough: inputs up to some steps back,
+        or where the memories are looked at."""
+        for back, past in product((*COLUMN_LAGS, None), (False, True)):
+            for own in lags:
+                columns = self.columns(-1 if back is None else back, past)
+                if back is None:
+                    columns += tuple((column, lag) for lag in own for column in range(self.inputs))
+                leaves = [*((memory, lag) for memory in memories for lag in own), *columns]
+                if self.enough(leaves, columns):
+                    return self.needed(memories, leaves)
         return None
 
     def enough(self, leaves: Sequence[tuple[Memory | int, int]], columns: tuple[Place, ...]) -> float:
