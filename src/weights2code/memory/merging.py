@@ -1,9 +1,9 @@
 """States from rows: prefixes after which everything that was seen goes on alike are one state.
 
 AALpy does it: a tree of all prefixes is folded, from the start on, wherever nothing contradicts (RPNI).
-Labels may be wrong now and then. Then the tree is one of inputs alone, with the labels counted, and two prefixes are
-one state if what contradicts is no more than mistakes of some share would be; of all pairs that may be one,
-those with the most evidence are (EDSM), and most labels decide what a state answers.
+Labels may be wrong now and then. Then the tree is one of inputs alone, with the labels counted, and two
+prefixes are one state if what contradicts is no more than mistakes of some share would be; of all pairs that
+may be one, those with the most evidence are (EDSM), and most labels decide what a state answers.
 """
 
 from __future__ import annotations
