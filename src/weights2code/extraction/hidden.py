@@ -104,11 +104,13 @@ def _climb(hidden: Climb, settings: Settings, folder: RunFolder | None, progress
 def extract_hidden(hidden: Climb, trained: Trained) -> None:
     """What is read from the network, or the machine's own rules if they are right and shorter.
 
-    A network that does not fit is not read if those are right: it will be made for them.
+    A network that does not fit is not read if those are right: it will be made for them. Nor is one of a
+    table, which would be read as another table.
     """
+    assert hidden.memory is not None
     own = _own_rules(hidden, trained)
     right = own is not None and own.certificate.verified
-    if not right or fits(trained, 0, hidden.problem):
+    if not right or (fits(trained, 0, hidden.problem) and not hidden.memory.table):
         hidden.rung(trained)
     else:
         hidden.climbed.append(trained)

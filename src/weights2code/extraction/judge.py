@@ -23,7 +23,7 @@ from weights2code.verify.testing import compare
 PROOF_EFFORT = 5.0
 #: Whole-number outputs must be whole to this digit.
 LAST_DIGIT = 1e-3
-#: Recurrences with more nodes than this are written as they are: nobody will read them anyway.
+#: Recurrences with more nodes than this, and tables, are written as they are: nobody will read them anyway.
 SIMPLIFIED = 120
 
 
@@ -32,7 +32,8 @@ def judged(
 ) -> Extraction:
     """The program of a recurrence, certified."""
     formulas = [step.definition for step in recurrence.steps if isinstance(step.definition, Expr)]
-    if sum(formula.size() for formula in formulas) <= SIMPLIFIED and not time_is_up():
+    short = origin is not Origin.TABLE and sum(formula.size() for formula in formulas) <= SIMPLIFIED
+    if short and not time_is_up():
         recurrence = simplify_recurrence(recurrence, problem.domains)
     recurrence = grouped_as_read(recurrence, problem.domains)
     certificate = certificate_of(recurrence, matched.graph, problem, seed)

@@ -31,7 +31,7 @@ NUMBERINGS = 2
 #: Machines that read more and have fewer states that are looked at.
 SMALLER = 3
 #: More states than this in some order are hardly a formula.
-FEW_STATES = 12
+FEW_STATES = 8
 #: Effort for the formula of two states, whose order does not matter, in seconds of a usual machine.
 FORMULA_EFFORT = 1.5
 #: Effort for an output where a short look finds nothing, in seconds of a usual machine.
