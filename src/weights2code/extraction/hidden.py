@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from weights2code.training.ladder import Rung
     from weights2code.training.search import Progress, Trained
 
+#: More states than this may give way to a lookup.
+MANY_STATES = 12
 #: The place of its checkpoints.
 PART = "hidden"
 
@@ -66,12 +68,14 @@ class HiddenClimb:
         self._tried = True
         return self._try(self._remembering.later())
 
-    def _by_heads(self) -> bool:
-        """Whether a lookup or an extremum of everything so far remembers all that is needed. A sum, which has
-        no end, is no shorter than states."""
-        from weights2code.training.repeats import repeated_rows
+    def _by_heads(self, states: int) -> bool:
+        """Whether an extremum of everything so far remembers all that is needed, or, in the place of many
+        states, a lookup. A sum, which has no end, is no shorter than states."""
+        from weights2code.training.repeats import extrema, repeated_rows
 
-        found = next(repeated_rows(self.climb.problem), None)
+        found = next(extrema(self.climb.problem), None)
+        if found is None and states > MANY_STATES:
+            found = next(repeated_rows(self.climb.problem), None)
         return found is not None and all(memory.kind not in ("sum", "mean") for memory in found.memories)
 
     def _allowed(self) -> bool:

@@ -51,15 +51,15 @@ class Remembering:
     problem: Problem
     _machines: list[Machine | None] = field(default_factory=list)
 
-    def at_once(self, otherwise: Callable[[], bool] | None = None) -> Memory | None:
-        """The memory, if there is no doubt about it; many states only if there is no shorter way to remember,
-        which `otherwise` says."""
+    def at_once(self, otherwise: Callable[[int], bool] | None = None) -> Memory | None:
+        """The memory, if there is no doubt about it, and no shorter way to remember, which `otherwise` says
+        of so many states."""
         if self.problem.original is not None or not finite(self.problem) or not contradictory(self.problem):
             return None
         machine = self.machine()
         if machine is None or visible_window(machine) is not None:
             return None
-        if machine.states > FEW_STATES and otherwise is not None and otherwise():
+        if otherwise is not None and otherwise(machine.states):
             return None
         return numbered(machine, self.problem)
 

@@ -151,7 +151,9 @@ def plain(problem: Problem) -> Iterator[Memory]:
             yield Memory("equality", stored, compared, asked, gap)
     for query, key in product(keys, keys):
         # what came one step after the last equal key, and what the output was there
-        before = Quantity(((key, 1),), before=problem.domains[query].low - 1)  # nothing equals what is before
+        before = Quantity(
+            ((key, 1),), before=problem.domains[query].low - 1.0
+        )  # nothing equals what is before
         asked = Quantity(((query, 0),))
         for value, gap in product(inputs, (1, 0)):
             yield Memory("equality", Quantity(((value, 0),)), before, asked, gap)

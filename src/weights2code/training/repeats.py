@@ -136,6 +136,15 @@ def repeated_rows(problem: Problem) -> Iterator[Remembered]:
     yield from screen.alone(simple[MOST_PROMISING:])
 
 
+def extrema(problem: Problem) -> Iterator[Remembered]:
+    """The same for the largest and the smallest so far of each input alone, which is soon asked."""
+    if not problem.whole or problem.training.given.any():
+        return
+    screen = _Screen(problem)
+    if screen.contradicted():
+        yield from screen.alone([memory for memory in plain(problem) if memory.kind in ("max", "min")])
+
+
 class _Screen:
     def __init__(self, problem: Problem) -> None:
         self.effort = Effort(EFFORT)
