@@ -110,13 +110,13 @@ def _fit(
     goal = y / spread
     if A.shape[1] * 2 > n:
         return None
-    problem.spend("separation cells", A.size * A.shape[1])
+    problem.spend("separation cells", 0.1 * A.size * A.shape[1])
     solution = _solve(A, goal, np.ones(n))
     error = np.abs(A @ solution - goal)
     if np.mean(error) > LEAVES:
         return None
     for turn in range(ROUNDS):
-        problem.spend("separation cells", A.size * A.shape[1])
+        problem.spend("separation cells", 0.1 * A.size * A.shape[1])
         solution = _solve(A, goal, 1 / np.maximum(error, 10.0 ** -(2 + turn / 2)))
         error = np.abs(A @ solution - goal)
     near = error <= max(1e-4, 10 * problem.accuracy / spread)
