@@ -44,7 +44,6 @@ class HiddenClimb:
     progress: Progress | None = None
     found: Climb | None = None
     _tried: bool = False
-    _asked_soon: bool = False
     _remembering: Remembering = field(init=False)
 
     def __post_init__(self) -> None:
@@ -55,15 +54,9 @@ class HiddenClimb:
         return self._allowed() and self._try(self._remembering.at_once(self._by_heads))
 
     def before(self, rung: Rung) -> bool:
-        """Before a rung is trained: whether that is the end. Rungs that need no annealing come first, and
-        those of one layer if what they see may be all that is needed."""
-        if self._tried or not rung.recipe.epochs or not self._allowed():
-            return False
-        if not self._asked_soon:
-            self._asked_soon = True
-            if (memory := self._remembering.soon()) is not None:
-                return self._try(memory)
-        if rung.sizes["layers"] == 1:
+        """Before a rung is trained: whether that is the end. Those of one layer come first: what they see
+        may be all that is needed."""
+        if self._tried or rung.sizes["layers"] == 1 or not self._allowed():
             return False
         self._tried = True
         return self._try(self._remembering.later())

@@ -16,7 +16,7 @@ from weights2code.memory.formulas import EFFORT as SHORT_EFFORT
 from weights2code.memory.formulas import answers_of, formula_of, table_of, transitions
 from weights2code.memory.hidden import Memory
 from weights2code.memory.machine import Machine, Read
-from weights2code.memory.merging import MOST_STATES, contradicts_itself, merged
+from weights2code.memory.merging import MOST_STATES, contradicts_itself, merged, times_seen
 from weights2code.memory.orders import orders
 from weights2code.memory.screen import contradictory, finite, shown_by, shown_by_output, visible_window
 from weights2code.memory.short_rules import ShortRule, short_rules
@@ -40,12 +40,11 @@ EFFORT = 2.0
 
 @dataclass(slots=True, eq=False)
 class Remembering:
-    """What a problem remembers that no output shows, asked for at three moments.
+    """What a problem remembers that no output shows, asked for at two moments.
 
     At the start, where rows that agree in all that is visible contradict each other, and no window of visible
-    values tells the states of the machine apart. Before anything is trained for long, if only inputs and
-    outputs together tell them apart. And later, where short rules of visible values were not found, if the
-    machine has fewer states than there are values that show them.
+    values tells the states of the machine apart. And later, where short rules of visible values were not
+    found, if the machine has fewer states than there are values that show them.
     """
 
     problem: Problem
@@ -63,17 +62,8 @@ class Remembering:
             return None
         return numbered(machine, self.problem)
 
-    def soon(self) -> Memory | None:
-        """The memory, if it is less than what is visible, and neither inputs nor outputs show it alone."""
-        machine = self._worth_having()
-        if machine is None or machine.states > FEW_STATES:
-            return None
-        if visible_window(machine, inputs_alone=True) is not None or shown_by_output(machine):
-            return None
-        return self._numbered(machine)
-
     def later(self) -> Memory | None:
-        """The memory, if it is less than what is visible."""
+        """The memory, if it is less than what is visible, and the last output does not show it."""
         machine = self._worth_having()
         return None if machine is None else self._numbered(machine)
 
@@ -85,7 +75,7 @@ class Remembering:
         if self.problem.original is not None or not finite(self.problem):
             return None
         machine = self.machine()
-        if machine is None:
+        if machine is None or shown_by_output(machine):
             return None
         window = visible_window(machine)
         less = window is None or GAIN * machine.states <= shown_by(self.problem, window)
@@ -114,6 +104,24 @@ def numbered(machine: Machine, problem: Problem, *, tables: bool = True) -> Memo
     rules = short_rules(machine, state, reads)
     if rules:
         return _with_outputs(machine, problem, state, rules[:NUMBERINGS])
+    found = _beside(machine, problem, state)
+    if found is not None and machine.states > FEW_STATES:
+        return found
+    rules = [] if found else rules_by_actions(machine, state, reads)
+    if not rules and machine.states <= FEW_STATES:
+        effort = FORMULA_EFFORT if machine.states == 2 else SHORT_EFFORT
+        rules = _rules_in_order(machine, state, reads, effort)
+    if rules:
+        other = _with_outputs(machine, problem, state, rules)
+        return other if found is None or other.cost <= found.cost else found
+    if found is not None:
+        return found
+    rules = _tables_in_order(machine, state, reads) if tables else []
+    return replace(_with_outputs(machine, problem, state, rules), table=True) if rules else None
+
+
+def _beside(machine: Machine, problem: Problem, state: Var) -> Memory | None:
+    """A machine with fewer states that reads more, if there is one with a short rule."""
     for beside in beside_visible(machine, len(problem.inputs))[:SMALLER]:
         known = variables_read(beside.machine, problem)
         rules = short_rules(beside.machine, state, known, beside.apart, beside.count)
@@ -126,15 +134,7 @@ def numbered(machine: Machine, problem: Problem, *, tables: bool = True) -> Memo
             rules = _rules_in_order(smaller, state, known, FORMULA_EFFORT)
             if rules:
                 return _with_outputs(smaller, problem, state, rules)
-    rules = rules_by_actions(machine, state, reads)
-    if not rules and machine.states <= FEW_STATES:
-        rules = _rules_in_order(
-            machine, state, reads, FORMULA_EFFORT if machine.states == 2 else SHORT_EFFORT
-        )
-    if rules:
-        return _with_outputs(machine, problem, state, rules)
-    rules = _tables_in_order(machine, state, reads) if tables else []
-    return replace(_with_outputs(machine, problem, state, rules), table=True) if rules else None
+    return None
 
 
 def variables_read(machine: Machine, problem: Problem) -> tuple[Var, ...]:
@@ -145,6 +145,8 @@ def variables_read(machine: Machine, problem: Problem) -> tuple[Var, ...]:
 
 def _with_outputs(machine: Machine, problem: Problem, state: Var, rules: list[ShortRule]) -> Memory:
     """The rule with which the outputs are shortest too; without rules for them if there are none."""
+    if problem.reference is None:
+        machine = replace(machine, seen=times_seen(machine, both(problem)))
     reads, names = variables_read(machine, problem), (state.name,)
     best: tuple[float, Memory] | None = None
     for found in rules:

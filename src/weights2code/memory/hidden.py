@@ -18,6 +18,7 @@ from weights2code.language import Expr, Recurrence, Start, Step, infer
 from weights2code.language import from_dict as expression_from_dict
 from weights2code.language import to_dict as expression_to_dict
 from weights2code.memory.machine import NOWHERE, Machine
+from weights2code.simplify.cost import cost
 
 #: Sequences that must be left where a machine was never seen to go on.
 FEWEST = 2
@@ -44,6 +45,13 @@ class Memory:
     rules: tuple[Expr, ...]
     answers: tuple[Expr, ...]
     table: bool = False
+
+    @property
+    def cost(self) -> float:
+        """Of reading the rules; what is read besides the inputs of the present costs extra."""
+        further = sum(lag > 0 for _, lag in self.machine.reads)
+        known = sum(cost(rule) for rule in (*self.rules, *self.answers))
+        return known + 2 * further if self.answers else np.inf
 
     def to_dict(self) -> dict[str, Any]:
         """JSON form."""

@@ -161,3 +161,12 @@ def answered(
     votes = np.zeros((*moves.shape, len(values)), int)
     np.add.at(votes, (before[known], bare.symbols_of(sequences)[known], codes.reshape(known.shape)[known]), 1)
     return Machine(reads, symbols, moves, values[votes.argmax(2)], votes.sum(2))
+
+
+def times_seen(machine: Machine, sequences: Sequences) -> np.ndarray:
+    """How many rows show each transition."""
+    after, before = machine.run(sequences)
+    known = sequences.valid & (after != NOWHERE)
+    counts = np.zeros(machine.moves.shape, int)
+    np.add.at(counts, (before[known], machine.symbols_of(sequences)[known]), 1)
+    return counts
