@@ -122,17 +122,16 @@ def test_no_window_shows_a_hidden_remainder_but_one_shows_a_carry():
     machine = explored(problem)
     assert machine is not None
     assert visible_window(machine) == 1
-    assert visible_window(machine, inputs_alone=True) is None
     assert not contradictory(problem)
     assert Remembering(problem).at_once() is None
-    assert Remembering(problem).soon() is not None
+    assert Remembering(problem).later() is not None
 
 
 def test_what_visible_values_determine_is_left_alone():
     visible = Recurrence(("x",), (Step("y", (X + Var("y", 1)) % 5),), ("y",))
     asked = Remembering(problem_of(visible, integers(0, 4)))
     assert asked.at_once() is None
-    assert asked.soon() is None
+    assert asked.later() is None
     assert asked.later() is None
 
 

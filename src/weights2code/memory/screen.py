@@ -45,9 +45,8 @@ def contradictory(problem: Problem) -> bool:
     return found
 
 
-def visible_window(machine: Machine, *, inputs_alone: bool = False) -> int | None:
-    """How many steps back what is visible, or the inputs of it alone, tells the states apart; None if it
-    never does.
+def visible_window(machine: Machine) -> int | None:
+    """How many steps back what is visible tells the states apart; None if it never does.
 
     Two states stay a pair as long as the same symbols have the same outputs from both. If pairs can go on
     like that for ever, no window is enough.
@@ -56,7 +55,7 @@ def visible_window(machine: Machine, *, inputs_alone: bool = False) -> int | Non
     one, two = np.triu_indices(count, 1)
     number = np.full((count, count), NOWHERE)
     number[one, two] = number[two, one] = np.arange(len(one))
-    same = inputs_alone | (machine.answers[one] == machine.answers[two]).all(2)
+    same = (machine.answers[one] == machine.answers[two]).all(2)
     after = machine.moves[one], machine.moves[two]
     known = same & (after[0] != NOWHERE) & (after[1] != NOWHERE)
     following = np.where(known, number[after[0], after[1]], NOWHERE)
