@@ -74,6 +74,8 @@ WAYS = {
 EXPERIMENT_FILES = ("experiment.json", "table.csv", "table.md", "figure.svg", "figure.png")
 #: The seed of random programs that are only measured, never looked at.
 UNSEEN = 102
+#: The same for programs with hidden memory.
+UNSEEN_HIDDEN = 201
 OPEN_TASKS = "div_3 magnetic bit_addition balanced_parenthesis"
 
 
@@ -104,6 +106,16 @@ def bench(name: str, what: str) -> Figure:
     return Figure(name, record, (command,), (out,), ((f"{out}/bench.json", record),))
 
 
+def languages(name: str, script: str, record: str) -> Figure:
+    folder = "benchmarks/languages"
+    return Figure(
+        name,
+        f"{folder}/results/{record}.json",
+        (f"python {folder}/{script} --processes {{processes}}",),
+        (f"{folder}/runs/{record}.jsonl",),
+    )
+
+
 def random_command(what: str, record: str) -> str:
     """Random programs with the limits that figures are compared at: a minute, two at a time."""
     folder = "benchmarks/random_programs"
@@ -127,6 +139,8 @@ def figures() -> list[Figure]:
     )
     return [
         bench("mips", "--suite mips --seeds 0,1,2"),
+        languages("languages", "run.py", "languages"),
+        languages("language_rows", "rows.py", "rows"),
         *(experiment(name) for name in NAMES),
         *(experiment(name, way) for way, names in WAYS.items() for name in names),
         Figure(
@@ -156,6 +170,11 @@ def figures() -> list[Figure]:
             "random_deep",
             "benchmarks/random_programs/results/fresh_deep.json",
             (random_command(f"--count 40 --seed {UNSEEN} --sizes 4,5", "fresh_deep"),),
+        ),
+        Figure(
+            "random_hidden",
+            "benchmarks/random_programs/results/hidden.json",
+            (random_command(f"--count 30 --seed {UNSEEN_HIDDEN} --memory hidden", "hidden"),),
         ),
         Figure(
             "random_first",

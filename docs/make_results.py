@@ -21,6 +21,7 @@ from typing import Any
 import benchmark_pages as other
 import deep_page
 import experiment_pages as experiments
+import languages_page
 import network_page
 import random_page
 import reliability_page as attacks
@@ -64,6 +65,9 @@ def measured() -> pages.Measured:
         read("own_data/results/deep_before.json"),
         read("network/results/deep_tasks.json"),
         read("random_programs/results/fresh_first.json"),
+        read("languages/results/languages.json"),
+        read("languages/results/rows.json"),
+        read("random_programs/results/hidden.json"),
     )
 
 
@@ -96,11 +100,12 @@ def texts(root: Path = ROOT) -> dict[str, str]:
             repeated.records.get(("baselines", "fast")),
             Suite.read("paper", read("suites/results/four.json")),
         ),
+        "docs/results/languages.md": languages_page.languages(found.languages, found.language_rows),
         "docs/results/failures.md": pages.failures(
             found.suites, found.own, read("suites/results/fixed_length.json")
         ),
         "docs/results/random_programs.md": random_page.random_programs(
-            found.random, found.random_fresh, found.random_deep, found.random_first
+            found.random, found.random_fresh, found.random_deep, found.random_first, found.random_hidden
         ),
         "docs/results/own_data.md": other.own_data(found.own, found.operon, found.own_first),
         "docs/results/deep_rules.md": deep_page.deep_rules(

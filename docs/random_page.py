@@ -30,9 +30,13 @@ MEMORY = (
 
 
 def random_programs(
-    developed: Row | None, fresh: Row | None = None, deeper: Row | None = None, earlier: Row | None = None
+    developed: Row | None,
+    fresh: Row | None = None,
+    deeper: Row | None = None,
+    earlier: Row | None = None,
+    hidden: Row | None = None,
 ) -> str:
-    """The seeds that nobody looked at come first, if they were measured; then deeper programs.
+    """The seeds that nobody looked at come first, if they were measured; then deeper ones, and hidden memory.
 
     An earlier seed that was not looked at before it was measured has a line.
     """
@@ -44,6 +48,20 @@ def random_programs(
     if deeper:
         words = "Drawn in the same way, but every operation is also a step of its own."
         parts += [f"## {_sizes(deeper)}", words, *_tables(deeper, "###"), taken(deeper["summary"])]
+    if hidden:
+        words = (
+            f"The first {len(hidden['rows'])} programs of seed {_seed(hidden)} that keep a state which no "
+            "output is. Inputs and outputs a few steps back may tell it all the same, as they tell the carry "
+            "of a sum: *told* says how far back they must be known, up to three steps."
+        )
+        parts += [
+            "## Hidden memory",
+            words,
+            "### By what tells the output",
+            counts_by(hidden["rows"], "told"),
+        ]
+        parts += [*_tables(hidden, "###"), *_missed(hidden, "###")]
+        parts.append(taken(hidden["summary"]))
     if earlier:
         words = f"Seed {_seed(earlier)} was measured in the same way earlier: {random_line(earlier)}."
         parts += ["## An earlier measurement", words, taken(earlier["summary"])]
@@ -60,7 +78,7 @@ def random_line(record: Row) -> str:
     counts, rows = record["summary"], record["rows"]
     text = f"{counts['solved']} of {counts['runs']} recovered, {counts['proved']} proved"
     shown = without_hidden(rows)
-    if len(shown) < len(rows):
+    if shown and len(shown) < len(rows):
         shares = (
             f"size {size} {sum(row['solved'] for row in found)} of {len(found)}"
             for size in sorted({row["size"] for row in shown})
@@ -72,8 +90,13 @@ def random_line(record: Row) -> str:
 
 def _tables(record: Row, level: str, brief: bool = False) -> list[str]:
     rows = record["rows"]
-    parts = [f"{level} By size, without hidden memory", MEMORY, counts_by(without_hidden(rows), "size")]
+    shown = without_hidden(rows)
+    parts = []
+    if shown:
+        parts += [f"{level} By size, without hidden memory", MEMORY, counts_by(shown, "size")]
     for key in ("size", "memory") if brief else ("size", "family", "memory"):
+        if key == "memory" and not shown:
+            continue
         parts += [f"{level} By {key}", counts_by(rows, key)]
     if has_networks(rows):
         parts += [f"{level} Networks", _network_words(), networks_by(rows, "size")]

@@ -13,6 +13,7 @@ from deep_page import solved_of
 from experiment_pages import Experiments, file_name
 from experiment_pages import counts as counts_of
 from figures import Head, head_of, taken, taken_list
+from languages_page import language_counts
 from network_page import GROUPS as NETWORK_GROUPS
 from network_page import network_counts
 from page_text import RENEW, code, page, table, unmeasured, yes
@@ -248,11 +249,18 @@ class Measured:
     deep_tasks: Row | None = None
     #: What was measured first: programs are unseen only once.
     random_first: Row | None = None
+    #: Formal languages, and the rows that their machines need.
+    languages: Row | None = None
+    language_rows: Row | None = None
+    #: Random programs with hidden memory, of a seed that was not looked at.
+    random_hidden: Row | None = None
 
 
 def summary_table(found: Measured, repeated: Experiments, folder: str) -> str:
     """What was measured, a line each; also the block in the README."""
     rows = [_suite_line(suite, folder) for suite in found.suites.values()]
+    if found.languages:
+        rows.append((f"[formal languages]({folder}languages.md)", *language_counts(rows_of(found.languages))))
     if repeated.records:
         link = f"[the paper's experiments]({folder}compared_with_the_paper.md)"
         rows.append((link, f"rows of its tables: {counts_of(repeated.standing)}", "the paper's own numbers"))
@@ -309,6 +317,7 @@ def summary_sources(found: Measured, folder: str) -> str:
     if found.deep_files:
         named += [("deep rules in own data", found.deep_files), ("the same before", found.deep_before)]
     named += [("deep tasks", found.deep_tasks)]
+    named += [("formal languages", found.languages), ("rows that they need", found.language_rows)]
     named += [(name, head_of(record)) for name, record in named_random(found)]
     named += [("symbolic regression", found.symbolic), *(("training speed", run) for run in found.speed)]
     named += [("attacks", attack) for attack in found.reliability.values()]
@@ -324,6 +333,7 @@ def named_random(found: Measured) -> list[tuple[str, Row]]:
     named = [
         ("random programs", found.random_fresh or found.random),
         ("random programs, deeper", found.random_deep),
+        ("random programs with hidden memory", found.random_hidden),
     ]
     return [(name, record) for name, record in named if record]
 
@@ -347,7 +357,7 @@ def _suite_line(suite: Suite, folder: str) -> tuple[str, str, str]:
 
 
 def index(found: Measured, repeated: Experiments) -> str:
-    names = ["mips", "compared_with_the_paper", *(file_name(name) for name in NAMES)]
+    names = ["mips", "languages", "compared_with_the_paper", *(file_name(name) for name in NAMES)]
     names += ["failures", "random_programs", "own_data", "deep_rules", "network", "symbolic_regression"]
     names += ["speed", "reliability"]
     tree = "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(names) + "\n```"

@@ -41,6 +41,9 @@ COMMON = 0.9
 FARTHEST = 6
 #: Programs of more operations than this must not come down to fewer steps.
 SMALL = 3
+#: Sequences by which a window is judged to tell the output, the longest such window, and the share of its
+#: rows that must come more than once.
+TOLD_BY, TOLD_WITHIN, REPEATED = 10_000, 3, 0.3
 #: A function of one value that takes at most so many is a table: one step, however it is written.
 TABLE = 20
 
@@ -219,7 +222,12 @@ def reach(recurrence: Recurrence) -> int:
 
 
 def memory(recurrence: Recurrence) -> Memory:
-    """What a program must keep: a window, its own outputs, a prefix sum or extremum, or a hidden state."""
+    """What a program keeps as it is written: a window, its own outputs, a prefix sum or extremum, or a state.
+
+    A state is hidden if no output is that state, although outputs and inputs may tell it in the end: a carry
+    is hidden, and so is every other step before the last that reads its own past and neither adds it up nor
+    takes an extremum. The families need not say: all programs are judged alike.
+    """
     reads = {
         step.name: {variable.name for variable in definition_variables(step.definition)}
         for step in recurrence.steps
@@ -238,6 +246,28 @@ def memory(recurrence: Recurrence) -> Memory:
         if kind in kinds:
             return kind
     return "window"
+
+
+def told(recurrence: Recurrence, domains: tuple[Domain, ...]) -> str:
+    """How far back inputs and outputs must be known to tell the output, whatever state is kept.
+
+    Judged by rows that agree in all of that; reals hardly ever do.
+    """
+    if not all(domain.discrete for domain in domains):
+        return "unknown"
+    x = uniform(np.random.default_rng(4), domains, TOLD_BY, POSITIONS)
+    y = quiet_run(recurrence, x)
+    columns = [x[:, FARTHEST:]]
+    for lag in range(1, TOLD_WITHIN + 1):
+        columns += [values[:, FARTHEST - lag : -lag] for values in (x, y)]
+        rows = np.concatenate(columns, axis=2).reshape(-1, sum(part.shape[2] for part in columns))
+        _, place, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+        order = np.argsort(place.ravel(), kind="stable")
+        target = y[:, FARTHEST:, 0].ravel()[order]
+        first = np.r_[0, np.cumsum(counts)[:-1]]
+        if np.array_equal(np.minimum.reduceat(target, first), np.maximum.reduceat(target, first)):
+            return f"{lag} back" if np.mean(counts > 1) > REPEATED else "unknown"
+    return "no window"
 
 
 def _reached(reads: dict[str, set[str]], name: str) -> set[str]:

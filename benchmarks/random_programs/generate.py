@@ -6,16 +6,21 @@ that none before it does. The same seed and sizes give the same programs.
 
     python benchmarks/random_programs/generate.py --count 100 --seed 0                  lists them
     python benchmarks/random_programs/generate.py --count 40 --seed 0 --sizes 4,5       deeper ones
+    python benchmarks/random_programs/generate.py --count 15 --seed 0 --memory hidden   hidden memory
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
+from itertools import count as count_from
+from itertools import islice
+from typing import get_args
 
 import numpy as np
-from checks import SMALL, Memory, faults, memory, reach, signature
+from checks import SMALL, Memory, faults, reach, signature
+from checks import memory as memory_of
 from stages import FAMILIES, LIGHT, STATEFUL, Bench, Made, Signal
 
 from weights2code.language import (
@@ -81,11 +86,21 @@ class Random:
         return "; ".join(parts + starts)
 
 
-def programs(count: int, seed: int, sizes: tuple[int, ...] = SIZES) -> list[Random]:
-    """`count` programs, no two alike in rule or in what they compute; families and sizes in equal shares."""
-    found: list[Random] = []
+def programs(
+    count: int, seed: int, sizes: tuple[int, ...] = SIZES, memory: Memory | None = None
+) -> list[Random]:
+    """`count` programs, no two alike in rule or in what they compute; families and sizes in equal shares.
+
+    With `memory` they are the first of the seed that keep just that, under the names that they always have.
+    """
+    wanted = (found for found in endless(seed, sizes) if memory in (None, found.memory))
+    return list(islice(wanted, count))
+
+
+def endless(seed: int, sizes: tuple[int, ...]) -> Iterator[Random]:
+    """The programs of a seed, one after another."""
     seen: set[Hashable] = set()  # what was computed, and by which rule
-    for index in range(count):
+    for index in count_from():
         family = list(FAMILIES)[index % len(FAMILIES)]
         size = sizes[index // len(FAMILIES) % len(sizes)]
         rng = np.random.default_rng([seed, index])
@@ -100,11 +115,10 @@ def programs(count: int, seed: int, sizes: tuple[int, ...] = SIZES) -> list[Rand
         else:
             raise RuntimeError(f"no program of family {family} and size {size} in {TRIES} tries")
         recurrence, domains = drafted
-        kept = memory(recurrence)
+        kept = memory_of(recurrence)
         far = size > SMALL and reach(recurrence) > SHORT // 2
         length = LONG if far or family == "aggregate" or kept in ("prefix", "hidden") else SHORT
-        found.append(Random(f"p{index:03d}", recurrence, domains, family, size, kept, length))
-    return found
+        yield Random(f"p{index:03d}", recurrence, domains, family, size, kept, length)
 
 
 def draft(rng: np.random.Generator, family: str, size: int) -> tuple[Recurrence, tuple[Domain, ...]] | None:
@@ -231,8 +245,9 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--sizes", type=sizes_of, default=SIZES)
+    parser.add_argument("--memory", choices=get_args(Memory))
     options = parser.parse_args()
-    for program in programs(options.count, options.seed, options.sizes):
+    for program in programs(options.count, options.seed, options.sizes, options.memory):
         kind = f"{program.family:10s} {program.size} {program.memory:6s}"
         columns = ", ".join(map(str, program.domains))
         print(f"{program.name} {kind} {columns}: {program.text()}")

@@ -2,6 +2,7 @@
 
     OMP_NUM_THREADS=1 python benchmarks/random_programs/run.py --count 100 --seed 0 --jobs 2 --time-limit 60
     OMP_NUM_THREADS=1 python benchmarks/random_programs/run.py --count 40 --seed 0 --sizes 4,5
+    OMP_NUM_THREADS=1 python benchmarks/random_programs/run.py --count 15 --seed 0 --memory hidden
 
 The search sees sequences and domains; the program itself is only the specification that a certificate is made
 against. A program counts as recovered if the run ends with exit code 0 and the answer, run free on fresh
@@ -9,6 +10,7 @@ sequences of four times the training length, equals the specification. A row als
 network, at which cut the rule was found and from which nodes, and whether some network was right on
 validation, read or not. Every run has a process of its own, so one that fails or hangs costs no other.
 `--out` (JSON) is written at the end, with a table beside it; a sweep that was stopped goes on where it was.
+With `--memory` the first `--count` programs of the seed are taken that keep just that.
 `--only` shows single programs and records nothing.
 """
 
@@ -24,11 +26,12 @@ import traceback
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+from checks import Memory, told
 from generate import SIZES, Random, programs, sizes_of
 
 from weights2code.data import Problem, from_arrays
@@ -178,6 +181,7 @@ def described(program: Random, seed: int) -> dict[str, Any]:
         "length": program.length,
         "domains": [str(domain) for domain in program.domains],
         "rule": program.text(),
+        **({"told": told(program.recurrence, program.domains)} if program.memory == "hidden" else {}),
     }
 
 
@@ -201,7 +205,11 @@ def report(rows: list[dict[str, Any]], summary: dict[str, Any]) -> str:
         "free-running. Memory: `window` reads inputs only, `output` also its own last outputs, `prefix` a "
         "sum, mean or extremum of everything so far, or the last place of a key, `hidden` a state that "
         "no output shows.",
-        f"## By size, without hidden memory\n\n{counts_by(without_hidden(rows), 'size')}",
+        *(
+            f"## By size, without hidden memory\n\n{counts_by(shown, 'size')}"
+            for shown in [without_hidden(rows)]
+            if shown
+        ),
         *(f"## By {key}\n\n{counts_by(rows, key)}" for key in ("size", "family", "memory")),
         f"## Networks of recovered programs\n\n{networks_by(rows, 'size')}",
         f"## Cuts\n\n{cuts_by(rows, 'size')}",
@@ -221,20 +229,22 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0, help="of the programs, their sequences and the search")
     parser.add_argument("--sizes", type=sizes_of, default=SIZES, help="such as 4,5; by default 1,2,3")
+    parser.add_argument("--memory", choices=get_args(Memory), help="only programs that keep just that")
     parser.add_argument("--only", nargs="*", help="names such as p007")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--time-limit", type=float, default=60.0)
     parser.add_argument("--out", type=Path, help="the JSON file; by default in results/, named by the seed")
     options = parser.parse_args()
     depths = "" if options.sizes == SIZES else f"_sizes{''.join(map(str, options.sizes))}"
-    out = options.out or RESULTS / f"random_programs_{options.seed}{depths}.json"
-    drawn = programs(options.count, options.seed, options.sizes)
+    kind = f"_{options.memory}" if options.memory else ""
+    out = options.out or RESULTS / f"random_programs_{options.seed}{depths}{kind}.json"
+    drawn = programs(options.count, options.seed, options.sizes, options.memory)
     if options.only:
         chosen = [program for program in drawn if program.name in options.only]
         for row in sweep(chosen, options.seed, options.jobs, options.time_limit):
             show(row)
         return
-    asked = [options.count, options.seed, options.time_limit, options.sizes]
+    asked = [options.count, options.seed, options.time_limit, options.sizes, options.memory]
     kept = Rows(RUNS / f"{out.stem}.jsonl", asked)
     done = {row["name"] for row in kept.rows}
     left = [program for program in drawn if program.name not in done]
@@ -248,6 +258,7 @@ def main() -> None:
         "jobs": options.jobs,
         "seed": options.seed,
         "sizes": options.sizes,
+        "memory": options.memory,
         "time_limit": options.time_limit,
         "runs": len(rows),
         "solved": sum(row["solved"] for row in rows),
@@ -257,7 +268,7 @@ def main() -> None:
     write_atomically(out.with_suffix(".md"), report(rows, summary))
     write_atomically(out, json.dumps({"summary": summary, "rows": rows}, indent=1) + "\n")
     kept.file.unlink()
-    print(counts_by(without_hidden(rows), "size"))
+    print(counts_by(without_hidden(rows) or rows, "size"))
 
 
 def show(row: dict[str, Any]) -> None:

@@ -117,7 +117,7 @@ def listen(group: str, source: str, folder: Path) -> None:
 def sources(group: str) -> list[str]:
     """The names of the runs of a group."""
     if group == "suites":
-        return [task.name for task in tasks.all_tasks("all")]
+        return [task.name for task in tasks.all_tasks("all") if task.suites != ("languages",)]
     if group == "own data":
         return [case.name for case in _module("own_data", "cases").CASES]
     return [program.name for program in _module("random_programs", "generate").programs(100, 3)]

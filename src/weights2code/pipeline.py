@@ -93,7 +93,8 @@ def search(
             leave_memory(climb.memory, folder)
         outcome.trained.save(folder.file(MODEL))
         leave(outcome, problem, folder)
-        whole = len(climb.climbed) + len(skipped) == len(ladder_of(problem, settings))
+        seen = {*(trained.rung for trained in climb.climbed), *(item.rung for item in skipped)}
+        whole = len(seen) == len(ladder_of(problem, settings))
         if outcome.exit_code == 0 or (whole and not time_limit.cut):
             folder.drop_checkpoint()  # else the time was up, and a larger limit climbs on
     return outcome

@@ -59,6 +59,12 @@ def test_deeper_programs_are_deterministic_and_as_deep_as_they_say() -> None:
         assert checks.faults(program.recurrence, program.domains, program.size) is None
 
 
+def test_programs_of_one_memory_are_those_of_the_seed(drawn) -> None:
+    hidden = [program for program in drawn if program.memory == "hidden"]
+    assert {program.family for program in hidden} >= {"carry"}
+    assert generate.programs(len(hidden), seed=0, memory="hidden") == hidden
+
+
 def test_families_and_sizes_come_in_equal_shares(drawn) -> None:
     assert Counter(p.family for p in drawn) == dict.fromkeys(stages.FAMILIES, 3)
     assert Counter(p.size for p in drawn) == {1: 10, 2: 10, 3: 10}
@@ -154,8 +160,25 @@ def test_columns_in_another_order_are_the_same_program() -> None:
         ({"y": y1 + x}, "output"),
         ({"s": Var("s", 1) + x, "y": Var("s") % 3}, "prefix"),
         ({"s": (Var("s", 1) + x) % 5, "y": Var("s") > 2}, "hidden"),
+        ({"c": (Var("c", 1) + x) // 2, "y": (Var("c", 1) + x) % 2}, "hidden"),
+        ({"c": (Var("y", 1) + x) // 2, "y": (Var("c") + x) % 2}, "hidden"),
     ],
 )
 def test_memory_is_named_by_what_must_be_kept(steps, kept) -> None:
     machine = Recurrence(("x",), tuple(Step(name, expr) for name, expr in steps.items()), ("y",))
     assert checks.memory(machine) == kept
+
+
+@pytest.mark.parametrize(
+    ("steps", "domain", "told"),
+    [
+        ({"c": (Var("c", 1) + x) // 4, "y": (Var("c", 1) + x) % 4}, integers(0, 4), "1 back"),
+        ({"c": (Var("c", 1) + x) % 5, "y": Var("c").equals(0)}, BITS, "no window"),
+        ({"c": 1 - Var("c", 1), "y": (Var("c") + x) % 2}, BITS, "1 back"),
+        ({"c": (Var("c", 1) + x) % 3, "y": Var("c") * 2}, BITS, "1 back"),
+        ({"c": (Var("c", 1) + x) % 3, "y": Var("c") * 2}, reals(0, 1), "unknown"),
+    ],
+)
+def test_a_window_tells_some_states(steps, domain, told) -> None:
+    machine = Recurrence(("x",), tuple(Step(name, expr) for name, expr in steps.items()), ("y",))
+    assert checks.told(machine, (domain,)) == told

@@ -150,7 +150,7 @@ def test_a_reader_that_leaves_early_is_no_error():
 # -- tasks and train -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("suite", "count"), [("paper", 29), ("mips", 62)])
+@pytest.mark.parametrize(("suite", "count"), [("paper", 29), ("mips", 62), ("languages", 20)])
 def test_tasks_of_a_suite(suite: str, count: int, capsys: pytest.CaptureFixture[str]):
     assert main(["tasks", "--suite", suite]) == 0
     assert len(capsys.readouterr().out.splitlines()) == count + 1

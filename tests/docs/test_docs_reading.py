@@ -94,6 +94,21 @@ def test_the_summary_names_the_shares_without_hidden_memory() -> None:
     assert line == "3 of 6 recovered, 3 proved; without hidden memory size 1 1 of 1, size 3 2 of 3"
 
 
+def test_hidden_memory_has_a_part_of_its_own() -> None:
+    hidden = [
+        row(memory="hidden", family="carry", size=2, told="1 back"),
+        missed("p001", memory="hidden", size=3, told="no window"),
+    ]
+    text = random_page.random_programs(None, random_record(ROWS), hidden=random_record(hidden, seed=9))
+    part = text.partition("## Hidden memory")[2]
+    assert "The first 2 programs of seed 9" in part
+    assert "| carry | 1 | 1 | 100% | 1 | 2.0 |" in part
+    assert "| no window | 1 | 0 | 0% | 0 | 2.0 |" in part
+    assert "| p001 | window | 3 |" in part.partition("### Missed")[2]
+    assert "without hidden memory" not in part
+    assert random_page.random_line(random_record(hidden)) == "1 of 2 recovered, 1 proved"
+
+
 def test_deep_rules_by_part_and_beside_what_was_before() -> None:
     files = [
         row("lamp", part="kept", steps=3, field="lighting", cut=2),

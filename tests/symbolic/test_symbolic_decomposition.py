@@ -95,7 +95,7 @@ def test_operators_that_change_nothing_are_left_out() -> None:
             lambda a, b, c, y: np.clip(y + np.where((a + 3 * b) % 4 > 1, c, -1) - a, 0, 7),
             (A, B, C, Var("y", 1)),
             (DAY, DAY, DAY, integers(0, 7)),
-            19,
+            21,
         ),
         (
             lambda a, a3, b, y: np.select(

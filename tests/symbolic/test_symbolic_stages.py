@@ -110,6 +110,16 @@ CASES: dict[str, tuple[Rule, tuple[Domain, ...], str]] = {
         (REAL,) * 3,
         "c if a + b > 0.5 else a - b",
     ),
+    "sums of curves": (
+        lambda a, b: 3 * np.clip(a, -0.7, 0.8) - np.clip(b, -0.7, 0.8) + 0.5 * a * b,
+        (REAL,) * 2,
+        "0.5*a*b + 3*clip(a, -0.7, 0.8) - clip(b, -0.7, 0.8)",
+    ),
+    "first steps": (
+        lambda a, b, c: 0.3 * abs(a * b + c) + 1,
+        (REAL,) * 3,
+        "0.3*abs(a*b + c) + 1",
+    ),
     "products beside linear": (
         lambda a, b, c: 2 * a - b + 0.1 - c * (a - b),
         (REAL,) * 3,
@@ -146,6 +156,27 @@ CASES: dict[str, tuple[Rule, tuple[Domain, ...], str]] = {
         (DIGITS,) * 4,
         "max(max(max(x, x1), x2), x3) - min(min(min(x, x1), x2), x3)",
     ),
+    "one function at several lags": (
+        lambda *v: ((v[0] + v[1]) % 5 > (v[1] + v[2]) % 5) * 1,
+        (DIGITS,) * 3,
+        "[(x + x1) % 5 > (x1 + x2) % 5]",
+    ),
+    "sums and bounds": (
+        lambda a, b, c: np.clip(a + (b * c) % 5, 3, 9),
+        (DIGITS,) * 3,
+        "clip(a + (b*c) % 5, 3, 9)",
+    ),
+    "sums of functions": (
+        lambda a, b, c: (3 * a) % 7 + b % 3 - c,
+        (DIGITS,) * 3,
+        "(3*a) % 7 + b % 3 - c",
+    ),
+    "one of two": (
+        lambda a, b, c: np.where((a + b) % 6 > c, a, (a + b) % 6),
+        (DIGITS,) * 3,
+        "a if c < (a + b) % 6 else (a + b) % 6",
+    ),
+    "polynomials": (lambda a, b, c: a * (b - 2 * c) + b, (REAL,) * 3, "a*(b - 2*c) + b"),
     "special values": (lambda a, b: np.clip(a * b + 0.5, -1, 2), (REAL,) * 2, "clip(a*b + 0.5, -1, 2)"),
     "fewer variables": (
         lambda *v: abs(2 * v[0] - v[1]) * v[2],
@@ -168,7 +199,13 @@ HELPERS = {
     "windows": {"small trees"},
     "comparisons of trees": {"small trees"},
     "branches": {"small trees"},
+    "first steps": {"single atoms"},
+    "sums of curves": {"planes"},
     "decomposition": {"linear"},
+    "one function at several lags": {"small trees"},
+    "sums and bounds": {"small trees", "trees of 5 nodes"},
+    "sums of functions": {"small trees", "tests and remainders of sums"},
+    "one of two": {"small trees", "tests and remainders of sums"},
     "ends of decompositions": {"decomposition", "products"},
 }
 
@@ -177,7 +214,8 @@ HELPERS = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_stage_alone_finds_its_formula(name: str) -> None:
     rule, domains, expected = CASES[name]
-    variables = tuple(Var("x", lag) for lag in range(6)) if name == "windows" else LETTERS
+    lagged = name in ("windows", "one function at several lags")
+    variables = tuple(Var("x", lag) for lag in range(6)) if lagged else LETTERS
     problem = problem_of(rule, domains, variables)
     helpers = HELPERS.get(name, set())
     if helpers:

@@ -53,7 +53,7 @@ def test_names_are_unique():
     doubled = [name for name, count in Counter(spoken).items() if count > 1]
     # a paper name that differs from its MIPS name in case only is the same task twice, not two tasks
     assert all(name == tasks.get(name).name.casefold() for name in doubled)
-    assert len({task.name for task in tasks.all_tasks()}) == 71
+    assert len({task.name for task in tasks.all_tasks()}) == 90
 
 
 @pytest.mark.parametrize(
@@ -69,13 +69,15 @@ def test_nonsense_is_answered_with_the_list():
         tasks.get("qqqqqqqq")
 
 
-@pytest.mark.parametrize(("suite", "count"), [("paper", 29), ("mips", 62), ("appendix", 3), ("all", 71)])
+@pytest.mark.parametrize(
+    ("suite", "count"), [("paper", 29), ("mips", 62), ("appendix", 3), ("languages", 20), ("all", 90)]
+)
 def test_suites(suite, count):
     assert len(tasks.all_tasks(suite)) == count
 
 
 def test_an_unknown_suite_is_refused():
-    with pytest.raises(InputError, match="paper, mips, appendix, all"):
+    with pytest.raises(InputError, match="paper, mips, appendix, languages, all"):
         tasks.all_tasks("imagenet")
 
 

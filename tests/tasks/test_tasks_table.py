@@ -23,13 +23,14 @@ def test_columns_of_different_domains_are_told_apart():
 
 def test_plain_text_is_aligned():
     lines = tasks.plain_text(tasks.all_tasks()).splitlines()
-    assert len(lines) == 72
+    assert len(lines) == 91
     assert lines[0].startswith("name ")
     at = lines[0].index("category")
     assert {line[at:].split("  ")[0] for line in lines[1:]} == {
         "Linear Arithmetic",
         "Non-Linear Composition",
         "Continuous Dynamics",
+        "Formal Languages",
     }
 
 

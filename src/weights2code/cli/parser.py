@@ -9,6 +9,9 @@ from typing import Any, NoReturn
 from weights2code import __version__
 from weights2code.settings import NUMBERS, SEARCH, SIZES, Option, Settings, names
 
+#: `tasks.SUITES`, without the half second that importing the tasks would take.
+SUITES = ("paper", "mips", "appendix", "languages", "all")
+
 EXAMPLES = """\
 examples:
   w2c run parity_last2                     train, extract a program, certify it
@@ -47,6 +50,7 @@ same command with the same --out continues where it stopped.
 TASKS_EXAMPLES = """\
 examples:
   w2c tasks --suite paper
+  w2c tasks --suite languages
   w2c tasks --json | jq -r '.[].name'
 """
 
@@ -175,7 +179,7 @@ def _bench(commands: Any) -> None:
         "[TASK ...] [--suite NAME] [--seeds 0,1,2] [--engine local|ray] [--out DIR] [options]",
     )
     parser.add_argument("tasks", metavar="TASK", nargs="*", help="built-in tasks; by default the whole suite")
-    parser.add_argument("--suite", choices=("paper", "mips", "appendix", "all"), help="default paper")
+    parser.add_argument("--suite", choices=SUITES, help="default paper")
     parser.add_argument("--seeds", metavar="N,N", default="0", help="such as 0,1,2 or 0-4 (default 0)")
     parser.add_argument("--out", metavar="DIR", help="folder of the sweep; default w2c-runs/bench-SUITE")
     add_engine_options(parser)
@@ -202,9 +206,7 @@ def _completion(commands: Any) -> None:
 
 def _tasks(commands: Any) -> None:
     parser = _command(commands, "tasks", "list the built-in tasks", TASKS_EXAMPLES)
-    parser.add_argument(
-        "--suite", choices=("paper", "mips", "appendix", "all"), default="all", help="default: all"
-    )
+    parser.add_argument("--suite", choices=SUITES, default="all", help="default: all")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 

@@ -15,11 +15,17 @@ from weights2code.effort import time_is_up
 
 #: Share of rows that must repeat another row for their agreement to mean anything.
 LEAST_REPEATS = 0.5
+#: So many repeats mean something too, if they are this share of the rows.
+MANY_REPEATS, FEW_REPEATS = 4000, 0.05
 #: Sets of leaves are tried up to this size, on this many rows first.
 LARGEST_SET = 5
 SAMPLE = 3000
 #: Sets of one size that are tried at most.
 MOST_SETS = 1000
+#: A leaf tells something if chance would hardly give as much: standard deviations above the mean.
+BEYOND_CHANCE = 8.0
+#: Rows and values of a leaf that are looked at for that.
+TOLD_ROWS, TOLD_VALUES = 40_000, 24
 
 
 def determines(columns: np.ndarray, target: np.ndarray) -> tuple[bool, float]:
@@ -38,7 +44,8 @@ def needed(columns: np.ndarray, target: np.ndarray, costs: list[float]) -> list[
     """A cheap set of leaves that determines the target.
 
     If rows repeat often enough, leaves are dropped one by one, the dearest first. Otherwise sets are tried
-    from small to large: few leaves repeat often, however many there are in all.
+    from small to large: few leaves repeat often, however many there are in all. Where no small set is enough,
+    those are left that tell something about the target.
     """
     everything = list(range(columns.shape[1]))
     if determines(columns, target)[1] >= LEAST_REPEATS:
@@ -54,7 +61,62 @@ def needed(columns: np.ndarray, target: np.ndarray, costs: list[float]) -> list[
             kept = list(chosen)
             if determines(columns[sample][:, kept], target[sample])[0] and _evident(columns[:, kept], target):
                 return kept
-    return everything
+    # what came out before follows what went in: without it first
+    cheapest = [i for i in everything if costs[i] < min(costs) + 1]
+    some = [cheapest[i] for i in telling(columns[:, cheapest], target)]
+    if some and _evident(columns[:, some], target):
+        return some
+    some = telling(columns, target)
+    return some if some and determines(columns[:, some], target)[0] else everything
+
+
+def telling(columns: np.ndarray, target: np.ndarray) -> list[int]:
+    """The leaves that tell something about the target, alone or beside one other.
+
+    What a leaf tells is the excess of chi-square over chance. One that tells something alone must do so
+    beside every other leaf: else it only follows a leaf that matters.
+    """
+    step = 1 + len(target) // TOLD_ROWS
+    codes = [_few_codes(column[::step]) for column in columns.T]
+    answer, answers = _few_codes(target[::step])
+    if answers < 2:
+        return []
+    alone = [_chi_square(code, levels, answer, answers) for code, levels in codes]
+    least = np.full(len(codes), np.inf)
+    most = np.array([_beyond(*figures) for figures in alone])
+    for i, j in combinations(range(len(codes)), 2):
+        if time_is_up():
+            return []
+        (one, levels), (other, width) = codes[i], codes[j]
+        both = _chi_square(one * width + other, levels * width, answer, answers)
+        for leaf, beside in ((i, j), (j, i)):
+            more = _beyond(both[0] - alone[beside][0], both[1] - alone[beside][1])
+            least[leaf], most[leaf] = min(least[leaf], more), max(most[leaf], more)
+    told = np.array([_beyond(*figures) for figures in alone]) > BEYOND_CHANCE
+    return [int(i) for i in np.flatnonzero(np.where(told, least, most) > BEYOND_CHANCE)]
+
+
+def _few_codes(column: np.ndarray) -> tuple[np.ndarray, int]:
+    """A number for every value, neighbouring values together where there are many."""
+    values, codes = np.unique(column, return_inverse=True)
+    if len(values) > TOLD_VALUES:
+        borders = np.quantile(column, np.linspace(0, 1, TOLD_VALUES + 1)[1:-1])
+        codes = np.searchsorted(borders, column)
+    return codes.reshape(-1).astype(np.int64), int(codes.max()) + 1
+
+
+def _chi_square(code: np.ndarray, levels: int, answer: np.ndarray, answers: int) -> tuple[float, float]:
+    """Pearson's statistic of a leaf and the target, and its degrees of freedom."""
+    table = np.bincount(code * answers + answer, minlength=levels * answers).reshape(levels, answers)
+    table = table[table.sum(1) > 0]
+    expected = table.sum(1, keepdims=True) * table.sum(0, keepdims=True) / len(code)
+    return float(np.sum((table - expected) ** 2 / np.maximum(expected, 1e-12))), float(
+        (len(table) - 1) * (answers - 1)
+    )
+
+
+def _beyond(statistic: float, freedom: float) -> float:
+    return (statistic - freedom) / np.sqrt(2 * max(freedom, 1.0))
 
 
 def _eliminate(columns: np.ndarray, target: np.ndarray, kept: list[int], costs: list[float]) -> list[int]:
@@ -67,7 +129,12 @@ def _eliminate(columns: np.ndarray, target: np.ndarray, kept: list[int], costs: 
 
 def _evident(columns: np.ndarray, target: np.ndarray) -> bool:
     consistent, repeats = determines(columns, target)
-    return consistent and repeats >= LEAST_REPEATS
+    return consistent and enough(repeats, len(target))
+
+
+def enough(repeats: float, rows: int) -> bool:
+    """Whether so many rows repeat that their agreement means something."""
+    return repeats >= LEAST_REPEATS or (repeats >= FEW_REPEATS and repeats * rows >= MANY_REPEATS)
 
 
 def _row_keys(columns: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from typing import Any
 from weights2code import __version__
 from weights2code.experiments.engines.local import cores
 
-LIBRARIES = ("torch", "numpy", "scipy", "sympy", "z3-solver", "pyoperon", "ray")
+LIBRARIES = ("torch", "numpy", "scipy", "sympy", "z3-solver", "aalpy", "pyoperon", "ray")
 
 
 def provenance(command: str, device: str = "cpu") -> dict[str, Any]:

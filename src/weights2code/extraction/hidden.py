@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from weights2code.training.ladder import Rung
     from weights2code.training.search import Progress, Trained
 
+#: More states than this may give way to a lookup.
+MANY_STATES = 12
 #: The place of its checkpoints.
 PART = "hidden"
 
@@ -50,19 +52,31 @@ class HiddenClimb:
 
     def at_once(self) -> bool:
         """Before anything is trained: whether that is the end."""
-        return self._allowed() and self._try(self._remembering.at_once())
+        return self._allowed() and self._try(self._remembering.at_once(self._by_heads))
 
     def before(self, rung: Rung) -> bool:
         """Before a rung is trained: whether that is the end. Rungs that need no annealing come first, and
-        small ones if what they see may be all that is needed."""
+        those of one layer if what they see may be all that is needed."""
         if self._tried or not rung.recipe.epochs or not self._allowed():
             return False
         if not self._asked_soon:
             self._asked_soon = True
             if (memory := self._remembering.soon()) is not None:
                 return self._try(memory)
-        small = rung.sizes["layers"] == 1 and rung.sizes.get("arity", 0) <= SMALL
-        return not small and self._try(self._remembering.later())
+        if rung.sizes["layers"] == 1:
+            return False
+        self._tried = True
+        return self._try(self._remembering.later())
+
+    def _by_heads(self, states: int) -> bool:
+        """Whether an extremum of everything so far remembers all that is needed, or, in the place of many
+        states, a lookup. A sum, which has no end, is no shorter than states."""
+        from weights2code.training.repeats import extrema, repeated_rows
+
+        found = next(extrema(self.climb.problem), None)
+        if found is None and states > MANY_STATES:
+            found = next(repeated_rows(self.climb.problem), None)
+        return found is not None and all(memory.kind not in ("sum", "mean") for memory in found.memories)
 
     def _allowed(self) -> bool:
         settings = self.settings
@@ -77,10 +91,6 @@ class HiddenClimb:
         if hidden.verified:
             self.found = hidden
         return hidden.verified
-
-
-#: Operands of the largest functions that come before a state is tried.
-SMALL = 4
 
 
 def _climb(hidden: Climb, settings: Settings, folder: RunFolder | None, progress: Progress | None) -> None:

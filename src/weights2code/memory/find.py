@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -50,26 +51,35 @@ class Remembering:
     problem: Problem
     _machines: list[Machine | None] = field(default_factory=list)
 
-    def at_once(self) -> Memory | None:
-        """The memory, if there is no doubt about it."""
+    def at_once(self, otherwise: Callable[[int], bool] | None = None) -> Memory | None:
+        """The memory, if there is no doubt about it, and no shorter way to remember, which `otherwise` says
+        of so many states."""
         if self.problem.original is not None or not finite(self.problem) or not contradictory(self.problem):
             return None
         machine = self.machine()
         if machine is None or visible_window(machine) is not None:
+            return None
+        if otherwise is not None and otherwise(machine.states):
             return None
         return numbered(machine, self.problem)
 
     def soon(self) -> Memory | None:
         """The memory, if it is less than what is visible, and inputs do not show it alone."""
         machine = self._worth_having()
-        if machine is None or visible_window(machine, inputs_alone=True) is not None:
+        if machine is None or machine.states > FEW_STATES:
             return None
-        return numbered(machine, self.problem)
+        if visible_window(machine, inputs_alone=True) is not None:
+            return None
+        return self._numbered(machine)
 
     def later(self) -> Memory | None:
         """The memory, if it is less than what is visible, and the last output does not show it."""
         machine = self._worth_having()
-        return None if machine is None else numbered(machine, self.problem)
+        return None if machine is None else self._numbered(machine)
+
+    def _numbered(self, machine: Machine) -> Memory | None:
+        """With the rules of its states; no table where visible values tell them apart."""
+        return numbered(machine, self.problem, tables=visible_window(machine) is None)
 
     def _worth_having(self) -> Machine | None:
         if self.problem.original is not None or not finite(self.problem):
@@ -91,13 +101,13 @@ class Remembering:
         return self._machines[0]
 
 
-def numbered(machine: Machine, problem: Problem) -> Memory | None:
+def numbered(machine: Machine, problem: Problem, *, tables: bool = True) -> Memory | None:
     """The states as numbers, so that the rules of state and outputs are short together; None if there is no
     rule at all.
 
     Formulas are fitted to the machine up to the names of its states. Where none fits, a machine with fewer
     states that reads more may have one. Then formulas are looked for with the states in some orders; the last
-    resort is a table.
+    resort is a table, unless what is visible tells the states apart: then a rule of that is to be found.
     """
     state = Var(free_name(problem, "state"), 1)
     reads = variables_read(machine, problem)
@@ -116,7 +126,7 @@ def numbered(machine: Machine, problem: Problem) -> Memory | None:
         return other if found is None or other.cost <= found.cost else found
     if found is not None:
         return found
-    rules = _tables_in_order(machine, state, reads)
+    rules = _tables_in_order(machine, state, reads) if tables else []
     return replace(_with_outputs(machine, problem, state, rules), table=True) if rules else None
 
 

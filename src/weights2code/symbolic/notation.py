@@ -14,6 +14,9 @@ from fractions import Fraction
 from weights2code.language import OPERATORS, Const, Expr, Number, Op, Var, is_boolean, op
 from weights2code.symbolic.engine import number_cost, preference
 
+#: The share of a gap next to its ends in which no threshold of a sum lies: rounding errors move the ends.
+EDGE = 1e-3
+
 
 def weighted_sum(terms: Sequence[tuple[Number, Expr]], constant: Number = 0) -> Expr:
     """The sum of coefficient times term, plus a constant, in its shortest plain form.
@@ -130,6 +133,35 @@ def _tidy_node(node: Expr) -> Expr:
     return node
 
 
+def flattened(expr: Expr) -> Expr:
+    """Without brackets in sums: `a - (b - c)` is `a + c - b`, and equal terms are counted together."""
+    return expr.transform(_flat_node)
+
+
+def _flat_node(node: Expr) -> Expr:
+    if not isinstance(node, Op) or node.name not in ("add", "sub"):
+        return node
+    if not any(isinstance(part, Op) and part.name in ("add", "sub", "neg") for part in node.args):
+        return node
+    terms: dict[Expr, int] = {}
+    constants: list[tuple[int, Number]] = []
+    waiting: list[tuple[int, Expr]] = [(1, node)]
+    while waiting:
+        sign, part = waiting.pop()
+        if isinstance(part, Op) and part.name in ("add", "sub"):
+            waiting += [(sign if part.name == "add" else -sign, part.args[1]), (sign, part.args[0])]
+        elif isinstance(part, Op) and part.name == "neg":
+            waiting.append((-sign, part.args[0]))
+        elif isinstance(part, Const):
+            constants.append((sign, part.value))
+        else:
+            terms[part] = terms.get(part, 0) + sign
+    constant = sum((sign * Fraction(str(value)) for sign, value in constants), Fraction(0))
+    number = Const(constant if any(isinstance(v, Fraction) for _, v in constants) else float(constant)).value
+    flat = weighted_sum([(count, term) for term, count in terms.items()], number)
+    return flat if flat.size() <= node.size() else node
+
+
 def opposite(expr: Expr) -> Expr | None:
     """The negation of a test, if the expression is one."""
     name = OPERATORS[expr.name].opposite if isinstance(expr, Op) else None
@@ -165,8 +197,24 @@ def simplest_test(direction: Expr, below: float, above: float, *, whole: bool = 
         tests += [("gt", t - 1) for _, t in tests]
         name, level = min(tests, key=lambda test: (number_cost(test[1]), test[0]))
         return compare(name, direction, level)
+    if _computed(direction) and 0 not in (below, above):
+        margin = EDGE * (above - below)
+        below, above = below + margin, above - margin
     level = simplest_between(below, above)
     return compare("gt" if level < above else "ge", direction, Const(level).value)
+
+
+def _computed(direction: Expr) -> bool:
+    """Whether a sum of decimals may miss the number that it stands for by a rounding error.
+
+    Bounds give their numbers exactly.
+    """
+    nodes = [node for node in direction.walk() if isinstance(node, Op)]
+    sums = any(node.name in ("add", "sub", "mul", "div") for node in nodes)
+    bounds = any(
+        node.name in ("max", "min", "clip", "relu") and Const in map(type, node.args) for node in nodes
+    )
+    return sums and not bounds and not any(node.name == "relu" for node in nodes)
 
 
 def compare(name: str, direction: Expr, level: Number) -> Expr:
@@ -182,6 +230,8 @@ def branch(test: Expr, yes: Expr, no: Expr) -> Expr:
         return yes
     turned = opposite(test)
     forms: list[Expr] = [op("where", test, yes, no)]
+    if isinstance(test, Op) and test.name in ("gt", "ge") and {yes, no} == {*test.args}:
+        forms.append(op("max" if yes == test.args[0] else "min", *test.args))
     for holds, other, condition in ((yes, no, test), (no, yes, turned)):
         if condition is None:
             continue

@@ -1,4 +1,4 @@
-"""The built-in tasks: the paper's 29, its appendix's, and the 62 of MIPS.
+"""The built-in tasks: the paper's 29, its appendix's, the 62 of MIPS, and formal languages.
 
 >>> from weights2code import tasks
 >>> tasks.get("Sum_Last2").reference([[1, 2, 3]])

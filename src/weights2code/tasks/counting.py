@@ -30,6 +30,7 @@ def _majority(highest: int) -> Task:
         BITS if highest == 1 else integers(0, highest),
         {**steps, "y": winner},
         mips=f"Majority_0_{highest}",
+        language="most_frequent" if highest == 3 else None,
         window_class="c",
     )
 

@@ -18,6 +18,7 @@ def declare(
     name: str | None = None,
     mips: str | None = None,
     appendix: bool = False,
+    language: str | None = None,
     category: Category = NON_LINEAR,
     outputs: tuple[str, ...] = ("y",),
     start: Mapping[str, Start] | None = None,
@@ -28,20 +29,26 @@ def declare(
 ) -> Task:
     """Build a `Task`.
 
-    `name` is the paper's name and `mips` the MIPS name; a task has at least one of them, and the paper's
-    comes first. A domain alone is that of `x`, a formula alone that of `y`. Tasks of the paper take their
-    category from it. Values before the start are 0 unless `start` says otherwise. The window is one of
-    inputs if no step reads an earlier one, else one of inputs and outputs, unless `window_class` says
-    otherwise. Tasks whose output is a function of a window of inputs are tagged unless `tagged` says
-    otherwise.
+    `name` is the paper's name, `mips` the MIPS name and `language` that of the suite of formal languages; a
+    task has at least one of them, and they come in this order. A domain alone is that of `x`, a formula
+    alone that of `y`. Tasks of the paper take their category from it. Values before the start are 0 unless
+    `start` says otherwise. The window is one of inputs if no step reads an earlier one, else one of inputs
+    and outputs, unless `window_class` says otherwise. Tasks whose output is a function of a window of inputs
+    are tagged unless `tagged` says otherwise.
     """
     inputs = inputs if isinstance(inputs, Mapping) else {"x": inputs}
     steps = steps if isinstance(steps, Mapping) else {"y": steps}
-    canonical = name or mips
-    if canonical is None:
+    names = tuple(dict.fromkeys(found for found in (name, mips, language) if found))
+    if not names:
         raise ValueError("a task needs a name")
+    canonical, *aliases = names
     reported = PAPER.get(canonical)
-    belongs: dict[Suite, object] = {"paper": reported, "mips": mips, "appendix": appendix}
+    belongs: dict[Suite, object] = {
+        "paper": reported,
+        "mips": mips,
+        "appendix": appendix,
+        "languages": language,
+    }
     machine = Recurrence(
         tuple(inputs),
         tuple(Step(step, definition) for step, definition in steps.items()),
@@ -53,7 +60,7 @@ def declare(
         window_class = "a" if remembered <= set(inputs) else "b"
     return Task(
         name=canonical,
-        aliases=(mips,) if mips and mips != canonical else (),
+        aliases=tuple(aliases),
         description=description,
         machine=machine,
         domains=tuple(inputs.values()),

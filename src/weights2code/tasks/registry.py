@@ -5,10 +5,19 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from weights2code.errors import InputError
-from weights2code.tasks import arithmetic, continuous, counting, dynamics, last_inputs, logic, lookup
+from weights2code.tasks import (
+    arithmetic,
+    continuous,
+    counting,
+    dynamics,
+    languages,
+    last_inputs,
+    logic,
+    lookup,
+)
 from weights2code.tasks.task import Task
 
-SUITES = ("paper", "mips", "appendix", "all")
+SUITES = ("paper", "mips", "appendix", "languages", "all")
 
 _TASKS: tuple[Task, ...] = (
     *last_inputs.TASKS,
@@ -18,6 +27,7 @@ _TASKS: tuple[Task, ...] = (
     *dynamics.TASKS,
     *continuous.TASKS,
     *lookup.TASKS,
+    *languages.TASKS,
 )
 
 
@@ -30,7 +40,7 @@ _BY_NAME = {_plain(name): task for task in _TASKS for name in (task.name, *task.
 
 
 def get(name: str) -> Task:
-    """The task called `name` in the paper or in MIPS.
+    """The task called `name` in one of the suites.
 
     Raises
     ------
@@ -47,7 +57,7 @@ def get(name: str) -> Task:
 
 
 def all_tasks(suite: str = "all") -> tuple[Task, ...]:
-    """The tasks of one suite: `paper` (29), `mips` (62), `appendix` (3), or `all`."""
+    """The tasks of one suite: `paper` (29), `mips` (62), `appendix` (3), `languages` (20), or `all`."""
     if suite not in SUITES:
         raise InputError(f"there is no suite called {suite!r}: choose one of {', '.join(SUITES)}.")
     return tuple(task for task in _TASKS if suite == "all" or suite in task.suites)

@@ -20,8 +20,8 @@ from weights2code.language.exact import run_exact
 #: (random generator, number of sequences, length) -> inputs of shape (n, T, columns)
 Sampler = Callable[[np.random.Generator, int, int], np.ndarray]
 
-Category = Literal["Linear Arithmetic", "Non-Linear Composition", "Continuous Dynamics"]
-Suite = Literal["paper", "mips", "appendix"]
+Category = Literal["Linear Arithmetic", "Non-Linear Composition", "Continuous Dynamics", "Formal Languages"]
+Suite = Literal["paper", "mips", "appendix", "languages"]
 WindowClass = Literal["a", "b", "c", "d"]
 
 #: Sequences are evaluated this many at a time: the columns of one block stay in the processor's cache.
@@ -54,7 +54,7 @@ class Task:
     domains
         What each column may hold, in the order of `columns`.
     category
-        The paper's grouping.
+        The paper's grouping; formal languages are a group of their own.
     window_class
         a: a bounded window of the inputs; b: bounded windows of inputs and outputs; c: a hidden state or
         an aggregate of the prefix; d: the whole prefix.

@@ -17,7 +17,7 @@ from math import comb
 import numpy as np
 
 from weights2code.data import Problem
-from weights2code.data.sufficiency import LEAST_REPEATS, determines
+from weights2code.data.sufficiency import LEAST_REPEATS, determines, enough
 from weights2code.training.ladder import Rung, Variant, window_of
 from weights2code.training.ruled_out import Leaves, leaf_rows, only_location, present_values
 
@@ -111,4 +111,4 @@ def _consistent(rows: np.ndarray, targets: np.ndarray) -> bool:
 def _evident(rows: np.ndarray, targets: np.ndarray) -> bool:
     """Whether many rows repeat, and none contradicts another."""
     found = [determines(rows, target) for target in targets.T]
-    return all(same and repeats >= LEAST_REPEATS for same, repeats in found)
+    return all(same and enough(repeats, len(rows)) for same, repeats in found)

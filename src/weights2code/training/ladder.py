@@ -30,7 +30,8 @@ FUNCTIONS = 3
 
 #: What a rung is: `linear`, `prefix` and `lookup` have no functions, and their wiring is found by polishing;
 #: `window` and `aggregates` read everything within reach; annealed ones choose what their functions read.
-RungKind = Literal["linear", "prefix", "lookup", "window", "aggregates", "annealed"]
+#: `memory` is several in one: heads over everything so far that the data chose, and a rung above them.
+RungKind = Literal["linear", "prefix", "lookup", "window", "memory", "aggregates", "annealed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Rung:
     """One step of the ladder: sizes (of `Architecture`), recipe, variants, layout.
 
     With a fixed wiring the sizes that depend on the problem are filled in by `ladder_of`; `reach` of a window
-    is how far back it looks at most.
+    is how far back it looks at most. A window may read some `leaves` alone: channels, and how far back.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Rung:
     variants: tuple[Variant, ...]
     layout: str = "autoregressive"
     kind: RungKind = "annealed"
+    leaves: tuple[tuple[int, int], ...] = ()
 
     @property
     def option(self) -> str:
@@ -71,7 +73,7 @@ class Rung:
     @property
     def wired(self) -> bool:
         """Whether the wiring, or a part of it, is fixed."""
-        return self.kind in ("lookup", "window", "aggregates")
+        return self.kind in ("lookup", "window", "memory", "aggregates")
 
     @property
     def aggregates(self) -> bool:
@@ -111,6 +113,13 @@ FAST_LADDER: tuple[Rung, ...] = (
         kind="lookup",
     ),
     Rung(
+        "memory",
+        {"layers": 1, "submlps": 1, "hidden": 64, "learned_start": True},
+        _recipe(400, head="projected", noise=0.0, batch=64),
+        (Variant(3), Variant(1, start=True)),
+        kind="memory",
+    ),
+    Rung(
         "pairs",
         {"layers": 1, "location": 2, "submlps": 2, "arity": 2, "learned_start": True},
         _recipe(600),
@@ -139,6 +148,13 @@ FAST_LADDER: tuple[Rung, ...] = (
         _recipe(500, head="projected", noise=0.0, batch=96),
         (Variant(2),),
         kind="window",
+    ),
+    Rung(
+        "deep memory",
+        {"layers": 2, "location": 4, "submlps": 3, "arity": 4},
+        _recipe(2000, head="learned", finish="closed", annealing=Annealing(first=3.0)),
+        (Variant(16, past=False), Variant(16)),
+        kind="memory",
     ),
     Rung(
         "aggregates",

@@ -43,6 +43,7 @@ from weights2code.training.loop import (
     tune,
 )
 from weights2code.training.polish import clear_location_heads, polish_member
+from weights2code.training.remembering import Memories
 from weights2code.training.ruled_out import Skipped, ruled_out
 from weights2code.training.seen import Seen
 from weights2code.training.step import Batch, Validation, target_variance
@@ -220,7 +221,7 @@ def climb(
     free = not settings.asked_for()
     focus = settings.recipe == "fast" and not settings.fixed_architecture() and not settings.hide
     known = cache(lambda: sufficient(problem))
-    seen = Seen(problem.integer_outputs)
+    seen, memories = Seen(problem.integer_outputs), Memories(problem)
     coming, postponed = deque(enumerate(ladder)), set[int]()
     while coming:
         index, rung = coming.popleft()
@@ -232,6 +233,8 @@ def climb(
             continue
         enough = known() if focus and rung.sizes["layers"] > 1 else None
         reason = ruled_out(rung, problem, ladder[:index], enough) if free else None
+        if free and rung.kind == "memory" and enough is not None:
+            reason = Reason.NOTHING_NEW
         if free and seen.in_vain(rung):
             reason = Reason.NOTHING_NEW
         if reason is not None:
@@ -240,31 +243,42 @@ def climb(
             continue
         if before is not None and before(rung):
             return
-        finished = folder / f"rung{index}.safetensors" if folder else None
-        if finished and finished.exists():
-            trained = Trained.load(finished, problem)
-            began -= trained.seconds
+        above = memories.rungs(rung) if rung.kind == "memory" else [None]
+        place = -1
+        for place, part in enumerate(above):
+            if place and now() - began > settings.time_limit:
+                return
+            finished = folder / f"rung{index}{f'_{place}' * (place > 0)}.safetensors" if folder else None
+            if finished and finished.exists():
+                trained = Trained.load(finished, problem)
+                began -= trained.seconds
+                some = True
+                seen.learn(rung, trained.losses[0], trained.accuracies[0], fitted=trained.fitted)
+                yield trained
+                continue
+            current = folder / "current.safetensors" if folder else None
+            looking, seen_as = (
+                (part.rung, part.problem) if part else (focused(rung, problem, enough), problem)
+            )
+            try:
+                trained = train_rung(looking, seen_as, settings, device, current, progress, record, some=some)
+            except TimeUp:
+                return
+            if part:
+                trained = replace(trained, **part.kept(trained.model, trained.layout))
+            if trained.unfinished:
+                if folder:
+                    folder.mkdir(parents=True, exist_ok=True)  # a sign that there is something to go on with
+                yield trained
+                return
             some = True
+            if finished and current:
+                trained.save(finished)
+                current.unlink(missing_ok=True)
             seen.learn(rung, trained.losses[0], trained.accuracies[0], fitted=trained.fitted)
             yield trained
-            continue
-        current = folder / "current.safetensors" if folder else None
-        try:
-            looking = focused(rung, problem, enough)
-            trained = train_rung(looking, problem, settings, device, current, progress, record, some=some)
-        except TimeUp:
-            return
-        if trained.unfinished:
-            if folder:
-                folder.mkdir(parents=True, exist_ok=True)  # a sign that there is something to go on with
-            yield trained
-            return
-        some = True
-        if finished and current:
-            trained.save(finished)
-            current.unlink(missing_ok=True)
-        seen.learn(rung, trained.losses[0], trained.accuracies[0], fitted=trained.fitted)
-        yield trained
+        if place < 0 and skipped is not None:
+            skipped.append(Skipped(rung.name, Reason.NOTHING_NEW))
 
 
 def pick_device(name: str) -> torch.device:

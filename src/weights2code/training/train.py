@@ -58,10 +58,11 @@ def train(
                 break
     chosen = smallest_at_the_floor(found) if measured(problem) else best(found)
     chosen.save(folder.file(MODEL))
+    seen = {*(trained.rung for trained in found), *(item.rung for item in skipped)}
     if (
         chosen.fitted
         or (measured(problem) and at_the_floor(found))
-        or (len(found) + len(skipped) == len(ladder_of(problem, settings)) and not limit.cut)
+        or (len(seen) == len(ladder_of(problem, settings)) and not limit.cut)
     ):
         folder.drop_checkpoint()
     return chosen

@@ -1,5 +1,15 @@
-"""Functional decomposition: y = F(s(A), rest), found from which rows of A no context tells apart."""
+"""Rules taken apart: y = F(s(A), rest), found from which rows no context tells apart; sums and bounds."""
 
-from weights2code.symbolic.decomposition.stage import decomposition_stage, ends_stage
+from weights2code.symbolic.decomposition.added import added_stage
+from weights2code.symbolic.decomposition.either import either_stage
+from weights2code.symbolic.decomposition.peeling import peeling_stage
+from weights2code.symbolic.decomposition.stage import copies_stage, decomposition_stage, ends_stage
 
-__all__ = ["decomposition_stage", "ends_stage"]
+__all__ = [
+    "added_stage",
+    "copies_stage",
+    "decomposition_stage",
+    "either_stage",
+    "ends_stage",
+    "peeling_stage",
+]

@@ -15,6 +15,7 @@ import numpy as np
 
 from weights2code.effort import Effort
 from weights2code.language import OPERATORS, Const, Expr, Op, Var, infer
+from weights2code.symbolic.decomposition.copies import copied
 from weights2code.symbolic.decomposition.separators import Separator, separators
 from weights2code.symbolic.decomposition.splits import numbered, outermost, splits
 from weights2code.symbolic.search.collector import Collector
@@ -23,6 +24,8 @@ from weights2code.symbolic.search.walk import Search
 
 #: Variables and steps of a rule, at most.
 _MOST_VARIABLES, _DEEPEST = 9, 4
+#: Variables among which one function is looked for at several lags.
+_MOST_COPIED = 16
 #: Splits whose formulas are looked for, as many at a time; formulas of each; formulas followed of each batch.
 _SPLITS, _BATCH, _EACH, _FOLLOWED = 12, 6, 2, 3
 #: A formula misses nothing if it could merge no more than so many bits; a short one has so many nodes.
@@ -41,7 +44,10 @@ _NOT_IN_STEPS = frozenset({"sqrt"})
 #: Chains whose end the whole search looks at.
 _ENDS = 3
 #: What ends a chain at a glance.
-_GLANCE = frozenset({"linear", "small trees", "tests and remainders of sums", "trees of 5 nodes"})
+_GLANCE = frozenset(
+    {"linear", "small trees", "tests and remainders of sums", "trees of 5 nodes", "comparisons of trees"}
+    | {"sums of functions"}
+)
 _ONE = frozenset({*_GLANCE, "single atoms", "pieces", "extrema of two", "branches", "table"})
 _FEW_SUMS = 400
 
@@ -76,28 +82,52 @@ class Decomposition:
     seen: set[frozenset[Expr]] = field(default_factory=set)
 
     def explore(self, chain: Chain, depth: int) -> bool:
-        """Whether one more step, or several, led to something exact."""
+        """Whether one more step, or several, led to something exact.
+
+        Functions that occur at several lags are told by the rows: a glance at each comes before all else.
+        """
+        alike, done = self.copies(chain)
+        if done or any(self.follow(chain, new, depth, glance=False) for new in alike):
+            return True
         for step in _steps(chain.problem):
             effort = chain.problem.effort
             if effort.left < _LEAST or effort.spent():
                 return False
-            meaning = {name: expr.substitute(chain.meaning) for name, expr in step.parts.items()}
-            meaning |= {name: chain.meaning[name] for name in step.kept}
-            mark = frozenset(meaning.values())
-            if mark in self.seen:
-                continue
-            self.seen.add(mark)
-            allowed = _FOLLOW * effort.left
-            problem = _reduced(chain.problem, step, allowed)
-            if problem is None:
-                continue
-            new = Chain(problem, meaning)
-            done = self.glance(new) or (depth < _DEEPEST and _suits(problem) and self.explore(new, depth + 1))
-            effort.spend(allowed - max(problem.effort.left, 0.0))
-            if done:
+            new = self.after(chain, step)
+            if new is not None and self.follow(chain, new, depth):
                 return True
-            self.ends.append(new)
         return False
+
+    def copies(self, chain: Chain) -> tuple[list[Chain], bool]:
+        """What functions at several lags leave, and whether one of them was written at a glance."""
+        steps = _copies(chain.problem)
+        alike = [new for step in steps if (new := self.after(chain, step)) is not None]
+        written = [self.follow(chain, new, _DEEPEST) for new in alike]  # all: the shortest is wanted
+        return alike, any(written)
+
+    def after(self, chain: Chain, step: Step) -> Chain | None:
+        """What a step leaves; None if it was tried before, or the rows contradict it."""
+        meaning = {name: expr.substitute(chain.meaning) for name, expr in step.parts.items()}
+        meaning |= {name: chain.meaning[name] for name in step.kept}
+        mark = frozenset(meaning.values())
+        if mark in self.seen:
+            return None
+        self.seen.add(mark)
+        problem = _reduced(chain.problem, step, _FOLLOW * chain.problem.effort.left)
+        return None if problem is None else Chain(problem, meaning)
+
+    def follow(self, chain: Chain, new: Chain, depth: int, glance: bool = True) -> bool:
+        """Whether what a step left can be written, at a glance or in further steps."""
+        if chain.problem.effort.spent():
+            return False
+        allowed = new.problem.effort.left
+        done = glance and self.glance(new)
+        if not done and depth < _DEEPEST and _suits(new.problem):
+            done = self.explore(new, depth + 1)
+        chain.problem.effort.spend(allowed - max(new.problem.effort.left, 0.0))
+        if not done and glance:
+            self.ends.append(new)
+        return done
 
     def glance(self, chain: Chain) -> bool:
         problem, found = chain.problem, Collector(chain.problem)
@@ -129,6 +159,13 @@ def decomposition_stage(search: Search) -> None:
     whole.effort.spend(allowed - max(problem.effort.left, 0.0))
 
 
+def copies_stage(search: Search) -> None:
+    """One function in place of its variables at several lags, where a glance tells the rest."""
+    problem = search.problem
+    if len(problem.variables) <= _MOST_COPIED:
+        Decomposition(search).copies(Chain(problem, {name: name for name in problem.variables}))
+
+
 def ends_stage(search: Search) -> None:
     """The whole search on what the most promising chains left."""
     decomposition = search.decomposed
@@ -149,6 +186,13 @@ def ends_stage(search: Search) -> None:
 
 def _suits(problem: Problem) -> bool:
     return 2 <= len(problem.variables) <= _MOST_VARIABLES
+
+
+def _copies(problem: Problem) -> Iterator[Step]:
+    """One function in place of its variables at several lags."""
+    for copies in copied(problem):
+        parts = {_new(problem, lag): expr for lag, expr in zip(copies.lags, copies.exprs, strict=True)}
+        yield Step(parts, _without(problem, set(copies.gone)))
 
 
 def _steps(problem: Problem) -> Iterator[Step]:

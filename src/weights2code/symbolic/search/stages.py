@@ -8,11 +8,20 @@ is worth is measured by `benchmarks/symbolic_regression/ablation.py`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
+from weights2code.effort import Effort
 from weights2code.language import Const
-from weights2code.symbolic.decomposition import decomposition_stage, ends_stage
+from weights2code.symbolic.decomposition import (
+    added_stage,
+    copies_stage,
+    decomposition_stage,
+    either_stage,
+    ends_stage,
+    peeling_stage,
+)
 from weights2code.symbolic.piecewise.along_one_direction import piece_stage
 from weights2code.symbolic.piecewise.decision_lists import branch_stage
 from weights2code.symbolic.piecewise.decision_trees import region_stage
@@ -20,8 +29,11 @@ from weights2code.symbolic.piecewise.extrema_of_two import extremum_stage
 from weights2code.symbolic.piecewise.joined_planes import plane_stage
 from weights2code.symbolic.piecewise.special_values import special_stage
 from weights2code.symbolic.piecewise.thresholds_of_sums import threshold_stage
+from weights2code.symbolic.reals.first_steps import first_step_stage
+from weights2code.symbolic.reals.sums_of_curves import curve_stage
 from weights2code.symbolic.search.extrema_of_many import envelope_stage
 from weights2code.symbolic.search.inner_constants import family_stage
+from weights2code.symbolic.search.polynomials import polynomial_stage
 from weights2code.symbolic.search.relevant_variables import relevant_variables
 from weights2code.symbolic.search.remainders import remainder_stage
 from weights2code.symbolic.search.rows import Problem
@@ -37,6 +49,12 @@ from weights2code.symbolic.snapping import simplest
 _MANY = 7
 #: With an exact formula of at most this many nodes at hand, the dear stages are not worth their time.
 _SHORT = 13
+#: The share of the effort that is left that thresholds of sums may take.
+_THRESHOLDS = 0.4
+#: On many rows of several variables what was found by taking rules apart is not made shorter.
+_MANY_ROWS, _SEVERAL, _SHORT_ENOUGH = 1100, 4, 26
+#: Regions and their like are found early, and are long; what may say the same in fewer nodes is tried after.
+_LONG = 20
 #: No formula is longer: a stage of this size only runs if nothing exact was found.
 _ANY = 10**8
 
@@ -48,10 +66,15 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
     order = {"linear": 0}
     if count > 2:
         order |= {"extrema of many": 3, "windows": 3}
-    order |= {"small trees": 2, "single atoms": 5}
+    order |= {"small trees": 2}
+    if count > 4 and not problem.discrete:
+        order |= {"first steps": _SHORT}
+    order |= {"single atoms": 5}
     if sums:
         order |= {"tests and remainders of sums": 5}
-    order |= {"trees of 5 nodes": 5, "single atoms beside linear": 6}
+    order |= {"trees of 5 nodes": 5, "single atoms beside linear": 6, "polynomials": 7}
+    if problem.whole and problem.discrete and count > 2:
+        order |= {"one function at several lags": 8, "sums and bounds": 8}
     if problem.whole:
         order |= {"comparisons of trees": 7, "thresholds of sums": 8}
     if sums:
@@ -63,15 +86,24 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
         if count > 3:
             order |= {"decomposition": _SHORT}
         order |= {"extrema of two": least, "regions": least, "special values": least}
-        order |= {"trees of 6 nodes": least, "branches": least}
+        order |= {"trees of 6 nodes": least, "branches": least, "sums of functions": _SHORT}
+        order |= {"one of two": _SHORT}
         order |= {"decomposition": _SHORT, "remainders": _SHORT, "planes": _ANY}
         order |= {"products beside linear": _ANY, "pairs beside linear": _ANY}
     else:
+        if count >= 2:
+            order |= {"sums of curves": _SHORT}
+        if count == 4:
+            order |= {"first steps": _SHORT}
         order |= {"products beside linear": _SHORT, "pairs beside linear": _SHORT}
         if count >= 4:
             order |= {"fewer variables": _SHORT}
-        order |= {"planes": 8, "regions": 8, "families": _SHORT, "special values": _ANY}
-        order |= {"extrema of two": _ANY, "branches": _ANY, "trees of 6 nodes": _ANY}
+        # Along one variable a clip is shorter than the branches that say the same.
+        order |= {"planes": 8 if count > 1 else 3, "regions": 8, "first steps": _SHORT}
+        order |= {"families": _SHORT, "special values": _LONG}
+        if problem.whole:
+            order |= {"sums and bounds": _SHORT}
+        order |= {"extrema of two": _LONG, "branches": _LONG, "trees of 6 nodes": _ANY}
     if problem.whole and problem.discrete:
         order |= {"ends of decompositions": _ANY}
     order |= {"sums of trees": _ANY, "table": _ANY}
@@ -109,7 +141,23 @@ def linear(search: Search) -> None:
 
 def thresholds(search: Search) -> None:
     """Decisions along a sum, after which a search of many rows is over."""
-    search.settled = threshold_stage(search.problem, search.collector)
+    effort = search.problem.effort
+    part = Effort(_THRESHOLDS * effort.left)
+    before = part.left
+    search.settled = threshold_stage(replace(search.problem, effort=part), search.collector)
+    effort.spend(min(before - part.left, before))
+
+
+def taken_apart(stage: Callable[[Search], None]) -> Callable[[Search], None]:
+    """The stage, after which a search of many rows is over if it found a short formula."""
+
+    def run(search: Search) -> None:
+        stage(search)
+        problem = search.problem
+        many = len(problem.X) >= _MANY_ROWS and len(problem.variables) >= _SEVERAL
+        search.settled = many and search.collector.limit() <= _SHORT_ENOUGH
+
+    return run
 
 
 #: With more variables than this, an exact formula found by the end of the stage is final.
@@ -129,6 +177,13 @@ _RUN: dict[str, Callable[[Search], None]] = {
     "products": lambda s: s.collector.offer_all(s.flat.products()),
     "pairs": lambda s: s.collector.offer_all(s.flat.pairs()),
     "pieces": lambda s: piece_stage(s.problem, s.collector),
+    "one of two": either_stage,
+    "sums of functions": added_stage,
+    "polynomials": lambda s: polynomial_stage(s.problem, s.collector),
+    "one function at several lags": taken_apart(copies_stage),
+    "sums and bounds": taken_apart(peeling_stage),
+    "first steps": first_step_stage,
+    "sums of curves": curve_stage,
     "decomposition": decomposition_stage,
     "ends of decompositions": ends_stage,
     "extrema of two": lambda s: extremum_stage(s.problem, s.collector, s.pool),

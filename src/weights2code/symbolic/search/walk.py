@@ -55,6 +55,10 @@ class Search:
     sums: int = SumScan.MOST
     #: The steps of a rule that were tried, or that led here: none is looked for a second time.
     decomposed: object | None = None
+    #: This is what a sum and bounds were taken off already.
+    peeled: bool = False
+    #: How many steps led from the whole problem to this one.
+    depth: int = 0
     #: A stage found what no later one is expected to make shorter.
     settled: bool = False
 
@@ -119,6 +123,12 @@ class Search:
         """The cheap stages alone."""
         self.some(problem, collector, CHEAP, SumScan.MOST)
 
+    def below(self, problem: Problem) -> Collector:
+        """The whole search on what a step of this one leaves."""
+        found = Collector(problem)
+        Search(problem, found, self.stages, depth=self.depth + 1).run()
+        return found
+
     def on(self, chosen: list[int]) -> None:
         """Search with some of the variables only, and offer what fits best and what is exact there."""
         problem = self.problem
@@ -129,6 +139,6 @@ class Search:
             X=problem.X[:, chosen],
         )
         found = Collector(smaller)
-        Search(smaller, found, self.stages).run()
+        Search(smaller, found, self.stages, depth=self.depth).run()
         for candidate in found.front():
             self.collector.offer(candidate.expr)

@@ -1,0 +1,78 @@
+"""What one would do without this package: states merged from the rows by RPNI (AALpy), a table of states."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from aalpy.learning_algs import run_RPNI
+
+#: What the empty word is labelled with, about which rows say nothing.
+START = "start"
+
+
+class OutOfTime(Exception):
+    """The time for merging is up."""
+
+
+def merged(x: np.ndarray, y: np.ndarray) -> Any:
+    """The Moore machine that RPNI makes of sequences of whole numbers, one output."""
+    labels: dict[tuple[Any, ...], Any] = {(): START}
+    for word, outputs in zip(as_symbols(x), y[:, :, 0].astype(int).tolist(), strict=True):
+        for t, output in enumerate(outputs):
+            labels[word[: t + 1]] = output
+    return run_RPNI(list(labels.items()), automaton_type="moore", print_info=False, input_completeness=None)
+
+
+def as_symbols(x: np.ndarray) -> list[tuple[Any, ...]]:
+    """Each sequence as a tuple of its rows."""
+    return [tuple(map(tuple, word)) for word in x.astype(int).tolist()]
+
+
+def is_exact(machine: Any, x: np.ndarray, y: np.ndarray) -> bool:
+    """Whether the machine gives these outputs; a step that it does not have is wrong."""
+    for word, outputs in zip(as_symbols(x), y[:, :, 0].astype(int).tolist(), strict=True):
+        state = machine.initial_state
+        for symbol, output in zip(word, outputs, strict=True):
+            state = state.transitions.get(symbol)
+            if state is None or state.output != output:
+                return False
+    return True
+
+
+def measure(
+    x: np.ndarray, y: np.ndarray, fresh: tuple[np.ndarray, np.ndarray], limit: float
+) -> dict[str, Any]:
+    """States, whether they are exact on fresh sequences, and seconds; no states if the time was up."""
+    began = time.perf_counter()
+    try:
+        with no_longer_than(limit):
+            machine = merged(x, y)
+    except OutOfTime:
+        return {"rpni_states": None, "rpni_exact": False, "rpni_seconds": limit}
+    seconds = round(time.perf_counter() - began, 3)
+    return {
+        "rpni_states": len(machine.states),
+        "rpni_exact": is_exact(machine, *fresh),
+        "rpni_seconds": seconds,
+    }
+
+
+@contextmanager
+def no_longer_than(seconds: float) -> Iterator[None]:
+    """Raise `OutOfTime` in the main thread when so many seconds have passed."""
+
+    def ring(*_: object) -> None:
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,57 @@
+"""Lookups without detours: what was stored one step late is looked up where it was.
+
+A head sees the last output one step late, so a lookup of outputs has its key one step late too. Both can be
+read where they are: `y[s] at the last s < t with x[s] == x[t]` in the place of copies of both. What is added
+to a value before it is stored can be added when it is found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from weights2code.language import Const, Definition, Expr, Op, Recurrence, Retrieval, Step, Var
+
+
+def without_delay(recurrence: Recurrence) -> Recurrence:
+    """The recurrence with every lookup of delayed copies in place of the copies; start values are dropped
+    that say no more than that nothing was there. Whether that is the same is for the caller to see."""
+    definitions = {step.name: step.definition for step in recurrence.steps}
+    steps: list[Step] = []
+    start = dict(recurrence.start)
+    for step in recurrence.steps:
+        found = _nearer(step.definition, definitions)
+        if found is None:
+            steps.append(step)
+            continue
+        lookup, added = found
+        if isinstance(start.get(lookup.key), float):
+            del start[lookup.key]
+        if not added:
+            steps.append(Step(step.name, lookup))
+            continue
+        number = 1  # a name that says nothing, and gives way to a word
+        while (name := f"v{number}") in definitions or name in recurrence.inputs:
+            number += 1
+        steps += [Step(name, lookup), Step(step.name, Var(name) + added)]
+    return replace(recurrence, steps=tuple(steps), start=start).live()
+
+
+def _nearer(made: Definition, definitions: dict[str, Definition]) -> tuple[Retrieval, float] | None:
+    """A lookup of the sequences that both copies are of, and what is added to what it finds."""
+    if not isinstance(made, Retrieval):
+        return None
+    key, value = definitions.get(made.key), definitions.get(made.value)
+    if not isinstance(key, Var) or key.lag < 1 or not isinstance(value, Expr):
+        return None
+    added = 0.0
+    if isinstance(value, Op) and value.name == "add":
+        (value, number) = value.args if isinstance(value.args[1], Const) else value.args[::-1]
+        if not isinstance(number, Const):
+            return None
+        added = float(number.value)
+    if not isinstance(value, Var) or value.lag != key.lag:
+        return None
+    found = replace(
+        made, key=key.name, value=value.name, gap=made.gap + key.lag, default=made.default - added
+    )
+    return found, added

@@ -1,0 +1,288 @@
+"""Keys that are computed: which recent values mean the same to a lookup, read off neighbouring rows.
+
+If a lookup takes the last position whose key equals the query, and the position just before matches, then the
+output is a function of what is there; if it does not match, the output hangs on something older. So each pair
+of recent values, before and now, says whether they match. Values that match the same ones are one level of
+the key, whatever it is computed by, and where a short formula has the same levels, its values number them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, product
+
+import numpy as np
+
+from weights2code.data import Problem
+from weights2code.effort import Effort
+from weights2code.training.memories import Memory, Place, Quantity
+
+#: Different recent values at most, rows that are asked, and how far back values lie at most.
+MOST_VALUES, ASKED, DEEPEST = 100, 80_000, 5
+#: How far back matches are looked for; 0 is the query.
+BACK = range(4)
+#: Contradictions that there would be, at least, for two values to be said to match.
+EXPECTED = 4.0
+#: What a row costs, in seconds of a usual machine.
+A_ROW = 2.5e-8
+#: Factors of the sums that a key may be a function of, and what they are divided by.
+FACTORS = (1, -1, 2, -2, 3, -3, 4, -4)
+DIVISORS = range(2, 10)
+#: Sums with a range of at most this may be cut off at both ends.
+NARROW = 12
+
+Point = tuple[float, ...]
+#: The level of each of some recent values.
+Levels = dict[Point, float]
+
+
+def learned_keys(problem: Problem, effort: Effort) -> Iterator[Memory]:
+    """Lookups whose key, and query, are some function of a few recent values; what is looked up is a column,
+    or some function of the same values."""
+    rows = _Rows(problem)
+    for places in _places(problem):
+        points, codes = rows.points(places)
+        for value in (*range(len(problem.inputs)), None):
+            if effort.spent():
+                return
+            effort.spend(A_ROW * len(rows.target) * (len(places) + 3 * len(BACK)))
+            stored = [rows.column(value, back) if value is not None else codes[back] for back in BACK]
+            matches = _matches(codes, stored, rows.target, len(points))
+            if matches is None:
+                continue
+            kept = matches[codes[1], codes[0]] == 1
+            before, now, target = stored[1][kept], codes[0][kept], rows.target[kept]
+            if not len(target):
+                continue
+            if value is None:
+                read = _stored(places, points, before, target)
+            else:
+                apart = _pairs(_coded(now) * len(before) + _coded(before), target)[1]
+                read = None if apart.any() else Quantity(((value, 0),))
+            compared = _compared(matches, places, points) if read is not None else None
+            if read is not None and compared is not None:
+                yield Memory("equality", read, *compared, 1)
+                break  # one for these values
+
+
+class _Rows:
+    """Values at positions that have everything inside the sequence, and the output there."""
+
+    def __init__(self, problem: Problem) -> None:
+        sequences = problem.training
+        self.length = sequences.x.shape[1]
+        self.sequences = sequences.take(slice(0, max(1, ASKED // max(self.length - DEEPEST, 1))))
+        self.chosen = self.sequences.scored[:, DEEPEST:]
+        self.target = self.sequences.y[:, DEEPEST:, 0][self.chosen]
+
+    def column(self, column: int, back: int) -> np.ndarray:
+        return self.sequences.x[:, DEEPEST - back : self.length - back, column][self.chosen]
+
+    def points(self, places: tuple[Place, ...]) -> tuple[list[Point], list[np.ndarray]]:
+        """What the values of some places together are, and which of that they are so many steps back."""
+        marks = [np.unique(self.sequences.x[..., column]) for column, _ in places]
+        codes = [np.zeros(len(self.target), np.int64) for _ in BACK]
+        for (column, lag), own in zip(places, marks, strict=True):
+            for back in BACK:
+                place = np.searchsorted(own, self.column(column, lag + back))
+                codes[back] = codes[back] * len(own) + place
+        return list(product(*(own.tolist() for own in marks))), codes
+
+
+def _coded(values: np.ndarray) -> np.ndarray:
+    return np.unique(values, return_inverse=True)[1].reshape(-1)
+
+
+def _places(problem: Problem) -> Iterator[tuple[Place, ...]]:
+    """Sets of recent values that keys are functions of, few first; no more than can be told apart."""
+    columns = [place for place, domain in enumerate(problem.domains) if domain.discrete]
+    sets: list[tuple[Place, ...]] = [((column, 0),) for column in columns]
+    sets += [((column, 0), (column, lag)) for column in columns for lag in (1, 2)]
+    sets += [((one, 0), (other, 0)) for one, other in combinations(columns, 2)]
+    sets += [((column, 0), (column, 1), (column, 2)) for column in columns]
+    sets += [((one, 0), (two, 0), (three, 0)) for one, two, three in combinations(columns, 3)]
+    for places in sets:
+        if np.prod([float(problem.domains[column].size) for column, _ in places]) <= MOST_VALUES:
+            yield places
+
+
+def _matches(
+    codes: list[np.ndarray], stored: list[np.ndarray], target: np.ndarray, count: int
+) -> np.ndarray | None:
+    """For each value before and each value now: 1 if they match, 0 if not, -1 if the rows do not tell; None
+    if none match, or all. What lies further back is asked where nothing nearer matches."""
+    found = np.full(count * count, -1)
+    real = len(np.unique(target)) > MOST_VALUES  # reals are looked up as they are, or not at all
+    answer = target if real else _coded(target)
+    rows = np.arange(len(target))
+    for back in BACK[1:]:
+        cells = codes[back][rows] * count + codes[0][rows]
+        if real:
+            apart = (target[rows] != stored[back][rows]).astype(float)
+            expected = np.bincount(cells, minlength=count * count) * float(apart.mean())
+            differ = np.bincount(cells, apart, count * count)
+        else:
+            own = _coded(stored[back][rows])
+            pairs, apart, places = _pairs(cells * (int(own.max()) + 1) + own, answer[rows])
+            places //= int(own.max()) + 1
+            expected = np.bincount(places, pairs, count * count) * float(apart.sum() / max(pairs.sum(), 1.0))
+            differ = np.bincount(places, apart, count * count)
+        said = np.where(differ > 0, 0, np.where(expected >= EXPECTED, 1, -1))
+        found = np.where(found < 0, said, found)
+        rows = rows[found[codes[back][rows] * count + codes[0][rows]] == 0]
+        if not len(rows):
+            break
+    found = found.reshape(count, count)
+    return found if (found == 1).any() and (found == 0).any() else None
+
+
+def _pairs(groups: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of each group the pairs of its rows, those that differ in their code, and the group."""
+    codes = _coded(codes)
+    keys = np.sort(groups * (int(codes.max()) + 1) + codes)
+    ends = np.flatnonzero(np.diff(keys, append=keys[-1] + 1))
+    counts = np.diff(ends, prepend=-1).astype(float)
+    own = keys[ends] // (int(codes.max()) + 1)
+    starts = np.flatnonzero(np.diff(own, prepend=own[0] - 1))
+    totals, same = np.add.reduceat(counts, starts), np.add.reduceat(counts * (counts - 1) / 2, starts)
+    pairs = totals * (totals - 1) / 2
+    return pairs, pairs - same, own[starts]
+
+
+def _levels(matches: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """The level of each value as a key and as a query, equal where they match; None if no levels say it."""
+    count = len(matches)
+    key, query = np.full(count, -1), np.full(count, -1)
+    for row in range(count):
+        if key[row] >= 0:
+            continue
+        level = int(max(key.max(), query.max())) + 1
+        alike = [other for other in range(count) if key[other] < 0 and _agree(matches[row], matches[other])]
+        key[alike] = level
+        own = np.any(matches[alike] == 1, axis=0)
+        if np.any(own & (query >= 0)):
+            return None
+        query[own] = level
+    query[query < 0] = int(max(key.max(), query.max())) + 1
+    said = key[:, None] == query[None, :]
+    if np.any(said & (matches == 0)) or np.any(~said & (matches == 1)) or len(set(key)) < 2:
+        return None
+    return key, query
+
+
+def _agree(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two values match the same ones, as far as the rows tell, and some that both are known for."""
+    known = (one >= 0) & (other >= 0)
+    shared = np.any((one == 1) & (other == 1)) or not np.any((one == 1) | (other == 1))
+    return bool(shared and np.array_equal(one[known], other[known]))
+
+
+def _stored(
+    places: tuple[Place, ...], points: Sequence[Point], before: np.ndarray, target: np.ndarray
+) -> Quantity | None:
+    """What is looked up, if it is the output itself where the position before matches."""
+    low, high = np.full(len(points), np.inf), np.full(len(points), -np.inf)
+    np.minimum.at(low, before, target)
+    np.maximum.at(high, before, target)
+    if np.any(low < high) or len(np.unique(before)) < len(points):
+        return None
+    given = _formula_of(points, _wider(places, points), low)
+    levels = dict(zip(points, low.tolist(), strict=True)) if given is None else given
+    return Quantity(places, levels=tuple(sorted(levels.items())))
+
+
+def _compared(
+    matches: np.ndarray, places: tuple[Place, ...], points: Sequence[Point]
+) -> tuple[Quantity, Quantity] | None:
+    """Key and query that match where the rows say so: the same short formula of the values, a formula that is
+    compared with one of the values, or levels that no formula is known for."""
+    wider = _wider(places, points)
+    place = {point: index for index, point in enumerate(wider)}
+    known = [place[point] for point in points]
+    alike, apart = matches == 1, matches == 0
+
+    def fits(key: np.ndarray, query: np.ndarray) -> bool:
+        same = key[known][:, None] == query[known][None, :]
+        return bool(same[alike].all() and not same[apart].any())
+
+    def made(*both: np.ndarray) -> tuple[Quantity, Quantity]:
+        key, query = (_as_it_is(places, dict(zip(wider, own.tolist(), strict=True))) for own in both)
+        return key, query
+
+    formulas = [*_formulas(np.array(wider))]
+    for values in formulas:
+        if fits(values, values):
+            return made(values, values)
+    for column in np.array(wider).T:
+        for values in formulas:
+            if fits(values, column):
+                return made(values, column)
+    levels = _levels(matches)
+    if levels is None:
+        return None
+    both = [np.full(len(wider), float(len(wider) + own)) for own in range(2)]  # what was never seen: no match
+    for values, own in zip(both, levels, strict=True):
+        values[known] = own
+    return made(*both)
+
+
+def _wider(places: tuple[Place, ...], points: Sequence[Point]) -> list[Point]:
+    """The values and those that lie at the start, with zeros before it."""
+    columns = [
+        sorted({point[slot] for point in points} | ({0.0} if lag else set()))
+        for slot, (_, lag) in enumerate(places)
+    ]
+    return list(product(*columns))
+
+
+def _as_it_is(places: tuple[Place, ...], levels: Levels) -> Quantity:
+    for slot, place in enumerate(places):
+        if all(point[slot] == level for point, level in levels.items()):
+            return Quantity((place,))
+    return Quantity(places, levels=tuple(sorted(levels.items())))
+
+
+def _formula_of(points: Sequence[Point], wider: list[Point], wanted: np.ndarray) -> Levels | None:
+    place = {point: index for index, point in enumerate(wider)}
+    known = [place[point] for point in points]
+    for values in _formulas(np.array(wider)):
+        if np.array_equal(values[known], wanted):
+            return dict(zip(wider, values.tolist(), strict=True))
+    return None
+
+
+def _formulas(points: np.ndarray) -> Iterator[np.ndarray]:
+    """Values of short formulas, the shortest first."""
+    columns = list(points.T)
+    yield from columns
+    two = list(combinations(columns, 2))
+    for one, other in two:
+        yield from (np.minimum(one, other), np.maximum(one, other), one * other)
+        yield from ((one > other) * 1.0, (other > one) * 1.0, (one == other) * 1.0, np.abs(one - other))
+    for total in _sums(columns):
+        yield from (total, np.abs(total))
+        low, high = float(total.min()), float(total.max())
+        borders = np.arange(low + 1, high + 1)
+        for border in borders:
+            yield from ((total >= border) * 1.0, (total == border) * 1.0)
+            yield from (np.maximum(total, border), np.minimum(total, border))
+        for divisor in DIVISORS:
+            yield from (total % divisor, total // divisor)
+        for least, most in combinations(borders, 2) if high - low <= NARROW else ():
+            yield from (((total >= least) & (total < most)) * 1.0, np.clip(total, least, most))
+
+
+def _sums(columns: list[np.ndarray]) -> Iterator[np.ndarray]:
+    """Sums of a few columns with small factors, and with a product in them."""
+    yield from columns
+    for count in range(2, len(columns) + 1):
+        for factors in product(FACTORS, repeat=count - 1):
+            yield np.sum([f * column for f, column in zip((1, *factors), columns, strict=False)], axis=0)
+            if count == 2:
+                yield factors[0] * columns[0] + columns[1]
+    yield columns[0] * columns[0]
+    for one, other in combinations(range(len(columns)), 2):
+        yield columns[one] * columns[other]
+        for third in range(len(columns)):
+            if third not in (one, other):
+                yield columns[one] * columns[other] + columns[third]

@@ -1,0 +1,195 @@
+"""What a head can remember of everything so far: the values that windows lack, as columns of the data.
+
+An equality head, or an aggregate, reads columns at the present, columns some steps back (through a location
+head), or a simple function of two of them (through a sub-MLP). What it gives is known before any training, so
+the data can be asked whether it is what the output needs (`repeats.py`, `neighbours.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations, product
+
+import numpy as np
+
+from weights2code.data import Problem, Sequences
+from weights2code.graph import shifted
+from weights2code.heads import HEADS, HeadKind
+
+#: Functions of two values that a head may go over.
+FUNCTIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "difference": lambda a, b: a - b,
+    "sum": lambda a, b: a + b,
+    "distance": lambda a, b: np.abs(a - b),
+    "larger": lambda a, b: np.maximum(a, b),
+    "smaller": lambda a, b: np.minimum(a, b),
+    "greater": lambda a, b: (a > b).astype(float),
+    "equal": lambda a, b: (a == b).astype(float),
+    "product": lambda a, b: a * b,
+}
+#: A value that is looked up and counted on: where nothing is found it is 0, which then says so.
+ONE_MORE = "one more"
+#: Those in which the order of both matters.
+ORDERED = frozenset({"difference", "greater"})
+#: Those that say nothing of reals, which are hardly ever equal.
+OF_WHOLE = frozenset({"equal"})
+
+#: A column, counted over inputs and outputs, and how many steps back: outputs one step at least.
+Place = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """What a head reads: one place, a function of two, or of whole numbers in a few places the level that
+    each has. `before` is what lies before the start."""
+
+    places: tuple[Place, ...]
+    function: str | None = None
+    levels: tuple[tuple[tuple[float, ...], float], ...] = ()
+    before: float = 0.0
+
+    def values(self, sequences: Sequences) -> np.ndarray:
+        """At every position (n, T)."""
+        found = [_at(sequences, place, self.before) for place in self.places]
+        if self.function == ONE_MORE:
+            return found[0] + 1.0
+        if self.levels:
+            points = np.array([point for point, _ in self.levels])
+            return _looked_up(np.stack(found, axis=-1), points, np.array([level for _, level in self.levels]))
+        return found[0] if self.function is None else reduce(FUNCTIONS[self.function], found)
+
+    @property
+    def computed(self) -> bool:
+        """Whether it takes a sub-MLP."""
+        return self.function is not None or bool(self.levels)
+
+    @property
+    def cost(self) -> float:
+        """How much there is to it."""
+        return sum(1.0 + 0.5 * lag for _, lag in self.places) + self.computed
+
+
+def _looked_up(values: np.ndarray, points: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """The level of the point that each row of values is; one that is none has the last level of all, and one
+    more."""
+    codes, size = np.zeros(values.shape[:-1], np.int64), 1
+    own = np.zeros(len(points), np.int64)
+    known = np.ones(values.shape[:-1], bool)
+    for slot in range(points.shape[1]):
+        marks = np.unique(points[:, slot])
+        place = np.minimum(np.searchsorted(marks, values[..., slot]), len(marks) - 1)
+        known &= marks[place] == values[..., slot]
+        codes, own = codes + size * place, own + size * np.searchsorted(marks, points[:, slot])
+        size *= len(marks)
+    table = np.full(size, levels.max() + 1.0)
+    table[own] = levels
+    return np.where(known, table[codes], levels.max() + 1.0)
+
+
+def _at(sequences: Sequences, place: Place, before: float) -> np.ndarray:
+    column, lag = place
+    inputs = sequences.x.shape[2]
+    values = sequences.x[..., column] if column < inputs else sequences.y[..., column - inputs]
+    return shifted(values, lag, before)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A head over everything so far, by what it reads; an equality head looks `gap` steps back at least."""
+
+    kind: HeadKind
+    value: Quantity
+    key: Quantity | None = None
+    query: Quantity | None = None
+    gap: int = 1
+
+    def values(self, sequences: Sequences) -> np.ndarray:
+        """What the head gives at every position (n, T)."""
+        value = self.value.values(sequences)
+        aggregate = HEADS[self.kind].aggregate
+        if aggregate is not None:
+            return aggregate(value)
+        assert self.key is not None
+        assert self.query is not None
+        return last_equal(self.query.values(sequences), self.key.values(sequences), value, self.gap)
+
+    @property
+    def cost(self) -> float:
+        """Simple ones first."""
+        read = [self.value, *(part for part in (self.key, self.query) if part is not None)]
+        return sum(part.cost for part in read) + 0.5 * (self.kind in ("mean", "equality")) - 0.1 * self.gap
+
+
+def last_equal(query: np.ndarray, key: np.ndarray, value: np.ndarray, gap: int) -> np.ndarray:
+    """The value (n, T) at the last position, `gap` or more steps back, whose key equals the query; else 0."""
+    found = np.zeros(value.shape)
+    rows = np.arange(len(value))
+    for t in range(gap, value.shape[1]):
+        same = key[:, : t - gap + 1] == query[:, t, None]
+        newest = t - gap - np.argmax(same[:, ::-1], axis=1)
+        found[:, t] = np.where(same.any(1), value[rows, newest], 0.0)
+    return found
+
+
+def plain(problem: Problem) -> Iterator[Memory]:
+    """Heads over columns as they are, now or one step back: aggregates and lookups."""
+    inputs = range(len(problem.inputs))
+    outputs = range(len(inputs), len(inputs) + len(problem.outputs))
+    for column in inputs:
+        for kind in ("sum", "max", "min", "mean"):
+            yield Memory(kind, Quantity(((column, 0),)))
+    if not any(domain.discrete for domain in problem.domains):
+        return  # reals are hardly ever equal
+    keys = [column for column in inputs if problem.domains[column].discrete]
+    for query, key, value in product(keys, keys, inputs):
+        if query == key == value:
+            continue
+        for gap in (1, 0) if query != key else (1,):
+            stored, compared, asked = (Quantity(((column, 0),)) for column in (value, key, query))
+            yield Memory("equality", stored, compared, asked, gap)
+    for query, key in product(keys, keys):
+        # what came one step after the last equal key, and what the output was there
+        before = Quantity(
+            ((key, 1),), before=problem.domains[query].low - 1.0
+        )  # nothing equals what is before
+        asked = Quantity(((query, 0),))
+        for value, gap in product(inputs, (1, 0)):
+            yield Memory("equality", Quantity(((value, 0),)), before, asked, gap)
+        for value in outputs:
+            for function in (None, ONE_MORE):
+                yield Memory("equality", Quantity(((value, 1),), function), before, asked, 0)
+
+
+def computed(problem: Problem) -> Iterator[Memory]:
+    """Heads over simple functions of two columns, or of a column and its last value."""
+    quantities = [*_functions(problem)]
+    for quantity in quantities:
+        for kind in ("sum", "max", "min", "mean"):
+            if kind in ("sum", "mean") or quantity.function not in ("greater", "equal"):
+                yield Memory(kind, quantity)
+    whole = [domain.discrete for domain in problem.domains]
+    for quantity in quantities:
+        discrete = quantity.function in ("greater", "equal") or all(
+            whole[place[0]] for place in quantity.places
+        )
+        if discrete and quantity.function != "product":
+            for column in range(len(problem.inputs)):
+                yield Memory("equality", Quantity(((column, 0),)), quantity, quantity, 1)
+
+
+def _functions(problem: Problem) -> Iterator[Quantity]:
+    inputs = range(len(problem.inputs))
+    pairs = [((one, 0), (other, 0)) for one, other in combinations(inputs, 2)]
+    pairs += [((column, 0), (column, 1)) for column in inputs]
+    for places in pairs:
+        whole = all(problem.domains[column].discrete for column, _ in places)
+        for function in FUNCTIONS:
+            if function in OF_WHOLE and not whole:
+                continue
+            if function in ("difference", "sum") and places[0][0] == places[1][0]:
+                continue  # a sum over differences in time is the last value
+            yield Quantity(places, function)
+            if function in ORDERED and places[0][0] != places[1][0]:
+                yield Quantity(places[::-1], function)

@@ -1,0 +1,165 @@
+"""Memories: what heads over everything so far give, which of them the data ask for, and their networks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from weights2code.data import Problem, fit_layout, from_arrays
+from weights2code.graph import DiscreteGraph, RouterNode
+from weights2code.graph.from_model import graph_of
+from weights2code.graph.laid_out import model_of_all
+from weights2code.language import (
+    BITS,
+    Domain,
+    Recurrence,
+    Retrieval,
+    Step,
+    Var,
+    integers,
+    maximum,
+    op,
+    reals,
+    uniform,
+    where,
+)
+from weights2code.pipeline import search as run_search
+from weights2code.settings import Settings
+from weights2code.training.build import build
+from weights2code.training.functions import operator
+from weights2code.training.ladder import FAST_LADDER
+from weights2code.training.memories import FUNCTIONS, Memory, Quantity, computed, last_equal, plain
+from weights2code.training.neighbours import near_rows
+from weights2code.training.remembering import Memories, widened, with_heads
+from weights2code.training.repeats import repeated_rows
+
+A, B, X = Var("a"), Var("b"), Var("x")
+NOW = {name: Quantity(((place, 0),)) for place, name in enumerate("ab")}
+LAST_EQUAL = Memory("equality", NOW["a"], NOW["b"], NOW["b"], 1)
+
+
+def problem_of(machine: Recurrence, *domains: Domain, count: int = 3000, length: int = 16) -> Problem:
+    def draw(rng: np.random.Generator, n: int, length: int) -> np.ndarray:
+        return uniform(rng, domains, n, length)
+
+    x = draw(np.random.default_rng(0), count + 200, length)
+    data = from_arrays(x, machine.run(x))
+    parts = data.take(slice(200, None)), data.take(slice(0, 200))
+    return Problem(
+        "task", machine.inputs, ("y",), domains, data.domains()[1], *parts, length, machine, sampler=draw
+    )
+
+
+def of_two(*steps: Step, start: dict[str, float] | None = None) -> Recurrence:
+    return Recurrence(("a", "b"), steps, ("y",), start or {})
+
+
+def looked_up(y: object) -> Recurrence:
+    return of_two(Step("s", Retrieval("b", "a", B, 1)), Step("y", y))  # type: ignore[arg-type]
+
+
+def test_the_last_equal_key():
+    key, value = np.array([[1, 2, 1, 1]]), np.array([[5, 6, 7, 8]])
+    assert last_equal(key, key, value, 1).tolist() == [[0, 0, 5, 7]]
+    assert last_equal(key, key, value, 0).tolist() == [[5, 6, 7, 8]]
+
+
+def test_repeated_rows_show_what_is_remembered_and_beside_what():
+    s = Var("s")
+    found = next(repeated_rows(problem_of(looked_up(s % 5), integers(0, 6), integers(0, 6))))
+    assert (found.memories, found.leaves) == ((LAST_EQUAL,), ((2, 0),))
+    found = next(repeated_rows(problem_of(looked_up(s - Var("s", 2) + A), BITS, BITS)))
+    assert found.memories == (LAST_EQUAL,)
+    assert sorted(found.leaves) == [(0, 0), (2, 0), (2, 2)]
+
+
+def test_sums_of_functions_are_found():
+    machine = of_two(Step("s", Var("s", 1) + A.equals(B)), Step("y", maximum(Var("s") - B, 0)))
+    found = next(repeated_rows(problem_of(machine, BITS, BITS)))
+    equal = Quantity(((0, 0), (1, 0)), "equal")
+    assert [memory.kind for memory in found.memories] == ["sum"]
+    assert found.memories[0].value == equal
+
+
+def test_nothing_is_remembered_where_windows_are_enough():
+    near = of_two(Step("y", where(A, B, Var("b", 1))))
+    assert next(repeated_rows(problem_of(near, BITS, BITS)), None) is None
+    reals_near = of_two(Step("y", A + maximum(B, Var("b", 1))))
+    assert next(near_rows(problem_of(reals_near, reals(0, 1), reals(0, 1))), None) is None
+
+
+@pytest.mark.slow
+def test_reals_are_asked_of_near_rows():
+    machine = of_two(Step("s", Var("s", 1) + A - B), Step("y", op("relu", Var("s") - 1)))
+    found = next(near_rows(problem_of(machine, reals(0, 1), reals(0, 1))))
+    (memory,) = found.memories
+    assert (memory.kind, memory.value.function) == ("sum", "difference")
+    assert found.leaves == ((2, 0),)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_sub_mlp_computes_each_function(function: str, whole: bool):
+    if function == "equal" and not whole:
+        return
+    rng = np.random.default_rng(1)
+    values = rng.integers(-3, 6, (200, 2)).astype(float) if whole else rng.uniform(-3, 6, (200, 2))
+    units = [2.0, 4.0]
+    node = operator(function, (0, 1), units, [(-3.0, 6.0)] * 2, whole=whole)
+    wanted = FUNCTIONS[function](*values.T)
+    exact = 1e-12 if whole or function != "product" else 2e-3
+    assert node.apply(values / units) == pytest.approx(wanted, abs=exact)
+
+
+@pytest.mark.parametrize("domains", [(integers(-2, 3), integers(0, 2)), (integers(0, 4), reals(-1, 1))])
+def test_heads_in_the_place_of_columns_compute_the_same(domains: tuple[Domain, ...]):
+    machine = of_two(Step("y", A + B))
+    problem = problem_of(machine, *domains, count=40, length=9)
+    rung = next(rung for rung in FAST_LADDER if rung.name == "deep")
+    for memory in [*plain(problem), *computed(problem)][::7]:
+        wide = widened(problem, (memory,))
+        layout = fit_layout("autoregressive", wide.training)
+        model = build(rung, wide, layout.channels, (-1.0, 1.0), seed=3).double()
+        graph = graph_of(model.take([0]), 0, layout, wide)
+        own = fit_layout("autoregressive", problem.training)
+        loose = with_heads(graph, problem, own, (memory,), 1e7)
+        made = graph_of(model_of_all([loose], 2, (-1.0, 1.0), 1e7), 0, own, problem)
+        exact = problem.whole or memory.value.function != "product"  # of reals: as near as units make it
+        near = 1e-6 if exact else 1e-2
+        assert np.allclose(graph.run(wide.validation), made.run(problem.validation), atol=near)
+        assert sum(isinstance(node, RouterNode) and node.kind == memory.kind for node in made.nodes) >= 1
+
+
+@pytest.mark.slow
+def test_sets_are_found_once():
+    problem = problem_of(looked_up(Var("s") % 3), integers(0, 4), integers(0, 4))
+    memories = Memories(problem)
+    assert list(memories.sets()) == list(memories.sets())
+
+
+def answer(machine: Recurrence, *domains: Domain) -> tuple[bool, DiscreteGraph | None]:
+    problem = problem_of(machine, *domains)
+    outcome = run_search(problem, Settings(rungs=("memory",)))
+    x = uniform(np.random.default_rng(5), domains, 50, 60)
+    assert outcome.program is not None
+    assert outcome.certificate is not None
+    same = np.allclose(outcome.program.run(x), machine.run(x))
+    assert outcome.certificate.network is not None
+    assert outcome.certificate.network.verdict != "differs"
+    return same and outcome.exit_code == 0, outcome.extraction and outcome.extraction.graph
+
+
+@pytest.mark.slow
+def test_a_function_of_a_lookup_becomes_a_program():
+    right, graph = answer(looked_up((Var("s") + A) % 5), integers(0, 6), integers(0, 6))
+    assert right
+    assert graph is not None
+    assert any(
+        isinstance(graph.nodes[i], RouterNode) and graph.nodes[i].kind == "equality" for i in graph.live()
+    )
+
+
+@pytest.mark.slow
+def test_a_sum_of_a_difference_of_reals_becomes_a_program():
+    machine = of_two(Step("s", Var("s", 1) + A - B), Step("y", op("relu", Var("s") - 1)))
+    assert answer(machine, reals(0, 1), reals(0, 1))[0]
