@@ -14,11 +14,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from weights2code.effort import Effort
-from weights2code.language import OPERATORS, Const, Expr, Op, Var, infer
+from weights2code.language import OPERATORS, Expr, Var, infer
 from weights2code.symbolic.decomposition.copies import copied
 from weights2code.symbolic.decomposition.separators import Separator, separators
 from weights2code.symbolic.decomposition.splits import numbered, outermost, splits
 from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.search.idle_operators import without_idle
 from weights2code.symbolic.search.rows import Problem, prepare
 from weights2code.symbolic.search.walk import Search
 
@@ -299,23 +300,3 @@ def _reduced(problem: Problem, step: Step, effort: float) -> Problem | None:
         effort=effort,
         operators=problem.operators,
     )
-
-
-def without_idle(problem: Problem, expr: Expr) -> Expr:
-    """The formula without operators that change nothing on any row, as steps taken in turn leave behind."""
-    searching = True
-    while searching:
-        searching = False
-        for node in sorted({n for n in expr.walk() if isinstance(n, Op)}, key=lambda n: (-n.size(), str(n))):
-            for argument in node.args:
-                if isinstance(argument, Const):
-                    continue
-                shorter = expr.transform(lambda n, node=node, by=argument: by if n == node else n)
-                if np.array_equal(problem.values(shorter, problem.Xs), problem.ys) and np.array_equal(
-                    problem.values(shorter), problem.y
-                ):
-                    expr, searching = shorter, True
-                    break
-            if searching:
-                break
-    return expr

@@ -18,6 +18,7 @@ import numpy as np
 from weights2code.language import Expr, Var, infer, op
 from weights2code.symbolic.notation import flattened
 from weights2code.symbolic.reals.neighbours import Neighbours
+from weights2code.symbolic.search.idle_operators import without_idle
 from weights2code.symbolic.search.rows import Problem, prepare
 from weights2code.symbolic.search.walk import Search
 
@@ -42,7 +43,7 @@ FOLLOWED, DEEPEST = 3, 2
 #: The share of the effort that is left for what follows from one step.
 SHARE = 0.4
 #: The share of it for the descent itself.
-DESCENT = 0.3
+DESCENT = 0.4
 #: With less effort nothing is begun.
 LEAST = 0.05
 
@@ -201,8 +202,11 @@ def follow(search: Search, meaning: dict[Var, Expr]) -> bool:
     problem.effort.spend(allowed - max(smaller.effort.left, 0.0))
     if found.exact is None or found.exact.kind != "formula":
         return False
-    candidate = search.collector.offer(flattened(found.exact.expr.substitute(meaning)))
-    return candidate is not None and candidate.exact
+    candidate = search.collector.offer(found.exact.expr.substitute(meaning))
+    if candidate is None or not candidate.exact:
+        return False
+    search.collector.offer(flattened(without_idle(problem, candidate.expr)))
+    return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,9 @@ import numpy as np
 ASKED, AMONG, NEAREST = 400, 3000, 3
 #: What the differences that are left among the rows at hand count for.
 UNSEEN = 0.3
+#: When quantities are called lossy: at most so many of them, on so many rows, with at most so many
+#: combinations of discrete values, and more lost than any function loses that was ever met, twice over.
+MOST_JUDGED, FEWEST_JUDGED, MOST_COMBINATIONS, SURELY = 5, 1000, 100, 0.45
 
 
 class Neighbours:
@@ -50,3 +53,18 @@ class Neighbours:
             differences = np.abs(self.y[asked] - self.y[found])
             total += float(np.mean(differences > 0) if self.whole else np.mean(differences) / self.spread)
         return total / nearest
+
+
+def surely_lossy(columns: np.ndarray, y: np.ndarray, discrete: tuple[bool, ...]) -> bool:
+    """Whether far too much of the target is lost for it to be a function of a few reals at all.
+
+    Only what varies smoothly is told by neighbours: of discrete values there must be so few combinations that
+    neighbours share them.
+    """
+    if not 0 < columns.shape[1] <= MOST_JUDGED or len(y) < FEWEST_JUDGED or all(discrete):
+        return False
+    levels = [len(np.unique(column)) for column, one in zip(columns.T, discrete, strict=True) if one]
+    if np.prod(levels, initial=1.0) > MOST_COMBINATIONS or np.ptp(y) == 0:
+        return False
+    neighbours = Neighbours(y, bool(np.all(y == np.round(y))))
+    return neighbours.lost(columns[neighbours.among]) > SURELY
