@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from weights2code.language import Const, Definition, Expr, Op, Recurrence, Retrieval, Step, Var
+from weights2code.language import Const, Definition, Expr, Op, Recurrence, Retrieval, Step, Var, where
 
 
 def without_delay(recurrence: Recurrence) -> Recurrence:
@@ -33,6 +33,27 @@ def without_delay(recurrence: Recurrence) -> Recurrence:
         while (name := f"v{number}") in definitions or name in recurrence.inputs:
             number += 1
         steps += [Step(name, lookup), Step(step.name, Var(name) + added)]
+    return replace(recurrence, steps=tuple(steps), start=start).live()
+
+
+def without_query(recurrence: Recurrence) -> Recurrence:
+    """The recurrence in which a lookup that always asks for the same is a value that is kept until the next:
+    `last = a if found else last[t-1]`. Whether that is the same is for the caller to see."""
+    definitions = {step.name: step.definition for step in recurrence.steps}
+    steps: list[Step] = []
+    start = dict(recurrence.start)
+    for step in recurrence.steps:
+        made = step.definition
+        query = made.query if isinstance(made, Retrieval) else None
+        if isinstance(query, Var) and query.lag == 0:
+            query = definitions.get(query.name)
+        if isinstance(made, Retrieval) and isinstance(query, Const):
+            found = Var(made.key, made.gap).equals(query)
+            steps.append(Step(step.name, where(found, Var(made.value, made.gap), Var(step.name, 1))))
+            if made.default:
+                start[step.name] = made.default
+        else:
+            steps.append(step)
     return replace(recurrence, steps=tuple(steps), start=start).live()
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from weights2code.graph import OperatorNode
-from weights2code.training.memories import ONE_MORE
+from weights2code.training.memories import ONE, ONE_MORE
 
 #: How steep a comparison of reals is, as a share of their range, and the units of a product of reals.
 STEEP = 1e-6
@@ -23,6 +23,8 @@ def operator(
 ) -> OperatorNode:
     """The function (`memories.FUNCTIONS`) of two operands that are so many users' units each; it gives users'
     units. The ranges are in users' units too."""
+    if function == ONE:
+        return OperatorNode("", operands, np.zeros((1, 1)), np.zeros(1), np.zeros(1), 1.0)
     if function == ONE_MORE:
         weight = np.array([[units[0]], [-units[0]]])
         return OperatorNode("", operands, weight, np.array([1.0, -1.0]), np.array([1.0, -1.0]), 0.0)
@@ -43,6 +45,8 @@ def operator(
         rows = [(steep, -steep, 0, 1), (steep, -steep, -1, -1)]
     elif function == "equal":
         rows = [(1, -1, 1, 1), (1, -1, 0, -2), (1, -1, -1, 1)]
+    elif function == "different":
+        rows = [(1, -1, 0, 1), (1, -1, -1, -1), (-1, 1, 0, 1), (-1, 1, -1, -1)]
     elif function == "product":
         rows = _product(ranges, whole)
     else:

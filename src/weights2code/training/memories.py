@@ -27,14 +27,23 @@ FUNCTIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "smaller": lambda a, b: np.minimum(a, b),
     "greater": lambda a, b: (a > b).astype(float),
     "equal": lambda a, b: (a == b).astype(float),
+    "different": lambda a, b: (a != b).astype(float),
     "product": lambda a, b: a * b,
 }
 #: A value that is looked up and counted on: where nothing is found it is 0, which then says so.
 ONE_MORE = "one more"
+#: What a lookup asks for whose key is a condition.
+ONE = "one"
+#: How many positions there are so far.
+POSITION = "position"
+#: Values of a column that a condition may ask for, at most.
+MOST_ASKED = 10
 #: Those in which the order of both matters.
 ORDERED = frozenset({"difference", "greater"})
 #: Those that say nothing of reals, which are hardly ever equal.
-OF_WHOLE = frozenset({"equal"})
+OF_WHOLE = frozenset({"equal", "different"})
+#: Those that are true or not.
+CONDITIONS = frozenset({"greater", "equal", "different"})
 
 #: A column, counted over inputs and outputs, and how many steps back: outputs one step at least.
 Place = tuple[int, int]
@@ -53,6 +62,9 @@ class Quantity:
     def values(self, sequences: Sequences) -> np.ndarray:
         """At every position (n, T)."""
         found = [_at(sequences, place, self.before) for place in self.places]
+        if self.function in (ONE, POSITION):
+            ones = np.ones_like(found[0])
+            return ones if self.function == ONE else np.cumsum(ones, axis=1)
         if self.function == ONE_MORE:
             return found[0] + 1.0
         if self.levels:
@@ -119,7 +131,9 @@ class Memory:
     def cost(self) -> float:
         """Simple ones first."""
         read = [self.value, *(part for part in (self.key, self.query) if part is not None)]
-        return sum(part.cost for part in read) + 0.5 * (self.kind in ("mean", "equality")) - 0.1 * self.gap
+        always = self.query is not None and self.query.function == ONE
+        later = 0.1 if always else -0.1  # a condition is asked of the present too, a key of the past
+        return sum(part.cost for part in read) + 0.5 * (self.kind in ("mean", "equality")) + later * self.gap
 
 
 def last_equal(query: np.ndarray, key: np.ndarray, value: np.ndarray, gap: int) -> np.ndarray:
@@ -134,7 +148,9 @@ def last_equal(query: np.ndarray, key: np.ndarray, value: np.ndarray, gap: int) 
 
 
 def plain(problem: Problem) -> Iterator[Memory]:
-    """Heads over columns as they are, now or one step back: aggregates and lookups."""
+    """How many positions there are, and heads over columns as they are, now or one step back: aggregates and
+    lookups."""
+    yield Memory("sum", Quantity(((0, 0),), ONE))
     inputs = range(len(problem.inputs))
     outputs = range(len(inputs), len(inputs) + len(problem.outputs))
     for column in inputs:
@@ -167,16 +183,45 @@ def computed(problem: Problem) -> Iterator[Memory]:
     quantities = [*_functions(problem)]
     for quantity in quantities:
         for kind in ("sum", "max", "min", "mean"):
-            if kind in ("sum", "mean") or quantity.function not in ("greater", "equal"):
+            if kind in ("sum", "mean") or quantity.function not in CONDITIONS:
                 yield Memory(kind, quantity)
     whole = [domain.discrete for domain in problem.domains]
     for quantity in quantities:
-        discrete = quantity.function in ("greater", "equal") or all(
-            whole[place[0]] for place in quantity.places
-        )
+        discrete = quantity.function in CONDITIONS or all(whole[place[0]] for place in quantity.places)
         if discrete and quantity.function != "product":
             for column in range(len(problem.inputs)):
                 yield Memory("equality", Quantity(((column, 0),)), quantity, quantity, 1)
+
+
+def conditional(problem: Problem) -> Iterator[Memory]:
+    """The last value of a column where some condition held."""
+    for condition, column, gap in product(_conditions(problem), range(len(problem.inputs)), (0, 1)):
+        yield Memory("equality", Quantity(((column, 0),)), condition, Quantity(((0, 0),), ONE), gap)
+
+
+def ages(problem: Problem) -> Iterator[tuple[Memory, Memory]]:
+    """How many positions there are, and how many there were at the last equal key, or where some condition
+    held: both together say how long ago that is."""
+    count, position = Memory("sum", Quantity(((0, 0),), ONE)), Quantity(((0, 0),), POSITION)
+    for column, domain in enumerate(problem.domains):
+        if domain.discrete:
+            key = Quantity(((column, 0),))
+            yield count, Memory("equality", position, key, key, 1)
+    for condition, gap in product(_conditions(problem), (0, 1)):
+        yield count, Memory("equality", position, condition, Quantity(((0, 0),), ONE), gap)
+
+
+def _conditions(problem: Problem) -> list[Quantity]:
+    """Comparisons of two values, and whether a column has one of its values."""
+    found = [quantity for quantity in _functions(problem) if quantity.function in CONDITIONS]
+    for column, domain in enumerate(problem.domains):
+        if domain.discrete and domain.size <= MOST_ASKED:
+            values = domain.values().tolist()
+            found += [
+                Quantity(((column, 0),), levels=tuple(((other,), float(other == value)) for other in values))
+                for value in values
+            ]
+    return found
 
 
 def _functions(problem: Problem) -> Iterator[Quantity]:

@@ -16,7 +16,7 @@ import numpy as np
 from weights2code.data import Problem
 from weights2code.effort import Effort
 from weights2code.training.keys import learned_keys
-from weights2code.training.memories import Memory, Place, computed, plain
+from weights2code.training.memories import Memory, Place, computed, conditional, plain
 from weights2code.training.remembered import Remembered, placed
 
 #: Rows among which neighbours are looked for, and rows that ask, at first and to be sure.
@@ -101,6 +101,7 @@ def near_rows(problem: Problem) -> Iterator[Remembered]:
         return
     simple = screen.ranked(plain(problem))
     functions = screen.ranked(computed(problem))
+    functions += screen.ranked(conditional(problem))
     both = sorted([*simple, *functions], key=lambda scored: scored[:2])
     sets = [(memory,) for memory in learned_keys(problem, Effort(KEY_EFFORT))]
     sets += [(memory,) for *_, memory in both[:MOST_PROMISING]]

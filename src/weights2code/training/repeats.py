@@ -16,7 +16,7 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.effort import Effort
 from weights2code.training.keys import learned_keys
-from weights2code.training.memories import Memory, Place, computed, plain
+from weights2code.training.memories import Memory, Place, ages, computed, conditional, plain
 from weights2code.training.remembered import Remembered, placed
 
 #: Rows that are asked first, and in all.
@@ -35,6 +35,8 @@ COLUMN_LAGS = (-1, 0, 1, 2)
 EFFORT, A_VALUE = 1.0, 6e-9
 #: The same for keys that are learned.
 KEY_EFFORT = 2.0
+#: The share of contradictions that a memory of something computed leaves at most, to be worth asking.
+TELLING = 0.98
 #: Memories whose every context is asked, and those of which two are asked together.
 MOST_PROMISING, PAIRED = 16, 6
 
@@ -129,10 +131,11 @@ def repeated_rows(problem: Problem) -> Iterator[Remembered]:
         return
     simple = screen.ranked(plain(problem))
     yield from screen.alone(simple[:MOST_PROMISING])
-    functions = screen.ranked(computed(problem))
-    yield from screen.alone(functions[:MOST_PROMISING])
+    yield from screen.alone(screen.ranked(computed(problem), TELLING)[:MOST_PROMISING])
+    yield from screen.alone(screen.ranked(conditional(problem), TELLING)[:MOST_PROMISING])
     yield from screen.alone(learned_keys(problem, Effort(KEY_EFFORT)))
-    yield from screen.together(simple[:PAIRED])
+    yield from screen.together(ages(problem))
+    yield from screen.together(combinations(simple[:PAIRED], 2))
     yield from screen.alone(simple[MOST_PROMISING:])
 
 
@@ -167,8 +170,10 @@ class _Screen:
                 return apart > 0
         return True
 
-    def ranked(self, memories: Iterable[Memory]) -> list[Memory]:
-        """Those first that leave the fewest contradictions, of those that say something."""
+    def ranked(self, memories: Iterable[Memory], most: float = np.inf) -> list[Memory]:
+        """Those first that leave the fewest contradictions, and no more than a share of those that there are
+        without them."""
+        self.effort.left = EFFORT
         scores: list[tuple[float, float, Memory]] = []
         contexts = [self.columns(back, past) for back, past in ((-1, False), (0, False), (0, True))]
         for memory in memories:
@@ -179,7 +184,8 @@ class _Screen:
                 pairs, apart = self.few.pairs([*columns, (memory, 0)])
                 lacking = self.few.lacking(columns)
                 left.append(apart / pairs / lacking if pairs and lacking else 1.0)
-            scores.append((round(min(left), 2), memory.cost, memory))
+            if min(left) <= most:
+                scores.append((round(min(left), 2), memory.cost, memory))
         return [memory for *_, memory in sorted(scores, key=lambda score: score[:2])]
 
     def alone(self, memories: Iterable[Memory]) -> Iterator[Remembered]:
@@ -191,9 +197,9 @@ class _Screen:
             if found is not None:
                 yield found
 
-    def together(self, memories: Sequence[Memory]) -> Iterator[Remembered]:
+    def together(self, pairs: Iterable[tuple[Memory, Memory]]) -> Iterator[Remembered]:
         self.effort.left = EFFORT
-        for pair in combinations(memories, 2):
+        for pair in pairs:
             if self.effort.spent():
                 return
             found = self.context(pair, ((0,), (0, 1)))
