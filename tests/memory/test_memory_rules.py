@@ -79,3 +79,11 @@ def test_a_digit_between_two_ends():
     found = digits_of(rows, target, (STATE, X))
     assert found is not None
     assert formula(found) == "min((26*state[t-1] + x[t]) // 7, 17)"
+
+
+def test_an_action_that_adds_around_a_circle_is_a_remainder():
+    x = np.random.default_rng(0).uniform(0, 1, (200, 1))
+    moves = (np.arange(4)[:, None] + (x[:, 0] >= 0.4)[None, :]) % 4
+    found = rules_by_actions(machine_of(moves, x), STATE, (X,))
+    assert found
+    assert formula(found[0].rule).endswith("% 4")

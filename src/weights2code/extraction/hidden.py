@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from weights2code.effort import time_is_up
 from weights2code.extraction.climb import Climb
+from weights2code.extraction.extract import right_borders
 from weights2code.extraction.judge import judged, with_caveat
 from weights2code.extraction.members import fits, member
 from weights2code.extraction.values import Extraction
@@ -124,6 +125,7 @@ def _own_rules(hidden: Climb, trained: Trained) -> Extraction | None:
     best = member(trained, 0, hidden.problem)
     origin = Origin.TABLE if hidden.memory.table else Origin.STATES
     found = judged(rules, origin, best.matched, hidden.problem, hidden.log.seed)
+    found = right_borders(found, hidden.problem, hidden.log)
     if not best.fits:
         found = replace(found, certificate=with_caveat(found.certificate))
     hidden.log.found(best, hidden.problem.regime, found)

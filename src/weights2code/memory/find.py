@@ -53,7 +53,7 @@ class Remembering:
     def at_once(self, otherwise: Callable[[int], bool] | None = None) -> Memory | None:
         """The memory, if there is no doubt about it, and no shorter way to remember, which `otherwise` says
         of so many states."""
-        if self.problem.original is not None or not finite(self.problem) or not contradictory(self.problem):
+        if not self._finite() or (self.problem.whole and not contradictory(self.problem)):
             return None
         machine = self.machine()
         if machine is None or visible_window(machine) is not None:
@@ -72,7 +72,7 @@ class Remembering:
         return numbered(machine, self.problem, tables=visible_window(machine) is None)
 
     def _worth_having(self) -> Machine | None:
-        if self.problem.original is not None or not finite(self.problem):
+        if not self._finite():
             return None
         machine = self.machine()
         if machine is None or shown_by_output(machine):
@@ -80,6 +80,13 @@ class Remembering:
         window = visible_window(machine)
         less = window is None or GAIN * machine.states <= shown_by(self.problem, window)
         return machine if less else None
+
+    def _finite(self) -> bool:
+        """Whether a machine may be asked for; of real inputs only a reference has one."""
+        problem = self.problem
+        if problem.original is not None:
+            return False
+        return finite(problem) or (problem.reference is not None and not problem.whole)
 
     def machine(self) -> Machine | None:
         """The smallest machine of the reference, or the one that rows fold into; None if there is none of a
@@ -101,6 +108,9 @@ def numbered(machine: Machine, problem: Problem, *, tables: bool = True) -> Memo
     """
     state = Var(free_name(problem, "state"), 1)
     reads = variables_read(machine, problem)
+    if not all(domain.discrete for domain in problem.domains):
+        rules = rules_by_actions(machine, state, reads)
+        return _with_outputs(machine, problem, state, rules[:1]) if rules else None
     rules = short_rules(machine, state, reads)
     if rules:
         return _with_outputs(machine, problem, state, rules[:NUMBERINGS])

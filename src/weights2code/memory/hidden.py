@@ -120,8 +120,9 @@ def with_memory(problem: Problem, memory: Memory) -> Problem:
     Where the machine contradicts rows that it was made from, those are mistakes, and what it says is learned.
     """
     mistaken = problem.reference is None and bool(memory.machine.wrong(problem.training).any())
+    reference = None if problem.reference is None else _with_rules(problem.reference, memory)
     parts: Mapping[str, Sequences | None] = {
-        name: part if part is None else _with_states(part, memory, mistaken=mistaken)
+        name: _run(reference, part) if reference or part is None else _with_states(part, memory, mistaken)
         for name in ("training", "validation", "held_out", "beginnings")
         for part in [getattr(problem, name)]
     }
@@ -129,14 +130,21 @@ def with_memory(problem: Problem, memory: Memory) -> Problem:
         problem,
         outputs=(*memory.names, *problem.outputs),
         output_domains=(*(infer(column) for column in memory.numbers.T), *problem.output_domains),
-        reference=None if problem.reference is None else _with_rules(problem.reference, memory),
+        reference=reference,
         original=problem.under(Regime.MISTAKES) if mistaken else problem,
         remarks=(memory.remark(from_rows=problem.reference is None),),
         **parts,
     )
 
 
-def _with_states(sequences: Sequences, memory: Memory, *, mistaken: bool) -> Sequences:
+def _run(reference: Recurrence | None, sequences: Sequences | None) -> Sequences | None:
+    """The same sequences with what a reference makes of them."""
+    if reference is None or sequences is None:
+        return None
+    return replace(sequences, y=reference.run(sequences.x))
+
+
+def _with_states(sequences: Sequences, memory: Memory, mistaken: bool) -> Sequences:
     """The same sequences, each up to where the machine was never seen to go on; with its answers in place of
     the labels if some of those are mistaken."""
     after, before = memory.machine.run(sequences)
