@@ -28,8 +28,6 @@ FEWEST_ROWS = 200
 #: Rows asked and asked among at first, and how many are looked at again of what is left out and of steps.
 FEW = (150, 1600)
 FEW_MOVES, MORE_MOVES = 4, 8
-#: Decimals that tell sums of reals apart: in another order they are the same number.
-DIGITS = 9
 #: What may be lost of the target, about, and what makes no difference there.
 LOST, TIE = 0.15, 0.002
 #: While more than this is lost, any step is taken that loses less.
@@ -185,7 +183,6 @@ def follow(search: Search, meaning: dict[Var, Expr]) -> bool:
     problem = search.problem
     columns = [problem.values(expr) for expr in meaning.values()]
     known = dict(zip(problem.variables, problem.domains, strict=True))
-    columns = [c if v in known else np.round(c, DIGITS) for v, c in zip(meaning, columns, strict=True)]
     allowed = SHARE * problem.effort.left
     smaller = prepare(
         np.column_stack(columns),

@@ -16,7 +16,7 @@ import numpy as np
 
 from weights2code.language import Expr, Number, Var
 from weights2code.symbolic.engine import preference
-from weights2code.symbolic.notation import flattened, weighted_sum
+from weights2code.symbolic.notation import flattened, simplest_test, weighted_sum
 from weights2code.symbolic.search.rows import Problem, prepare
 from weights2code.symbolic.search.walk import Search
 from weights2code.symbolic.snapping import simplest
@@ -199,6 +199,10 @@ def _written(
         number = simplest(float(weight), allowed / reach)
         if np.ptp(alone - float(number) * values) <= 2 * allowed:
             return number, moved
+    step = _step(variable, x, alone, allowed)
+    if step is not None:
+        known.append((step[1], variable))
+        return step
     found: list[Expr] = []
     flat = np.abs(curve.slopes) * max(float(np.ptp(x)), 1e-300) <= 8 * allowed
     slopes = curve.slopes[~flat & curve.certain]
@@ -214,6 +218,15 @@ def _written(
     best = min(found, key=preference)
     known.append((best, variable))
     return factor, best
+
+
+def _step(variable: Var, x: np.ndarray, alone: np.ndarray, allowed: float) -> tuple[Number, Expr] | None:
+    """A number times `[x > threshold]`, if the curve is two levels, one after the other."""
+    low = np.abs(alone - alone[np.argmin(x)]) <= 2 * allowed
+    if low.all() or np.ptp(alone[~low]) > 2 * allowed or x[low].max() >= x[~low].min():
+        return None
+    height = simplest(float(alone[~low].mean() - alone[low].mean()), allowed)
+    return height, simplest_test(variable, float(x[low].max()), float(x[~low].min()))
 
 
 def _one_variable(search: Search, j: int, x: np.ndarray, y: np.ndarray, factor: float) -> Expr | None:
