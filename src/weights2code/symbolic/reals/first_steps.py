@@ -230,19 +230,22 @@ def descent(problem: Problem) -> list[State]:
     X = problem.X[fine.among]
     meaning: dict[Var, Expr] = {v: v for v in problem.variables}
     values: dict[Expr, np.ndarray] = dict(zip(problem.variables, X.T, strict=True))
+    least = (1 - DESCENT) * problem.effort.left
 
     def table(state: dict[Var, Expr], rows: int) -> np.ndarray | None:
         for expr in state.values():
             if expr not in values:
                 values[expr] = problem.values(expr, X)
         found = np.column_stack([values[expr][:rows] for expr in state.values()])
-        problem.spend("neighbours", rows)
+        problem.spend("neighbours", rows * (rough if rows == len(rough.among) else fine).asked)
         return found if np.isfinite(found).all() else None
 
     def closest(moves: Iterator[dict[Var, Expr]], most: int) -> State | None:
         """The move that loses least."""
         judged: list[tuple[float, int, State]] = []
         for place, move in enumerate(moves):
+            if problem.effort.left <= least or problem.expired():
+                break
             new = state.after(move)
             columns = table(new.meaning, len(rough.among))
             if columns is not None:
@@ -264,7 +267,6 @@ def descent(problem: Problem) -> list[State]:
             state = State(new.meaning, lost)
             found.append(state)
             break
-    least = (1 - DESCENT) * problem.effort.left
     while len(state.meaning) > 1 and problem.effort.left > least and not problem.expired():
         variables = tuple(state.meaning)
         left_out = closest(({v: v for v in variables if v != one} for one in variables), FEW_MOVES)
