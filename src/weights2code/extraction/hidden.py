@@ -88,14 +88,12 @@ class HiddenClimb:
 
 
 def _climb(hidden: Climb, settings: Settings, folder: RunFolder | None, progress: Progress | None) -> None:
-    """Train until a program is verified, or windows have shown all that they can."""
+    """Train until a program is verified."""
     from weights2code.training.train import rungs_of
 
     for trained in rungs_of(hidden.problem, settings, folder, progress, part=PART):
-        if trained.kind != "window":
-            continue
         extract_hidden(hidden, trained)
-        if hidden.verified or trained.rung == "wide window" or time_is_up():
+        if hidden.verified or time_is_up():
             break
 
 
