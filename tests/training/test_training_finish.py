@@ -11,6 +11,7 @@ from weights2code.data import Problem, from_task
 from weights2code.errors import InputError
 from weights2code.settings import Settings
 from weights2code.tasks import get
+from weights2code.training import climb as climbing
 from weights2code.training import search
 from weights2code.training.ladder import FAST_LADDER, Rung, Variant, ladder_of
 from weights2code.training.loop import Stop
@@ -70,9 +71,9 @@ def test_what_is_asked_for_is_not_ruled_out(monkeypatch: pytest.MonkeyPatch):
         asked.append(rung.name)
         raise search.TimeUp
 
-    monkeypatch.setattr(search, "train_rung", no_training)
+    monkeypatch.setattr(climbing, "train_rung", no_training)
     hidden = problem("Bit_Palindrome")
-    assert list(search.climb(hidden, Settings(rungs=("window",)))) == []
+    assert list(climbing.climb(hidden, Settings(rungs=("window",)))) == []
     assert asked == ["window"]
 
 
@@ -80,6 +81,6 @@ def test_what_is_asked_for_is_not_ruled_out(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize("task", ["bit_addition", "Parity_Last4"])
 def test_a_deep_rung_fits(task: str):
     settings = Settings(rungs=("deep",))
-    (trained, *_) = search.climb(from_task(get(task), 4096, 0, validation=256), settings)
+    (trained, *_) = climbing.climb(from_task(get(task), 4096, 0, validation=256), settings)
     assert trained.rung == "deep"
     assert trained.fitted

@@ -19,7 +19,7 @@ from weights2code.run_folder import begin
 from weights2code.settings import Settings
 from weights2code.source import problem_of
 from weights2code.training import search
-from weights2code.training.search import climb
+from weights2code.training.climb import climb
 from weights2code.training.train import rungs_of, train
 
 #: The command line, with a checkpoint after every epoch however short, so that every kind of stop occurs.

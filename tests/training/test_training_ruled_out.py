@@ -25,7 +25,7 @@ from weights2code.language import (
 )
 from weights2code.settings import Settings
 from weights2code.tasks import get
-from weights2code.training import search
+from weights2code.training import climb as climbing
 from weights2code.training.ladder import Rung, Variant, ladder_of
 from weights2code.training.recipes import Recipe
 from weights2code.training.ruled_out import Skipped, ruled_out
@@ -116,9 +116,9 @@ def climbed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[list[str], l
     """The rungs of a climb that would be trained, and those that are skipped."""
 
     def climb(problem: Problem, **settings: object) -> tuple[list[str], list[Skipped]]:
-        monkeypatch.setattr(search, "train_rung", no_training)
+        monkeypatch.setattr(climbing, "train_rung", no_training)
         skipped: list[Skipped] = []
-        found = search.climb(problem, Settings(**settings), skipped=skipped)  # type: ignore[arg-type]
+        found = climbing.climb(problem, Settings(**settings), skipped=skipped)  # type: ignore[arg-type]
         return [trained.rung for trained in found], skipped
 
     return climb

@@ -22,9 +22,10 @@ from weights2code.source import problem_of
 from weights2code.tasks import get
 from weights2code.training import search
 from weights2code.training.build import build, hide
+from weights2code.training.climb import climb
 from weights2code.training.ladder import FAST_LADDER, Rung, Variant, ladder_of
 from weights2code.training.recipes import Recipe
-from weights2code.training.search import Trained, climb, pick_device, train_rung
+from weights2code.training.search import Trained, pick_device, train_rung
 from weights2code.training.train import best, train, write_metrics
 
 CPU = torch.device("cpu")

@@ -13,7 +13,8 @@ from weights2code.run_folder import begin
 from weights2code.settings import Settings
 from weights2code.source import problem_of
 from weights2code.training import search, storage
-from weights2code.training.search import Trained, climb
+from weights2code.training.climb import climb
+from weights2code.training.search import Trained
 from weights2code.training.train import train
 
 SETTINGS = Settings(samples=128, layers=1, heads=1, submlps=1, epochs=2, members=2)

@@ -1,17 +1,11 @@
-"""Climbing the ladder: train one rung after the other, smallest first, each as one batched program.
-
-`climb` yields what each rung found; the caller decides when to stop (`w2c train` at the first rung that
-fits, `w2c run` at the first whose program is verified).
-"""
+"""One rung of the ladder as one batched program: all members are trained at once, the best are finished."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -20,7 +14,7 @@ import torch
 
 from weights2code.data import Encoded, Layout, Problem, fit_layout
 from weights2code.effort import TimeUp, now
-from weights2code.errors import InputError, Reason
+from weights2code.errors import InputError
 from weights2code.graph import DiscreteGraph
 from weights2code.graph.to_model import model_of, write_back
 from weights2code.heads import EQUALITY_SHARPNESS, sharpness_for
@@ -29,8 +23,7 @@ from weights2code.model import HARD, DiscreteTransformer
 from weights2code.settings import Settings
 from weights2code.training import storage
 from weights2code.training.build import build, hide
-from weights2code.training.focus import focused, sufficient
-from weights2code.training.ladder import Rung, RungKind, ladder_of
+from weights2code.training.ladder import Rung, RungKind
 from weights2code.training.loop import (
     Epoch,
     LoopState,
@@ -43,9 +36,6 @@ from weights2code.training.loop import (
     tune,
 )
 from weights2code.training.polish import clear_location_heads, polish_member
-from weights2code.training.remembering import Memories
-from weights2code.training.ruled_out import Skipped, ruled_out
-from weights2code.training.seen import Seen
 from weights2code.training.step import Batch, Validation, target_variance
 from weights2code.training.thin import thin_heads
 
@@ -82,8 +72,6 @@ CHECKPOINT_INTERVAL = 1.0
 
 #: Called after every epoch with the rung's name, epochs done, epochs in all, best hard loss, temperature.
 Progress = Callable[[str, int, int, float, float], None]
-#: Called with a rung that is about to be trained; whether the climb is to end there.
-Before = Callable[[Rung], bool]
 #: Called with the record of a rung under way whenever its checkpoint was written.
 Record = Callable[[Sequence[Epoch]], None]
 
@@ -195,90 +183,6 @@ def check_layout(model: DiscreteTransformer, layout: Layout, problem: Problem | 
         raise ValueError(f"it was trained on other columns than those of {problem.name}")
     if layout.first_scored >= (problem.length if problem else layout.first_scored + 1):
         raise ValueError("it scores no position")
-
-
-def climb(
-    problem: Problem,
-    settings: Settings,
-    folder: Path | None = None,
-    progress: Progress | None = None,
-    record: Record | None = None,
-    skipped: list[Skipped] | None = None,
-    before: Before | None = None,
-) -> Iterator[Trained]:
-    """Train rung by rung. With a folder, finished rungs are kept there and unfinished ones resume.
-
-    The climb ends where `before` says so of a rung that is about to be trained.
-
-    The time limit counts what earlier commands spent on the rungs that are found in the folder. Rungs of the
-    ladder that the data rule out join `skipped` in place of being trained. A rung that the time limit cuts
-    short goes on under a larger one; it is given out as it is if there is no other.
-    """
-    some = False
-    began = now()
-    device = pick_device(settings.device)
-    ladder = ladder_of(problem, settings)
-    free = not settings.asked_for()
-    focus = settings.recipe == "fast" and not settings.fixed_architecture() and not settings.hide
-    known = cache(lambda: sufficient(problem))
-    seen, memories = Seen(problem.integer_outputs), Memories(problem)
-    coming, postponed = deque(enumerate(ladder)), set[int]()
-    while coming:
-        index, rung = coming.popleft()
-        if index and now() - began > settings.time_limit:
-            return
-        if free and seen.can_wait(rung) and index not in postponed:
-            postponed.add(index)
-            coming.append((index, rung))
-            continue
-        enough = known() if focus and rung.sizes["layers"] > 1 else None
-        reason = ruled_out(rung, problem, ladder[:index], enough) if free else None
-        if free and rung.kind == "memory" and enough is not None:
-            reason = Reason.NOTHING_NEW
-        if free and seen.in_vain(rung):
-            reason = Reason.NOTHING_NEW
-        if reason is not None:
-            if skipped is not None:
-                skipped.append(Skipped(rung.name, reason))
-            continue
-        if before is not None and before(rung):
-            return
-        above = memories.rungs(rung) if rung.kind == "memory" else [None]
-        place = -1
-        for place, part in enumerate(above):
-            if place and now() - began > settings.time_limit:
-                return
-            finished = folder / f"rung{index}{f'_{place}' * (place > 0)}.safetensors" if folder else None
-            if finished and finished.exists():
-                trained = Trained.load(finished, problem)
-                began -= trained.seconds
-                some = True
-                seen.learn(rung, trained.losses[0], trained.accuracies[0], fitted=trained.fitted)
-                yield trained
-                continue
-            current = folder / "current.safetensors" if folder else None
-            looking, seen_as = (
-                (part.rung, part.problem) if part else (focused(rung, problem, enough), problem)
-            )
-            try:
-                trained = train_rung(looking, seen_as, settings, device, current, progress, record, some=some)
-            except TimeUp:
-                return
-            if part:
-                trained = replace(trained, **part.kept(trained.model, trained.layout))
-            if trained.unfinished:
-                if folder:
-                    folder.mkdir(parents=True, exist_ok=True)  # a sign that there is something to go on with
-                yield trained
-                return
-            some = True
-            if finished and current:
-                trained.save(finished)
-                current.unlink(missing_ok=True)
-            seen.learn(rung, trained.losses[0], trained.accuracies[0], fitted=trained.fitted)
-            yield trained
-        if place < 0 and skipped is not None:
-            skipped.append(Skipped(rung.name, Reason.NOTHING_NEW))
 
 
 def pick_device(name: str) -> torch.device:

@@ -19,10 +19,11 @@ from weights2code.data import Problem
 from weights2code.effort import within
 from weights2code.run_folder import METRICS, MODEL, RunFolder
 from weights2code.settings import Settings
+from weights2code.training.climb import Before, climb
 from weights2code.training.ladder import ladder_of
 from weights2code.training.loop import Epoch
 from weights2code.training.ruled_out import Skipped
-from weights2code.training.search import Before, Progress, Trained, climb
+from weights2code.training.search import Progress, Trained
 
 #: One thread: the tensors are small, so threads wait for each other more than they compute, and results do
 #: not depend on the number of cores.

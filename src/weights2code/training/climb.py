@@ -1,0 +1,106 @@
+"""Climbing the ladder: train one rung after the other, smallest first.
+
+`climb` yields what each rung found; the caller decides when to stop (`w2c train` at the first rung that
+fits, `w2c run` at the first whose program is verified).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from weights2code.data import Problem
+from weights2code.effort import TimeUp, now
+from weights2code.errors import Reason
+from weights2code.settings import Settings
+from weights2code.training.focus import focused, sufficient
+from weights2code.training.ladder import Rung, ladder_of
+from weights2code.training.remembering import Memories
+from weights2code.training.ruled_out import Skipped, ruled_out
+from weights2code.training.search import Progress, Record, Trained, pick_device, train_rung
+from weights2code.training.seen import Seen
+
+#: Told of a rung that is about to be trained; whether the climb ends there.
+Before = Callable[[Rung], bool]
+
+
+def climb(
+    problem: Problem,
+    settings: Settings,
+    folder: Path | None = None,
+    progress: Progress | None = None,
+    record: Record | None = None,
+    skipped: list[Skipped] | None = None,
+    before: Before | None = None,
+) -> Iterator[Trained]:
+    """Train rung by rung. With a folder, finished rungs are kept there and unfinished ones resume.
+
+    The climb ends where `before` says so of a rung that is about to be trained.
+
+    The time limit counts what earlier commands spent on the rungs that are found in the folder. Rungs of the
+    ladder that the data rule out join `skipped` in place of being trained. A rung that the time limit cuts
+    short goes on under a larger one; it is given out as it is if there is no other.
+    """
+    some = False
+    began = now()
+    device = pick_device(settings.device)
+    ladder = ladder_of(problem, settings)
+    free = not settings.asked_for()
+    focus = settings.recipe == "fast" and not settings.fixed_architecture() and not settings.hide
+    known = cache(lambda: sufficient(problem))
+    seen, memories = Seen(problem.integer_outputs), Memories(problem)
+    coming, postponed = deque(enumerate(ladder)), set[int]()
+    while coming:
+        index, rung = coming.popleft()
+        if index and now() - began > settings.time_limit:
+            return
+        if free and seen.can_wait(rung) and index not in postponed:
+            postponed.add(index)
+            coming.append((index, rung))
+            continue
+        enough = known() if focus and rung.sizes["layers"] > 1 else None
+        reason = ruled_out(rung, problem, ladder[:index], enough) if free else None
+        if free and (seen.in_vain(rung) or (rung.kind == "memory" and enough is not None)):
+            reason = Reason.NOTHING_NEW
+        if reason is not None:
+            if skipped is not None:
+                skipped.append(Skipped(rung.name, reason))
+            continue
+        if before is not None and before(rung):
+            return
+        place = -1
+        for place, part in enumerate(memories.rungs(rung) if rung.kind == "memory" else [None]):
+            if place and now() - began > settings.time_limit:
+                return
+            finished = folder / f"rung{index}{f'_{place}' * (place > 0)}.safetensors" if folder else None
+            if finished and finished.exists():
+                trained = Trained.load(finished, problem)
+                began -= trained.seconds
+            else:
+                current = folder / "current.safetensors" if folder else None
+                looking = part.rung if part else focused(rung, problem, enough)
+                seen_as = part.problem if part else problem
+                try:
+                    trained = train_rung(
+                        looking, seen_as, settings, device, current, progress, record, some=some
+                    )
+                except TimeUp:
+                    return
+                if part:
+                    trained = replace(trained, **part.kept(trained.model, trained.layout))
+                if trained.unfinished:
+                    if folder:
+                        folder.mkdir(parents=True, exist_ok=True)  # there is something to go on with
+                    yield trained
+                    return
+                if finished and current:
+                    trained.save(finished)
+                    current.unlink(missing_ok=True)
+            some = True
+            seen.learn(rung, trained.losses[0], trained.accuracies[0], fitted=trained.fitted)
+            yield trained
+        if place < 0 and skipped is not None:
+            skipped.append(Skipped(rung.name, Reason.NOTHING_NEW))
