@@ -18,12 +18,12 @@ from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.beginnings import climb_uncut, extract_uncut
 from weights2code.extraction.climb import Climb
 from weights2code.extraction.extract import with_explanation, with_listing
-from weights2code.extraction.hidden import HiddenClimb
+from weights2code.extraction.hidden import HiddenClimb, extract_hidden
 from weights2code.extraction.judge import as_asked
 from weights2code.extraction.links import with_network
 from weights2code.extraction.members import fit_of
 from weights2code.extraction.values import Log
-from weights2code.memory.stored import leave_memory, problem_in, remembered
+from weights2code.memory.stored import leave_memory, memory_in, problem_in, remembered
 from weights2code.recheck import (
     certified_again,
     check_written,
@@ -111,9 +111,13 @@ def extract(folder: RunFolder) -> Outcome:
     if not folder.has(MODEL):
         raise InputError(f"{folder.path} holds no trained model; train it with `w2c train {folder.source}`.")
     problem = problem_in(folder)
-    climb = Climb(problem, Log(folder.settings.seed, folder.settings.lowest_cut))
+    memory = memory_in(folder, problem.asked)
+    climb = Climb(problem, Log(folder.settings.seed, folder.settings.lowest_cut), memory)
     trained = Trained.load(folder.file(MODEL), problem)
-    climb.rung(trained)
+    if memory is None:
+        climb.rung(trained)
+    else:
+        extract_hidden(climb, trained)
     if not climb.verified:
         extract_uncut(climb, trained)  # it may have been trained on uncut sequences
     climb.settle()

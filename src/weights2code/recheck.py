@@ -155,7 +155,7 @@ def problem_of_run(found: StoredRun, problem: Problem, folder: RunFolder) -> Pro
     program, graph = found.program, found.graph
     regimes = {Regime.EXACT}
     if problem.reference is None:
-        regimes |= {Regime.NOISY, problem.inexact() or Regime.EXACT}
+        regimes |= {Regime.NOISY, problem.asked.inexact() or Regime.EXACT}
     taken = problem.under(program.regime)
     pairs = {
         "regime": (program.regime, program.regime if program.regime in regimes else Regime.EXACT),

@@ -48,6 +48,7 @@ class Problem:
     paper : the paper's settings of a task, if it reports any.
     state_tracking : whether a task tracks state, which the paper writes as text; None if nobody says.
     original : the problem as the user gave it, if outputs that it does not have were put before its own.
+    remarks : what whoever reads a certificate should know about those.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Problem:
     paper: PaperSettings | None = None
     state_tracking: bool | None = None
     original: Problem | None = None
+    remarks: tuple[str, ...] = ()
 
     @property
     def integer_outputs(self) -> bool:
@@ -85,8 +87,10 @@ class Problem:
 
     @property
     def asked(self) -> Problem:
-        """The problem as the user gave it, under the same regime: what a program is judged by."""
-        return self if self.original is None else self.original.under(self.regime)
+        """The problem as the user gave it: what a program is judged by."""
+        if self.original is None:
+            return self
+        return self.original if self.regime is Regime.EXACT else self.original.under(self.regime)
 
     @property
     def hidden(self) -> tuple[str, ...]:

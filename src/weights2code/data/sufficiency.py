@@ -61,6 +61,11 @@ def needed(columns: np.ndarray, target: np.ndarray, costs: list[float]) -> list[
             kept = list(chosen)
             if determines(columns[sample][:, kept], target[sample])[0] and _evident(columns[:, kept], target):
                 return kept
+    # what came out before follows what went in: without it first
+    cheapest = [i for i in everything if costs[i] < min(costs) + 1]
+    some = [cheapest[i] for i in telling(columns[:, cheapest], target)]
+    if some and _evident(columns[:, some], target):
+        return some
     some = telling(columns, target)
     return some if some and determines(columns[:, some], target)[0] else everything
 

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from weights2code.effort import time_is_up
 from weights2code.extraction.climb import Climb
+from weights2code.extraction.extract import right_borders
 from weights2code.extraction.judge import judged, with_caveat
-from weights2code.extraction.members import member
+from weights2code.extraction.members import fits, member
 from weights2code.extraction.values import Extraction
 from weights2code.memory.find import Remembering
 from weights2code.memory.hidden import Memory, with_memory
@@ -54,8 +55,9 @@ class HiddenClimb:
         return self._allowed() and self._try(self._remembering.at_once(self._by_heads))
 
     def before(self, rung: Rung) -> bool:
-        """Before a rung is trained: whether that is the end. Those of one layer come first."""
-        if rung.sizes["layers"] == 1 or self._tried or not self._allowed():
+        """Before a rung is trained: whether that is the end. Those of one layer come first: what they see
+        may be all that is needed."""
+        if self._tried or rung.sizes["layers"] == 1 or not self._allowed():
             return False
         self._tried = True
         return self._try(self._remembering.later())
@@ -86,35 +88,42 @@ class HiddenClimb:
 
 
 def _climb(hidden: Climb, settings: Settings, folder: RunFolder | None, progress: Progress | None) -> None:
-    """Train until a program is verified, or windows have shown all that they can."""
+    """Train until a program is verified."""
     from weights2code.training.train import rungs_of
 
     for trained in rungs_of(hidden.problem, settings, folder, progress, part=PART):
-        if trained.kind != "window":
-            continue
-        hidden.rung(trained)
-        if not time_is_up():
-            _take_shorter(hidden, trained)
-        if hidden.verified or trained.rung == "wide window":
+        extract_hidden(hidden, trained)
+        if hidden.verified or time_is_up():
             break
 
 
-def _take_shorter(hidden: Climb, trained: Trained) -> None:
-    """The machine's own rules, if they are right, and shorter than what was read from the network."""
-    found = _own_rules(hidden, trained)
-    if found is None or not found.certificate.verified:
-        return
-    if not hidden.verified or _cost(found) < _cost(hidden.best):
-        hidden.best, hidden.source = found, trained
+def extract_hidden(hidden: Climb, trained: Trained) -> None:
+    """What is read from the network, or the machine's own rules if they are right and shorter.
+
+    A network that does not fit is not read if those are right: it will be made for them. Nor is one of a
+    table, which would be read as another table.
+    """
+    assert hidden.memory is not None
+    own = _own_rules(hidden, trained)
+    right = own is not None and own.certificate.verified
+    if not right or (fits(trained, 0, hidden.problem) and not hidden.memory.table):
+        hidden.rung(trained)
+    else:
+        hidden.climbed.append(trained)
+    if right and (not hidden.verified or _cost(own) < _cost(hidden.best)):
+        hidden.best, hidden.source = own, trained
 
 
 def _own_rules(hidden: Climb, trained: Trained) -> Extraction | None:
+    """The program of the machine's own rules, if there are any."""
     assert hidden.memory is not None
     rules = hidden.memory.recurrence(hidden.problem.asked)
     if rules is None:
         return None
     best = member(trained, 0, hidden.problem)
-    found = judged(rules, Origin.STATES, best.matched, hidden.problem, hidden.log.seed)
+    origin = Origin.TABLE if hidden.memory.table else Origin.STATES
+    found = judged(rules, origin, best.matched, hidden.problem, hidden.log.seed)
+    found = right_borders(found, hidden.problem, hidden.log)
     if not best.fits:
         found = replace(found, certificate=with_caveat(found.certificate))
     hidden.log.found(best, hidden.problem.regime, found)

@@ -23,7 +23,7 @@ from weights2code.verify.testing import compare
 PROOF_EFFORT = 5.0
 #: Whole-number outputs must be whole to this digit.
 LAST_DIGIT = 1e-3
-#: Recurrences with more nodes than this are written as they are: nobody will read them anyway.
+#: Recurrences with more nodes than this, and tables, are written as they are: nobody will read them anyway.
 SIMPLIFIED = 120
 
 
@@ -32,12 +32,13 @@ def judged(
 ) -> Extraction:
     """The program of a recurrence, certified."""
     formulas = [step.definition for step in recurrence.steps if isinstance(step.definition, Expr)]
-    if sum(formula.size() for formula in formulas) <= SIMPLIFIED and not time_is_up():
+    short = origin is not Origin.TABLE and sum(formula.size() for formula in formulas) <= SIMPLIFIED
+    if short and not time_is_up():
         recurrence = simplify_recurrence(recurrence, problem.domains)
     recurrence = grouped_as_read(recurrence, problem.domains)
     certificate = certificate_of(recurrence, matched.graph, problem, seed)
     program = Program(
-        problem.name, recurrence, problem.domains, problem.integer_outputs, origin, problem.regime
+        problem.name, recurrence, problem.domains, problem.integer_outputs, origin, problem.asked.regime
     )
     program = program.with_verdict(certificate.words())
     return Extraction(matched.graph, None, program, certificate, matched)
@@ -50,7 +51,8 @@ def certificate_of(recurrence: Recurrence, graph: DiscreteGraph, problem: Proble
     not enough.
     """
     certificate = _certificate(recurrence, graph, problem, seed)
-    whole = problem.integer_outputs and problem.regime is not Regime.MISTAKES
+    certificate = replace(certificate, notes=(*certificate.notes, *problem.remarks))
+    whole = problem.integer_outputs and problem.asked.regime is not Regime.MISTAKES
     if not (whole and certificate.verified and certificate.max_abs_error > LAST_DIGIT):
         return certificate
     method = f"{certificate.method}, but only after rounding: outputs are off by up to "

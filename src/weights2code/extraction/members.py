@@ -18,8 +18,9 @@ from weights2code.graph import DiscreteGraph, RouterNode, prune_by_effect
 if TYPE_CHECKING:
     from weights2code.training.search import Trained
 
-#: Members of a rung that are worth explaining, and the relative hard loss from which one is.
-MEMBERS_TRIED = 3
+#: Members of a rung that are worth explaining, more of them where only their nodes count, and the relative
+#: hard loss from which one is.
+MEMBERS_TRIED, MEMBERS_READ = 3, 12
 PROMISING = 0.02
 #: Share of positions at which a member must be right for its leaves to be tried although it does not fit.
 NEARLY_RIGHT = 0.9
@@ -61,8 +62,9 @@ def members(trained: Trained, problem: Problem, log: Log, *, resort: bool = Fals
 
 def _promising(trained: Trained, problem: Problem, log: Log, resort: bool) -> Iterator[Member]:
     seen: set[tuple[Any, ...]] = set()
+    most = MEMBERS_READ if log.lowest_cut else MEMBERS_TRIED
     for index, loss in enumerate(trained.losses):
-        if len(seen) == MEMBERS_TRIED:
+        if len(seen) == most:
             return
         if index == trained.member:
             continue

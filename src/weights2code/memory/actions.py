@@ -40,7 +40,7 @@ def _by_numbers_added(machine: Machine, state: Var, reads: tuple[Var, ...]) -> I
     known: dict[bytes, Expr | None] = {}
     for numbers in orders(machine):
         after = numbers[machine.moves]
-        for added in (_around(numbers, after), _between(numbers, after)):
+        for around, added in ((True, _around(numbers, after)), (False, _between(numbers, after))):
             if added is None:
                 continue
             key = added.tobytes()
@@ -48,9 +48,8 @@ def _by_numbers_added(machine: Machine, state: Var, reads: tuple[Var, ...]) -> I
                 known[key] = formula_of(machine.symbols, added, reads, EFFORT)
             formula = known[key]
             if formula is not None:
-                around = added is not None and _around(numbers, after) is added
                 total = state + formula
-                yield ShortRule(numbers, op("clip", total, 0, top) if not around else total % (top + 1))
+                yield ShortRule(numbers, total % (top + 1) if around else op("clip", total, 0, top))
 
 
 def _around(numbers: np.ndarray, after: np.ndarray) -> np.ndarray | None:

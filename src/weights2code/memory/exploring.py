@@ -12,28 +12,38 @@ import numpy as np
 
 from weights2code.data import Problem
 from weights2code.effort import time_is_up
-from weights2code.language import Expr, Recurrence, Var, compile_numpy
+from weights2code.language import Expr, Recurrence, Var, compile_numpy, uniform
 from weights2code.memory.machine import Machine
 
 #: States of a reference that are walked through, and transitions, at most.
-MOST_EXPLORED = 5000
-MOST_TRANSITIONS = 500_000
+MOST_EXPLORED = 3000
+MOST_TRANSITIONS = 300_000
+#: Rows of real inputs that stand for all.
+DRAWN = 500
 
 
 def explored(problem: Problem) -> Machine | None:
     """The smallest machine that gives what the reference does, for inputs in their domains; None if what the
-    reference keeps has no end, or is too much."""
+    reference keeps has no end, or is too much. Of real inputs some rows stand for all."""
     reference = problem.reference
-    if reference is None or reference.retrieves() or not problem.whole:
+    if reference is None or reference.retrieves() or not problem.integer_outputs:
         return None
-    grids = np.meshgrid(*(domain.values() for domain in problem.domains), indexing="ij")
-    symbols = np.stack([grid.reshape(-1) for grid in grids], -1).astype(float)
+    symbols = _symbols(problem)
     found = _walk(reference.live(), symbols)
     if found is None:
         return None
     moves, answers = _smallest(*found)
     reads = tuple((column, 0) for column in range(len(problem.inputs)))
     return Machine(reads, symbols, moves, answers, np.ones(moves.shape, int))
+
+
+def _symbols(problem: Problem) -> np.ndarray:
+    """Every row of inputs, or where there are reals some that are drawn."""
+    if not all(domain.discrete for domain in problem.domains):
+        drawn = uniform(np.random.default_rng(0), problem.domains, DRAWN, 1)
+        return np.unique(drawn[:, 0], axis=0)
+    grids = np.meshgrid(*(domain.values() for domain in problem.domains), indexing="ij")
+    return np.stack([grid.reshape(-1) for grid in grids], -1).astype(float)
 
 
 def _walk(reference: Recurrence, symbols: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:

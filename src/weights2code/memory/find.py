@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,12 +16,14 @@ from weights2code.memory.formulas import EFFORT as SHORT_EFFORT
 from weights2code.memory.formulas import answers_of, formula_of, table_of, transitions
 from weights2code.memory.hidden import Memory
 from weights2code.memory.machine import Machine, Read
-from weights2code.memory.merging import MOST_STATES, merged
+from weights2code.memory.merging import MOST_STATES, contradicts_itself, merged, times_seen
 from weights2code.memory.orders import orders
-from weights2code.memory.screen import contradictory, finite, shown_by, visible_window
+from weights2code.memory.screen import contradictory, finite, shown_by, shown_by_output, visible_window
 from weights2code.memory.short_rules import ShortRule, short_rules
 from weights2code.simplify.cost import cost
 
+#: Shares of the labels that may be mistakes.
+SHARES = (0.02, 0.05, 0.1)
 #: A state is worth having beside visible values if there are so many times as many of those.
 GAIN = 2
 #: Numberings with a short rule of the state whose outputs are looked at.
@@ -29,7 +31,7 @@ NUMBERINGS = 2
 #: Machines that read more and have fewer states that are looked at.
 SMALLER = 3
 #: More states than this in some order are hardly a formula.
-FEW_STATES = 12
+FEW_STATES = 8
 #: Effort for the formula of two states, whose order does not matter, in seconds of a usual machine.
 FORMULA_EFFORT = 1.5
 #: Effort for an output where a short look finds nothing, in seconds of a usual machine.
@@ -51,7 +53,7 @@ class Remembering:
     def at_once(self, otherwise: Callable[[int], bool] | None = None) -> Memory | None:
         """The memory, if there is no doubt about it, and no shorter way to remember, which `otherwise` says
         of so many states."""
-        if self.problem.original is not None or not finite(self.problem) or not contradictory(self.problem):
+        if not self._finite() or (self.problem.whole and not contradictory(self.problem)):
             return None
         machine = self.machine()
         if machine is None or visible_window(machine) is not None:
@@ -61,16 +63,30 @@ class Remembering:
         return numbered(machine, self.problem)
 
     def later(self) -> Memory | None:
-        """The memory, if it is less than what is visible."""
-        if self.problem.original is not None or not finite(self.problem):
+        """The memory, if it is less than what is visible, and the last output does not show it."""
+        machine = self._worth_having()
+        return None if machine is None else self._numbered(machine)
+
+    def _numbered(self, machine: Machine) -> Memory | None:
+        """With the rules of its states; no table where visible values tell them apart."""
+        return numbered(machine, self.problem, tables=visible_window(machine) is None)
+
+    def _worth_having(self) -> Machine | None:
+        if not self._finite():
             return None
         machine = self.machine()
-        if machine is None:
+        if machine is None or shown_by_output(machine):
             return None
         window = visible_window(machine)
-        if window is not None and GAIN * machine.states > shown_by(self.problem, window):
-            return None
-        return numbered(machine, self.problem, tables=window is None)
+        less = window is None or GAIN * machine.states <= shown_by(self.problem, window)
+        return machine if less else None
+
+    def _finite(self) -> bool:
+        """Whether a machine may be asked for; of real inputs only a reference has one."""
+        problem = self.problem
+        if problem.original is not None:
+            return False
+        return finite(problem) or (problem.reference is not None and not problem.whole)
 
     def machine(self) -> Machine | None:
         """The smallest machine of the reference, or the one that rows fold into; None if there is none of a
@@ -92,9 +108,30 @@ def numbered(machine: Machine, problem: Problem, *, tables: bool = True) -> Memo
     """
     state = Var(free_name(problem, "state"), 1)
     reads = variables_read(machine, problem)
+    if not all(domain.discrete for domain in problem.domains):
+        rules = rules_by_actions(machine, state, reads)
+        return _with_outputs(machine, problem, state, rules[:1]) if rules else None
     rules = short_rules(machine, state, reads)
     if rules:
         return _with_outputs(machine, problem, state, rules[:NUMBERINGS])
+    found = _beside(machine, problem, state)
+    if found is not None and machine.states > FEW_STATES:
+        return found
+    rules = [] if found else rules_by_actions(machine, state, reads)
+    if not rules and machine.states <= FEW_STATES:
+        effort = FORMULA_EFFORT if machine.states == 2 else SHORT_EFFORT
+        rules = _rules_in_order(machine, state, reads, effort)
+    if rules:
+        other = _with_outputs(machine, problem, state, rules)
+        return other if found is None or other.cost <= found.cost else found
+    if found is not None:
+        return found
+    rules = _tables_in_order(machine, state, reads) if tables else []
+    return replace(_with_outputs(machine, problem, state, rules), table=True) if rules else None
+
+
+def _beside(machine: Machine, problem: Problem, state: Var) -> Memory | None:
+    """A machine with fewer states that reads more, if there is one with a short rule."""
     for beside in beside_visible(machine, len(problem.inputs))[:SMALLER]:
         known = variables_read(beside.machine, problem)
         rules = short_rules(beside.machine, state, known, beside.apart, beside.count)
@@ -107,14 +144,7 @@ def numbered(machine: Machine, problem: Problem, *, tables: bool = True) -> Memo
             rules = _rules_in_order(smaller, state, known, FORMULA_EFFORT)
             if rules:
                 return _with_outputs(smaller, problem, state, rules)
-    rules = rules_by_actions(machine, state, reads)
-    if not rules and machine.states <= FEW_STATES:
-        rules = _rules_in_order(
-            machine, state, reads, FORMULA_EFFORT if machine.states == 2 else SHORT_EFFORT
-        )
-    if not rules and tables:
-        rules = _tables_in_order(machine, state, reads)
-    return _with_outputs(machine, problem, state, rules) if rules else None
+    return None
 
 
 def variables_read(machine: Machine, problem: Problem) -> tuple[Var, ...]:
@@ -125,6 +155,8 @@ def variables_read(machine: Machine, problem: Problem) -> tuple[Var, ...]:
 
 def _with_outputs(machine: Machine, problem: Problem, state: Var, rules: list[ShortRule]) -> Memory:
     """The rule with which the outputs are shortest too; without rules for them if there are none."""
+    if problem.reference is None:
+        machine = replace(machine, seen=times_seen(machine, both(problem)))
     reads, names = variables_read(machine, problem), (state.name,)
     best: tuple[float, Memory] | None = None
     for found in rules:
@@ -166,12 +198,21 @@ def _tables_in_order(machine: Machine, state: Var, reads: tuple[Var, ...]) -> li
 
 
 def _folded(problem: Problem) -> Machine | None:
-    """The machine of the rows; those to judge by are folded in too if it is wrong on them."""
+    """The machine of the rows; those to judge by are folded in too if it is wrong on them.
+
+    If rows contradict each other outright some are taken for mistakes, as few as give a machine.
+    """
     reads: tuple[Read, ...] = tuple((column, 0) for column in range(len(problem.inputs)))
-    machine = merged(problem.training, reads)
-    if machine is not None and machine.wrong(problem.validation).any():
-        machine = merged(both(problem), reads)
-    return machine
+    if not contradicts_itself(problem.training):
+        machine = merged(problem.training, reads)
+        if machine is not None and machine.wrong(problem.validation).any():
+            machine = merged(both(problem), reads)
+        return machine
+    for share in SHARES:
+        machine = merged(both(problem), reads, share)
+        if machine is not None and machine.wrong(problem.training).mean() <= share:
+            return machine
+    return None
 
 
 def both(problem: Problem) -> Sequences:

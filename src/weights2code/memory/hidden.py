@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from weights2code.data import Problem, Sequences
+from weights2code.data import Problem, Regime, Sequences
 from weights2code.json_values import items, mapping, names, number
 from weights2code.language import Expr, Recurrence, Start, Step, infer
 from weights2code.language import from_dict as expression_from_dict
 from weights2code.language import to_dict as expression_to_dict
 from weights2code.memory.machine import NOWHERE, Machine
+from weights2code.simplify.cost import cost
 
 #: Sequences that must be left where a machine was never seen to go on.
 FEWEST = 2
@@ -35,6 +36,7 @@ class Memory:
     rules : a formula for each variable, of what is read and of these variables one step back.
     answers : a formula for each output of the user, of what is read and of these variables now or before;
         none if they are not known.
+    table : whether the rule is a table of the transitions, for want of a formula.
     """
 
     machine: Machine
@@ -42,6 +44,14 @@ class Memory:
     numbers: np.ndarray
     rules: tuple[Expr, ...]
     answers: tuple[Expr, ...]
+    table: bool = False
+
+    @property
+    def cost(self) -> float:
+        """Of reading the rules; what is read besides the inputs of the present costs extra."""
+        further = sum(lag > 0 for _, lag in self.machine.reads)
+        known = sum(cost(rule) for rule in (*self.rules, *self.answers))
+        return known + 2 * further if self.answers else np.inf
 
     def to_dict(self) -> dict[str, Any]:
         """JSON form."""
@@ -84,15 +94,35 @@ class Memory:
         steps += [Step(name, rule) for name, rule in zip(problem.outputs, self.answers, strict=True)]
         return Recurrence(problem.inputs, tuple(steps), (*self.names, *problem.outputs), self.start())
 
+    def remark(self, *, from_rows: bool) -> str:
+        """How well what is known pins the machine down, in a sentence."""
+        machine, name = self.machine, " and ".join(self.names)
+        if not from_rows:
+            return f"{name} is no output: it has {machine.states} states, found by asking the reference"
+        known = machine.moves != NOWHERE
+        never, once = int((~known).sum()), int((machine.seen[known] == 1).sum())
+        least = int(machine.seen[known].min())
+        text = f"{name} is not in the data: its {machine.states} states were merged from the rows, "
+        if not never and not once:
+            return f"{text}which show each of their {machine.moves.size} transitions at least {least} times"
+        shown = [f"{once} only once"] if once else []
+        shown += [f"{never} never"] if never else []
+        return f"{text}which show {' and '.join(shown)}, of {machine.moves.size} transitions"
+
     def start(self) -> dict[str, Start]:
         """What the state is before the start, where it is not 0."""
         return {name: float(v) for name, v in zip(self.names, self.numbers[0], strict=True) if v}
 
 
 def with_memory(problem: Problem, memory: Memory) -> Problem:
-    """The problem with the state as outputs before its own."""
+    """The problem with the state as outputs before its own.
+
+    Where the machine contradicts rows that it was made from, those are mistakes, and what it says is learned.
+    """
+    mistaken = problem.reference is None and bool(memory.machine.wrong(problem.training).any())
+    reference = None if problem.reference is None else _with_rules(problem.reference, memory)
     parts: Mapping[str, Sequences | None] = {
-        name: part if part is None else _with_states(part, memory)
+        name: _run(reference, part) if reference or part is None else _with_states(part, memory, mistaken)
         for name in ("training", "validation", "held_out", "beginnings")
         for part in [getattr(problem, name)]
     }
@@ -100,18 +130,30 @@ def with_memory(problem: Problem, memory: Memory) -> Problem:
         problem,
         outputs=(*memory.names, *problem.outputs),
         output_domains=(*(infer(column) for column in memory.numbers.T), *problem.output_domains),
-        reference=None if problem.reference is None else _with_rules(problem.reference, memory),
-        original=problem,
+        reference=reference,
+        original=problem.under(Regime.MISTAKES) if mistaken else problem,
+        remarks=(memory.remark(from_rows=problem.reference is None),),
         **parts,
     )
 
 
-def _with_states(sequences: Sequences, memory: Memory) -> Sequences:
-    """The same sequences, each up to where the machine was never seen to go on."""
-    after, _ = memory.machine.run(sequences)
+def _run(reference: Recurrence | None, sequences: Sequences | None) -> Sequences | None:
+    """The same sequences with what a reference makes of them."""
+    if reference is None or sequences is None:
+        return None
+    return replace(sequences, y=reference.run(sequences.x))
+
+
+def _with_states(sequences: Sequences, memory: Memory, mistaken: bool) -> Sequences:
+    """The same sequences, each up to where the machine was never seen to go on; with its answers in place of
+    the labels if some of those are mistaken."""
+    after, before = memory.machine.run(sequences)
     lost = (after == NOWHERE) & sequences.valid
     lengths = np.where(lost.any(1), lost.argmax(1), sequences.lengths)
-    y = np.concatenate([np.where(lost[:, :, None], 0.0, memory.numbers[after]), sequences.y], 2)
+    read = memory.machine.symbols_of(sequences)
+    labels = memory.machine.answers[before, read] if mistaken else sequences.y
+    y = np.concatenate([memory.numbers[after], labels], 2)
+    y[lost] = 0.0
     y[~sequences.valid] = 0.0
     kept = lengths > 0
     if kept.sum() < FEWEST:

@@ -1,12 +1,15 @@
 """States from rows: prefixes after which everything that was seen goes on alike are one state.
 
-AALpy's RPNI does it: a tree of all prefixes is folded, from the start on, wherever nothing contradicts. Where
-the prefixes of one sequence are those of another with other outputs, no machine at all is exact.
+AALpy does it: a tree of all prefixes is folded, from the start on, wherever nothing contradicts (RPNI).
+Labels may be wrong now and then. Then the tree is one of inputs alone, with the labels counted, and two
+prefixes are one state if what contradicts is no more than mistakes of some share would be; of all pairs that
+may be one, those with the most evidence are (EDSM), and most labels decide what a state answers.
 """
 
 from __future__ import annotations
 
 import warnings
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -18,36 +21,30 @@ from weights2code.memory.machine import NOWHERE, Machine, Read, rows_read
 MOST_STATES = 64
 #: Rows that states are merged from, at most.
 MOST_ROWS = 20_000
+#: Contradictions that a merge may have, in standard errors above the share of mistakes; and what each counts
+#: against it.
+STANDARD_ERRORS = 2.0
+AGAINST = 8
 
 
 class _TooMany(Exception):
     """More states than are worth having."""
 
 
-def merged(sequences: Sequences, reads: tuple[Read, ...]) -> Machine | None:
-    """The machine that the sequences, each from its true start, fold into; None if that has too many states
-    or none is exact."""
-    from aalpy.learning_algs.general_passive.GeneralizedStateMerging import Instrumentation, run_GSM
-
-    class Few(Instrumentation):
-        """Ends the search at too many states."""
-
-        def __init__(self) -> None:
-            self.states = 0
-
-        def log_promote(self, node: Any) -> None:
-            self.states += 1
-            if self.states > MOST_STATES:
-                raise _TooMany
+def merged(sequences: Sequences, reads: tuple[Read, ...], mistakes: float = 0.0) -> Machine | None:
+    """The machine that the sequences, each from its true start, fold into; None if that has too many states,
+    or none is exact. At most the share `mistakes` of the labels, or about that, may be wrong."""
+    from aalpy.learning_algs.general_passive.GeneralizedStateMerging import run_GSM
 
     sequences = sequences.take(slice(0, max(1, MOST_ROWS // sequences.x.shape[1])))
     rows = rows_read(reads, sequences)
     valid = sequences.valid
     symbols, read = np.unique(rows[valid], axis=0, return_inverse=True)
-    outputs, given = np.unique(sequences.y[valid], axis=0, return_inverse=True)
+    given = np.unique(sequences.y[valid], axis=0, return_inverse=True)[1]
     ends = np.cumsum(sequences.lengths)[:-1]
     pairs = zip(np.split(read.reshape(-1), ends), np.split(given.reshape(-1), ends), strict=True)
     traces = [list(zip(a.tolist(), b.tolist(), strict=True)) for a, b in pairs]
+    options = _with_mistakes(mistakes) if mistakes else {}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -56,33 +53,114 @@ def merged(sequences: Sequences, reads: tuple[Read, ...]) -> Machine | None:
                 output_behavior="mealy",
                 transition_behavior="deterministic",
                 data_format="io_traces",
-                instrumentation=Few(),
+                instrumentation=_few(),
+                convert=False,
+                **options,
             )
     except (_TooMany, ValueError):  # the latter: two sequences contradict each other
         return None
-    return _machine(found, reads, symbols, outputs, sequences)
+    moves = _moves(found, len(symbols))
+    return answered(reads, symbols, moves, sequences)
 
 
-def _machine(
-    found: Any, reads: tuple[Read, ...], symbols: np.ndarray, outputs: np.ndarray, sequences: Sequences
-) -> Machine:
-    """AALpy's machine as arrays, its states in the order in which a walk from the start comes to them."""
-    number = {found.initial_state.state_id: 0}
-    order = [found.initial_state]
+def contradicts_itself(sequences: Sequences) -> bool:
+    """Whether sequences that begin alike have different labels there: no machine at all is exact."""
+    begun = np.zeros(len(sequences), np.int64)
+    for t in range(sequences.x.shape[1]):
+        there = sequences.lengths > t
+        now = np.column_stack([begun[there], sequences.x[there, t]])
+        _, begun[there] = np.unique(now, axis=0, return_inverse=True)
+        labels = np.column_stack([begun[there], sequences.y[there, t]])
+        if len(np.unique(labels, axis=0)) > len(np.unique(begun[there])):
+            return True
+    return False
+
+
+def _few() -> Any:
+    """Ends the search at too many states."""
+    from aalpy.learning_algs.general_passive.GeneralizedStateMerging import Instrumentation
+
+    class Few(Instrumentation):
+        def __init__(self) -> None:
+            self.states = 0
+
+        def log_promote(self, node: Any) -> None:
+            self.states += 1
+            if self.states > MOST_STATES:
+                raise _TooMany
+
+    return Few()
+
+
+def _with_mistakes(share: float) -> dict[str, Any]:
+    """What AALpy is told so that labels are counted and need not all agree."""
+    from aalpy.learning_algs.general_passive.DataHandler import CountDataHandler
+    from aalpy.learning_algs.general_passive.ScoreFunctionsGSM import ScoreCalculation, SpecialScores
+
+    class Labels(CountDataHandler):
+        """A tree of inputs: all labels are the same to it, and counted."""
+
+        def abstract(self, in_val: Any, out_val: Any) -> tuple[Any, Any]:
+            return in_val, 0
+
+        def aggregate_data(self, src_node: Any, in_value: Any, out_value: Any, dst_node: Any) -> None:
+            counts = src_node.data.transition_count[in_value]
+            counts[out_value] = counts.get(out_value, 0) + 1
+
+    class Agreement(ScoreCalculation):
+        """As many labels as possible that agree, and hardly any that do not."""
+
+        def score_function(self, part: dict[Any, Any]) -> Any:
+            before, after = list(part), {id(node): node for node in part.values()}.values()
+            wrong = sum(map(_in_the_minority, after)) - sum(map(_in_the_minority, before))
+            compared = sum(map(_labelled, before)) - sum(map(_labelled, after))
+            likely = share * compared
+            if wrong > likely + STANDARD_ERRORS * sqrt(likely) + 1:
+                return SpecialScores.ImmediateReject
+            return compared - AGAINST * wrong
+
+    return {"data_handler": Labels(), "score_calc": Agreement()}
+
+
+def _in_the_minority(node: Any) -> int:
+    """Labels of a node that most others of the same input contradict."""
+    counts = node.data.transition_count.values()
+    return sum(sum(labels.values()) - max(labels.values(), default=0) for labels in counts)
+
+
+def _labelled(node: Any) -> int:
+    """Inputs of a node that have labels: fewer after a merge by those that were compared."""
+    return sum(bool(labels) for labels in node.data.transition_count.values())
+
+
+def _moves(start: Any, symbols: int) -> np.ndarray:
+    """AALpy's machine as an array, its states in the order in which a walk from the start comes to them."""
+    number, order, moves = {id(start): 0}, [start], []
     for state in order:
+        row = np.full(symbols, NOWHERE)
         for symbol in sorted(state.transitions):
-            after = state.transitions[symbol]
-            if after.state_id not in number:
-                number[after.state_id] = len(number)
-                order.append(after)
-    moves = np.full((len(order), len(symbols)), NOWHERE)
-    answers = np.zeros((*moves.shape, outputs.shape[1]))
-    for place, state in enumerate(order):
-        for symbol, after in state.transitions.items():
-            moves[place, symbol] = number[after.state_id]
-            answers[place, symbol] = outputs[state.output_fun[symbol]]
-    bare = Machine(reads, symbols, moves, answers, np.zeros(moves.shape, int))
-    return Machine(reads, symbols, moves, answers, times_seen(bare, sequences))
+            for after in state.transitions[symbol].values():
+                if id(after) not in number:
+                    number[id(after)] = len(number)
+                    order.append(after)
+                row[symbol] = number[id(after)]
+        moves.append(row)
+    return np.array(moves)
+
+
+def answered(
+    reads: tuple[Read, ...], symbols: np.ndarray, moves: np.ndarray, sequences: Sequences
+) -> Machine:
+    """The machine with what most rows say that it answers, and how many rows show each transition."""
+    values, codes = np.unique(sequences.y.reshape(-1, sequences.y.shape[2]), axis=0, return_inverse=True)
+    bare = Machine(
+        reads, symbols, moves, np.zeros((*moves.shape, values.shape[1])), np.zeros(moves.shape, int)
+    )
+    after, before = bare.run(sequences)
+    known = sequences.valid & (after != NOWHERE)
+    votes = np.zeros((*moves.shape, len(values)), int)
+    np.add.at(votes, (before[known], bare.symbols_of(sequences)[known], codes.reshape(known.shape)[known]), 1)
+    return Machine(reads, symbols, moves, values[votes.argmax(2)], votes.sum(2))
 
 
 def times_seen(machine: Machine, sequences: Sequences) -> np.ndarray:

@@ -70,6 +70,13 @@ def visible_window(machine: Machine) -> int | None:
     return None
 
 
+def shown_by_output(machine: Machine) -> bool:
+    """Whether the outputs of a position tell which state it leads to."""
+    known = machine.moves != NOWHERE
+    rows = np.column_stack([machine.answers[known], machine.moves[known]])
+    return len(np.unique(rows, axis=0)) == len(np.unique(rows[:, :-1], axis=0))
+
+
 def shown_by(problem: Problem, steps: int, sequences: Sequences | None = None) -> int:
     """How many different things are visible in so many steps back."""
     part = (sequences or problem.training).take(slice(0, MOST_SEQUENCES))

@@ -30,6 +30,7 @@ class Origin(StrEnum):
     NODES = "composed of the live nodes"
     MAJORITIES = "regressed from majorities of the rows"
     STATES = "fitted to the states of a machine"
+    TABLE = "a table of the states of a machine"
 
 
 @dataclass(frozen=True, slots=True)

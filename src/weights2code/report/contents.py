@@ -22,7 +22,8 @@ from weights2code.explain.explanation import ExplainedGraph, match_heads
 from weights2code.explain.routing import RouterMatch
 from weights2code.extraction.attempt import Attempt
 from weights2code.json_values import items, number, text
-from weights2code.memory.stored import problem_in
+from weights2code.memory.hidden import Memory
+from weights2code.memory.stored import memory_in, problem_in
 from weights2code.program import Program
 from weights2code.recheck import certified_again
 from weights2code.results import Outcome, read_run
@@ -67,6 +68,7 @@ class Contents:
     fresh: Sequences | None = None
     examples: tuple[np.ndarray, ...] = ()
     notes: tuple[str, ...] = ()
+    memory: Memory | None = None
 
 
 def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome | None = None) -> Contents:
@@ -125,7 +127,8 @@ def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome |
         explained=ExplainedGraph(graph, routers, operators),
         values=values,
         valid=valid,
-        fresh=_fresh(problem),
+        fresh=_fresh(problem and problem.asked),
+        memory=memory_in(folder, problem.asked) if problem and problem.hidden else None,
         **common,
     )
 

@@ -45,6 +45,10 @@ ORIGINS: dict[str, str] = {
     "formula was then found by symbolic regression on just those values.",
     Origin.CUTS: "Steps of the program are parts of the trained network: what each computes was read off it "
     "as a short formula, and the output follows from them.",
+    Origin.STATES: "Formulas were fitted to the states of a machine, up to their names; a network "
+    "learned the same states, and is compared with the program.",
+    Origin.TABLE: "No formula was found for the states of the machine: their rule is a table. A network "
+    "learned the same states, and is compared with the program.",
     Origin.NODES: "Every part of the trained network was explained by a formula of its own; "
     "the program puts them together.",
 }
@@ -55,6 +59,8 @@ FALLBACKS = {
     "table": "its values were listed one by one",
 }
 
+#: States and symbols of a machine that are shown as a table, at most.
+MOST_STATES, MOST_SYMBOLS = 32, 12
 #: Listings with more characters than this are not printed.
 LONG_LISTING = 5000
 #: Formulas of a sub-MLP with more nodes than this are not typeset: nobody could read them.
@@ -94,6 +100,44 @@ def program_section(contents: Contents, _: Figures) -> str:
             f"(program_raw.py)</summary>{_code(contents.listing, 'raw')}</details>"
         )
     return text
+
+
+def state_section(contents: Contents, _: Figures) -> str:
+    """The machine behind the outputs: what is shown is its transitions, if they are few."""
+    memory = contents.memory
+    if memory is None or contents.program is None:
+        return ""
+    machine, names = memory.machine, ", ".join(memory.names)
+    text = (
+        f"<p>The outputs do not show <code>{escape(names)}</code>: it has {machine.states} states, which the "
+        "network learned as one output more. The program computes it as a step of its own.</p>"
+    )
+    if machine.states > MOST_STATES or len(machine.symbols) > MOST_SYMBOLS:
+        return text
+    read = [
+        ", ".join(number(value, 3) for value in symbol) if len(symbol) > 1 else number(float(symbol[0]), 3)
+        for symbol in machine.symbols
+    ]
+    head = "".join(f'<th scope="col">{escape(symbol)}</th>' for symbol in read)
+    rows = ""
+    for state in range(machine.states):
+        cells = ""
+        for symbol in range(len(read)):
+            after = int(machine.moves[state, symbol])
+            outputs = ", ".join(number(float(value), 3) for value in machine.answers[state, symbol])
+            seen = _numbers(memory.numbers[after]) if after >= 0 else ""
+            cells += f"<td>{seen}, gives {outputs}</td>" if after >= 0 else "<td>never seen</td>"
+        start = " (start)" if state == 0 else ""
+        rows += f'<tr><th scope="row">{_numbers(memory.numbers[state])}{start}</th>{cells}</tr>'
+    return (
+        f'{text}<p>From each state, the next one and the output by what is read:</p><div class="scroll" '
+        'role="region" tabindex="0" aria-label="Transitions"><table><thead><tr><th scope="col">'
+        f"{escape(names)}</th>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _numbers(values: np.ndarray) -> str:
+    return ", ".join(number(float(value), 3) for value in values)
 
 
 def _origin(contents: Contents) -> str:
@@ -354,6 +398,7 @@ def _list(items: tuple[str, ...]) -> str:
 SECTIONS: tuple[tuple[str, str, Callable[[Contents, Figures], str]], ...] = (
     ("try", "Try it", try_section),
     ("program", "Program", program_section),
+    ("states", "States", state_section),
     ("verdict", "What the verdict rests on", verdict_section),
     ("predictions", "Predictions and targets", prediction_section),
     ("graph", "How the model computes it", graph_section),

@@ -21,12 +21,15 @@ from weights2code.rules.assembly import Assembly
 from weights2code.rules.starts import delayed_starts, unusual_start, usual_starts
 from weights2code.simplify.denominators import clear_denominators
 from weights2code.symbolic.engine import Candidate, Engine
+from weights2code.symbolic.reals.neighbours import surely_lossy
 from weights2code.verify.residuals import answers
 
 #: More leaves than this are not searched in full: only for linear rules, wide extrema and other functions of
 #: whole windows, which takes a share of the time. The most that even these are asked of.
 MOST_LEAVES = 9
 SHORT_SEARCH = 0.3
+#: The same of reals, where the search itself finds out which values matter.
+SHORT_SEARCH_OF_REALS = 0.5
 WIDEST = 32
 #: Deviation, relative to the spread of the targets, that counts as exact for real outputs.
 REAL_TOLERANCE = 1e-6
@@ -55,7 +58,7 @@ def direct_recurrences(
                 raise NotExtracted(text, Reason.TOO_MANY)
             share = effort / len(problem.outputs)
             many = len(leaves) > MOST_LEAVES
-            share *= SHORT_SEARCH if many else 1.0
+            share *= 1.0 if not many else SHORT_SEARCH if problem.whole else SHORT_SEARCH_OF_REALS
             found = regress(assembly, problem, row, leaves, share, engine, with_start)
             if not found and not with_start:
                 found = regress_change(assembly, problem, row, leaves, share, engine)
@@ -112,6 +115,9 @@ def regress(
     columns, target = table(assembly, problem.training, leaves, row, with_start=with_start)
     if not len(target):
         return []  # a leaf lies further back than the sequences are long
+    domains = leaf_domains(problem, leaves, columns)
+    if surely_lossy(columns, target, tuple(domain.discrete for domain in domains)):
+        return []  # no function of these values is the output
     if problem.output_domains[row].discrete:
         tolerance = WHOLE_TOLERANCE
     else:

@@ -230,7 +230,8 @@ def _fitted_to(problem: Problem, layout: str) -> tuple[Rung, ...]:
     fitted: list[Rung] = []
     widest, ladder = 0, FAST_LADDER
     if problem.original is not None:
-        widest, ladder = -1, (PRESENT, *FAST_LADDER)
+        windows = tuple(rung for rung in FAST_LADDER if rung.kind == "window")
+        widest, ladder = -1, (PRESENT, *windows, FAST_LADDER[0])  # some network, if windows see too little
     for rung in ladder:
         own = {name: size for name, size in rung.sizes.items() if name != "reach"}
         if rung.kind == "window":

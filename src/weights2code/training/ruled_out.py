@@ -52,7 +52,8 @@ def ruled_out(
     Only whole numbers that a machine specifies are asked: rows of reals do not repeat, and of own data some
     may be mistakes.
     """
-    if problem.reference is None or not problem.whole or rung.layout == "concat":
+    specified = problem.reference is not None or problem.original is not None  # the latter by its states
+    if not specified or not problem.whole or rung.layout == "concat":
         return None
     if rung.kind == "window":
         smaller = (_window(other, problem) for other in before if other.kind == "window")

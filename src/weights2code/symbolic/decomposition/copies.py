@@ -36,7 +36,7 @@ _GLANCED = 200
 #: that are given back.
 _CLOSER, _MOST = 4, 3
 _LARGEST_MODULUS = 12
-_WEIGHTS = {1: (1,), 2: (1, 2, 3), 3: (1, 2)}
+_WEIGHTS = {1: (1,), 2: (1, 2, 3, 4, 5), 3: (1, 2)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def _of(
     for count in _PAIRS:
         rows, place_of = np.unique(np.concatenate([one[:count], other[:count]]), return_inverse=True)
         left, right = place_of.reshape(2, -1)
-        problem.spend("trees", 4 * len(alive) * len(rows) * len(shifts))
+        problem.spend("trees", 2 * len(alive) * len(rows) * len(shifts))
         differ = np.zeros((len(alive), len(left)), dtype=bool)
         for columns in moved:
             values = templates.values(problem.X[np.ix_(rows, columns)].T, alive)

@@ -1,8 +1,9 @@
-"""What a rule adds up, and what keeps it within bounds, taken off: y = clip(u + r, low, high).
+"""What a rule adds up, and what keeps it within bounds, taken off: y = clip(u + r, low, high), (u + r) % m.
 
 A level, a stock or a counter is its last value plus something, often kept between two ends. Between the ends
 y - u says what that something is: it needs fewer variables than y, or has far fewer values. That is a problem
-of its own, which is searched as a whole; where y is at an end the rows say nothing of it.
+of its own, which is searched as a whole; where y is at an end the rows say nothing of it. Of a remainder they
+say the rest up to multiples of the divisor.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from weights2code.symbolic.search.walk import Search
 _REPEATS = 0.3
 #: What is left has few values if it has at most so many, and at most this share of the values of y.
 _FEW, _SHARE = 4, 0.5
+_LARGEST_DIVISOR = 60
+#: Rows that rule out most sums at once.
+_GLANCED = 200
 #: Problems that are searched, and the share of the effort that each may take.
 _MOST, _EFFORT = 3, 0.5
 
@@ -39,11 +43,14 @@ class Peeled:
     terms: tuple[tuple[int, Var], ...]
     ends: Ends
     problem: Problem
+    divisor: int | None = None
 
     def whole(self, rest: Expr) -> Expr:
         """y, given a formula of what is left."""
         total = weighted_sum([*self.terms, (1, rest)])
         low, high = self.ends
+        if self.divisor is not None:
+            return op("mod", total, self.divisor)
         if low is not None and high is not None:
             return op("clip", total, low, high)
         if low is not None:
@@ -72,7 +79,7 @@ def peelings(problem: Problem) -> Iterator[Peeled]:
     ends = _ends(problem)
     if not found and ends != (None, None):
         found = list(_within(problem, ends))
-    yield from found
+    yield from found or _modulo(problem)
 
 
 def _ends(problem: Problem) -> Ends:
@@ -107,7 +114,25 @@ def _within(problem: Problem, ends: Ends) -> Iterator[Peeled]:
             yield Peeled(named, ends, left)
 
 
-def _independent(problem: Problem, X: np.ndarray, y: np.ndarray) -> Iterator[tuple[int, int]]:
+def _modulo(problem: Problem) -> Iterator[Peeled]:
+    """y as a remainder: all values from 0 to less than a divisor."""
+    divisor = int(problem.y.max()) + 1
+    if problem.y.min() != 0 or not 2 <= divisor <= _LARGEST_DIVISOR:
+        return
+    gone = tuple(_independent(problem, problem.X, problem.y, divisor))
+    kept = [j for j in range(len(problem.variables)) if j not in {j for _, j in gone}]
+    if not gone or not kept:
+        return
+    X, y = _without(problem.X, problem.y, gone)
+    left = _problem(problem, X[:, kept], y % divisor, kept)
+    if left is not None:
+        named = tuple((weight, problem.variables[j]) for weight, j in gone)
+        yield Peeled(named, (None, None), left, divisor)
+
+
+def _independent(
+    problem: Problem, X: np.ndarray, y: np.ndarray, divisor: int | None = None
+) -> Iterator[tuple[int, int]]:
     """Variables that are added, or taken away, and are not needed otherwise."""
     for j in range(X.shape[1]):
         problem.spend("sorted cells", 2 * X.size)
@@ -118,8 +143,10 @@ def _independent(problem: Problem, X: np.ndarray, y: np.ndarray) -> Iterator[tup
             continue
         for weight in (1, -1):
             rest = y - weight * X[:, j]
+            rest = rest if divisor is None else rest % divisor
             if np.array_equal(rest[first[code]], rest):
                 yield weight, j
+                break
 
 
 def _without(X: np.ndarray, y: np.ndarray, gone: Terms) -> tuple[np.ndarray, np.ndarray]:
@@ -140,7 +167,9 @@ def _few_values(
     singles = [((weight, j),) for j in kept for weight in (1, -1)]
     pairs = [(*a, *b) for a, b in itertools.combinations(singles, 2) if a[0][1] != b[0][1]]
     for terms in (*singles, *pairs):
-        problem.spend("cells", 4 * len(y))
+        if len(np.unique(y[:_GLANCED] - sum(weight * X[:_GLANCED, j] for weight, j in terms))) > _FEW:
+            continue
+        problem.spend("sorted cells", len(y))
         rest = y - sum(weight * X[:, j] for weight, j in terms)
         if np.ptp(rest) > widest:
             continue

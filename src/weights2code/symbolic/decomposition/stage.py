@@ -14,16 +14,19 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from weights2code.effort import Effort
-from weights2code.language import OPERATORS, Const, Expr, Op, Var, infer
+from weights2code.language import OPERATORS, Expr, Var, infer
 from weights2code.symbolic.decomposition.copies import copied
 from weights2code.symbolic.decomposition.separators import Separator, separators
 from weights2code.symbolic.decomposition.splits import numbered, outermost, splits
 from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.search.idle_operators import without_idle
 from weights2code.symbolic.search.rows import Problem, prepare
 from weights2code.symbolic.search.walk import Search
 
 #: Variables and steps of a rule, at most.
 _MOST_VARIABLES, _DEEPEST = 9, 4
+#: Variables among which one function is looked for at several lags.
+_MOST_COPIED = 16
 #: Splits whose formulas are looked for, as many at a time; formulas of each; formulas followed of each batch.
 _SPLITS, _BATCH, _EACH, _FOLLOWED = 12, 6, 2, 3
 #: A formula misses nothing if it could merge no more than so many bits; a short one has so many nodes.
@@ -160,7 +163,7 @@ def decomposition_stage(search: Search) -> None:
 def copies_stage(search: Search) -> None:
     """One function in place of its variables at several lags, where a glance tells the rest."""
     problem = search.problem
-    if _suits(problem):
+    if len(problem.variables) <= _MOST_COPIED:
         Decomposition(search).copies(Chain(problem, {name: name for name in problem.variables}))
 
 
@@ -297,23 +300,3 @@ def _reduced(problem: Problem, step: Step, effort: float) -> Problem | None:
         effort=effort,
         operators=problem.operators,
     )
-
-
-def without_idle(problem: Problem, expr: Expr) -> Expr:
-    """The formula without operators that change nothing on any row, as steps taken in turn leave behind."""
-    searching = True
-    while searching:
-        searching = False
-        for node in sorted({n for n in expr.walk() if isinstance(n, Op)}, key=lambda n: (-n.size(), str(n))):
-            for argument in node.args:
-                if isinstance(argument, Const):
-                    continue
-                shorter = expr.transform(lambda n, node=node, by=argument: by if n == node else n)
-                if np.array_equal(problem.values(shorter, problem.Xs), problem.ys) and np.array_equal(
-                    problem.values(shorter), problem.y
-                ):
-                    expr, searching = shorter, True
-                    break
-            if searching:
-                break
-    return expr

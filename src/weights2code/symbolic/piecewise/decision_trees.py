@@ -19,7 +19,7 @@ from weights2code.language import Const, Expr, op
 from weights2code.symbolic.engine import preference
 from weights2code.symbolic.notation import branch, simplest_test
 from weights2code.symbolic.piecewise.affine_rules import Rule, affine_rules
-from weights2code.symbolic.piecewise.joined_planes import joined
+from weights2code.symbolic.piecewise.joined_planes import MOST_FOLDED, folded, joined
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.weighted_sums import comparison, inner_sums, simplest_level, sum_expr
@@ -30,6 +30,9 @@ SAMPLE = 1200
 ROUNDS = 5
 ADDED = 300
 DEPTH = 3
+#: Where no threshold settles a side: directions asked beyond which place a rule is not needed, the share of
+#: rows that the rule must have alone and that each side must have, and places tried.
+SHORT_DIRECTIONS, LEAST_ALONE, BALANCED, MOST_ENDS = 12, 0.02, 0.1, 4
 #: Whole-number variables with at most this many values are asked for each of them.
 MOST_LEVELS = 10
 
@@ -54,6 +57,8 @@ def region_stage(problem: Problem, collector: Collector, more: tuple[Expr, ...] 
             return
         if not more and 2 <= len(rules) <= 3:
             collector.offer_all(joined(problem, [rule.weights for rule in rules]))
+        if not more and 4 <= len(rules) <= MOST_FOLDED:
+            collector.offer_all(folded(problem, [rule.weights for rule in rules], X, y))
         tree = _Trees(problem, X, y, rules).solve(np.ones(len(y), dtype=bool), DEPTH)
         if tree is None:
             return
@@ -168,7 +173,36 @@ class _Trees:
                     expr = self._joined(direction, rows, sides[0], sides[1])
                     if expr is not None:
                         found.append(expr)
+        if not found:
+            for direction, cut in self._ends_of_rules(rows):
+                high = self.table[direction] > cut
+                upper = self.solve(rows & high, depth - 1)
+                lower = None if upper is None else self.solve(rows & ~high, depth - 1)
+                expr = None if upper is None or lower is None else self._joined(direction, rows, upper, lower)
+                if expr is not None:
+                    return expr
         return min(found, key=preference) if found else None
+
+    def _ends_of_rules(self, rows: np.ndarray) -> list[tuple[int, float]]:
+        """Directions and places beyond which a rule is never needed: on that side one rule less is left."""
+        short = np.argsort(self.cost, kind="stable")[:SHORT_DIRECTIONS]
+        total = int(rows.sum())
+        found: dict[tuple[int, float], float] = {}
+        for i in range(len(self.rules)):
+            alone = rows & (self.bits == 1 << i)
+            if alone.sum() < max(4, LEAST_ALONE * total):
+                continue
+            for direction in short:
+                values = self.table[direction]
+                first, last = float(values[alone].min()), float(values[alone].max())
+                before, after = values[rows & (values < first)], values[rows & (values > last)]
+                for side, cut in ((before, before.max(initial=-np.inf)), (after, last)):
+                    share = len(side) / total
+                    if BALANCED <= share <= 1 - BALANCED:
+                        key = (int(direction), float(cut))
+                        found[key] = max(found.get(key, 0.0), min(share, 1 - share))
+        ranked = sorted(found, key=lambda key: (0.1 * self.cost[key[0]] - found[key], key))
+        return ranked[:MOST_ENDS]
 
     def _pure(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """For each direction and place: whether all rows before it share a rule; all from it on."""
@@ -215,6 +249,8 @@ class _Trees:
         one, rest = self.solve(settled, 0), self.solve(rows & ~settled, depth - 1)
         if one is None or rest is None:
             return None
+        if self._right(rest)[rows].all():
+            return rest  # what was settled first is right under it too
         return self._joined(direction, rows, *((rest, one) if low else (one, rest)))
 
     def _right(self, expr: Expr) -> np.ndarray:

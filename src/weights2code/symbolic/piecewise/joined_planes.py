@@ -19,6 +19,8 @@ from weights2code.symbolic.search.weighted_sums import inner_sums, sum_expr
 from weights2code.symbolic.snapping import snap_linear
 
 Plane = tuple[Number, ...]
+#: Planes that extrema are folded of, at most.
+MOST_FOLDED = 5
 
 
 def plane_stage(problem: Problem, collector: Collector) -> None:
@@ -116,6 +118,34 @@ def joined(problem: Problem, planes: list[Plane]) -> Iterator[Expr]:
             yield from _clipped(problem, c, a, b)
     p, q, r = (_affine(problem, plane) for plane in planes)
     yield op("clip", r, op("min", p, q), op("max", p, q))  # the middle one of three
+
+
+def folded(problem: Problem, planes: list[Plane], X: np.ndarray, y: np.ndarray) -> Iterator[Expr]:
+    """Extrema inside one another, `max(min(min(x, 3.3), y + 0.5), y - 0.5)`, that are right on these rows."""
+    values = [X @ np.array([float(w) for w in plane[:-1]]) + float(plane[-1]) for plane in planes]
+    allowed = problem.accuracy + 1e-9 * problem.scale
+    few = np.arange(min(len(y), 60))
+
+    def fold(left: list[int], expr: Expr, so_far: np.ndarray) -> Iterator[Expr]:
+        if not left:
+            if np.all(np.abs(so_far - y) <= allowed):
+                yield expr
+            return
+        for i in left:
+            rest = [j for j in left if j != i]
+            for name, extremum in (("max", np.maximum), ("min", np.minimum)):
+                # what comes last binds: beyond it nothing may lie
+                if not rest:
+                    beyond = y[few] < values[i][few] - allowed
+                    if np.any(beyond if name == "max" else y[few] > values[i][few] + allowed):
+                        continue
+                new = _extremum(name, expr, _affine(problem, planes[i]))
+                yield from fold(rest, new, extremum(so_far, values[i]))
+
+    for first in range(len(planes)):
+        rest = [j for j in range(len(planes)) if j != first]
+        problem.spend("cells", 2 ** len(rest) * len(y) * len(planes))
+        yield from fold(rest, _affine(problem, planes[first]), values[first])
 
 
 def _clipped(problem: Problem, plane: Plane, low: Plane, high: Plane) -> Iterator[Expr]:

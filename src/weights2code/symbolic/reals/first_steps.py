@@ -18,22 +18,30 @@ import numpy as np
 from weights2code.language import Expr, Var, infer, op
 from weights2code.symbolic.notation import flattened
 from weights2code.symbolic.reals.neighbours import Neighbours
+from weights2code.symbolic.search.idle_operators import without_idle
 from weights2code.symbolic.search.rows import Problem, prepare
 from weights2code.symbolic.search.walk import Search
 
 #: Values that a first step is looked for among, and rows that are enough to see one.
-FEWEST_VARIABLES, MOST_VARIABLES = 2, 12
+FEWEST_VARIABLES, MOST_VARIABLES = 2, 16
 FEWEST_ROWS = 200
-#: Rows asked and asked among at first, and the steps that are looked at again.
-FEW, LOOKED_AT = (150, 1000), 12
-#: Decimals that tell sums of reals apart: in another order they are the same number.
-DIGITS = 9
-#: What neighbours may differ by, as a share of what they do in all variables; and in itself.
-CLOSER, CLOSE = 0.9, 0.35
+#: Rows asked and asked among at first, and how many are looked at again of what is left out and of steps.
+FEW = (150, 1600)
+FEW_MOVES, MORE_MOVES = 4, 8
+#: What may be lost of the target, about, and what makes no difference there.
+LOST, TIE = 0.15, 0.002
+#: While more than this is lost, any step is taken that loses less.
+UNCLEAR = 0.03
+#: A step must lose less than leaving out a variable does, which is plainer.
+PLAINER = 0.9
+#: A formula of at most so many nodes ends the search; after a longer one the state before is asked too.
+PLAIN = 18
 #: Steps that are followed, and steps in a row.
 FOLLOWED, DEEPEST = 3, 2
 #: The share of the effort that is left for what follows from one step.
 SHARE = 0.4
+#: The share of it for the descent itself.
+DESCENT = 0.4
 #: With less effort nothing is begun.
 LEAST = 0.05
 
@@ -57,10 +65,14 @@ def reductions(variables: tuple[Var, ...], name: str) -> Iterator[Reduction]:
     """Every first step, at all lags, with fewer variables than before: the shortest steps first."""
     seen: set[tuple[frozenset[Expr], tuple[Var, ...]]] = set()
     known = set(variables)
+    own = _lags(variables)
     for step in _steps(variables):
         operands = step.variables()
         first = min(v.lag for v in operands)
         lags = range(max(v.lag for v in variables) + 1)
+        if len({tuple(lag - min(own[v.name]) for lag in own[v.name]) for v in operands}) > 1:
+            # columns that are not read alike, such as an input and the output so far, meet but once
+            lags = [next((lag for lag in lags if _at(step, lag) <= known), 0)]
         places = {lag: {v: Var(v.name, v.lag - first + lag) for v in operands} for lag in lags}
         places = {lag: moved for lag, moved in places.items() if known.issuperset(moved.values())}
         parts: dict[Var, Expr] = {Var(name, lag): step.substitute(moved) for lag, moved in places.items()}
@@ -76,18 +88,41 @@ def reductions(variables: tuple[Var, ...], name: str) -> Iterator[Reduction]:
 
 def _steps(variables: tuple[Var, ...]) -> Iterator[Expr]:
     """What may be made of two, three or four values, written with the smallest lag that they occur with."""
-    lags: dict[str, list[int]] = {}
-    for v in variables:
-        lags.setdefault(v.name, []).append(v.lag)
+    lags = _lags(variables)
     for name, own in lags.items():
-        yield from _of_window(name, sorted(own))
-    pairs = [(a, b) for a, b in itertools.combinations(variables, 2) if a.name != b.name]
+        yield from _of_window(name, own)
+    newest = {Var(name, own[0]) for name, own in lags.items()}
+    pairs = [(a, b) for a, b in itertools.combinations(variables, 2) if a.name != b.name and {a, b} & newest]
     shapes = dict.fromkeys(_aligned(a, b) for a, b in pairs)
     for a, b in shapes:
         yield from _of_two(a, b)
     same = [v for v in variables if v.lag == min(u.lag for u in variables)]
     for a, b, c in itertools.combinations(same, 3):
         yield from _of_three(a, b, c)
+
+
+def _without_past(variables: tuple[Var, ...]) -> Iterator[tuple[Var, ...]]:
+    """Without what is never read at the present, past outputs mostly; and with the newest of each alone."""
+    newest = {name: lags[0] for name, lags in _lags(variables).items()}
+    for most in (0, 1):
+        kept = tuple(v for v in variables if newest[v.name] == 0 or (most and v.lag == newest[v.name]))
+        if 0 < len(kept) < len(variables) - 1:
+            yield kept
+
+
+def _lags(variables: tuple[Var, ...]) -> dict[str, list[int]]:
+    """The lags of each column, the smallest first."""
+    found: dict[str, list[int]] = {}
+    for v in sorted(variables, key=lambda v: v.lag):
+        found.setdefault(v.name, []).append(v.lag)
+    return found
+
+
+def _at(step: Expr, lag: int) -> set[Var]:
+    """The operands of a step whose newest operand is so far back."""
+    operands = step.variables()
+    first = min(v.lag for v in operands)
+    return {Var(v.name, v.lag - first + lag) for v in operands}
 
 
 def _aligned(a: Var, b: Var) -> tuple[Var, Var]:
@@ -129,23 +164,25 @@ def _of_three(a: Var, b: Var, c: Var) -> Iterator[Expr]:
 
 
 def first_step_stage(search: Search) -> None:
-    """The whole search on what the best first steps leave."""
+    """The whole search on what the steps leave that carry the target."""
     problem = search.problem
-    if search.depth >= DEEPEST:
+    k = len(problem.variables)
+    if search.depth >= DEEPEST or problem.discrete or len(problem.y) < FEWEST_ROWS:
         return
-    for reduction in carrying(problem, f"step{search.depth}")[:FOLLOWED]:
+    if not FEWEST_VARIABLES <= k <= MOST_VARIABLES:
+        return
+    for state in reversed(descent(problem)[-FOLLOWED:]):
         if problem.effort.left < LEAST or problem.expired():
             return
-        if follow(search, reduction):
+        if follow(search, state.meaning) and search.collector.limit() <= PLAIN:
             return
 
 
-def follow(search: Search, reduction: Reduction) -> bool:
-    """Whether the search on what a step leaves found something exact."""
-    problem, meaning = search.problem, reduction.meaning()
+def follow(search: Search, meaning: dict[Var, Expr]) -> bool:
+    """Whether the search on what the steps leave found something exact."""
+    problem = search.problem
     columns = [problem.values(expr) for expr in meaning.values()]
     known = dict(zip(problem.variables, problem.domains, strict=True))
-    columns = [c if v in known else np.round(c, DIGITS) for v, c in zip(meaning, columns, strict=True)]
     allowed = SHARE * problem.effort.left
     smaller = prepare(
         np.column_stack(columns),
@@ -162,42 +199,86 @@ def follow(search: Search, reduction: Reduction) -> bool:
     problem.effort.spend(allowed - max(smaller.effort.left, 0.0))
     if found.exact is None or found.exact.kind != "formula":
         return False
-    candidate = search.collector.offer(flattened(found.exact.expr.substitute(meaning)))
-    return candidate is not None and candidate.exact
+    candidate = search.collector.offer(found.exact.expr.substitute(meaning))
+    if candidate is None or not candidate.exact:
+        return False
+    search.collector.offer(flattened(without_idle(problem, candidate.expr)))
+    return True
 
 
-def carrying(problem: Problem, name: str) -> list[Reduction]:
-    """First steps that carry everything, those that bring neighbours closest first.
+@dataclass(frozen=True, slots=True)
+class State:
+    """Quantities in place of the variables, what they stand for, and what they lose of the target."""
 
-    All are asked of few rows, the best of them of more.
+    meaning: dict[Var, Expr]
+    lost: float
+
+    def after(self, move: dict[Var, Expr]) -> State:
+        return State({v: expr.substitute(self.meaning) for v, expr in move.items()}, 1.0)
+
+    def size(self) -> int:
+        return sum(expr.size() for expr in self.meaning.values())
+
+
+def descent(problem: Problem) -> list[State]:
+    """States of fewer and fewer quantities: what does not matter is left out, and steps are made.
+
+    All moves are asked of few rows, the best of them of more.
     """
-    k = len(problem.variables)
-    if not FEWEST_VARIABLES <= k <= MOST_VARIABLES or len(problem.y) < FEWEST_ROWS or problem.discrete:
-        return []
-    steps = list(reductions(problem.variables, name))
-    rough = _closest(problem, steps, Neighbours(problem.y, problem.whole, *FEW))[:LOOKED_AT]
-    fine = _closest(problem, [step for _, step in rough], Neighbours(problem.y, problem.whole))
-    return [step for _, step in fine]
+    rough = Neighbours(problem.y, problem.whole, *FEW)
+    fine = Neighbours(problem.y, problem.whole)
+    X = problem.X[fine.among]
+    meaning: dict[Var, Expr] = {v: v for v in problem.variables}
+    values: dict[Expr, np.ndarray] = dict(zip(problem.variables, X.T, strict=True))
+    least = (1 - DESCENT) * problem.effort.left
 
+    def table(state: dict[Var, Expr], rows: int) -> np.ndarray | None:
+        for expr in state.values():
+            if expr not in values:
+                values[expr] = problem.values(expr, X)
+        found = np.column_stack([values[expr][:rows] for expr in state.values()])
+        problem.spend("neighbours", rows * (rough if rows == len(rough.among) else fine).asked)
+        return found if np.isfinite(found).all() else None
 
-def _closest(
-    problem: Problem, steps: list[Reduction], neighbours: Neighbours
-) -> list[tuple[float, Reduction]]:
-    X = problem.X[neighbours.among]
-    columns: dict[Expr, np.ndarray] = dict(zip(problem.variables, X.T, strict=True))
-    before = neighbours.apart(X)
-    found: list[tuple[float, Reduction]] = []
-    for step in steps:
-        if problem.expired():
+    def closest(moves: Iterator[dict[Var, Expr]], most: int) -> State | None:
+        """The move that loses least."""
+        judged: list[tuple[float, int, State]] = []
+        for place, move in enumerate(moves):
+            if problem.effort.left <= least or problem.expired():
+                break
+            new = state.after(move)
+            columns = table(new.meaning, len(rough.among))
+            if columns is not None:
+                judged.append((rough.lost(columns, 1), place, new))
+        found: list[State] = []
+        for _, _, new in sorted(judged, key=lambda item: item[:2])[:most]:
+            columns = table(new.meaning, len(fine.among))
+            if columns is not None:
+                found.append(State(new.meaning, fine.lost(columns)))
+        return min(found, key=lambda s: (round(s.lost, 3), len(s.meaning), s.size()), default=None)
+
+    state = State(meaning, fine.lost(X))
+    found: list[State] = []
+    for kept in _without_past(problem.variables):
+        new = state.after({v: v for v in kept})
+        columns = table(new.meaning, len(fine.among))
+        lost = 1.0 if columns is None else fine.lost(columns)
+        if lost <= PLAINER * state.lost:
+            state = State(new.meaning, lost)
+            found.append(state)
             break
-        for part in step.parts.values():
-            if part not in columns:
-                columns[part] = problem.values(part, X)
-        table = np.column_stack([columns[expr] for expr in step.meaning().values()])
-        if not np.isfinite(table).all() or not table.std(axis=0).all():
-            continue
-        problem.spend("atom cells", len(neighbours.asked) * len(X))
-        apart = neighbours.apart(table)
-        if apart <= min(CLOSER * before, CLOSE):
-            found.append((apart, step))
-    return sorted(found, key=lambda item: (round(item[0], 2), len(item[1]), item[1].step.size()))
+    while len(state.meaning) > 1 and problem.effort.left > least and not problem.expired():
+        variables = tuple(state.meaning)
+        left_out = closest(({v: v for v in variables if v != one} for one in variables), FEW_MOVES)
+        step = closest((r.meaning() for r in reductions(variables, f"step{len(found)}")), MORE_MOVES)
+        if left_out is not None and left_out.lost > state.lost + TIE:
+            left_out = None
+        nearer = PLAINER * (left_out or state).lost - TIE
+        best = step if step is not None and step.lost < nearer else left_out
+        if best is None and step is not None and state.lost > UNCLEAR and step.lost < state.lost:
+            best = step
+        if best is None:
+            break
+        state = best
+        found.append(state)
+    return [state for state in found if state.lost <= LOST]

@@ -16,7 +16,7 @@ import numpy as np
 
 from weights2code.language import Expr, Number, Var
 from weights2code.symbolic.engine import preference
-from weights2code.symbolic.notation import flattened, weighted_sum
+from weights2code.symbolic.notation import flattened, simplest_test, weighted_sum
 from weights2code.symbolic.search.rows import Problem, prepare
 from weights2code.symbolic.search.walk import Search
 from weights2code.symbolic.snapping import simplest
@@ -110,13 +110,13 @@ def _fit(
     goal = y / spread
     if A.shape[1] * 2 > n:
         return None
-    problem.spend("separation cells", A.size * A.shape[1])
+    problem.spend("separation cells", 0.1 * A.size * A.shape[1])
     solution = _solve(A, goal, np.ones(n))
     error = np.abs(A @ solution - goal)
     if np.mean(error) > LEAVES:
         return None
     for turn in range(ROUNDS):
-        problem.spend("separation cells", A.size * A.shape[1])
+        problem.spend("separation cells", 0.1 * A.size * A.shape[1])
         solution = _solve(A, goal, 1 / np.maximum(error, 10.0 ** -(2 + turn / 2)))
         error = np.abs(A @ solution - goal)
     near = error <= max(1e-4, 10 * problem.accuracy / spread)
@@ -199,6 +199,10 @@ def _written(
         number = simplest(float(weight), allowed / reach)
         if np.ptp(alone - float(number) * values) <= 2 * allowed:
             return number, moved
+    step = _step(variable, x, alone, allowed)
+    if step is not None:
+        known.append((step[1], variable))
+        return step
     found: list[Expr] = []
     flat = np.abs(curve.slopes) * max(float(np.ptp(x)), 1e-300) <= 8 * allowed
     slopes = curve.slopes[~flat & curve.certain]
@@ -214,6 +218,15 @@ def _written(
     best = min(found, key=preference)
     known.append((best, variable))
     return factor, best
+
+
+def _step(variable: Var, x: np.ndarray, alone: np.ndarray, allowed: float) -> tuple[Number, Expr] | None:
+    """A number times `[x > threshold]`, if the curve is two levels, one after the other."""
+    low = np.abs(alone - alone[np.argmin(x)]) <= 2 * allowed
+    if low.all() or np.ptp(alone[~low]) > 2 * allowed or x[low].max() >= x[~low].min():
+        return None
+    height = simplest(float(alone[~low].mean() - alone[low].mean()), allowed)
+    return height, simplest_test(variable, float(x[low].max()), float(x[~low].min()))
 
 
 def _one_variable(search: Search, j: int, x: np.ndarray, y: np.ndarray, factor: float) -> Expr | None:

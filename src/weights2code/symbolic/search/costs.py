@@ -39,6 +39,8 @@ COSTS = {
     "tests": 2.7e-6,
     "test cells": 1.4e-10,
     "leaf cells": 4.3e-9,
+    # neighbours in some quantities: rows times rows among which they are looked for
+    "neighbours": 4e-9,
     # thresholds of sums: rows times squared numbers of a Newton step; linear programs
     "separation cells": 1e-9,
     "linear programs": 4e-3,

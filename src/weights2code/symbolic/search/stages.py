@@ -53,6 +53,8 @@ _SHORT = 13
 _THRESHOLDS = 0.4
 #: On many rows of several variables what was found by taking rules apart is not made shorter.
 _MANY_ROWS, _SEVERAL, _SHORT_ENOUGH = 1100, 4, 26
+#: Regions and their like are found early, and are long; what may say the same in fewer nodes is tried after.
+_LONG = 20
 #: No formula is longer: a stage of this size only runs if nothing exact was found.
 _ANY = 10**8
 
@@ -64,7 +66,10 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
     order = {"linear": 0}
     if count > 2:
         order |= {"extrema of many": 3, "windows": 3}
-    order |= {"small trees": 2, "single atoms": 5}
+    order |= {"small trees": 2}
+    if count > 4 and not problem.discrete:
+        order |= {"first steps": _SHORT}
+    order |= {"single atoms": 5}
     if sums:
         order |= {"tests and remainders of sums": 5}
     order |= {"trees of 5 nodes": 5, "single atoms beside linear": 6, "polynomials": 7}
@@ -88,17 +93,17 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
     else:
         if count >= 2:
             order |= {"sums of curves": _SHORT}
-        if count >= 4:
+        if count == 4:
             order |= {"first steps": _SHORT}
         order |= {"products beside linear": _SHORT, "pairs beside linear": _SHORT}
         if count >= 4:
             order |= {"fewer variables": _SHORT}
         # Along one variable a clip is shorter than the branches that say the same.
         order |= {"planes": 8 if count > 1 else 3, "regions": 8, "first steps": _SHORT}
-        order |= {"families": _SHORT, "special values": _ANY}
+        order |= {"families": _SHORT, "special values": _LONG}
         if problem.whole:
             order |= {"sums and bounds": _SHORT}
-        order |= {"extrema of two": _ANY, "branches": _ANY, "trees of 6 nodes": _ANY}
+        order |= {"extrema of two": _LONG, "branches": _LONG, "trees of 6 nodes": _ANY}
     if problem.whole and problem.discrete:
         order |= {"ends of decompositions": _ANY}
     order |= {"sums of trees": _ANY, "table": _ANY}

@@ -1,0 +1,144 @@
+"""Machines out of rows and references: the right ones, the smallest ones, and none where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from weights2code.data import Problem, Sequences, from_arrays
+from weights2code.language import BITS, Domain, Recurrence, Step, Var, integers
+from weights2code.memory.beside_visible import beside_visible
+from weights2code.memory.exploring import explored
+from weights2code.memory.find import Remembering
+from weights2code.memory.machine import NOWHERE, Machine, positions_in
+from weights2code.memory.merging import contradicts_itself, merged
+from weights2code.memory.screen import contradictory, visible_window
+
+X, S = Var("x"), Var("s", 1)
+READS = ((0, 0),)
+
+
+def rows_of(
+    step: Callable[[int, int], tuple[int, int]],
+    values: int = 2,
+    count: int = 300,
+    length: int = 12,
+    seed: int = 0,
+) -> Sequences:
+    """Sequences of a machine given as (state, input) -> (state, output)."""
+    x = np.random.default_rng(seed).integers(0, values, (count, length))
+    y = np.zeros_like(x)
+    for row, inputs in enumerate(x):
+        state = 0
+        for t, value in enumerate(inputs):
+            state, y[row, t] = step(state, int(value))
+    return from_arrays(x[..., None].astype(float), y[..., None].astype(float))
+
+
+def problem_of(machine: Recurrence, *domains: Domain, length: int = 20) -> Problem:
+    def draw(rng: np.random.Generator, n: int, length: int) -> np.ndarray:
+        return np.stack([rng.integers(int(d.low), int(d.high) + 1, (n, length)) for d in domains], -1) * 1.0
+
+    x = draw(np.random.default_rng(0), 600, length)
+    data = from_arrays(x, machine.run(x))
+    parts = data.take(slice(0, 500)), data.take(slice(500, None))
+    outputs = data.domains()[1]
+    return Problem("p", machine.inputs, machine.outputs, domains, outputs, *parts, length, machine, draw)
+
+
+def remainder(state: int, value: int) -> tuple[int, int]:
+    """A remainder of seven of which one sees whether it is zero."""
+    after = (2 * state + value) % 7
+    return after, int(after == 0)
+
+
+HIDDEN = Recurrence(("x",), (Step("s", (2 * S + X) % 7), Step("y", Var("s").equals(0))), ("y",))
+
+
+def test_symbols_are_found_again_and_new_ones_are_not():
+    symbols = np.array([[0.0, 5.0], [1.0, -1.0], [0.0, -1.0]])
+    rows = np.array([[[0.0, -1.0], [1.0, 5.0]], [[1.0, -1.0], [0.0, 5.0]]])
+    assert positions_in(symbols, rows).tolist() == [[2, NOWHERE], [1, 0]]
+
+
+def test_rows_fold_into_the_machine_that_they_come_from():
+    machine = merged(rows_of(remainder), READS)
+    assert machine is not None
+    assert machine.states == 7
+    assert not machine.wrong(rows_of(remainder, length=60, seed=1)).any()
+    assert machine.seen.sum() == 300 * 12
+
+
+@pytest.mark.slow
+def test_a_few_wrong_labels_are_no_states():
+    rows = rows_of(remainder)
+    flipped = np.random.default_rng(3).random(rows.y.shape) < 0.01
+    wrong = Sequences(rows.x, np.where(flipped, 1 - rows.y, rows.y), rows.lengths)
+    assert contradicts_itself(wrong)
+    assert not contradicts_itself(rows)
+    assert merged(wrong, READS) is None
+    machine = merged(wrong, READS, mistakes=0.02)
+    assert machine is not None
+    assert machine.states == 7
+    assert not machine.wrong(rows_of(remainder, length=60, seed=1)).any()
+
+
+def test_a_machine_comes_back_from_json_and_a_broken_one_is_refused():
+    machine = merged(rows_of(remainder), READS)
+    assert machine is not None
+    data = machine.to_dict()
+    again = Machine.from_dict(data, columns=2, outputs=1)
+    assert np.array_equal(again.moves, machine.moves)
+    assert np.array_equal(again.answers, machine.answers)
+    for part, value in (("moves", [[99, 0]] * 7), ("symbols", [[0.0], [0.0]]), ("reads", [[5, 0]])):
+        with pytest.raises(ValueError, match=r".+"):
+            Machine.from_dict(data | {part: value}, columns=2, outputs=1)
+
+
+def test_a_reference_is_explored_to_its_smallest_machine():
+    machine = explored(problem_of(HIDDEN, BITS))
+    assert machine is not None
+    assert machine.states == 7
+    kept_too_much = Recurrence(("x",), (Step("s", (S + X) % 12), Step("y", (Var("s") % 3).equals(0))), ("y",))
+    assert (found := explored(problem_of(kept_too_much, BITS))) is not None
+    assert found.states == 3
+
+
+def test_what_has_no_end_is_no_machine():
+    endless = Recurrence(("x",), (Step("s", S + X), Step("y", Var("s") > 9)), ("y",))
+    assert explored(problem_of(endless, BITS)) is None
+
+
+@pytest.mark.slow
+def test_no_window_shows_a_hidden_remainder_but_one_shows_a_carry():
+    machine = explored(problem_of(HIDDEN, BITS))
+    assert machine is not None
+    assert visible_window(machine) is None
+    total = Var("a") + Var("b") + Var("c", 1)
+    carry = Recurrence(("a", "b"), (Step("c", total // 2), Step("y", total % 2)), ("y",))
+    problem = problem_of(carry, BITS, BITS)
+    machine = explored(problem)
+    assert machine is not None
+    assert visible_window(machine) == 1
+    assert not contradictory(problem)
+    assert Remembering(problem).at_once() is None
+    assert Remembering(problem).later() is not None
+
+
+def test_what_visible_values_determine_is_left_alone():
+    visible = Recurrence(("x",), (Step("y", (X + Var("y", 1)) % 5),), ("y",))
+    asked = Remembering(problem_of(visible, integers(0, 4)))
+    assert asked.at_once() is None
+    assert asked.later() is None
+    assert asked.later() is None
+
+
+def test_a_bit_beside_a_visible_count_is_one_bit():
+    on = Var("x") + 5 * S > 6
+    rule = Recurrence(("x",), (Step("s", on), Step("y", (Var("y", 1) + Var("s")) % 6)), ("y",))
+    machine = explored(problem_of(rule, integers(0, 9)))
+    assert machine is not None
+    assert machine.states > 6
+    assert beside_visible(machine, inputs=1)[0].count == 2

@@ -1,0 +1,115 @@
+"""Programs with a state that no output shows, from rows and from a reference, through all files of a run."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from weights2code import pipeline
+from weights2code.data import Problem, Regime, file_source, from_arrays
+from weights2code.errors import InputError
+from weights2code.language import BITS, Recurrence, Step, Var, uniform
+from weights2code.network.load import load_network
+from weights2code.run_folder import MEMORY, RunFolder, begin, open_existing
+from weights2code.settings import Settings
+
+SETTINGS = Settings(time_limit=120.0)
+
+
+def evenness(x: np.ndarray) -> np.ndarray:
+    """Whether zeros and ones so far are both even in number."""
+    ones, zeros = np.cumsum(x, -1), np.cumsum(1 - x, -1)
+    return ((ones % 2 == 0) & (zeros % 2 == 0)).astype(int)
+
+
+def write(path: Path, *, wrong: float = 0.0) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 2, (300, 12))
+    y = evenness(x) ^ (rng.random(x.shape) < wrong)
+    with open(path, "w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["id", "x", "y"])
+        table.writerows((i, x[i, t], y[i, t]) for i in range(300) for t in range(12))
+
+
+def run_of(tmp_path: Path, **options: float) -> RunFolder:
+    write(tmp_path / "rows.csv", **options)
+    source = file_source(tmp_path / "rows.csv", ["x"], ["y"], "id")
+    folder = begin(tmp_path / "run", source, SETTINGS)
+    assert pipeline.run(source, SETTINGS, folder).exit_code == 0
+    return folder
+
+
+@pytest.mark.slow
+def test_a_run_with_a_state_is_verified_extracted_and_loaded_again(tmp_path: Path):
+    with run_of(tmp_path) as folder:
+        assert folder.has(MEMORY)
+        first = pipeline.finished(folder, pipeline.problem_in(folder))
+    fresh = np.random.default_rng(1).integers(0, 2, (20, 80))
+    program = first.program
+    assert program is not None
+    assert program.recurrence.outputs == ("y",)
+    assert "state" in {step.name for step in program.recurrence.steps}
+    assert np.array_equal(program.run(fresh[..., None])[..., 0], evenness(fresh))
+    network = load_network(tmp_path / "run")
+    assert np.array_equal(network(fresh[..., None])[..., -1], evenness(fresh))  # the state comes before it
+    certificate = first.certificate
+    assert certificate is not None
+    assert certificate.network is not None
+    assert certificate.network.verdict == "proved"
+    assert any("4 states" in note and "8 transitions" in note for note in certificate.notes)
+    for command in (pipeline.verify, pipeline.extract):
+        with open_existing(tmp_path / "run") as folder:
+            outcome = command(folder)
+        assert outcome.exit_code == 0
+        assert outcome.program is not None
+        assert outcome.program.recurrence.outputs == ("y",)
+    assert "Transitions" in (tmp_path / "run" / "report.html").read_text()
+
+
+@pytest.mark.slow
+def test_wrong_labels_are_said_to_be_mistakes_and_are_no_states(tmp_path: Path):
+    with run_of(tmp_path, wrong=0.01) as folder:
+        outcome = pipeline.verify(folder)
+        states = len(json.loads(folder.read_text(MEMORY))["machine"]["moves"])
+    assert outcome.exit_code == 0
+    assert states == 4
+    assert outcome.program is not None
+    assert outcome.program.regime is Regime.MISTAKES
+    assert outcome.certificate is not None
+    assert any("mistakes in the data" in note for note in outcome.certificate.notes)
+
+
+@pytest.mark.slow
+def test_a_memory_that_was_tampered_with_is_refused(tmp_path: Path):
+    with run_of(tmp_path) as folder:
+        data = json.loads(folder.read_text(MEMORY))
+        data["machine"]["moves"][0][0] = 77
+        folder.write_json(MEMORY, data)
+        with pytest.raises(InputError, match=r"memory\.json is damaged"):
+            pipeline.verify(folder)
+
+
+@pytest.mark.slow
+def test_a_reference_with_a_hidden_state_is_proved():
+    rule = (2 * Var("s", 1) + Var("x")) % 5
+    machine = Recurrence(("x",), (Step("s", rule), Step("y", Var("s").equals(0))), ("y",))
+
+    def draw(rng: np.random.Generator, n: int, length: int) -> np.ndarray:
+        return uniform(rng, (BITS,), n, length)
+
+    x = draw(np.random.default_rng(0), 1200, 20)
+    data = from_arrays(x, machine.run(x))
+    parts = data.take(slice(0, 1000)), data.take(slice(1000, None))
+    problem = Problem("hidden", ("x",), ("y",), (BITS,), (BITS,), *parts, 20, machine, draw)
+    outcome = pipeline.search(problem, SETTINGS)
+    assert outcome.certificate is not None
+    assert outcome.certificate.verdict == "proved"
+    assert outcome.certificate.network is not None
+    assert outcome.certificate.network.verdict == "proved"
+    assert outcome.program is not None
+    assert outcome.program.formula() == "state[t] = (x[t] + 2*state[t-1]) % 5\ny[t] = [state[t] <= 0]"
