@@ -221,9 +221,8 @@ def test_a_function_of_a_lookup_becomes_a_program():
     right, graph = answer(looked_up((Var("s") + A) % 5), integers(0, 6), integers(0, 6))
     assert right
     assert graph is not None
-    assert any(
-        isinstance(graph.nodes[i], RouterNode) and graph.nodes[i].kind == "equality" for i in graph.live()
-    )
+    live = [graph.nodes[index] for index in graph.live()]
+    assert any(isinstance(node, RouterNode) and node.kind == "equality" for node in live)
 
 
 @pytest.mark.slow
