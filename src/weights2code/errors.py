@@ -9,6 +9,7 @@ class Reason(StrEnum):
     UNFIT = "unfit"
     UNDETERMINED = "undetermined"
     NOTHING_NEW = "nothing new"
+    NOT_ASKED_FOR = "not asked for"
     UNMATCHED = "unmatched"
     TOO_MANY = "too many values"
     TOO_RARE = "too few rows"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weights2code.language import Recurrence, Retrieval, Step, Var, formula, integers
+from weights2code.language import Recurrence, Retrieval, Step, Var, integers
 from weights2code.simplify import simplify_recurrence
 from weights2code.simplify.lookups import without_delay
 
@@ -16,7 +16,7 @@ def test_a_count_of_equal_keys_is_looked_up_where_it_was():
     found = simplify_recurrence(late, (integers(0, 3),))
     first, last = found.steps
     assert first.definition == Retrieval("x", "y", X, 1, -1.0)
-    assert formula(last.definition) == f"{first.name}[t] + 1"
+    assert last.definition in (Var(first.name) + 1, 1 + Var(first.name))
     assert not found.start
 
 

@@ -18,6 +18,7 @@ from weights2code.language import (
     Var,
     integers,
     maximum,
+    minimum,
     op,
     reals,
     uniform,
@@ -28,7 +29,21 @@ from weights2code.settings import Settings
 from weights2code.training.build import build
 from weights2code.training.functions import operator
 from weights2code.training.ladder import FAST_LADDER
-from weights2code.training.memories import FUNCTIONS, OF_WHOLE, Memory, Quantity, computed, last_equal, plain
+from weights2code.training.memories import (
+    FUNCTIONS,
+    OF_WHOLE,
+    ONE,
+    POSITION,
+    TOTAL,
+    Memory,
+    Quantity,
+    ages,
+    computed,
+    conditional,
+    last_equal,
+    plain,
+    walks,
+)
 from weights2code.training.neighbours import near_rows
 from weights2code.training.remembering import Memories, widened, with_heads
 from weights2code.training.repeats import repeated_rows
@@ -97,6 +112,57 @@ def test_reals_are_asked_of_near_rows():
     assert found.leaves == ((2, 0),)
 
 
+def found_by(machine: Recurrence, *domains: Domain) -> Memory:
+    """The memory that repeated rows ask for, the last of them if it takes two."""
+    return next(repeated_rows(problem_of(machine, *domains))).memories[-1]
+
+
+@pytest.mark.slow
+def test_a_computed_key_is_read_off_neighbouring_rows():
+    capped = Step("k", minimum(B + Var("b", 1), 2))
+    machine = of_two(capped, Step("y", Retrieval("k", "a", Var("k"), 1)))
+    memory = found_by(machine, integers(0, 2), integers(0, 2))
+    assert memory.key is not None
+    assert memory.key.places == ((1, 0), (1, 1))
+    assert dict(memory.key.levels) == {(b, c): min(b + c, 2.0) for b in range(3) for c in range(3)}
+    assert memory.query == memory.key
+
+
+@pytest.mark.slow
+def test_a_key_may_be_compared_with_something_else():
+    smaller = Step("k", minimum(A, B))
+    machine = of_two(smaller, Step("y", Retrieval("k", "b", A, 1)))
+    memory = found_by(machine, integers(-1, 1), integers(-1, 1))
+    assert memory.query == NOW["a"]
+    assert memory.key is not None
+    assert dict(memory.key.levels) == {(a, b): min(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1)}
+
+
+@pytest.mark.slow
+def test_the_last_value_under_a_condition():
+    kept = Step("s", where(B.equals(2), A, Var("s", 1)))
+    memory = found_by(of_two(kept, Step("y", minimum(Var("s"), A))), integers(0, 15), integers(0, 3))
+    assert memory.query == Quantity(((0, 0),), ONE)
+    assert memory.key is not None
+    assert [point for point, level in memory.key.levels if level] == [(2.0,)]
+    assert (memory.value, memory.gap) == (NOW["a"], 0)
+
+
+@pytest.mark.slow
+def test_how_long_ago_a_condition_held():
+    since = Step("s", where(A.equals(2), 0, Var("s", 1) + 1))
+    memory = found_by(of_two(since, Step("y", Var("s") * B)), integers(0, 3), BITS)
+    assert memory.value.function == POSITION
+
+
+def test_the_lowest_that_a_sum_was():
+    total = Step("s", Var("s", 1) + X)
+    low = Step("m", minimum(Var("m", 1), Var("s")))
+    machine = Recurrence(("x",), (total, low, Step("y", Var("s").equals(Var("m")))), ("y",), {"m": np.inf})
+    memory = found_by(machine, integers(-1, 1))
+    assert (memory.kind, memory.value) == ("min", Quantity(((0, 0),), TOTAL))
+
+
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_sub_mlp_computes_each_function(function: str, whole: bool):
@@ -116,7 +182,8 @@ def test_heads_in_the_place_of_columns_compute_the_same(domains: tuple[Domain, .
     machine = of_two(Step("y", A + B))
     problem = problem_of(machine, *domains, count=40, length=9)
     rung = next(rung for rung in FAST_LADDER if rung.name == "deep")
-    for memory in [*plain(problem), *computed(problem)][::7]:
+    pairs = [pair[1] for pair in (*ages(problem), *walks(problem))]
+    for memory in [*plain(problem), *computed(problem), *conditional(problem)][::9] + pairs[::4]:
         wide = widened(problem, (memory,))
         layout = fit_layout("autoregressive", wide.training)
         model = build(rung, wide, layout.channels, (-1.0, 1.0), seed=3).double()
@@ -154,9 +221,8 @@ def test_a_function_of_a_lookup_becomes_a_program():
     right, graph = answer(looked_up((Var("s") + A) % 5), integers(0, 6), integers(0, 6))
     assert right
     assert graph is not None
-    assert any(
-        isinstance(graph.nodes[i], RouterNode) and graph.nodes[i].kind == "equality" for i in graph.live()
-    )
+    live = [graph.nodes[index] for index in graph.live()]
+    assert any(isinstance(node, RouterNode) and node.kind == "equality" for node in live)
 
 
 @pytest.mark.slow

@@ -24,6 +24,7 @@ LIMIT_OF = {
     Reason.UNFIT: "training",
     Reason.UNDETERMINED: "training",
     Reason.NOTHING_NEW: "training",
+    Reason.NOT_ASKED_FOR: "training",
     Reason.UNMATCHED: "routing",
     Reason.TOO_MANY: "regression",
     Reason.TOO_RARE: "regression",

@@ -54,9 +54,11 @@ class Attempt:
     @staticmethod
     def not_trained(rung: str, reason: Reason) -> Attempt:
         """A rung whose training would have been in vain."""
-        known = reason is Reason.NOTHING_NEW
-        why = "those of a smaller rung do already" if known else "the values that it reads do not"
-        return Attempt(rung, reason=reason, detail=f"not trained, since {why} determine the output")
+        why = {
+            Reason.NOTHING_NEW: "those of a smaller rung do already determine the output",
+            Reason.NOT_ASKED_FOR: "the data show no memory that is needed",
+        }.get(reason, "the values that it reads do not determine the output")
+        return Attempt(rung, reason=reason, detail=f"not trained, since {why}")
 
     @staticmethod
     def cut_short(seconds: float) -> Attempt:

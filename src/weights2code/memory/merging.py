@@ -15,12 +15,15 @@ from typing import Any
 import numpy as np
 
 from weights2code.data import Sequences
+from weights2code.effort import time_is_up
 from weights2code.memory.machine import NOWHERE, Machine, Read, rows_read
 
 #: Machines with more states than this are given up: they are tables of the rows, or no machines.
 MOST_STATES = 64
 #: Rows that states are merged from, at most.
 MOST_ROWS = 20_000
+#: Prefixes that merges under mistakes look at in all: of labels that follow no machine there is no end.
+MOST_LOOKED_AT = 150_000
 #: Contradictions that a merge may have, in standard errors above the share of mistakes; and what each counts
 #: against it.
 STANDARD_ERRORS = 2.0
@@ -28,7 +31,7 @@ AGAINST = 8
 
 
 class _TooMany(Exception):
-    """More states than are worth having."""
+    """More states than are worth having, or no end to looking for them."""
 
 
 def merged(sequences: Sequences, reads: tuple[Read, ...], mistakes: float = 0.0) -> Machine | None:
@@ -77,7 +80,7 @@ def contradicts_itself(sequences: Sequences) -> bool:
 
 
 def _few() -> Any:
-    """Ends the search at too many states."""
+    """Ends the search at too many states, or when the user's time is up."""
     from aalpy.learning_algs.general_passive.GeneralizedStateMerging import Instrumentation
 
     class Few(Instrumentation):
@@ -86,7 +89,11 @@ def _few() -> Any:
 
         def log_promote(self, node: Any) -> None:
             self.states += 1
-            if self.states > MOST_STATES:
+            if self.states > MOST_STATES or time_is_up():
+                raise _TooMany
+
+        def log_merge(self, part: Any) -> None:
+            if time_is_up():
                 raise _TooMany
 
     return Few()
@@ -110,7 +117,12 @@ def _with_mistakes(share: float) -> dict[str, Any]:
     class Agreement(ScoreCalculation):
         """As many labels as possible that agree, and hardly any that do not."""
 
+        looked_at = 0
+
         def score_function(self, part: dict[Any, Any]) -> Any:
+            self.looked_at += len(part)
+            if self.looked_at > MOST_LOOKED_AT or time_is_up():
+                raise _TooMany
             before, after = list(part), {id(node): node for node in part.values()}.values()
             wrong = sum(map(_in_the_minority, after)) - sum(map(_in_the_minority, before))
             compared = sum(map(_labelled, before)) - sum(map(_labelled, after))

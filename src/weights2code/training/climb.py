@@ -103,4 +103,4 @@ def climb(
             seen.learn(rung, trained.losses[0], trained.accuracies[0], fitted=trained.fitted)
             yield trained
         if place < 0 and skipped is not None:
-            skipped.append(Skipped(rung.name, Reason.NOTHING_NEW))
+            skipped.append(Skipped(rung.name, Reason.NOT_ASKED_FOR))

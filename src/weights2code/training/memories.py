@@ -8,7 +8,7 @@ the data can be asked whether it is what the output needs (`repeats.py`, `neighb
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations, product
 
@@ -17,6 +17,7 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.graph import shifted
 from weights2code.heads import HEADS, HeadKind
+from weights2code.language import BITS
 
 #: Functions of two values that a head may go over.
 FUNCTIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
@@ -34,8 +35,8 @@ FUNCTIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 ONE_MORE = "one more"
 #: What a lookup asks for whose key is a condition.
 ONE = "one"
-#: How many positions there are so far.
-POSITION = "position"
+#: How many positions there are so far, and the sum of a column.
+POSITION, TOTAL = "position", "total"
 #: Values of a column that a condition may ask for, at most.
 MOST_ASKED = 10
 #: Those in which the order of both matters.
@@ -61,6 +62,8 @@ class Quantity:
 
     def values(self, sequences: Sequences) -> np.ndarray:
         """At every position (n, T)."""
+        if self.function == TOTAL:
+            return np.cumsum(replace(self, function=None).values(sequences), axis=1)
         found = [_at(sequences, place, self.before) for place in self.places]
         if self.function in (ONE, POSITION):
             ones = np.ones_like(found[0])
@@ -211,12 +214,24 @@ def ages(problem: Problem) -> Iterator[tuple[Memory, Memory]]:
         yield count, Memory("equality", position, condition, Quantity(((0, 0),), ONE), gap)
 
 
+def walks(problem: Problem) -> Iterator[tuple[Memory, Memory]]:
+    """A sum that goes up and down, and the least or the most that it was: of bits, 0 is a step down."""
+    for column, domain in enumerate(problem.domains):
+        step = Quantity(((column, 0),))
+        if domain == BITS:
+            step = replace(step, levels=(((0.0,), -1.0), ((1.0,), 1.0)))
+        elif domain.low >= 0:
+            continue
+        for kind in ("min", "max"):
+            yield Memory("sum", step), Memory(kind, replace(step, function=TOTAL))
+
+
 def _conditions(problem: Problem) -> list[Quantity]:
     """Comparisons of two values, and whether a column has one of its values."""
     found = [quantity for quantity in _functions(problem) if quantity.function in CONDITIONS]
     for column, domain in enumerate(problem.domains):
         if domain.discrete and domain.size <= MOST_ASKED:
-            values = domain.values().tolist()
+            values = domain.values().astype(float).tolist()
             found += [
                 Quantity(((column, 0),), levels=tuple(((other,), float(other == value)) for other in values))
                 for value in values

@@ -24,7 +24,7 @@ from weights2code.model import DiscreteTransformer
 from weights2code.training.focus import focused
 from weights2code.training.functions import operator, table
 from weights2code.training.ladder import MOST_OPERANDS, Rung
-from weights2code.training.memories import ONE, POSITION, Memory, Place, Quantity
+from weights2code.training.memories import ONE, POSITION, TOTAL, Memory, Place, Quantity
 from weights2code.training.neighbours import near_rows
 from weights2code.training.remembered import Remembered
 from weights2code.training.repeats import repeated_rows
@@ -189,6 +189,12 @@ class _Nodes:
 
     def quantity(self, quantity: Quantity) -> int:
         if quantity not in self._known:
+            if quantity.function in (POSITION, TOTAL):
+                summed = self.quantity(
+                    replace(quantity, function=ONE if quantity.function == POSITION else None)
+                )
+                self._known[quantity] = self.add(RouterNode("", "sum", {"value": summed}))
+                return self._known[quantity]
             places = [self.place(place, quantity.before) for place in quantity.places]
             scales = channel_scales(self.layout)
             units = [scales[column] for column, _ in quantity.places]
@@ -196,9 +202,6 @@ class _Nodes:
                 self._known[quantity] = self.add(table(quantity.levels, tuple(places), units))
             elif quantity.function is None:
                 self._known[quantity] = places[0]
-            elif quantity.function == POSITION:
-                one = self.quantity(replace(quantity, function=ONE))
-                self._known[quantity] = self.add(RouterNode("", "sum", {"value": one}))
             else:
                 ranges = [self.ranges[column] for column, _ in quantity.places]
                 whole = all(column in self.whole for column, _ in quantity.places)

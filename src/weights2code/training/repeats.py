@@ -16,7 +16,7 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.effort import Effort
 from weights2code.training.keys import learned_keys
-from weights2code.training.memories import Memory, Place, ages, computed, conditional, plain
+from weights2code.training.memories import Memory, Place, ages, computed, conditional, plain, walks
 from weights2code.training.remembered import Remembered, placed
 
 #: Rows that are asked first, and in all.
@@ -131,6 +131,7 @@ def repeated_rows(problem: Problem) -> Iterator[Remembered]:
         return
     simple = screen.ranked(plain(problem))
     yield from screen.alone(simple[:MOST_PROMISING])
+    yield from screen.together(walks(problem))
     yield from screen.alone(screen.ranked(computed(problem), TELLING)[:MOST_PROMISING])
     yield from screen.alone(screen.ranked(conditional(problem), TELLING)[:MOST_PROMISING])
     yield from screen.alone(learned_keys(problem, Effort(KEY_EFFORT)))
