@@ -73,7 +73,7 @@ WAYS = {
 }
 EXPERIMENT_FILES = ("experiment.json", "table.csv", "table.md", "figure.svg", "figure.png")
 #: The seed of random programs that are only measured, never looked at.
-UNSEEN = 102
+UNSEEN = 103
 #: The same for programs with hidden memory.
 UNSEEN_HIDDEN = 201
 OPEN_TASKS = "div_3 magnetic bit_addition balanced_parenthesis"
