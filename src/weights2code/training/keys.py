@@ -111,6 +111,8 @@ def _matches(
 ) -> np.ndarray | None:
     """For each value before and each value now: 1 if they match, 0 if not, -1 if the rows do not tell; None
     if none match, or all. What lies further back is asked where nothing nearer matches."""
+    if not len(target):
+        return None  # nothing lies so far back
     found = np.full(count * count, -1)
     real = len(np.unique(target)) > MOST_VALUES  # reals are looked up as they are, or not at all
     answer = target if real else _coded(target)
