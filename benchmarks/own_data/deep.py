@@ -77,7 +77,7 @@ def report(rows: list[dict[str, Any]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--part", choices=PARTS, default="develop")
-    parser.add_argument("--time-limit", type=float, default=60.0)
+    parser.add_argument("--time-limit", type=float, default=120.0)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--record", default=None)
     parser.add_argument("--only", nargs="*", default=None)

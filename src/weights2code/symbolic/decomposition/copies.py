@@ -111,12 +111,12 @@ def _of(
         problem.spend("trees", 2 * len(alive) * len(rows) * len(shifts))
         differ = np.zeros((len(alive), len(left)), dtype=bool)
         for columns in moved:
-            values = templates.values(problem.X[np.ix_(rows, columns)].T, alive)
+            values = templates.values(problem.X[rows][:, columns].T, alive)
             differ |= values[:, left] != values[:, right]
         alive = alive[differ.all(axis=1)]
         if not len(alive):
             return
-        some = templates.values(problem.X[np.ix_(problem.rows[:_GLANCED], moved[0])].T, alive)
+        some = templates.values(problem.X[problem.rows[:_GLANCED]][:, moved[0]].T, alive)
         few = 1.0 + np.count_nonzero(np.diff(np.sort(some, axis=1), axis=1), axis=1)
         # with more values than this no two rows would agree
         order = np.argsort(few, kind="stable")
@@ -153,7 +153,7 @@ def _pairs(problem: Problem, codes: np.ndarray, rest: list[int]) -> tuple[np.nda
     beside = np.zeros(len(codes), dtype=np.int64)
     if rest:
         problem.spend("sorted cells", 2 * len(order) * len(rest))
-        beside[order] = numbered(problem.X[np.ix_(order, rest)])
+        beside[order] = numbered(problem.X[order][:, rest])
         order = order[np.argsort(beside[order], kind="stable")]
     one, other = [], []
     for step in range(1, 9):

@@ -11,7 +11,7 @@ from collections import Counter
 
 import numpy as np
 
-from weights2code.language import Expr, Var
+from weights2code.language import Expr, Number, Var
 from weights2code.symbolic.notation import weighted_sum
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import Problem
@@ -48,10 +48,10 @@ def polynomial_stage(problem: Problem, collector: Collector) -> None:
     collector.offer(_taken_out(dict(zip(named, weights, strict=True)), constant))
 
 
-def _taken_out(weights: dict[tuple[Var, ...], float], constant: float) -> Expr:
+def _taken_out(weights: dict[tuple[Var, ...], Number], constant: Number) -> Expr:
     """The sum, with the variable that most products share taken out of them."""
     shared = Counter(v for term in weights if len(term) == 2 for v in set(term))
-    sums: list[tuple[float, Expr]] = []
+    sums: list[tuple[Number, Expr]] = []
     for variable, count in sorted(shared.items(), key=lambda item: -item[1]):
         products = {term: w for term, w in weights.items() if len(term) == 2 and variable in term}
         if count < 2 or len(products) < 2:
