@@ -4,7 +4,7 @@
                                        [--only NAME ...]
 
 A file counts as solved if the fit ends with exit code 0 and the program equals the rule, free-running on
-fresh inputs at four times the training length. The kept part is for one measurement at the end. Results of
+fresh inputs at four times the training length. The kept part was unseen until a first measurement. Results of
 all files are written to `results/deep.json`, those of a part to `results/deep_PART.json` (`--record` names
 others), with a table beside it; a run that was stopped goes on where it was. `--only` shows single files and
 records nothing.

@@ -5,7 +5,7 @@ so far, or of a sum, an extremum or a lookup over everything so far. The rules a
 language, for judging only: what is fitted sees nothing but the file. Thresholds on computed reals lie between
 the values that can occur, so that no answer hangs on a rounding error.
 
-Seven of the twenty (`KEPT`) are for one measurement at the end. They are the places that
+Seven of the twenty (`KEPT`) were unseen until a first measurement. They are the places that
 `numpy.random.default_rng(14).permutation(20)[:7]` gave, drawn before anything was fitted.
 """
 
