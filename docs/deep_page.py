@@ -57,9 +57,8 @@ def _files(record: Row, before: Row | None) -> list[str]:
     return [
         "CSV files of 400 sequences with lengths from 12 to 20, from different fields. *Solved*: the fit "
         "ends with exit code 0 and the program equals the rule behind the file, free-running on fresh inputs "
-        "at four times the training length. A third of the files was kept "
-        "back until a first measurement, which solved 3 of those 7 (within 60 s, at d54a8d2d02); since then they "
-        "are no longer unseen.",
+        "at four times the training length. A third of the files was kept back until a first measurement, "
+        "which solved 3 of those 7 (within 60 s, at d54a8d2d02); since then they are no longer unseen.",
         " ".join(words),
         table([*head, "seconds", "rule", "program"], cells),
         cuts_by(rows, "steps"),
