@@ -59,6 +59,7 @@ def test_deeper_programs_are_deterministic_and_as_deep_as_they_say() -> None:
         assert checks.faults(program.recurrence, program.domains, program.size) is None
 
 
+@pytest.mark.slow
 def test_programs_of_one_memory_are_those_of_the_seed(drawn) -> None:
     hidden = [program for program in drawn if program.memory == "hidden"]
     assert {program.family for program in hidden} >= {"carry"}
@@ -169,6 +170,7 @@ def test_memory_is_named_by_what_must_be_kept(steps, kept) -> None:
     assert checks.memory(machine) == kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("steps", "domain", "told"),
     [

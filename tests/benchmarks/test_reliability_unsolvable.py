@@ -27,6 +27,7 @@ def number_of(kind: str) -> int:
     return list(unsolvable.KINDS).index(kind)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["all zero", "three rows", "two columns alike", "time index"])
 def test_files_end_as_they_may(kind: str):
     assert unsolvable.attack(number_of(kind), seed=0).failure == ""

@@ -117,7 +117,7 @@ def test_deep_rules_by_part_and_beside_what_was_before() -> None:
     before = [missed("dice", part="develop", steps=4)]
     text = deep_page.deep_rules({**HEAD, "rows": files}, {**HEAD, "rows": before}, None)
     assert "1 of 2 solved, median 2.0 s." in text
-    assert "Of those kept for one measurement 1 of 1." in text
+    assert "Of those kept back at first 1 of 1." in text
     assert "Networks right on validation but not read: 1." in text
     assert "| lamp | lighting | kept | 3 | yes | - | proved | proved | 2 |" in text
     assert "| dice | games | develop | 4 | no | no | not extracted | none | - |" in text

@@ -79,6 +79,7 @@ def test_an_operator_that_reads_nothing_is_a_number():
     assert evaluate(fit.formula, {}) == 2.5
 
 
+@pytest.mark.slow
 def test_what_has_no_formula_is_read_off_faithfully():
     """Eight random hidden units: no short formula, so the network itself, exact on the data."""
     rng = np.random.default_rng(4)

@@ -34,6 +34,7 @@ def moves_of(states: int, symbols: int, step: Callable[[int, int], int]) -> np.n
     return np.array([[step(state, symbol) for symbol in range(symbols)] for state in range(states)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     ("states", "symbols", "step", "rule"),
@@ -61,6 +62,7 @@ def test_a_machine_without_a_formula_gets_none():
     assert not short_rules(machine_of(moves), STATE, (X,))
 
 
+@pytest.mark.slow
 def test_symbols_that_do_the_same_are_one_action():
     symbols = np.array([[a, b] for a in range(-4, 5) for b in range(-4, 5)], float)
     odd = (symbols[:, 0] * symbols[:, 1]) % 2

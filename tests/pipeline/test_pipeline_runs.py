@@ -83,6 +83,7 @@ def test_a_linear_task_is_proved(name: str, tmp_path: Path):
     check(name, QUICK[name], tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_the_papers_own_layout_gives_programs_of_any_length(tmp_path: Path):
     """Trained on [x, y] at one length, re-indexed: program and listing run free, four times as long."""
     settings = Settings(samples=1024, layout="concat")
@@ -130,6 +131,7 @@ def test_a_model_that_does_not_fit_is_said_to(tmp_path: Path):
     assert any("the discrete model does not fit" in note for note in stored["notes"])
 
 
+@pytest.mark.slow
 def test_a_run_that_finds_nothing_says_what_was_tried(tmp_path: Path):
     settings = Settings(samples=128, layers=0, epochs=1, members=1)
     outcome = run("bitwise_xor", settings, tmp_path / "run")

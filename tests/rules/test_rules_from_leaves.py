@@ -130,6 +130,7 @@ def test_values_that_do_not_determine_the_output_are_refused_before_any_search(b
         next(direct_recurrences(assembled(made, problem), problem, SECONDS, NativeEngine()))
 
 
+@pytest.mark.slow
 def test_many_leaves_are_asked_for_functions_of_the_whole_window_only(builder):
     made = builder()
     made.output({made.lag(0, lag): 1.0 for lag in range(10)})
@@ -222,6 +223,7 @@ def test_reproduction_runs_free(builder, integers_of):
     assert not reproduces(drifting, problem.validation, problem)
 
 
+@pytest.mark.slow
 def test_what_an_output_adds_to_its_last_value(builder):
     """Sums without end hardly repeat; what is added does, and is found on its own."""
     made = builder(inputs=("a", "b"), layout=past(2))

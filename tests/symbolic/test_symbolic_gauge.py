@@ -71,6 +71,7 @@ AFFINE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("true", "domains"), AFFINE, ids=lambda case: str(case)[:40])
 def test_an_affine_gauge_comes_off(true: Expr, domains: tuple[Domain, ...]) -> None:
     X, weights = rows(domains)

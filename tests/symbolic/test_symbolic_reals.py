@@ -70,6 +70,7 @@ def test_an_input_and_the_output_so_far_meet_but_once() -> None:
             assert len(reduction.parts) == 1
 
 
+@pytest.mark.slow
 def test_steps_in_a_row_and_what_does_not_matter() -> None:
     names = (*window("a", 4), *window("b", 4))
     X = rows(4000, 8)

@@ -183,6 +183,7 @@ def test_finite_languages_have_as_many_states_as_they_need(name):
     assert len(set(kinds.tolist())) == STATES[name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tomita_3", "dyck_2_depth_3", "divisible_by_7", "word_problem_s3"])
 def test_words_take_every_step_of_the_machine(name):
     task = tasks.get(name)

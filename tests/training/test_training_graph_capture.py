@@ -36,6 +36,7 @@ def train(step, count=6, device="cpu"):
     return torch.stack([step(batch, i / count) for i, batch in enumerate(batches(count, device))]).cpu()
 
 
+@pytest.mark.slow
 def test_the_step_equals_the_ordinary_one():
     """Same losses at every step, same weights at the end: noise, schedules, penalty and decay included."""
     plain, tensors = prepare(), prepare()

@@ -88,6 +88,7 @@ def test_repeated_rows_show_what_is_remembered_and_beside_what():
     assert sorted(found.leaves) == [(0, 0), (2, 0), (2, 2)]
 
 
+@pytest.mark.slow
 def test_sums_of_functions_are_found():
     machine = of_two(Step("s", Var("s", 1) + A.equals(B)), Step("y", maximum(Var("s") - B, 0)))
     found = next(repeated_rows(problem_of(machine, BITS, BITS)))
@@ -177,6 +178,7 @@ def test_a_sub_mlp_computes_each_function(function: str, whole: bool):
     assert node.apply(values / units) == pytest.approx(wanted, abs=exact)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("domains", [(integers(-2, 3), integers(0, 2)), (integers(0, 4), reals(-1, 1))])
 def test_heads_in_the_place_of_columns_compute_the_same(domains: tuple[Domain, ...]):
     machine = of_two(Step("y", A + B))

@@ -86,6 +86,7 @@ def test_a_rung_without_annealing_has_one_record():
     assert set(only.agreement) == {1.0}
 
 
+@pytest.mark.slow
 def test_same_seed_same_weights_and_another_seed_others():
     rung = Rung(
         "test",
@@ -275,6 +276,7 @@ def test_a_damaged_model_is_refused_and_left(damage: bytes, tmp_path: Path):
     assert file.read_bytes() == damage
 
 
+@pytest.mark.slow
 def test_a_run_that_stopped_at_its_time_limit_can_go_on(tmp_path: Path):
     settings = Settings(recipe="paper", samples=512, epochs=1, length=5, time_limit=1e-9)
     data = problem_of("Div_5", settings)

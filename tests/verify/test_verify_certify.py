@@ -86,6 +86,7 @@ def test_the_sampler_does_not_hide_the_rest_of_the_domain():
     assert verdict(SUM, capped, integers(0, 5), sampler=low).verdict == "proved"
 
 
+@pytest.mark.slow
 def test_short_agreement_is_not_enough():
     clock = machine(where(n > 50, 0, y1 + x), n=Var("n", 1) + 1)
     found = verdict(SUM, clock, BITS)
