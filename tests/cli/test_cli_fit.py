@@ -48,6 +48,7 @@ def test_a_file_becomes_a_program(tank: list[str], capsys: pytest.CaptureFixture
     assert "def tank(" in Path("out/program.py").read_text()
 
 
+@pytest.mark.slow
 def test_a_run_is_bound_to_content_and_columns(tank: list[str], capsys: pytest.CaptureFixture[str]):
     assert main(["fit", *tank, "--out", "out", "--quiet"]) == 0
     before = {path: path.read_bytes() for path in Path("out").iterdir()}

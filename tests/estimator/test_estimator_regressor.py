@@ -65,6 +65,7 @@ def test_lists_of_unlike_lengths(fitted: ProgramRegressor):
     assert np.array_equal(answers[0], y[0])
 
 
+@pytest.mark.slow
 def test_frames_in_and_their_names_in_the_formula():
     for library in (pytest.importorskip("pandas"), pytest.importorskip("polars")):
         rng = np.random.default_rng(3)

@@ -24,6 +24,7 @@ def test_the_narrowest_domain_is_inferred(values, domain):
     assert infer(np.array(values)) == domain
 
 
+@pytest.mark.slow
 @given(st.integers(-50, 50), st.integers(0, 50))
 def test_discrete_domains_list_their_values(low, width):
     domain = integers(low, low + width)

@@ -14,6 +14,7 @@ def test_pieces_sum_to_the_whole(columns):
     torch.testing.assert_close(sum_over_columns(left, right), left @ right.transpose(1, 2))
 
 
+@pytest.mark.slow
 def test_gradients_are_those_of_the_product():
     generator = torch.Generator().manual_seed(0)
     small = torch.randn(2, 3, 4, generator=generator, dtype=torch.float64, requires_grad=True)

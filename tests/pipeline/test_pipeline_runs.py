@@ -194,6 +194,7 @@ def test_a_text_that_is_not_the_program_fails(folder: Path, old: str, new: str, 
     assert (folder / "program.py").read_text() == changed  # it is judged, not overwritten
 
 
+@pytest.mark.slow
 def test_another_rule_in_the_certificate_is_not_proved(folder: Path, capsys):
     """Formula and text agree with each other, and both are wrong."""
     data = certificate(folder)

@@ -88,6 +88,7 @@ def test_a_report_from_a_run_folder_alone(run_folder):
     assert {"header", "nav", "main", "footer", "math", "svg"} <= found.tags
 
 
+@pytest.mark.slow
 def test_a_page_without_torch(run_folder):
     code = (
         "import sys; sys.modules['torch'] = None\n"
@@ -242,6 +243,7 @@ def test_png_without_its_package_names_the_fix(run_folder, monkeypatch):
         write_plots(folder, "png")
 
 
+@pytest.mark.slow
 def test_the_command(run_folder, capsys):
     assert main(["report", str(run_folder), "--plots", "svg", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
