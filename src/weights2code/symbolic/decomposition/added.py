@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from weights2code.language import Expr, infer
+from weights2code.language import Expr
 from weights2code.symbolic.notation import weighted_sum
-from weights2code.symbolic.search.collector import Collector
-from weights2code.symbolic.search.rows import Problem, prepare
+from weights2code.symbolic.search.rows import Problem, derived
 from weights2code.symbolic.search.walk import Search
 
 #: Values of all variables together, and rows for each of them.
@@ -76,16 +75,7 @@ def _slope(level: np.ndarray, function: np.ndarray) -> int | None:
 
 def _curve(search: Search, j: int, level: np.ndarray, function: np.ndarray) -> Expr | None:
     whole = search.problem
-    problem = prepare(
-        level[:, None],
-        function,
-        variables=(whole.variables[j],),
-        domains=(infer(level),),
-        tolerance=whole.tolerance,
-        effort=_EFFORT * whole.effort.left,
-        operators=whole.operators,
-    )
-    found, allowed = Collector(problem), problem.effort.left
-    Search(problem, found, search.stages, peeled=True).run()
-    whole.effort.spend(allowed - max(problem.effort.left, 0.0))
+    effort = _EFFORT * whole.effort.left
+    problem = derived(whole, level[:, None], function, (whole.variables[j],), effort)
+    found = search.below(problem, peeled=True)
     return found.exact.expr if found.exact is not None else None

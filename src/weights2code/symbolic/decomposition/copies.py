@@ -16,7 +16,7 @@ from functools import lru_cache, reduce
 import numpy as np
 
 from weights2code.language import Const, Expr, Var, op
-from weights2code.symbolic.decomposition.splits import numbered
+from weights2code.symbolic.decomposition.splits import examples, numbered
 from weights2code.symbolic.notation import weighted_sum
 from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.weighted_sums import weight_vectors
@@ -141,8 +141,7 @@ def _left(problem: Problem, columns: np.ndarray, codes: np.ndarray) -> int:
     """How many different rows the columns have; 0 if they do not determine y."""
     problem.spend("sorted cells", columns.size)
     code = numbered(columns)
-    last = np.zeros(int(code.max()) + 1, dtype=np.int64)
-    last[code] = np.arange(len(code))
+    last = examples(code)
     return len(last) if np.array_equal(codes[last[code]], codes) else 0
 
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weights2code.data.sufficiency import determines
-from weights2code.language import Expr, Var, infer, op
+from weights2code.language import Expr, Var, op
 from weights2code.symbolic.piecewise.special_values import FEWEST_ROWS
-from weights2code.symbolic.search.collector import Collector
-from weights2code.symbolic.search.rows import Problem, prepare
+from weights2code.symbolic.search.rows import Problem, derived
 from weights2code.symbolic.search.walk import Search
 
 #: y must be the variable in at least this share of the rows, and something else in as many.
@@ -92,20 +91,11 @@ def _test(problem: Problem, variable: Var, rest: Expr) -> Problem:
 
 
 def _problem(problem: Problem, X: np.ndarray, y: np.ndarray, kept: list[int], share: float) -> Problem:
-    return prepare(
-        X[:, kept],
-        y,
-        variables=tuple(problem.variables[j] for j in kept),
-        domains=tuple(infer(X[:, j]) for j in kept),
-        tolerance=problem.tolerance,
-        effort=share * problem.effort.left,
-        operators=problem.operators,
-    )
+    variables = tuple(problem.variables[j] for j in kept)
+    return derived(problem, X[:, kept], y, variables, share * problem.effort.left)
 
 
 def _searched(search: Search, problem: Problem) -> Expr | None:
-    """The formula that the whole search finds, charged to the problem that asked."""
-    found, allowed = Collector(problem), problem.effort.left
-    Search(problem, found, search.stages, peeled=True).run()
-    search.problem.effort.spend(allowed - max(problem.effort.left, 0.0))
+    """The formula that the whole search finds."""
+    found = search.below(problem, peeled=True)
     return found.exact.expr if found.exact is not None and found.exact.kind == "formula" else None

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weights2code.language import Expr, Var, infer, op
-from weights2code.symbolic.decomposition.splits import numbered
+from weights2code.language import Expr, Var, op
+from weights2code.symbolic.decomposition.splits import examples, numbered
 from weights2code.symbolic.notation import weighted_sum
 from weights2code.symbolic.piecewise.special_values import FEWEST_ROWS, SPECIAL
-from weights2code.symbolic.search.collector import Collector
-from weights2code.symbolic.search.rows import Problem, prepare
+from weights2code.symbolic.search.rows import Problem, derived
 from weights2code.symbolic.search.walk import Search
 
 #: A variable goes if so many rows have another that differs in nothing else.
@@ -66,9 +65,7 @@ def peeling_stage(search: Search) -> None:
     for peeled in sorted(peelings(problem), key=lambda peeled: len(peeled.problem.X))[:_MOST]:
         if problem.expired() or collector.exact is not None:
             return
-        rest, allowed = Collector(peeled.problem), peeled.problem.effort.left
-        Search(peeled.problem, rest, search.stages, peeled=True).run()
-        problem.effort.spend(allowed - max(peeled.problem.effort.left, 0.0))
+        rest = search.below(peeled.problem, peeled=True)
         if rest.exact is not None:
             collector.offer(peeled.whole(rest.exact.expr), rest.exact.kind)
 
@@ -137,8 +134,7 @@ def _independent(
     for j in range(X.shape[1]):
         problem.spend("sorted cells", 2 * X.size)
         code = numbered(np.delete(X, j, axis=1)) if X.shape[1] > 1 else np.zeros(len(y), dtype=np.int64)
-        first = np.zeros(int(code.max()) + 1, dtype=np.int64)
-        first[code] = np.arange(len(code))
+        first = examples(code)
         if len(first) > (1 - _REPEATS) * len(code):
             continue
         for weight in (1, -1):
@@ -180,13 +176,6 @@ def _few_values(
 
 
 def _problem(problem: Problem, X: np.ndarray, y: np.ndarray, kept: list[int]) -> Problem | None:
-    left = prepare(
-        X,
-        y,
-        variables=tuple(problem.variables[j] for j in kept),
-        domains=tuple(infer(column) for column in X.T),
-        tolerance=problem.tolerance,
-        effort=_EFFORT * problem.effort.left,
-        operators=problem.operators,
-    )
+    variables = tuple(problem.variables[j] for j in kept)
+    left = derived(problem, X, y, variables, _EFFORT * problem.effort.left)
     return None if left.contradictory else left

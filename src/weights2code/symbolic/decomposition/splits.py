@@ -73,6 +73,13 @@ def numbered(columns: np.ndarray) -> np.ndarray:
     return np.unique(code, return_inverse=True)[1].reshape(-1)
 
 
+def examples(code: np.ndarray) -> np.ndarray:
+    """For each number of a code the last row that has it."""
+    found = np.zeros(int(code.max()) + 1, dtype=np.int64)
+    found[code] = np.arange(len(code))
+    return found
+
+
 def splits(problem: Problem) -> list[Split]:
     """All splits that merge rows, those that merge most for the number of their variables first."""
     found: list[Split] = []
@@ -132,10 +139,7 @@ def _of(
     place[used] = np.arange(len(used))
     row = place[code]
     context = _code(levels, widths, tuple(j for j in range(len(levels)) if j not in inner))
-    # an example of each row
-    example = np.zeros(len(used), dtype=np.int64)
-    example[row] = np.arange(len(row))
-    rows = problem.X[example][:, list(inner)]
+    rows = problem.X[examples(row)][:, list(inner)]
     ways: list[tuple[int, ...]] = [()]
     if len(inner) > 1:
         ways += [(j,) for j in inner]

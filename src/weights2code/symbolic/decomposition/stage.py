@@ -14,13 +14,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from weights2code.effort import Effort
-from weights2code.language import OPERATORS, Expr, Var, infer
+from weights2code.language import OPERATORS, Expr, Var
 from weights2code.symbolic.decomposition.copies import copied
 from weights2code.symbolic.decomposition.separators import Separator, separators
-from weights2code.symbolic.decomposition.splits import numbered, outermost, splits
+from weights2code.symbolic.decomposition.splits import examples, numbered, outermost, splits
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.idle_operators import without_idle
-from weights2code.symbolic.search.rows import Problem, prepare
+from weights2code.symbolic.search.rows import Problem, derived
 from weights2code.symbolic.search.walk import Search
 
 #: Variables and steps of a rule, at most.
@@ -176,11 +176,8 @@ def ends_stage(search: Search) -> None:
     for chain in sorted(decomposition.ends, key=lambda chain: chain.promise)[:_ENDS]:
         if whole.expired():
             return
-        allowed = _FOLLOW * whole.effort.left
-        problem = replace(chain.problem, effort=Effort(allowed))
-        found = Collector(problem)
-        Search(problem, found, search.stages, decomposed=decomposition).run()
-        whole.effort.spend(allowed - max(problem.effort.left, 0.0))
+        problem = replace(chain.problem, effort=Effort(_FOLLOW * whole.effort.left))
+        found = search.below(problem, decomposed=decomposition)
         if decomposition.offer(Chain(problem, chain.meaning), found):
             return
 
@@ -287,16 +284,7 @@ def _reduced(problem: Problem, step: Step, effort: float) -> Problem | None:
         return None
     problem.spend("sorted cells", 2 * X.size)
     code = numbered(X)
-    first = np.zeros(int(code.max()) + 1, dtype=np.int64)
-    first[code] = np.arange(len(code))
+    first = examples(code)
     if len(first) == len(code) or np.any(problem.y[first[code]] != problem.y):
         return None
-    return prepare(
-        X[first],
-        problem.y[first],
-        variables=(*step.parts, *step.kept),
-        domains=tuple(infer(column) for column in X.T),
-        tolerance=problem.tolerance,
-        effort=effort,
-        operators=problem.operators,
-    )
+    return derived(problem, X[first], problem.y[first], (*step.parts, *step.kept), effort)

@@ -19,7 +19,7 @@ from weights2code.language import Expr, Var, infer, op
 from weights2code.symbolic.notation import flattened
 from weights2code.symbolic.reals.neighbours import Neighbours
 from weights2code.symbolic.search.idle_operators import without_idle
-from weights2code.symbolic.search.rows import Problem, prepare
+from weights2code.symbolic.search.rows import Problem, derived
 from weights2code.symbolic.search.walk import Search
 
 #: Values that a first step is looked for among, and rows that are enough to see one.
@@ -183,20 +183,12 @@ def follow(search: Search, meaning: dict[Var, Expr]) -> bool:
     problem = search.problem
     columns = [problem.values(expr) for expr in meaning.values()]
     known = dict(zip(problem.variables, problem.domains, strict=True))
-    allowed = SHARE * problem.effort.left
-    smaller = prepare(
-        np.column_stack(columns),
-        problem.y,
-        variables=tuple(meaning),
-        domains=tuple(known.get(v) or infer(c) for v, c in zip(meaning, columns, strict=True)),
-        tolerance=problem.tolerance,
-        effort=allowed,
-        operators=problem.operators,
-    )
+    domains = tuple(known.get(v) or infer(c) for v, c in zip(meaning, columns, strict=True))
+    effort = SHARE * problem.effort.left
+    smaller = derived(problem, np.column_stack(columns), problem.y, tuple(meaning), effort, domains)
     if smaller.contradictory:
         return False
-    found = search.below(smaller)
-    problem.effort.spend(allowed - max(smaller.effort.left, 0.0))
+    found = search.below(smaller, depth=search.depth + 1)
     if found.exact is None or found.exact.kind != "formula":
         return False
     candidate = search.collector.offer(found.exact.expr.substitute(meaning))

@@ -17,7 +17,7 @@ import numpy as np
 from weights2code.language import Expr, Number, Var
 from weights2code.symbolic.engine import preference
 from weights2code.symbolic.notation import flattened, simplest_test, weighted_sum
-from weights2code.symbolic.search.rows import Problem, prepare
+from weights2code.symbolic.search.rows import Problem, derived
 from weights2code.symbolic.search.walk import Search
 from weights2code.symbolic.snapping import simplest
 
@@ -231,16 +231,14 @@ def _step(variable: Var, x: np.ndarray, alone: np.ndarray, allowed: float) -> tu
 
 def _one_variable(search: Search, j: int, x: np.ndarray, y: np.ndarray, factor: float) -> Expr | None:
     problem = search.problem
-    allowed = SHARE * problem.effort.left
-    single = prepare(
+    single = derived(
+        problem,
         x[:, None],
         y,
-        variables=(problem.variables[j],),
+        (problem.variables[j],),
+        SHARE * problem.effort.left,
         domains=(problem.domains[j],),
         tolerance=2 * problem.tolerance / factor,
-        effort=allowed,
-        operators=problem.operators,
     )
-    found = search.below(single)
-    problem.effort.spend(allowed - max(single.effort.left, 0.0))
+    found = search.below(single, depth=search.depth + 1)
     return found.exact.expr if found.exact is not None and found.exact.kind == "formula" else None

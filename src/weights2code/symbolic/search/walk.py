@@ -123,10 +123,13 @@ class Search:
         """The cheap stages alone."""
         self.some(problem, collector, CHEAP, SumScan.MOST)
 
-    def below(self, problem: Problem) -> Collector:
-        """The whole search on what a step of this one leaves."""
-        found = Collector(problem)
-        Search(problem, found, self.stages, depth=self.depth + 1).run()
+    def below(
+        self, problem: Problem, *, depth: int = 0, peeled: bool = False, decomposed: object | None = None
+    ) -> Collector:
+        """The whole search on what a step of this one leaves, charged to it; how it was led to is said."""
+        found, allowed = Collector(problem), problem.effort.left
+        Search(problem, found, self.stages, decomposed=decomposed, peeled=peeled, depth=depth).run()
+        self.problem.effort.spend(allowed - max(problem.effort.left, 0.0))
         return found
 
     def on(self, chosen: list[int]) -> None:
