@@ -2,6 +2,7 @@
 
 ```
 config.json          what was asked: source, settings, version
+rows.csv             the table, if it came on standard input
 metrics.jsonl        a line an epoch
 memory.json          states that no output shows, if there are any
 model.safetensors    the trained members, best first
@@ -39,6 +40,7 @@ CONFIG = "config.json"
 METRICS = "metrics.jsonl"
 MODEL = "model.safetensors"
 MEMORY = "memory.json"
+ROWS = "rows.csv"
 GRAPH = "graph.json"
 PROGRAM_RAW = "program_raw.py"
 PROGRAM = "program.py"
@@ -49,7 +51,7 @@ CHECKPOINT = "checkpoint"
 PLOTS = "plots"
 
 #: In the order in which the stages write them.
-FILES = (CONFIG, METRICS, MEMORY, MODEL, GRAPH, PROGRAM_RAW, PROGRAM, LATEX, CERTIFICATE, REPORT)
+FILES = (CONFIG, ROWS, METRICS, MEMORY, MODEL, GRAPH, PROGRAM_RAW, PROGRAM, LATEX, CERTIFICATE, REPORT)
 
 #: Bytes of the largest file that is read: tensors, JSON and tables, program texts.
 LARGEST_TENSORS = 512 << 20
@@ -135,7 +137,8 @@ class RunFolder:
 
     def _discard(self) -> None:
         """A command that was refused before it did anything leaves no folder behind."""
-        if os.listdir(self.path) == [CONFIG]:
+        if set(os.listdir(self.path)) <= {CONFIG, ROWS}:
+            self.file(ROWS).unlink(missing_ok=True)
             self.file(CONFIG).unlink()
             self.path.rmdir()
 
@@ -223,8 +226,8 @@ def begin(path: Path | str, source: str | FileSource, settings: Settings) -> Run
         raise InputError(f"cannot write to {path}: {_reason(error)}; choose another --out.") from None
 
 
-def open_existing(path: Path | str) -> RunFolder:
-    """Open a run folder for a later stage."""
+def open_existing(path: Path | str, *, alone: bool = True) -> RunFolder:
+    """Open a run folder for a later stage; one that only reads it need not be `alone` with it."""
     path = Path(path)
     try:
         if not path.exists():
@@ -233,7 +236,7 @@ def open_existing(path: Path | str) -> RunFolder:
             raise InputError(f"{path} is not a run folder: it has no {CONFIG}.")
         check_plain(path)
         source, settings = read_config(path)
-        return RunFolder(path, source, settings, take_lock(path))
+        return RunFolder(path, source, settings, take_lock(path) if alone else None)
     except OSError as error:
         raise InputError(f"cannot read {path}: {_reason(error)}.") from None
 

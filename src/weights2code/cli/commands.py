@@ -6,6 +6,7 @@ import argparse
 import hashlib
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from weights2code.cli.parser import settings_from
 from weights2code.cli.progress import reporter
 from weights2code.data.own import FileSource, file_source
 from weights2code.errors import InputError
-from weights2code.run_folder import FREE_SETTINGS, RunFolder, begin, open_existing
+from weights2code.run_folder import FREE_SETTINGS, ROWS, RunFolder, begin, open_existing
 from weights2code.settings import Settings
 
 #: Where `w2c run` puts its folder unless told.
@@ -89,14 +90,24 @@ def run(options: argparse.Namespace) -> int:
 
 
 def fit(options: argparse.Namespace) -> int:
-    return _search(file_of(options, options.file), options)
+    from weights2code.cli.standard_input import STANDARD_INPUT, file_or_input
+
+    if options.file != STANDARD_INPUT:
+        return _search(file_of(options, options.file), options)
+    with file_or_input(options.file) as path:  # it can be read once, so the run folder keeps it
+        source = file_of(options, str(path))
+        out = Path(options.out or default_folder(source, settings_from(options))).absolute()
+        options.out = str(out)
+        return _search(replace(source, path=str(out / ROWS)), options, path.read_bytes())
 
 
-def _search(source: str | FileSource, options: argparse.Namespace) -> int:
+def _search(source: str | FileSource, options: argparse.Namespace, rows: bytes | None = None) -> int:
     settings = settings_from(options)
     with begin(options.out or default_folder(source, settings), source, settings) as folder:
         from weights2code import pipeline
 
+        if rows is not None:
+            folder.write(ROWS, rows)
         with reporter(_silent(options)) as progress:
             outcome = pipeline.run(source, settings, folder, progress)
         return _show(outcome, folder, options)
@@ -125,6 +136,23 @@ def verify(options: argparse.Namespace) -> int:
         from weights2code import pipeline
 
         return _show(pipeline.verify(folder), folder, options)
+
+
+def predict(options: argparse.Namespace) -> int:
+    from weights2code.cli.standard_input import file_or_input
+
+    if options.json and options.out is None:
+        raise InputError("--json takes the place of the table on standard output; name a file with --out.")
+    with open_existing(options.folder, alone=False) as folder, file_or_input(options.file) as path:
+        from weights2code.predict import predict as predict_in
+
+        out = None if options.out is None else Path(options.out)
+        found = predict_in(folder, path, out, options.sequence, options.order)
+    if options.json:
+        print(json.dumps({**found.to_dict(), "file": str(out)}, indent=2))
+    elif not options.quiet:
+        print("\n".join(f"w2c predict: {line}." for line in found.lines()), file=sys.stderr)
+    return found.exit_code
 
 
 def report(options: argparse.Namespace) -> int:

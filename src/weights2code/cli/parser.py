@@ -19,6 +19,7 @@ examples:
   w2c fit log.csv --inputs heater,outside --targets room --order minute
   w2c train spring --hide "y[t-1]" --hide "y[t-2]" --out runs/spring
   w2c extract runs/spring && w2c verify runs/spring
+  w2c predict runs/own tomorrow.csv --out tomorrow-with-room.csv
   w2c tasks --suite paper
 
 exit codes: 0 verified (or done), 1 the program misses its specification, 2 bad input, 3 not extracted
@@ -40,10 +41,12 @@ examples:
   w2c fit log.csv --inputs heater,outside --targets room --order minute
   w2c fit machines.parquet --inputs load --targets temperature --sequence machine --order time
   w2c fit arrays.npz --inputs x --targets y --out runs/own
+  grep -v test log.csv | w2c fit - --inputs heater --targets room
 
 CSV files need a header line. Without --sequence all rows are one sequence, which is cut into windows; past
 values of the targets are used where they help. A part of the data is kept back for the certificate. The
-same command with the same --out continues where it stopped.
+same command with the same --out continues where it stopped. A table on standard input is kept in the run
+folder, as rows.csv.
 """
 
 
@@ -73,6 +76,18 @@ examples:
   w2c report runs/spring --plots svg
 """,
 }
+
+PREDICT_EXAMPLES = """\
+examples:
+  w2c predict w2c-runs/log-seed0 tomorrow.csv --out tomorrow-with-room.csv
+  w2c predict runs/own more.parquet --out more-predicted.parquet
+  sort -n today.csv | w2c predict runs/own - | head
+
+The new table needs the columns that the program reads, and those that told sequences apart and ordered rows
+in the fit. It comes out in its own format with the target columns computed and everything else as it was;
+CSV goes to standard output unless --out names a file. Values outside the domain that the certificate covers
+are computed too, and said on standard error with their rows. Exit code 1: the program of the folder failed.
+"""
 
 BENCH_EXAMPLES = """\
 examples:
@@ -136,6 +151,7 @@ def build_parser() -> argparse.ArgumentParser:
     report.add_argument(
         "--plots", choices=("svg", "png"), help="write every drawing as a file too, into DIR/plots"
     )
+    _predict(commands)
     _bench(commands)
     _experiment(commands)
     _completion(commands)
@@ -199,6 +215,22 @@ def _experiment(commands: Any) -> None:
     _add_output(parser)
 
 
+def _predict(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "predict",
+        "run the program of a run folder over a new table",
+        PREDICT_EXAMPLES,
+        "DIR FILE [--out FILE] [--sequence NAME] [--order NAME]",
+    )
+    parser.add_argument("folder", metavar="DIR", help="run folder of `w2c run` or `w2c fit`")
+    parser.add_argument("file", metavar="FILE", help="CSV, Parquet or NPZ; - is standard input (CSV)")
+    parser.add_argument("--out", metavar="FILE", help="where the table goes; standard output by default")
+    parser.add_argument("--sequence", metavar="NAME", help="column that tells sequences apart; as in the fit")
+    parser.add_argument("--order", metavar="NAME", help="column that rows are sorted by; as in the fit")
+    _add_output(parser)
+
+
 def _completion(commands: Any) -> None:
     parser = _command(commands, "completion", "print a script that completes commands", COMPLETION_EXAMPLES)
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell to print it for")
@@ -230,7 +262,7 @@ def _fit(commands: Any) -> None:
         FIT_EXAMPLES,
         "FILE --inputs A,B --targets Y [--sequence NAME] [--order NAME] [--out DIR] [options]",
     )
-    parser.add_argument("file", metavar="FILE", help="CSV, Parquet or NPZ")
+    parser.add_argument("file", metavar="FILE", help="CSV, Parquet or NPZ; - is standard input (CSV)")
     _add_columns(parser)
     _add_run(parser, "run folder; default w2c-runs/FILE-seedN in the current directory")
 

@@ -141,21 +141,20 @@ def from_file(source: FileSource, seed: int) -> Problem:
             raise InputError(f"{path} holds arrays (n, T): leave out --sequence and --order.")
         xs, ys = list(x), list(y)
     else:
-        xs, ys = _sequences(path, x, y, columns, source.sequence, source.order)
+        rows, ends = rows_of_sequences(path, columns, len(x), source.sequence, source.order)
+        xs, ys = np.split(x[rows], ends), np.split(y[rows], ends)
     return from_lists(xs, ys, source.inputs, source.targets, seed, source.name, str(path))
 
 
-def _sequences(
-    path: Path,
-    x: np.ndarray,
-    y: np.ndarray,
-    columns: Mapping[str, np.ndarray],
-    sequence: str | None,
-    order: str | None,
-) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Rows as sequences, in the order in which their ids first appear."""
-    rows = np.arange(len(x))
-    codes = np.zeros(len(x), int)
+def rows_of_sequences(
+    path: Path, columns: Mapping[str, np.ndarray], count: int, sequence: str | None, order: str | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of a table, sequence by sequence, and where in that list each but the first begins.
+
+    Sequences come in the order in which their ids first appear.
+    """
+    rows = np.arange(count)
+    codes = np.zeros(count, int)
     if sequence is not None:
         _, first, inverse = np.unique(columns[sequence], return_index=True, return_inverse=True)
         codes = np.argsort(np.argsort(first))[inverse.reshape(-1)]
@@ -171,8 +170,7 @@ def _sequences(
             )
     else:
         rows = np.argsort(codes, kind="stable")
-    ends = np.flatnonzero(np.diff(codes[rows])) + 1
-    return np.split(x[rows], ends), np.split(y[rows], ends)
+    return rows, np.flatnonzero(np.diff(codes[rows])) + 1
 
 
 def _sortable(path: Path, name: str, column: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from weights2code.data.csv_table import read_csv
+from weights2code.data.csv_table import csv_rows, read_csv
 from weights2code.data.exact_numbers import convert, entry, refuse_gap
 from weights2code.data.limits import LARGEST, check_cells, check_readable, find_column
 from weights2code.errors import InputError
@@ -37,6 +37,24 @@ def read_columns(path: Path, numbers: Sequence[str], labels: Sequence[str] = ())
         ".npz": read_npz,
     }
     return readers.get(suffix, read_csv)(path, numbers, labels)
+
+
+def column_names(path: Path) -> list[str]:
+    """The names of all columns of a file."""
+    check_readable(path)
+    suffix = path.suffix.lower()
+    try:
+        if suffix in (".parquet", ".pq"):
+            return _parquet_reader(path)[0]
+        if suffix == ".npz":
+            with zipfile.ZipFile(path) as archive:
+                return [info.filename.removesuffix(".npy") for info in archive.infolist()]
+    except InputError:
+        raise
+    except Exception as error:  # what the readers raise for damaged files is not one family
+        raise InputError(f"{path} cannot be read ({_first(error)}); write it again.") from None
+    with csv_rows(path) as (header, _, _, _):
+        return [name.strip() for name in header]
 
 
 def read_parquet(path: Path, numbers: Sequence[str], labels: Sequence[str] = ()) -> Columns:
