@@ -18,6 +18,7 @@ from weights2code.effort import Effort
 from weights2code.training.keys import learned_keys
 from weights2code.training.memories import Memory, Place, computed, conditional, plain
 from weights2code.training.remembered import Remembered, placed
+from weights2code.training.summands import learned_sums
 
 #: Rows among which neighbours are looked for, and rows that ask, at first and to be sure.
 AMONG, ASKED = (4_000, 24_000), (500, 1_500)
@@ -43,8 +44,8 @@ CONTEXTS = (
 MOST_PROMISING, PAIRED = 8, 4
 #: What is spent, in seconds of a usual machine, and what a row costs.
 EFFORT, A_ROW = 3.0, 2e-7
-#: The same for keys that are learned.
-KEY_EFFORT = 1.0
+#: The same for keys that are learned, and for what sums are taken of.
+KEY_EFFORT, SUM_EFFORT = 1.0, 0.5
 
 Leaf = tuple[Memory | int, int]
 
@@ -99,6 +100,10 @@ def near_rows(problem: Problem) -> Iterator[Remembered]:
     screen = _Screen(problem)
     if screen.without < LITTLE:
         return
+    for memory in learned_sums(problem, Effort(SUM_EFFORT)):
+        found = screen.best((memory,))
+        if found is not None:
+            yield found[1]
     simple = screen.ranked(plain(problem))
     functions = screen.ranked(computed(problem))
     functions += screen.ranked(conditional(problem))
