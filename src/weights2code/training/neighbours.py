@@ -100,24 +100,15 @@ def near_rows(problem: Problem) -> Iterator[Remembered]:
     screen = _Screen(problem)
     if screen.without < LITTLE:
         return
-    for memory in learned_sums(problem, Effort(SUM_EFFORT)):
-        found = screen.best((memory,))
-        if found is not None:
-            yield found[1]
+    learned = [learned_sums(problem, Effort(SUM_EFFORT)), learned_keys(problem, Effort(KEY_EFFORT))]
+    yield from screen.sets((memory,) for memories in learned for memory in memories)
     simple = screen.ranked(plain(problem))
     functions = screen.ranked(computed(problem))
     functions += screen.ranked(conditional(problem))
     both = sorted([*simple, *functions], key=lambda scored: scored[:2])
-    sets = [(memory,) for memory in learned_keys(problem, Effort(KEY_EFFORT))]
-    sets += [(memory,) for *_, memory in both[:MOST_PROMISING]]
+    sets: list[tuple[Memory, ...]] = [(memory,) for *_, memory in both[:MOST_PROMISING]]
     sets += [*combinations([memory for *_, memory in both[:PAIRED]], 2)]
-    found = []
-    for memories in sets:
-        best = screen.best(memories)
-        if best is not None:
-            found.append(best)
-    for _, remembered in sorted(found, key=lambda pair: pair[0]):
-        yield remembered
+    yield from screen.sets(sets)
 
 
 class _Screen:
@@ -145,6 +136,12 @@ class _Screen:
             if left < self.roughly:
                 found.append((round(left, 3), memory.cost, memory))
         return sorted(found, key=lambda scored: scored[:2])
+
+    def sets(self, sets: Iterable[tuple[Memory, ...]]) -> Iterator[Remembered]:
+        """What each set of memories leaves open where it leaves little, the least first."""
+        found = [best for memories in sets if (best := self.best(memories)) is not None]
+        for _, remembered in sorted(found, key=lambda pair: pair[0]):
+            yield remembered
 
     def best(self, memories: tuple[Memory, ...]) -> tuple[float, Remembered] | None:
         """The context in which some memories leave least open, without what can be spared."""

@@ -16,7 +16,7 @@ from weights2code.data import Problem, Sequences
 from weights2code.effort import Effort
 from weights2code.graph import shifted
 from weights2code.heads import HeadKind
-from weights2code.training.memories import Memory, Place, Quantity
+from weights2code.training.memories import FUNCTIONS, Memory, Place, Quantity
 
 #: Different recent values at most, and values of a column that say where the sum is seen.
 MOST_POINTS, MOST_SEEN = 50, 4
@@ -39,24 +39,47 @@ def learned_sums(problem: Problem, effort: Effort) -> Iterator[Memory]:
         counted = _counts(sequences, places)
         if counted is None:
             continue
-        points, counts = counted
+        points, codes, counts = counted
         for where in _where(problem, sequences):
             needed = ROWS_EACH * len(points)
             chosen = np.flatnonzero(where & sequences.scored)[:needed]
             if len(chosen) < needed // 2 or effort.spent():
                 continue
             rows = counts.reshape(-1, len(points))[chosen].astype(float)
+            present = codes.ravel()[chosen]
             for row in range(len(problem.outputs)):
                 wanted = sequences.y[..., row].ravel()[chosen]
-                kinds: tuple[tuple[HeadKind, np.ndarray], ...] = (("sum", np.ones(len(chosen))),)
-                kinds += (("mean", position.ravel()[chosen]),)
-                for kind, factor in kinds:
+                if _constant(present, wanted):
+                    continue  # a sum of differences in time is the last value
+                kinds: dict[HeadKind, np.ndarray] = {
+                    "sum": np.ones(len(chosen)),
+                    "mean": position.ravel()[chosen],
+                }
+                for kind, factor in kinds.items():
                     effort.spend(A_CELL * rows.size * len(points))
                     levels = _solved(rows, wanted * factor)
                     if levels is not None and len(np.unique(levels)) > 1:
-                        named = tuple(sorted(zip(points, levels.tolist(), strict=True)))
-                        yield Memory(kind, Quantity(places, levels=named))
+                        yield Memory(kind, _named(places, points, levels))
                         return
+
+
+def _constant(groups: np.ndarray, values: np.ndarray) -> bool:
+    """Whether the values of each group are the same."""
+    order = np.lexsort((values, groups))
+    same = np.diff(groups[order]) == 0
+    return not np.any(same & (np.diff(values[order]) != 0))
+
+
+def _named(places: tuple[Place, ...], points: np.ndarray, levels: np.ndarray) -> Quantity:
+    """The quantity that has those levels: a column, a function of two, or the levels as they are."""
+    if len(places) == 1 and np.array_equal(points[:, 0], levels):
+        return Quantity(places)
+    for function, of_two in FUNCTIONS.items() if len(places) == 2 else ():
+        if np.array_equal(of_two(*points.T), levels):
+            return Quantity(places, function)
+    return Quantity(
+        places, levels=tuple((tuple(p), x) for p, x in zip(points.tolist(), levels.tolist(), strict=True))
+    )
 
 
 def _places(problem: Problem) -> Iterator[tuple[Place, ...]]:
@@ -81,17 +104,16 @@ def _places(problem: Problem) -> Iterator[tuple[Place, ...]]:
 
 def _counts(
     sequences: Sequences, places: tuple[Place, ...]
-) -> tuple[list[tuple[float, ...]], np.ndarray] | None:
-    """The values that some places have together, zeros before the start, and how often each came up so far
-    (n, T, value)."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """The values that some places have together, zeros before the start, in order; which of them it is at
+    every position (n, T), and how often each came up so far (n, T, value)."""
     columns = [shifted(sequences.x[..., column], lag, 0.0) for column, lag in places]
     rows = np.stack(columns, axis=-1).reshape(-1, len(places))
-    points, codes = np.unique(rows, axis=0, return_inverse=True)
+    points, found = np.unique(rows, axis=0, return_inverse=True)
     if len(points) > MOST_POINTS:
         return None
-    shape = sequences.x.shape[:2]
-    counts = (codes.reshape(*shape, 1) == np.arange(len(points))).cumsum(1)
-    return [tuple(point) for point in points.tolist()], counts
+    codes = found.reshape(sequences.x.shape[:2])
+    return points, codes, (codes[..., None] == np.arange(len(points))).cumsum(1)
 
 
 def _where(problem: Problem, sequences: Sequences) -> Iterator[np.ndarray]:
