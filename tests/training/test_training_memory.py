@@ -162,6 +162,16 @@ def test_keys_from_far_back_are_told_by_single_values():
 
 
 @pytest.mark.slow
+def test_what_is_looked_up_may_be_made_of_what_came_before_it():
+    made = Step("v", maximum(X, Var("x", 2)) - Var("x", 3))
+    machine = Recurrence(("x",), (made, Step("y", Retrieval("x", "v", X, 1))), ("y",))
+    found = next(repeated_rows(problem_of(machine, integers(0, 3))))
+    assert [memory.value.places for memory in found.memories] == [((0, lag),) for lag in (3, 2, 0)]
+    assert {memory.key for memory in found.memories} == {NOW["a"]}
+    assert found.leaves == ((1, 0), (2, 0), (3, 0))
+
+
+@pytest.mark.slow
 def test_a_linear_share_of_reals_hides_no_lookup():
     high, found = Step("k", B >= 2), Step("s", Retrieval("k", "b", Var("k"), 1))
     problem = problem_of(of_two(high, found, Step("y", Var("s") - 1.5 * A)), reals(0, 1), integers(0, 4))

@@ -16,7 +16,7 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.effort import Effort
 from weights2code.training.keys import learned_keys
-from weights2code.training.memories import Memory, Place, ages, computed, conditional, plain, walks
+from weights2code.training.memories import Memory, Place, ages, computed, conditional, followed, plain, walks
 from weights2code.training.remembered import Remembered, placed
 from weights2code.training.summands import learned_sums
 
@@ -137,6 +137,7 @@ def repeated_rows(problem: Problem) -> Iterator[Remembered]:
     yield from screen.alone(screen.ranked(computed(problem), TELLING)[:MOST_PROMISING])
     yield from screen.alone(screen.ranked(conditional(problem), TELLING)[:MOST_PROMISING])
     yield from screen.alone(learned_keys(problem, Effort(KEY_EFFORT)))
+    yield from screen.together(followed(problem), ((0,),))
     yield from screen.together(ages(problem))
     yield from screen.together(combinations(simple[:PAIRED], 2))
     yield from screen.alone(simple[MOST_PROMISING:])
@@ -200,12 +201,16 @@ class _Screen:
             if found is not None:
                 yield found
 
-    def together(self, pairs: Iterable[tuple[Memory, Memory]]) -> Iterator[Remembered]:
+    def together(
+        self,
+        sets: Iterable[tuple[Memory, ...]],
+        lags: Sequence[tuple[int, ...]] = ((0,), (0, 1)),
+    ) -> Iterator[Remembered]:
         self.effort.left = EFFORT
-        for pair in pairs:
+        for memories in sets:
             if self.effort.spent():
                 return
-            found = self.context(pair, ((0,), (0, 1)))
+            found = self.context(memories, lags)
             if found is not None:
                 yield found
 
