@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from weights2code.data import Problem, fit_layout, from_arrays
+from weights2code.effort import Effort
 from weights2code.graph import DiscreteGraph, RouterNode
 from weights2code.graph.from_model import graph_of
 from weights2code.graph.laid_out import model_of_all
@@ -47,6 +48,7 @@ from weights2code.training.memories import (
 from weights2code.training.neighbours import near_rows
 from weights2code.training.remembering import Memories, widened, with_heads
 from weights2code.training.repeats import repeated_rows
+from weights2code.training.summands import learned_sums
 
 A, B, X = Var("a"), Var("b"), Var("x")
 NOW = {name: Quantity(((place, 0),)) for place, name in enumerate("ab")}
@@ -137,6 +139,66 @@ def test_a_key_may_be_compared_with_something_else():
     assert memory.query == NOW["a"]
     assert memory.key is not None
     assert dict(memory.key.levels) == {(a, b): min(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1)}
+
+
+@pytest.mark.slow
+def test_the_last_output_may_play_a_part_in_what_is_made_of_a_lookup():
+    halved = Step("k", X // 2)
+    found, near = Step("s", Retrieval("k", "x", Var("k"), 1)), Var("y", 1) + Var("s") - Var("k")
+    machine = Recurrence(("x",), (halved, found, Step("y", op("clip", near, 0, 6))), ("y",))
+    memory = found_by(machine, integers(-5, 5))
+    assert memory.key is not None
+    assert dict(memory.key.levels) == {(float(x),): float(x // 2) for x in range(-5, 6)}
+
+
+@pytest.mark.slow
+def test_keys_from_far_back_are_told_by_single_values():
+    key = Step("k", 2 * Var("b", 3) - Var("b", 5))
+    memory = found_by(
+        of_two(key, Step("y", Retrieval("k", "a", Var("k"), 1))), integers(0, 2), integers(0, 2)
+    )
+    assert memory.key is not None
+    assert memory.key.places == ((1, 3), (1, 5))
+
+
+@pytest.mark.slow
+def test_what_is_looked_up_may_be_made_of_what_came_before_it():
+    made = Step("v", maximum(X, Var("x", 2)) - Var("x", 3))
+    machine = Recurrence(("x",), (made, Step("y", Retrieval("x", "v", X, 1))), ("y",))
+    found = next(repeated_rows(problem_of(machine, integers(0, 3))))
+    assert [memory.value.places for memory in found.memories] == [((0, lag),) for lag in (3, 2, 0)]
+    assert {memory.key for memory in found.memories} == {NOW["a"]}
+    assert found.leaves == ((1, 0), (2, 0), (3, 0))
+
+
+@pytest.mark.slow
+def test_a_linear_share_of_reals_hides_no_lookup():
+    high, found = Step("k", B >= 2), Step("s", Retrieval("k", "b", Var("k"), 1))
+    problem = problem_of(of_two(high, found, Step("y", Var("s") - 1.5 * A)), reals(0, 1), integers(0, 4))
+    (memory,) = next(near_rows(problem)).memories
+    assert memory.key is not None
+    assert dict(memory.key.levels) == {(float(b),): float(b >= 2) for b in range(5)}
+
+
+def test_what_a_mean_is_taken_of_is_solved_for():
+    total = Step("s", Var("s", 1) + abs(X - 2) % 3)
+    count = Step("n", Var("n", 1) + 1)
+    machine = Recurrence(("x",), (total, count, Step("y", Var("s") / Var("n"))), ("y",))
+    (memory,) = learned_sums(problem_of(machine, integers(0, 6)), Effort(1.0))
+    levels = tuple(((float(x),), float(abs(x - 2) % 3)) for x in range(7))
+    assert memory == Memory("mean", Quantity(((0, 0),), levels=levels))
+
+
+def test_what_a_sum_is_taken_of_is_solved_for_where_it_is_seen():
+    total = Step("s", Var("s", 1) + minimum(A, Var("a", 1)) - 2 * A * B)
+    problem = problem_of(of_two(total, Step("y", where(B, Var("s"), A))), BITS, BITS)
+    (memory,) = learned_sums(problem, Effort(1.0))
+    s = np.cumsum(np.minimum(*(Quantity(((0, lag),)).values(problem.training) for lag in (0, 1))), axis=1)
+    s -= 2 * np.cumsum(problem.training.x.prod(2), axis=1)
+    assert np.array_equal(memory.values(problem.training), s)
+    assert not [
+        *learned_sums(problem_of(of_two(Step("y", where(A, B, Var("b", 1)))), BITS, BITS), Effort(1.0))
+    ]
 
 
 @pytest.mark.slow

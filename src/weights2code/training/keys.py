@@ -25,6 +25,13 @@ BACK = range(4)
 EXPECTED = 4.0
 #: What a row costs, in seconds of a usual machine.
 A_ROW = 2.5e-8
+#: How far back keys may lie whose values tell by themselves whether positions match, how many at most, and
+#: by how many standard deviations they must tell.
+FARTHEST, MOST_TELLING, TELLING = 6, 3, 12.0
+#: What is left of a real output when a linear share of reals is off has so many decimals.
+DECIMALS = 9
+#: Values of the last output at most, to be asked beside what is looked up.
+MOST_LAST = 20
 #: Factors of the sums that a key may be a function of, and what they are divided by.
 FACTORS = (1, -1, 2, -2, 3, -3, 4, -4)
 DIVISORS = range(2, 10)
@@ -38,45 +45,80 @@ Levels = dict[Point, float]
 
 def learned_keys(problem: Problem, effort: Effort) -> Iterator[Memory]:
     """Lookups whose key, and query, are some function of a few recent values; what is looked up is a column,
-    or some function of the same values."""
-    rows = _Rows(problem)
-    for places in _places(problem):
-        points, codes = rows.points(places)
-        for value in (*range(len(problem.inputs)), None):
+    or some function of the same values. The last output may play a part in what is made of it."""
+    rows = _Rows(problem, DEEPEST)
+    given = [*_places(problem)]
+    for past in (False, True) if rows.last is not None else (False,):
+        for places in given:
             if effort.spent():
                 return
-            effort.spend(A_ROW * len(rows.target) * (len(places) + 3 * len(BACK)))
-            stored = [rows.column(value, back) if value is not None else codes[back] for back in BACK]
-            matches = _matches(codes, stored, rows.target, len(points))
-            if matches is None:
-                continue
-            kept = matches[codes[1], codes[0]] == 1
-            before, now, target = stored[1][kept], codes[0][kept], rows.target[kept]
-            if not len(target):
-                continue
-            if value is None:
-                read = _stored(places, points, before, target)
-            else:
-                apart = _pairs(_coded(now) * len(before) + _coded(before), target)[1]
-                read = None if apart.any() else Quantity(((value, 0),))
-            compared = _compared(matches, places, points) if read is not None else None
-            if read is not None and compared is not None:
-                yield Memory("equality", read, *compared, 1)
-                break  # one for these values
+            yield from _of_places(problem, rows, places, effort, past)
+    far = _Rows(problem, FARTHEST + max(BACK))
+    for places in _telling(problem, far, effort):
+        if effort.spent():
+            return
+        yield from _of_places(problem, far, places, effort, past=False)
+
+
+def _of_places(
+    problem: Problem, rows: _Rows, places: tuple[Place, ...], effort: Effort, past: bool
+) -> Iterator[Memory]:
+    """The lookup whose key is a function of some places, if there is one."""
+    points, codes = rows.points(places)
+    beside = rows.last if past and rows.last is not None else np.zeros(len(rows.target), np.int64)
+    for value in (*range(len(problem.inputs)), None):
+        if effort.spent() or (past and value is None):
+            return
+        effort.spend(A_ROW * len(rows.target) * (len(places) + 3 * len(BACK)))
+        stored = [rows.column(value, back) if value is not None else codes[back] for back in BACK]
+        matches = _matches(codes, stored, beside, rows.target, len(points))
+        if matches is None:
+            continue
+        kept = matches[codes[1], codes[0]] == 1
+        before, now, target = stored[1][kept], codes[0][kept], rows.target[kept]
+        if not len(target):
+            continue
+        if value is None:
+            read = _stored(places, points, before, target)
+        else:
+            both = _coded(now) * len(before) + _coded(before)
+            apart = _pairs(_coded(both) * (int(beside.max()) + 1) + beside[kept], target)[1]
+            read = None if apart.any() else Quantity(((value, 0),))
+        compared = _compared(matches, places, points) if read is not None else None
+        if read is not None and compared is not None:
+            yield Memory("equality", read, *compared, 1)
+            return  # one for these values
 
 
 class _Rows:
     """Values at positions that have everything inside the sequence, and the output there."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, deepest: int) -> None:
         sequences = problem.training
-        self.length = sequences.x.shape[1]
-        self.sequences = sequences.take(slice(0, max(1, ASKED // max(self.length - DEEPEST, 1))))
-        self.chosen = self.sequences.scored[:, DEEPEST:]
-        self.target = self.sequences.y[:, DEEPEST:, 0][self.chosen]
+        self.deepest, self.length = deepest, sequences.x.shape[1]
+        self.sequences = sequences.take(slice(0, max(1, ASKED // max(self.length - deepest, 1))))
+        self.chosen = self.sequences.scored[:, deepest:]
+        self.target = self.sequences.y[:, deepest:, 0][self.chosen]
+        self.last: np.ndarray | None = None
+        if problem.whole and problem.output_domains[0].size <= MOST_LAST and len(self.target):
+            self.last = _coded(self.sequences.y[:, deepest - 1 : -1, 0][self.chosen])
+        if not problem.output_domains[0].discrete:
+            self.target = self._without_reals(problem)
+
+    def _without_reals(self, problem: Problem) -> np.ndarray:
+        """The output less a sum of real inputs with short factors, if few values are left; else as it is."""
+        real = [column for column, domain in enumerate(problem.domains) if not domain.discrete]
+        places = [(column, lag) for column in real for lag in range(2)]
+        if not places or len(self.target) < 100:
+            return self.target
+        columns = np.column_stack([self.column(column, lag) for column, lag in places])
+        design = np.column_stack([columns, np.ones(len(columns))])
+        factors = np.linalg.lstsq(design, self.target, rcond=None)[0][:-1]
+        left = np.round(self.target - columns @ (np.round(2 * factors) / 2), DECIMALS)
+        return left if len(np.unique(left)) <= MOST_VALUES else self.target
 
     def column(self, column: int, back: int) -> np.ndarray:
-        return self.sequences.x[:, DEEPEST - back : self.length - back, column][self.chosen]
+        return self.sequences.x[:, self.deepest - back : self.length - back, column][self.chosen]
 
     def points(self, places: tuple[Place, ...]) -> tuple[list[Point], list[np.ndarray]]:
         """What the values of some places together are, and which of that they are so many steps back."""
@@ -106,8 +148,39 @@ def _places(problem: Problem) -> Iterator[tuple[Place, ...]]:
             yield places
 
 
+def _telling(problem: Problem, rows: _Rows, effort: Effort) -> Iterator[tuple[Place, ...]]:
+    """Recent values, near or far, that tell whether the output is what stood in a column one step before."""
+    if len(rows.target) < 1000:
+        return
+    columns = [place for place, domain in enumerate(problem.domains) if domain.discrete]
+    known = {*_places(problem)}
+    for value in range(len(problem.inputs)):
+        stored = rows.column(value, 1)
+        hit = rows.target == stored
+        if not hit.any() or hit.all():
+            continue
+        alike = _coded(stored) if len(np.unique(stored)) <= MOST_VALUES else np.zeros(len(hit), np.int64)
+        share = (np.bincount(alike, hit) / np.bincount(alike))[alike]
+        found: list[tuple[float, Place]] = []
+        for column, lag in product(columns, range(FARTHEST + 1)):
+            effort.spend(3 * A_ROW * len(hit))
+            now, before = _coded(rows.column(column, lag)), _coded(rows.column(column, lag + 1))
+            cells = now * (int(before.max()) + 1) + before
+            spread = np.bincount(cells, share * (1 - share))
+            off = np.bincount(cells, hit - share)[spread > 0] ** 2 / spread[spread > 0]
+            told = float((off.sum() - len(off)) / np.sqrt(2 * max(len(off), 1)))
+            if told > TELLING:
+                found.append((told, (column, lag)))
+        strongest = [place for _, place in sorted(found, reverse=True)]
+        for count in range(1, min(len(strongest), MOST_TELLING) + 1):
+            places = tuple(sorted(strongest[:count]))
+            size = np.prod([float(problem.domains[column].size) for column, _ in places])
+            if size <= MOST_VALUES and places not in known:
+                yield places
+
+
 def _matches(
-    codes: list[np.ndarray], stored: list[np.ndarray], target: np.ndarray, count: int
+    codes: list[np.ndarray], stored: list[np.ndarray], beside: np.ndarray, target: np.ndarray, count: int
 ) -> np.ndarray | None:
     """For each value before and each value now: 1 if they match, 0 if not, -1 if the rows do not tell; None
     if none match, or all. What lies further back is asked where nothing nearer matches."""
@@ -124,7 +197,7 @@ def _matches(
             expected = np.bincount(cells, minlength=count * count) * float(apart.mean())
             differ = np.bincount(cells, apart, count * count)
         else:
-            own = _coded(stored[back][rows])
+            own = _coded(_coded(stored[back][rows]) * (int(beside.max()) + 1) + beside[rows])
             pairs, apart, places = _pairs(cells * (int(own.max()) + 1) + own, answer[rows])
             places //= int(own.max()) + 1
             expected = np.bincount(places, pairs, count * count) * float(apart.sum() / max(pairs.sum(), 1.0))

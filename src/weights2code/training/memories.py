@@ -39,6 +39,8 @@ ONE = "one"
 POSITION, TOTAL = "position", "total"
 #: Values of a column that a condition may ask for, at most.
 MOST_ASKED = 10
+#: How far before an equal key what stood there is looked at.
+FARTHEST_FOLLOWED = 4
 #: Those in which the order of both matters.
 ORDERED = frozenset({"difference", "greater"})
 #: Those that say nothing of reals, which are hardly ever equal.
@@ -212,6 +214,17 @@ def ages(problem: Problem) -> Iterator[tuple[Memory, Memory]]:
             yield count, Memory("equality", position, key, key, 1)
     for condition, gap in product(_conditions(problem), (0, 1)):
         yield count, Memory("equality", position, condition, Quantity(((0, 0),), ONE), gap)
+
+
+def followed(problem: Problem) -> Iterator[tuple[Memory, ...]]:
+    """What stood at the last equal key and some steps before it, the farthest first: what is looked up may be
+    any function of that."""
+    inputs = range(len(problem.inputs))
+    keys = [column for column in inputs if problem.domains[column].discrete]
+    for back, query, key in product(range(1, FARTHEST_FOLLOWED + 1), keys, keys):
+        asked, compared = Quantity(((query, 0),)), Quantity(((key, 0),))
+        places = [(column, lag) for lag in range(back, -1, -1) for column in inputs]
+        yield tuple(Memory("equality", Quantity((place,)), compared, asked, 1) for place in places)
 
 
 def walks(problem: Problem) -> Iterator[tuple[Memory, Memory]]:

@@ -18,6 +18,7 @@ from weights2code.effort import Effort
 from weights2code.training.keys import learned_keys
 from weights2code.training.memories import Memory, Place, computed, conditional, plain
 from weights2code.training.remembered import Remembered, placed
+from weights2code.training.summands import learned_sums
 
 #: Rows among which neighbours are looked for, and rows that ask, at first and to be sure.
 AMONG, ASKED = (4_000, 24_000), (500, 1_500)
@@ -43,8 +44,8 @@ CONTEXTS = (
 MOST_PROMISING, PAIRED = 8, 4
 #: What is spent, in seconds of a usual machine, and what a row costs.
 EFFORT, A_ROW = 3.0, 2e-7
-#: The same for keys that are learned.
-KEY_EFFORT = 1.0
+#: The same for keys that are learned, and for what sums are taken of.
+KEY_EFFORT, SUM_EFFORT = 1.0, 0.5
 
 Leaf = tuple[Memory | int, int]
 
@@ -99,20 +100,15 @@ def near_rows(problem: Problem) -> Iterator[Remembered]:
     screen = _Screen(problem)
     if screen.without < LITTLE:
         return
+    learned = [learned_sums(problem, Effort(SUM_EFFORT)), learned_keys(problem, Effort(KEY_EFFORT))]
+    yield from screen.sets((memory,) for memories in learned for memory in memories)
     simple = screen.ranked(plain(problem))
     functions = screen.ranked(computed(problem))
     functions += screen.ranked(conditional(problem))
     both = sorted([*simple, *functions], key=lambda scored: scored[:2])
-    sets = [(memory,) for memory in learned_keys(problem, Effort(KEY_EFFORT))]
-    sets += [(memory,) for *_, memory in both[:MOST_PROMISING]]
+    sets: list[tuple[Memory, ...]] = [(memory,) for *_, memory in both[:MOST_PROMISING]]
     sets += [*combinations([memory for *_, memory in both[:PAIRED]], 2)]
-    found = []
-    for memories in sets:
-        best = screen.best(memories)
-        if best is not None:
-            found.append(best)
-    for _, remembered in sorted(found, key=lambda pair: pair[0]):
-        yield remembered
+    yield from screen.sets(sets)
 
 
 class _Screen:
@@ -140,6 +136,12 @@ class _Screen:
             if left < self.roughly:
                 found.append((round(left, 3), memory.cost, memory))
         return sorted(found, key=lambda scored: scored[:2])
+
+    def sets(self, sets: Iterable[tuple[Memory, ...]]) -> Iterator[Remembered]:
+        """What each set of memories leaves open where it leaves little, the least first."""
+        found = [best for memories in sets if (best := self.best(memories)) is not None]
+        for _, remembered in sorted(found, key=lambda pair: pair[0]):
+            yield remembered
 
     def best(self, memories: tuple[Memory, ...]) -> tuple[float, Remembered] | None:
         """The context in which some memories leave least open, without what can be spared."""
