@@ -17,6 +17,7 @@ from weights2code.data import Problem
 from weights2code.effort import Effort
 from weights2code.training.keys import learned_keys
 from weights2code.training.memories import Memory, Place, computed, conditional, plain
+from weights2code.training.pointers import pointed_at
 from weights2code.training.remembered import Remembered, placed
 from weights2code.training.summands import learned_sums
 
@@ -44,8 +45,8 @@ CONTEXTS = (
 MOST_PROMISING, PAIRED = 8, 4
 #: What is spent, in seconds of a usual machine, and what a row costs.
 EFFORT, A_ROW = 3.0, 2e-7
-#: The same for keys that are learned, and for what sums are taken of.
-KEY_EFFORT, SUM_EFFORT = 1.0, 0.5
+#: The same for keys that are learned, for what sums are taken of, and for lookups of reals.
+KEY_EFFORT, SUM_EFFORT, POINTED_EFFORT = 1.0, 0.5, 0.5
 
 Leaf = tuple[Memory | int, int]
 
@@ -102,6 +103,7 @@ def near_rows(problem: Problem) -> Iterator[Remembered]:
         return
     learned = [learned_sums(problem, Effort(SUM_EFFORT)), learned_keys(problem, Effort(KEY_EFFORT))]
     yield from screen.sets((memory,) for memories in learned for memory in memories)
+    yield from screen.sets(pointed_at(problem, Effort(POINTED_EFFORT)))
     simple = screen.ranked(plain(problem))
     functions = screen.ranked(computed(problem))
     functions += screen.ranked(conditional(problem))

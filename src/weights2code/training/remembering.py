@@ -22,7 +22,7 @@ from weights2code.heads import EQUALITY_SHARPNESS, FORBIDDEN, sharpness_for
 from weights2code.language import infer
 from weights2code.model import DiscreteTransformer
 from weights2code.training.focus import focused
-from weights2code.training.functions import operator, table
+from weights2code.training.functions import all_of, borders, operator, table
 from weights2code.training.ladder import MOST_OPERANDS, Rung
 from weights2code.training.memories import ONE, POSITION, TOTAL, Memory, Place, Quantity
 from weights2code.training.neighbours import near_rows
@@ -198,13 +198,17 @@ class _Nodes:
             places = [self.place(place, quantity.before) for place in quantity.places]
             scales = channel_scales(self.layout)
             units = [scales[column] for column, _ in quantity.places]
-            if quantity.levels:
+            ranges = [self.ranges[column] for column, _ in quantity.places]
+            whole = all(column in self.whole for column, _ in quantity.places)
+            if quantity.bounds:
+                passed = self.add(borders(quantity.bounds, tuple(places), units, ranges, whole=whole))
+                count = len(quantity.bounds)
+                self._known[quantity] = passed if count == 1 else self.add(all_of(count, passed))
+            elif quantity.levels:
                 self._known[quantity] = self.add(table(quantity.levels, tuple(places), units))
             elif quantity.function is None:
                 self._known[quantity] = places[0]
             else:
-                ranges = [self.ranges[column] for column, _ in quantity.places]
-                whole = all(column in self.whole for column, _ in quantity.places)
                 node = operator(quantity.function, tuple(places), units, ranges, whole=whole)
                 self._known[quantity] = self.add(node)
         return self._known[quantity]
