@@ -46,6 +46,7 @@ from weights2code.training.memories import (
     walks,
 )
 from weights2code.training.neighbours import near_rows
+from weights2code.training.pointers import pointed_at
 from weights2code.training.remembering import Memories, widened, with_heads
 from weights2code.training.repeats import repeated_rows
 from weights2code.training.summands import learned_sums
@@ -180,6 +181,36 @@ def test_a_linear_share_of_reals_hides_no_lookup():
     assert dict(memory.key.levels) == {(float(b),): float(b >= 2) for b in range(5)}
 
 
+def pointed_key(machine: Recurrence, *domains: Domain) -> tuple[Quantity, int]:
+    """The key of the lookup that the reals of the output point at, and how many sets there are."""
+    found = list(pointed_at(problem_of(machine, *domains, count=400), Effort(1.0)))
+    key = found[0][0].key
+    assert key is not None
+    return key, len(found)
+
+
+def test_a_condition_on_reals_by_which_reals_are_looked_up():
+    high, found = Step("k", B > 0.4), Step("s", Retrieval("k", "a", Var("k"), 1))
+    machine = of_two(high, found, Step("y", maximum(Var("s") - 2 * A, 0)))
+    key, sets = pointed_key(machine, reals(-1, 1), reals(0, 1))
+    assert (key, sets) == (Quantity(((1, 0),), bounds=(((1.0,), 0.4),)), 2)
+
+
+def test_two_conditions_on_reals_by_which_reals_are_looked_up():
+    peak = Step("k", op("gt", Var("x", 1), maximum(X, Var("x", 2))))
+    machine = Recurrence(("x",), (peak, Step("y", Retrieval("k", "x", Var("k"), 1))), ("y",))
+    problem = problem_of(machine, reals(-1, 1), count=400)
+    ((memory,),) = pointed_at(problem, Effort(1.0))
+    assert memory.key is not None
+    assert len(memory.key.bounds) == 2
+    assert np.array_equal(memory.values(problem.training), problem.training.y[..., 0])
+
+
+def test_extrema_of_reals_point_at_no_key():
+    highest = Recurrence(("x",), (Step("y", maximum(Var("y", 1), X)),), ("y",), {"y": -np.inf})
+    assert not [*pointed_at(problem_of(highest, reals(-1, 1), count=400), Effort(1.0))]
+
+
 def test_what_a_mean_is_taken_of_is_solved_for():
     total = Step("s", Var("s", 1) + abs(X - 2) % 3)
     count = Step("n", Var("n", 1) + 1)
@@ -247,7 +278,11 @@ def test_heads_in_the_place_of_columns_compute_the_same(domains: tuple[Domain, .
     problem = problem_of(machine, *domains, count=40, length=9)
     rung = next(rung for rung in FAST_LADDER if rung.name == "deep")
     pairs = [pair[1] for pair in (*ages(problem), *walks(problem))]
-    for memory in [*plain(problem), *computed(problem), *conditional(problem)][::9] + pairs[::4]:
+    places = ((0, 0), (1, 0), (1, 1))
+    borders = Quantity(places, bounds=(((1.0, -1.0, 0.0), 0.0), ((0.0, 1.0, 1.0), 1.0)))
+    bounded = Memory("equality", NOW["a"], borders, borders, 1)
+    heads = [*plain(problem), *computed(problem), *conditional(problem)][::9]
+    for memory in [*heads, *pairs[::4], bounded]:
         wide = widened(problem, (memory,))
         layout = fit_layout("autoregressive", wide.training)
         model = build(rung, wide, layout.channels, (-1.0, 1.0), seed=3).double()

@@ -77,8 +77,8 @@ def _looked_up(problem: Problem, sequences: Sequences, effort: Effort) -> Iterat
         effort.spend(A_CELL * y.size * length)
         left = y - factor * x[..., column]
         equal = (np.abs(left[:, :, None] - times * x[:, None, :, value]) <= near) & earlier
-        seen = equal.any(2)
-        if seen[:, 1:].mean() < SEEN:
+        seen = np.any(equal, axis=2)
+        if float(np.mean(seen[:, 1:])) < SEEN:
             continue
         newest = np.where(seen, length - 1 - equal[:, :, ::-1].argmax(2), -1)
         back = (np.arange(length) - newest)[seen]
@@ -207,11 +207,11 @@ def _both(first: np.ndarray, second: np.ndarray, labels: np.ndarray) -> tuple[fl
 
 
 def _simplest(low: float, high: float) -> float:
-    """The number between both that has the fewest decimals."""
+    """The number with the fewest decimals that `high` passes and `low` does not."""
     for decimals in range(DECIMALS + 1):
         middle = round((low + high) / 2, decimals)
-        if low < middle < high:
-            return middle
+        if low <= middle < high:
+            return middle + 0.0
     return (low + high) / 2
 
 
