@@ -116,6 +116,34 @@ def test_reals_are_asked_of_near_rows():
     assert found.leaves == ((2, 0),)
 
 
+def running_mean(y: object, *inputs: str) -> Recurrence:
+    total, count = Step("s", Var("s", 1) + Var(inputs[-1])), Step("n", Var("n", 1) + 1)
+    mean = Step("m", Var("s") / Var("n"))
+    return Recurrence(inputs, (total, count, mean, Step("y", y)), ("y",))  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_what_tells_most_may_lie_further_back_than_the_memory():
+    machine = running_mean(Var("m") + Var("a", 3) > 8.8, "a", "b")
+    found = next(near_rows(problem_of(machine, integers(0, 9), reals(0, 10))))
+    assert [memory.kind for memory in found.memories] == ["mean"]
+    assert sorted(found.leaves) == [(0, 3), (2, 0)]
+
+
+def test_means_of_whole_numbers_repeat():
+    m = Var("m")
+    machine = running_mean(m - 2 * Var("m", 1) + Var("m", 2), "x")
+    found = next(repeated_rows(problem_of(machine, BITS)))
+    assert [memory.kind for memory in found.memories] == ["mean"]
+    assert found.leaves == ((1, 0), (1, 1), (1, 2))
+
+
+@pytest.mark.slow
+def test_a_rule_of_a_mean_is_written_with_the_mean():
+    m = Var("m")
+    assert answer(running_mean(m - 2 * Var("m", 1) + Var("m", 2), "x"), BITS)[0]
+
+
 def found_by(machine: Recurrence, *domains: Domain) -> Memory:
     """The memory that repeated rows ask for, the last of them if it takes two."""
     return next(repeated_rows(problem_of(machine, *domains))).memories[-1]

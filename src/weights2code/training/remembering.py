@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -70,8 +71,7 @@ class Memories:
         """No set twice, and no more than can be trained with."""
         yield from self._found
         if self._coming is None:
-            screen = repeated_rows if self.problem.whole else near_rows
-            self._coming = screen(self.problem)
+            self._coming = chain(repeated_rows(self.problem), near_rows(self.problem))
         for remembered in self._coming if len(self._found) < MOST_TRIED else ():
             known = any(remembered.memories == other.memories for other in self._found)
             if not known and len(remembered.leaves) <= MOST_OPERANDS:
