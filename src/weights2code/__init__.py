@@ -7,8 +7,9 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from weights2code.estimator import ProgramRegressor
     from weights2code.network.load import load_network
+    from weights2code.tasks import Task
 
-__all__ = ["ProgramRegressor", "__version__", "load_network"]
+__all__ = ["ProgramRegressor", "Task", "__version__", "load_network"]
 
 
 def __getattr__(name: str) -> object:
@@ -21,4 +22,8 @@ def __getattr__(name: str) -> object:
         from weights2code.estimator import ProgramRegressor
 
         return ProgramRegressor
+    if name == "Task":
+        from weights2code.tasks import Task
+
+        return Task
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

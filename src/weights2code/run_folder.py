@@ -35,6 +35,7 @@ from weights2code import __version__, json_values
 from weights2code.data.own import FileSource
 from weights2code.errors import InputError
 from weights2code.settings import Settings, names
+from weights2code.tasks.task_file import TaskFile
 
 CONFIG = "config.json"
 METRICS = "metrics.jsonl"
@@ -122,7 +123,7 @@ class RunFolder:
     """
 
     path: Path
-    source: str | FileSource
+    source: str | TaskFile | FileSource
     settings: Settings
     _lock: int | None = None
     _new: bool = False
@@ -197,7 +198,7 @@ class RunFolder:
             shutil.rmtree(aside)
 
 
-def begin(path: Path | str, source: str | FileSource, settings: Settings) -> RunFolder:
+def begin(path: Path | str, source: str | TaskFile | FileSource, settings: Settings) -> RunFolder:
     """Create a run folder, or continue the one that is there.
 
     A place that holds anything but a run of the same source and settings is refused and left untouched.
@@ -241,13 +242,15 @@ def open_existing(path: Path | str, *, alone: bool = True) -> RunFolder:
         raise InputError(f"cannot read {path}: {_reason(error)}.") from None
 
 
-def read_config(path: Path) -> tuple[str | FileSource, Settings]:
+def read_config(path: Path) -> tuple[str | TaskFile | FileSource, Settings]:
     """Source and settings of a run folder."""
     file = path / CONFIG
     data = read_json(file)
     try:
         source = json_values.mapping(data, "a configuration")["source"]
-        if isinstance(source, dict):
+        if isinstance(source, dict) and "task_file" in source:
+            source = TaskFile.from_dict(source)
+        elif isinstance(source, dict):
             source = FileSource.from_dict(source)
         else:
             source = json_values.name(source, "its source")
@@ -294,7 +297,7 @@ def _sweep(path: Path) -> None:
             leftover.unlink(missing_ok=True)
 
 
-def _check_same(path: Path, source: str | FileSource, settings: Settings) -> None:
+def _check_same(path: Path, source: str | TaskFile | FileSource, settings: Settings) -> None:
     """A file may have moved, but its content and the meaning of its columns must be the same."""
     old_source, old = read_config(path)
     if isinstance(source, FileSource) and isinstance(old_source, FileSource):
@@ -303,6 +306,12 @@ def _check_same(path: Path, source: str | FileSource, settings: Settings) -> Non
                 f"{path} holds a run on other content than {source.path} has now; choose another --out."
             )
         _compare(path, "columns", old_source, source, ("inputs", "targets", "sequence", "order"))
+    elif isinstance(source, TaskFile) and isinstance(old_source, TaskFile) and source.name == old_source.name:
+        if source.sha256 != old_source.sha256:
+            raise InputError(
+                f"{path} holds a run of {source.name} as {source.path} had it before it was changed; choose "
+                "another --out."
+            )
     elif old_source != source:
         raise InputError(f"{path} holds a run of {old_source}, not of {source}; choose another --out.")
     _compare(path, "settings", old, settings, [name for name in names() if name not in FREE_SETTINGS])

@@ -17,6 +17,7 @@ from weights2code.data.own import FileSource, file_source
 from weights2code.errors import InputError
 from weights2code.run_folder import FREE_SETTINGS, ROWS, RunFolder, begin, open_existing
 from weights2code.settings import Settings
+from weights2code.tasks.task_file import TaskFile
 
 #: Where `w2c run` puts its folder unless told.
 DEFAULT_PARENT = Path("w2c-runs")
@@ -44,11 +45,11 @@ def completion(options: argparse.Namespace) -> int:
 
 
 def train(options: argparse.Namespace) -> int:
-    from weights2code.source import canonical, problem_of
+    from weights2code.source import problem_of, task_named
 
     settings = settings_from(options)
     of_file = options.inputs is not None or options.targets is not None
-    source = file_of(options, options.task) if of_file else canonical(options.task)
+    source = file_of(options, options.task) if of_file else task_named(options.task)
     with begin(options.out, source, settings) as folder:
         finished_before = folder.trained
         from weights2code.training.train import train as train_in
@@ -84,9 +85,9 @@ def train(options: argparse.Namespace) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    from weights2code.source import canonical
+    from weights2code.source import task_named
 
-    return _search(canonical(options.task), options)
+    return _search(task_named(options.task), options)
 
 
 def fit(options: argparse.Namespace) -> int:
@@ -101,7 +102,9 @@ def fit(options: argparse.Namespace) -> int:
         return _search(replace(source, path=str(out / ROWS)), options, path.read_bytes())
 
 
-def _search(source: str | FileSource, options: argparse.Namespace, rows: bytes | None = None) -> int:
+def _search(
+    source: str | TaskFile | FileSource, options: argparse.Namespace, rows: bytes | None = None
+) -> int:
     settings = settings_from(options)
     with begin(options.out or default_folder(source, settings), source, settings) as folder:
         from weights2code import pipeline
@@ -125,14 +128,14 @@ def file_of(options: argparse.Namespace, path: str) -> FileSource:
 
 
 def extract(options: argparse.Namespace) -> int:
-    with open_existing(options.folder) as folder:
+    with _opened(options) as folder:
         from weights2code import pipeline
 
         return _show(pipeline.extract(folder), folder, options)
 
 
 def verify(options: argparse.Namespace) -> int:
-    with open_existing(options.folder) as folder:
+    with _opened(options) as folder:
         from weights2code import pipeline
 
         return _show(pipeline.verify(folder), folder, options)
@@ -156,7 +159,7 @@ def predict(options: argparse.Namespace) -> int:
 
 
 def report(options: argparse.Namespace) -> int:
-    with open_existing(options.folder) as folder:
+    with _opened(options) as folder:
         from weights2code.report import write_plots, write_report
 
         made = [write_report(folder)]
@@ -169,12 +172,32 @@ def report(options: argparse.Namespace) -> int:
     return 0
 
 
-def default_folder(source: str | FileSource, settings: Settings) -> Path:
+def _opened(options: argparse.Namespace) -> RunFolder:
+    """The run folder that a later stage is about; a task of one's own is run if its file is named."""
+    folder = open_existing(options.folder)
+    if options.task is None:
+        return folder
+    from weights2code.tasks.task_file import task_file
+
+    given, known = task_file(options.task), folder.source
+    if not isinstance(known, TaskFile):
+        raise InputError(f"{folder.path} holds a run of {known}, which needs no --task.")
+    if given != replace(known, path=given.path):
+        raise InputError(
+            f"{options.task} is not the task in {folder.path}: its name or the content of its file differs."
+        )
+    folder.source = given
+    return folder
+
+
+def default_folder(source: str | TaskFile | FileSource, settings: Settings) -> Path:
     """`w2c-runs/TASK-seedN`; settings that are not the defaults, and files, add a short digest of theirs."""
     named = (*FREE_SETTINGS, "seed")
     other = {name: value for name, value in settings.changed().items() if name not in named}
     if isinstance(source, FileSource):
         other |= {"source": {**source.to_dict(), "file": source.name}}
+    elif isinstance(source, TaskFile):
+        other |= {"source": source.sha256}
     digest = hashlib.sha256(json.dumps(other, sort_keys=True).encode()).hexdigest()[:8]
     return DEFAULT_PARENT / f"{source}-seed{settings.seed}{f'-{digest}' if other else ''}"
 

@@ -30,6 +30,7 @@ examples:
   w2c {command} parity_last2 --out runs/parity
   w2c {command} div_3 --layers 2 --heads 3 --submlps 2 --arity 4 --out runs/div3
   w2c {command} sum_last2 --recipe paper --device auto --out runs/paper
+  w2c {command} mine.py:gate --out runs/gate     a weights2code.Task in a Python file
 
 The same command with the same --out continues where it stopped, even after a power cut; --time-limit and
 --device may differ, everything else must be the same.
@@ -248,9 +249,13 @@ def _run(commands: Any) -> None:
         "run",
         "train on a task, extract a program, certify it",
         TRAIN_EXAMPLES.format(command="run"),
-        "TASK [--out DIR] [--seed N] [options]",
+        "TASK|file.py:name [--out DIR] [--seed N] [options]",
     )
-    parser.add_argument("task", metavar="TASK", help="a built-in task; `w2c tasks` lists them")
+    parser.add_argument(
+        "task",
+        metavar="TASK|FILE",
+        help="a built-in task (`w2c tasks` lists them), or file.py:name for one of your own",
+    )
     _add_run(parser, "run folder; default w2c-runs/TASK-seedN in the current directory")
 
 
@@ -276,7 +281,9 @@ def _train(commands: Any) -> None:
         "TASK --out DIR [options], or FILE --inputs A,B --targets Y --out DIR [options]",
     )
     parser.add_argument(
-        "task", metavar="TASK|FILE", help="a built-in task, or with --inputs and --targets a file"
+        "task",
+        metavar="TASK|FILE",
+        help="a built-in task, file.py:name for one of your own, or with --inputs and --targets a table",
     )
     _add_columns(parser)
     _add_run(parser, "run folder, new or of the same command", required=True)
@@ -300,6 +307,7 @@ def _add_run(parser: argparse.ArgumentParser, out: str, *, required: bool = Fals
 def _later(commands: Any, name: str, summary: str) -> argparse.ArgumentParser:
     parser = _command(commands, name, summary, LATER_EXAMPLES[name])
     parser.add_argument("folder", metavar="DIR", help="run folder of `w2c train` or `w2c run`")
+    parser.add_argument("--task", metavar="FILE:NAME", help="of a run of a task of your own: where it is")
     _add_output(parser)
     return parser
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from weights2code.data.sequences import Sequences, from_arrays
 from weights2code.language import Domain, Recurrence
-from weights2code.tasks import PaperSettings, Task
+from weights2code.tasks import PaperSettings, StepFunction, Task
 
 #: Whole-number outputs with a range of at least this may be rounded readings.
 MANY = 20
@@ -40,7 +40,7 @@ class Problem:
     inputs, outputs : names of columns and outputs; domains, output_domains : their values.
     training, validation : sequences to learn from and to judge structures by.
     length : the training length.
-    reference : the machine that specifies the outputs, if one is known.
+    reference : the machine or plain function that specifies the outputs, if one is known.
     sampler : (rng, n, length) -> fresh inputs (n, length, columns), if they can be had.
     held_out : sequences that nothing was learned from, for the certificate of own data.
     beginnings : where own sequences were cut into windows, some of them from their true start.
@@ -59,7 +59,7 @@ class Problem:
     training: Sequences
     validation: Sequences
     length: int
-    reference: Recurrence | None = None
+    reference: Recurrence | StepFunction | None = None
     sampler: Callable[[np.random.Generator, int, int], np.ndarray] | None = None
     held_out: Sequences | None = None
     beginnings: Sequences | None = None
