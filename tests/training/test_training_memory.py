@@ -46,6 +46,7 @@ from weights2code.training.memories import (
     walks,
 )
 from weights2code.training.neighbours import near_rows
+from weights2code.training.pointers import pointed_at
 from weights2code.training.remembering import Memories, widened, with_heads
 from weights2code.training.repeats import repeated_rows
 from weights2code.training.summands import learned_sums
@@ -115,6 +116,34 @@ def test_reals_are_asked_of_near_rows():
     assert found.leaves == ((2, 0),)
 
 
+def running_mean(y: object, *inputs: str) -> Recurrence:
+    total, count = Step("s", Var("s", 1) + Var(inputs[-1])), Step("n", Var("n", 1) + 1)
+    mean = Step("m", Var("s") / Var("n"))
+    return Recurrence(inputs, (total, count, mean, Step("y", y)), ("y",))  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_what_tells_most_may_lie_further_back_than_the_memory():
+    machine = running_mean(Var("m") + Var("a", 3) > 8.8, "a", "b")
+    found = next(near_rows(problem_of(machine, integers(0, 9), reals(0, 10))))
+    assert [memory.kind for memory in found.memories] == ["mean"]
+    assert sorted(found.leaves) == [(0, 3), (2, 0)]
+
+
+def test_means_of_whole_numbers_repeat():
+    m = Var("m")
+    machine = running_mean(m - 2 * Var("m", 1) + Var("m", 2), "x")
+    found = next(repeated_rows(problem_of(machine, BITS)))
+    assert [memory.kind for memory in found.memories] == ["mean"]
+    assert found.leaves == ((1, 0), (1, 1), (1, 2))
+
+
+@pytest.mark.slow
+def test_a_rule_of_a_mean_is_written_with_the_mean():
+    m = Var("m")
+    assert answer(running_mean(m - 2 * Var("m", 1) + Var("m", 2), "x"), BITS)[0]
+
+
 def found_by(machine: Recurrence, *domains: Domain) -> Memory:
     """The memory that repeated rows ask for, the last of them if it takes two."""
     return next(repeated_rows(problem_of(machine, *domains))).memories[-1]
@@ -178,6 +207,36 @@ def test_a_linear_share_of_reals_hides_no_lookup():
     (memory,) = next(near_rows(problem)).memories
     assert memory.key is not None
     assert dict(memory.key.levels) == {(float(b),): float(b >= 2) for b in range(5)}
+
+
+def pointed_key(machine: Recurrence, *domains: Domain) -> tuple[Quantity, int]:
+    """The key of the lookup that the reals of the output point at, and how many sets there are."""
+    found = list(pointed_at(problem_of(machine, *domains, count=400), Effort(1.0)))
+    key = found[0][0].key
+    assert key is not None
+    return key, len(found)
+
+
+def test_a_condition_on_reals_by_which_reals_are_looked_up():
+    high, found = Step("k", B > 0.4), Step("s", Retrieval("k", "a", Var("k"), 1))
+    machine = of_two(high, found, Step("y", maximum(Var("s") - 2 * A, 0)))
+    key, sets = pointed_key(machine, reals(-1, 1), reals(0, 1))
+    assert (key, sets) == (Quantity(((1, 0),), bounds=(((1.0,), 0.4),)), 2)
+
+
+def test_two_conditions_on_reals_by_which_reals_are_looked_up():
+    peak = Step("k", op("gt", Var("x", 1), maximum(X, Var("x", 2))))
+    machine = Recurrence(("x",), (peak, Step("y", Retrieval("k", "x", Var("k"), 1))), ("y",))
+    problem = problem_of(machine, reals(-1, 1), count=400)
+    ((memory,),) = pointed_at(problem, Effort(1.0))
+    assert memory.key is not None
+    assert len(memory.key.bounds) == 2
+    assert np.array_equal(memory.values(problem.training), problem.training.y[..., 0])
+
+
+def test_extrema_of_reals_point_at_no_key():
+    highest = Recurrence(("x",), (Step("y", maximum(Var("y", 1), X)),), ("y",), {"y": -np.inf})
+    assert not [*pointed_at(problem_of(highest, reals(-1, 1), count=400), Effort(1.0))]
 
 
 def test_what_a_mean_is_taken_of_is_solved_for():
@@ -247,7 +306,11 @@ def test_heads_in_the_place_of_columns_compute_the_same(domains: tuple[Domain, .
     problem = problem_of(machine, *domains, count=40, length=9)
     rung = next(rung for rung in FAST_LADDER if rung.name == "deep")
     pairs = [pair[1] for pair in (*ages(problem), *walks(problem))]
-    for memory in [*plain(problem), *computed(problem), *conditional(problem)][::9] + pairs[::4]:
+    places = ((0, 0), (1, 0), (1, 1))
+    borders = Quantity(places, bounds=(((1.0, -1.0, 0.0), 0.0), ((0.0, 1.0, 1.0), 1.0)))
+    bounded = Memory("equality", NOW["a"], borders, borders, 1)
+    heads = [*plain(problem), *computed(problem), *conditional(problem)][::9]
+    for memory in [*heads, *pairs[::4], bounded]:
         wide = widened(problem, (memory,))
         layout = fit_layout("autoregressive", wide.training)
         model = build(rung, wide, layout.channels, (-1.0, 1.0), seed=3).double()

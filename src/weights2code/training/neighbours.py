@@ -17,6 +17,7 @@ from weights2code.data import Problem
 from weights2code.effort import Effort
 from weights2code.training.keys import learned_keys
 from weights2code.training.memories import Memory, Place, computed, conditional, plain
+from weights2code.training.pointers import pointed_at
 from weights2code.training.remembered import Remembered, placed
 from weights2code.training.summands import learned_sums
 
@@ -40,12 +41,15 @@ CONTEXTS = (
     ((0,), 1, False),
     ((0, 1), 0, True),
 )
+#: What is left open by an input from further back that is asked beside a memory too, at most; how far back
+#: it lies, and how many of them there are.
+TELLING, FARTHEST, MOST_TELLING = 0.7, 5, 2
 #: Memories that are asked in every context, and those of which two are asked together.
 MOST_PROMISING, PAIRED = 8, 4
 #: What is spent, in seconds of a usual machine, and what a row costs.
 EFFORT, A_ROW = 3.0, 2e-7
-#: The same for keys that are learned, and for what sums are taken of.
-KEY_EFFORT, SUM_EFFORT = 1.0, 0.5
+#: The same for keys that are learned, for what sums are taken of, and for lookups of reals.
+KEY_EFFORT, SUM_EFFORT, POINTED_EFFORT = 1.0, 0.5, 0.5
 
 Leaf = tuple[Memory | int, int]
 
@@ -102,6 +106,7 @@ def near_rows(problem: Problem) -> Iterator[Remembered]:
         return
     learned = [learned_sums(problem, Effort(SUM_EFFORT)), learned_keys(problem, Effort(KEY_EFFORT))]
     yield from screen.sets((memory,) for memories in learned for memory in memories)
+    yield from screen.sets(pointed_at(problem, Effort(POINTED_EFFORT)))
     simple = screen.ranked(plain(problem))
     functions = screen.ranked(computed(problem))
     functions += screen.ranked(conditional(problem))
@@ -116,9 +121,17 @@ class _Screen:
         self.inputs, self.outputs = len(problem.inputs), len(problem.outputs)
         self.effort = Effort(EFFORT)
         self.few, self.many = (Neighbours(problem, size, self.effort) for size in range(2))
+        self.telling = self._telling()
         windows = [self.columns(back, past) for back in (0, 1) for past in (False, True)]
+        windows += [(*self.telling, *self.columns(back, False)) for back in (-1, 0) if self.telling]
         self.without = min(self.many.open(columns) for columns in windows)
         self.roughly = min(self.few.open(columns) for columns in windows)
+
+    def _telling(self) -> tuple[Place, ...]:
+        """Inputs some steps back that leave less open, each by itself; the most telling first."""
+        far = [(column, lag) for lag in range(2, FARTHEST + 1) for column in range(self.inputs)]
+        found = sorted((self.few.open([place]), place) for place in far)
+        return tuple(place for left, place in found if left < TELLING)[:MOST_TELLING]
 
     def columns(self, back: int, past: bool) -> tuple[Place, ...]:
         near = [(column, lag) for lag in range(back + 1) for column in range(self.inputs)]
@@ -132,6 +145,7 @@ class _Screen:
             if self.effort.spent():
                 break
             contexts = [self.columns(back, past) for back, past in ((-1, False), (0, False), (0, True))]
+            contexts += [self.telling] if self.telling else []
             left = min(self.few.open([(memory, 0), *columns]) for columns in contexts)
             if left < self.roughly:
                 found.append((round(left, 3), memory.cost, memory))
@@ -151,6 +165,10 @@ class _Screen:
             [*((memory, lag) for memory in memories for lag in lags), *self.columns(back, past)]
             for lags, back, past in CONTEXTS
         ]
+        for back in (-1, 0) if self.telling else ():
+            contexts.append(
+                [*((memory, 0) for memory in memories), *self.telling, *self.columns(back, False)]
+            )
         left, leaves = min(
             ((self.many.open(context), context) for context in contexts), key=lambda pair: pair[0]
         )

@@ -32,6 +32,8 @@ EXPECTED_NEAR = 30.0
 DEEPEST = 3
 MEMORY_LAGS = ((0,), (1,), (0, 1), (0, 2), (0, 3), (0, 1, 2))
 COLUMN_LAGS = (-1, 0, 1, 2)
+#: Means and what is made of them are the same if they are so to this many decimals.
+DECIMALS = 9
 #: What is spent on each kind of memory, in seconds of a usual machine, and what a value of a row costs.
 EFFORT, A_VALUE = 1.0, 6e-9
 #: The same for keys that are learned, and for what sums are taken of.
@@ -118,21 +120,21 @@ def _pairs(counts: np.ndarray) -> float:
 
 
 def _coded(values: np.ndarray) -> tuple[np.ndarray, int]:
-    found, codes = np.unique(values, return_inverse=True)
+    found, codes = np.unique(np.round(values, DECIMALS), return_inverse=True)
     return codes.reshape(-1).astype(np.int64), max(len(found), 1)
 
 
 def repeated_rows(problem: Problem) -> Iterator[Remembered]:
     """Memories that determine the output together with what is near, simple ones first; none where windows
-    are not contradicted."""
-    if not problem.whole or problem.training.given.any():
+    are not contradicted, or inputs do not repeat."""
+    if not all(domain.discrete for domain in problem.domains) or problem.training.given.any():
         return
     screen = _Screen(problem)
     if not screen.contradicted():
         return
+    yield from screen.alone(learned_sums(problem, Effort(SUM_EFFORT)))
     simple = screen.ranked(plain(problem))
     yield from screen.alone(simple[:MOST_PROMISING])
-    yield from screen.alone(learned_sums(problem, Effort(SUM_EFFORT)))
     yield from screen.together(walks(problem))
     yield from screen.alone(screen.ranked(computed(problem), TELLING)[:MOST_PROMISING])
     yield from screen.alone(screen.ranked(conditional(problem), TELLING)[:MOST_PROMISING])

@@ -24,7 +24,7 @@ from weights2code.symbolic.search.walk import Search
 #: A variable goes if so many rows have another that differs in nothing else.
 _REPEATS = 0.3
 #: What is left has few values if it has at most so many, and at most this share of the values of y.
-_FEW, _SHARE = 4, 0.5
+_FEW, _SHARE = 7, 0.5
 _LARGEST_DIVISOR = 60
 #: Rows that rule out most sums at once.
 _GLANCED = 200
@@ -43,6 +43,8 @@ class Peeled:
     ends: Ends
     problem: Problem
     divisor: int | None = None
+    #: What was taken off is needed for nothing else, which only a true sum shows.
+    independent: bool = False
 
     def whole(self, rest: Expr) -> Expr:
         """y, given a formula of what is left."""
@@ -74,15 +76,22 @@ def peelings(problem: Problem) -> Iterator[Peeled]:
     """The ways to take y apart that leave less than it: without bounds, else within those that y shows."""
     found = list(_within(problem, (None, None)))
     ends = _ends(problem)
-    if not found and ends != (None, None):
-        found = list(_within(problem, ends))
+    if ends != (None, None) and not any(peeled.independent for peeled in found):
+        found += _within(problem, ends)
     yield from found or _modulo(problem)
 
 
 def _ends(problem: Problem) -> Ends:
-    """The least and the largest value of y, where it is often there."""
+    """The least and the largest value of y, where it is often there.
+
+    If it is so at one end, rows that pile up at the other are an end as well, however few.
+    """
     low, high = float(problem.y.min()), float(problem.y.max())
     often = [np.mean(problem.y == end) >= SPECIAL for end in (low, high)]
+    if any(often):
+        for i, (end, beside) in enumerate(((low, low + 1), (high, high - 1))):
+            there = np.count_nonzero(problem.y == end)
+            often[i] |= there >= FEWEST_ROWS and there > np.count_nonzero(problem.y == beside)
     return (int(low) if often[0] else None, int(high) if often[1] else None)
 
 
@@ -108,7 +117,7 @@ def _within(problem: Problem, ends: Ends) -> Iterator[Peeled]:
         left = _problem(problem, X[:, kept], y, kept)
         if left is not None:
             named = tuple((weight, problem.variables[j]) for weight, j in (*gone, *(few or ())))
-            yield Peeled(named, ends, left)
+            yield Peeled(named, ends, left, independent=bool(gone))
 
 
 def _modulo(problem: Problem) -> Iterator[Peeled]:

@@ -21,6 +21,7 @@ from weights2code.symbolic.decomposition import (
     either_stage,
     ends_stage,
     peeling_stage,
+    repeated_test_stage,
 )
 from weights2code.symbolic.piecewise.along_one_direction import piece_stage
 from weights2code.symbolic.piecewise.decision_lists import branch_stage
@@ -52,7 +53,7 @@ _SHORT = 13
 #: The share of the effort that is left that thresholds of sums may take.
 _THRESHOLDS = 0.4
 #: On many rows of several variables what was found by taking rules apart is not made shorter.
-_MANY_ROWS, _SEVERAL, _SHORT_ENOUGH = 1100, 4, 26
+_MANY_ROWS, _SEVERAL, _SHORT_ENOUGH = 1100, 4, 40
 #: Regions and their like are found early, and are long; what may say the same in fewer nodes is tried after.
 _LONG = 20
 #: No formula is longer: a stage of this size only runs if nothing exact was found.
@@ -67,6 +68,10 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
     if count > 2:
         order |= {"extrema of many": 3, "windows": 3}
     order |= {"small trees": 2}
+    if problem.whole and any(variable.lag for variable in problem.variables):
+        order |= {"one test at several lags": 8}
+    if problem.whole and not problem.discrete:
+        order |= {"sums and bounds": _SHORT}
     if count > 4 and not problem.discrete:
         order |= {"first steps": _SHORT}
     order |= {"single atoms": 5}
@@ -101,8 +106,6 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
         # Along one variable a clip is shorter than the branches that say the same.
         order |= {"planes": 8 if count > 1 else 3, "regions": 8, "first steps": _SHORT}
         order |= {"families": _SHORT, "special values": _LONG}
-        if problem.whole:
-            order |= {"sums and bounds": _SHORT}
         order |= {"extrema of two": _LONG, "branches": _LONG, "trees of 6 nodes": _ANY}
     if problem.whole and problem.discrete:
         order |= {"ends of decompositions": _ANY}
@@ -181,6 +184,7 @@ _RUN: dict[str, Callable[[Search], None]] = {
     "sums of functions": added_stage,
     "polynomials": lambda s: polynomial_stage(s.problem, s.collector),
     "one function at several lags": taken_apart(copies_stage),
+    "one test at several lags": repeated_test_stage,
     "sums and bounds": taken_apart(peeling_stage),
     "first steps": first_step_stage,
     "sums of curves": curve_stage,
