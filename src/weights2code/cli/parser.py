@@ -317,7 +317,16 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--inputs", metavar="A,B", help="columns that the program reads")
     group.add_argument("--targets", metavar="Y", help="columns that it computes")
     group.add_argument("--sequence", metavar="NAME", help="column that tells sequences apart")
-    group.add_argument("--order", metavar="NAME", help="column that rows are sorted by within a sequence")
+    group.add_argument(
+        "--order",
+        metavar="NAME",
+        help="column that rows are sorted by within a sequence: numbers, dates or times",
+    )
+    group.add_argument(
+        "--time",
+        metavar="NAME",
+        help="column of times: its hour, its weekday and the time since the last row become inputs",
+    )
 
 
 def _add_run(parser: argparse.ArgumentParser, out: str, *, required: bool = False) -> None:
