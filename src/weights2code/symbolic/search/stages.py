@@ -29,6 +29,7 @@ from weights2code.symbolic.piecewise.extrema_of_two import extremum_stage
 from weights2code.symbolic.piecewise.joined_planes import plane_stage
 from weights2code.symbolic.piecewise.special_values import special_stage
 from weights2code.symbolic.piecewise.thresholds_of_sums import threshold_stage
+from weights2code.symbolic.reals.cells import cell_stage
 from weights2code.symbolic.reals.first_steps import first_step_stage
 from weights2code.symbolic.reals.sums_of_curves import curve_stage
 from weights2code.symbolic.search.extrema_of_many import envelope_stage
@@ -77,6 +78,8 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
         order |= {"one function at several lags": 8, "sums and bounds": 8}
     if problem.whole:
         order |= {"comparisons of trees": 7, "thresholds of sums": 8}
+        if not problem.discrete:
+            order |= {"cells": _SHORT}
     if sums:
         order |= {"carries": 9}
     order |= {"products": 8, "pairs": 8, "pieces": 8}
@@ -173,6 +176,7 @@ _RUN: dict[str, Callable[[Search], None]] = {
     "single atoms beside linear": lambda s: s.collector.offer_all(s.sloped.singles()),
     "comparisons of trees": lambda s: comparison_stage(s.problem, s.collector, s.trees),
     "thresholds of sums": thresholds,
+    "cells": cell_stage,
     "carries": lambda s: carry_stage(s.problem, s.collector, s.scan),
     "products": lambda s: s.collector.offer_all(s.flat.products()),
     "pairs": lambda s: s.collector.offer_all(s.flat.pairs()),
