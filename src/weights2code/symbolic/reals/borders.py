@@ -10,13 +10,14 @@ number in the gap that the rows leave.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from weights2code.language import Expr
 from weights2code.symbolic.notation import simplest_between, simplest_test
-from weights2code.symbolic.reals.directions import Directions, directions
+from weights2code.symbolic.reals.directions import Directions, Term, directions
 from weights2code.symbolic.search.rows import Problem
 
 #: Rows among which neighbours are looked for, and rows that ask for them, by the number of reals.
@@ -36,6 +37,8 @@ LEAST_PARTED = 0.08
 A_NODE = 0.002
 #: Pairs that are left when borders are enough, and the fewest that say anything.
 LEFT, FEWEST = 0.01, 12
+#: Pairs that the first borders may leave: with more, there are too many borders of this kind.
+MOST_LEFT = 0.03
 #: Pairs that may lie beyond a level by chance, as a share of those that it parts.
 SLACK = 0.03
 #: Rows in mixed cells that a wrong level may explain.
@@ -58,30 +61,39 @@ class Border:
         return simplest_test(self.expr, *self.gap)
 
 
-def borders(problem: Problem, label: np.ndarray) -> list[Border] | None:
+def borders(
+    problem: Problem, label: np.ndarray, more: Sequence[Mapping[Term, float]] = ()
+) -> list[Border] | None:
     """Borders whose cells have one label each, given all discrete values; None where none are found.
 
-    Sums of reals are tried first, then sums with discrete values in them, then products.
+    Sums of reals are tried first, then sums with discrete values in them, then products. `more`
+    directions are weights of terms.
     """
-    known = directions(problem)
+    known = directions(problem, more)
     real = {j for j, domain in enumerate(problem.domains) if not domain.discrete}
     used = known.used()
     flat = np.array([all(len(term) == 1 for term in terms) for terms in used])
     pure = np.array([all(term[0] in real for term in terms) for terms in used])
+    held = [j for j, domain in enumerate(problem.domains) if domain.discrete]
+    place = numbers(problem.X[:, held])
+    mixed = np.flatnonzero(_mixed(place, label))
+    pairs, alike = _pairs(problem, mixed, place, label)
     tried = 0
     for chosen in (flat & pure, flat, np.ones_like(flat)):
-        if chosen.sum() > tried and not problem.expired():
-            tried = int(chosen.sum())
-            found = _borders(problem, known.some(chosen), label)
-            if found is not None:
-                return found
+        if chosen.sum() == tried or len(pairs) < FEWEST or problem.expired():
+            continue
+        tried, some = int(chosen.sum()), known.some(chosen)
+        first, left = _parting(problem, some, pairs, alike)
+        found = _completed(problem, some, place, label, first) if left <= MOST_LEFT else None
+        if found is not None:
+            return found
     return None
 
 
-def _borders(problem: Problem, known: Directions, label: np.ndarray) -> list[Border] | None:
-    found: list[Border] = []
-    held = [j for j, domain in enumerate(problem.domains) if domain.discrete]
-    place = numbers(problem.X[:, held])
+def _completed(
+    problem: Problem, known: Directions, place: np.ndarray, label: np.ndarray, found: list[Border]
+) -> list[Border] | None:
+    """The borders with their levels put right, and more of them where rows of mixed cells show more."""
     for _ in range(ROUNDS):
         mixed = _mixed(cells(place, found), label)
         if not mixed.any():
@@ -91,10 +103,11 @@ def _borders(problem: Problem, known: Directions, label: np.ndarray) -> list[Bor
             mixed = _mixed(cells(place, found), label)
             if not mixed.any():
                 return _needed(place, found, label)
-        new = _parting(problem, known, np.flatnonzero(mixed), cells(place, found), label)
+        pairs = _pairs(problem, np.flatnonzero(mixed), cells(place, found), label)
+        new, _ = _parting(problem, known, *pairs)
         if not new or len(found) + len(new) > MOST_BORDERS or problem.expired():
             return None
-        found += new
+        found = [*found, *new]
     found = _moved(found, place, label)
     return None if _mixed(cells(place, found), label).any() else _needed(place, found, label)
 
@@ -169,10 +182,10 @@ def _level(below: float, above: float) -> float:
 
 
 def _parting(
-    problem: Problem, known: Directions, rows: np.ndarray, cell: np.ndarray, label: np.ndarray
-) -> list[Border]:
-    """Borders one after another, each parting most of the pairs that those before it left."""
-    pairs, alike = _pairs(problem, rows, cell, label)
+    problem: Problem, known: Directions, pairs: np.ndarray, alike: np.ndarray
+) -> tuple[list[Border], float]:
+    """Borders one after another, each parting most of the pairs that those before it left, and the share of
+    pairs that no border parts."""
     found: list[Border] = []
     everything = len(pairs)
     while len(pairs) >= max(FEWEST, LEFT * everything) and len(found) < MOST_BORDERS:
@@ -188,7 +201,7 @@ def _parting(
         if len(left) == len(pairs):
             break
         pairs = left
-    return found
+    return found, len(pairs) / max(everything, 1)
 
 
 def _pairs(
@@ -210,18 +223,35 @@ def _pairs(
     count = min(NEAREST + 1, len(rows))
     far, near = KDTree(Z).query(Z[asked], k=count)
     one, other, far = np.repeat(asked, count - 1), near[:, 1:].ravel(), far[:, 1:].ravel()
-    one_row, other_row = rows[one], rows[other]
-    same = cell[one_row] == cell[other_row]
-    differ = label[one_row] != label[other_row]
+    same, differ = cell[rows[one]] == cell[rows[other]], label[rows[one]] != label[rows[other]]
+    alike = rng.permutation(np.flatnonzero(same & ~differ))[:MOST_PAIRS]
+    both = rows[np.stack([one, other], axis=1)]
+    alike, apart, far = both[alike], both[same & differ], far[same & differ]
+    if len(apart) < FEWEST:
+        # between labels may lie rows that have none
+        apart, far = _across(Z, label[rows], asked)
+        apart = rows[apart]
+        within = cell[apart[:, 0]] == cell[apart[:, 1]]
+        apart, far = apart[within], far[within]
     order = np.argsort(far, kind="stable")
-    apart = order[(same & differ)[order]]
     # of each row the nearest alone: others say the same
-    apart = apart[np.sort(np.unique(one_row[apart], return_index=True)[1])][:MOST_PAIRS]
-    alike = rng.permutation(np.flatnonzero(same & ~differ & (far <= far[apart].max(initial=0.0))))[
-        : len(apart)
-    ]
-    both = np.stack([one_row, other_row], axis=1)
-    return both[apart], both[alike]
+    order = order[np.sort(np.unique(apart[order, 0], return_index=True)[1])]
+    return apart[order[:MOST_PAIRS]], alike[: len(order)]
+
+
+def _across(Z: np.ndarray, label: np.ndarray, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The nearest row of another label for rows of each label, and how far it is."""
+    from scipy.spatial import KDTree
+
+    pairs, distances = [np.zeros((0, 2), dtype=int)], [np.zeros(0)]
+    for one in np.unique(label):
+        others = np.flatnonzero(label != one)
+        mine = asked[label[asked] == one]
+        if len(others) and len(mine):
+            far, near = KDTree(Z[others]).query(Z[mine])
+            pairs.append(np.stack([mine, others[near]], axis=1))
+            distances.append(far)
+    return np.concatenate(pairs), np.concatenate(distances)
 
 
 def _best(
@@ -277,4 +307,3 @@ def _parted(
         below[i] = at[i, first[-1] + 1 if len(first) else 0]
         above[i] = at[i, last[0] if len(last) else -1]
     return score, below, above
-

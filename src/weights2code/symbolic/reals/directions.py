@@ -7,13 +7,13 @@ variables and of products of two, so that one matrix product gives the values of
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
 
-from weights2code.language import Expr
+from weights2code.language import Const, Expr
 from weights2code.symbolic.notation import weighted_sum
 from weights2code.symbolic.search.rows import Problem
 
@@ -49,12 +49,11 @@ class Directions:
         return Directions(exprs, self.terms, self.weights[chosen])
 
 
-def directions(problem: Problem) -> Directions:
-    """Those with a real variable in them, the shortest first; no two are the same up to sign."""
-    names = problem.variables
+def directions(problem: Problem, more: Sequence[Mapping[Term, float]] = ()) -> Directions:
+    """Those with a real variable in them, the shortest first, and `more`; no two are the same up to sign."""
     real = {j for j, domain in enumerate(problem.domains) if not domain.discrete}
-    found: dict[tuple[tuple[Term, int], ...], Expr] = {}
-    for expr, terms in _all(problem):
+    found: dict[tuple[tuple[Term, float], ...], Expr] = {}
+    for expr, terms in (*_all(problem), *(_sum(problem, terms) for terms in more)):
         if not any(j in real for term in terms for j in term):
             continue
         form = tuple(sorted(terms.items()))
@@ -66,11 +65,10 @@ def directions(problem: Problem) -> Directions:
     for i, form in enumerate(found):
         for term, weight in form:
             weights[i, places[term]] = weight
-    assert len(names) == problem.X.shape[1]
     return Directions(tuple(found.values()), tuple(places), weights)
 
 
-def _all(problem: Problem) -> Iterator[tuple[Expr, dict[Term, int]]]:
+def _all(problem: Problem) -> Iterator[tuple[Expr, Mapping[Term, float]]]:
     count = len(problem.variables)
     for j in range(count):
         yield _sum(problem, {(j,): 1})
@@ -92,7 +90,7 @@ def _all(problem: Problem) -> Iterator[tuple[Expr, dict[Term, int]]]:
         yield from _products(problem)
 
 
-def _products(problem: Problem) -> Iterator[tuple[Expr, dict[Term, int]]]:
+def _products(problem: Problem) -> Iterator[tuple[Expr, Mapping[Term, float]]]:
     variables = problem.variables
     places = range(len(variables))
     for i, j in itertools.combinations_with_replacement(places, 2):
@@ -114,13 +112,13 @@ def _products(problem: Problem) -> Iterator[tuple[Expr, dict[Term, int]]]:
                 yield _sum(problem, {(i, j): 1, (k,): signs[0], (m,): signs[1]})
 
 
-def _signed(places: tuple[int, ...], sizes: tuple[int, ...], signs: tuple[int, ...]) -> dict[Term, int]:
+def _signed(places: tuple[int, ...], sizes: tuple[int, ...], signs: tuple[int, ...]) -> dict[Term, float]:
     return {(j,): size * sign for j, size, sign in zip(places, sizes, signs, strict=True)}
 
 
-def _sum(problem: Problem, terms: dict[Term, int]) -> tuple[Expr, dict[Term, int]]:
+def _sum(problem: Problem, terms: Mapping[Term, float]) -> tuple[Expr, Mapping[Term, float]]:
     written = [
-        (weight, reduce(lambda a, b: a * b, [problem.variables[j] for j in term]))
+        (Const(weight).value, reduce(lambda a, b: a * b, [problem.variables[j] for j in term]))
         for term, weight in terms.items()
     ]
     return weighted_sum(written), terms
