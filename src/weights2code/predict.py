@@ -15,9 +15,10 @@ import numpy as np
 
 from weights2code.data import FileSource
 from weights2code.data.csv_table import csv_rows
-from weights2code.data.own import rows_of_sequences
+from weights2code.data.own import rows_of_sequences, times_of
 from weights2code.data.table_writing import check_target, format_of, write_with
 from weights2code.data.tables import column_names, read_columns
+from weights2code.data.times import time_leaf
 from weights2code.errors import InputError, NotExtracted
 from weights2code.language import Domain
 from weights2code.program import Program, run_program
@@ -118,22 +119,50 @@ def predict(
         sequence, order = sequence or source.sequence, order or source.order
     check_target(path, out)
     rule = program.recurrence
-    labels = tuple(name for name in dict.fromkeys((sequence, order)) if name is not None)
-    table = read_columns(path, rule.inputs, labels)
-    x = np.stack([table[name] for name in rule.inputs], -1)
-    if x.ndim == 3 and labels:
+    time = source.time if isinstance(source, FileSource) else None
+    labels = tuple(name for name in dict.fromkeys((sequence, order, time)) if name is not None)
+    inputs = source.inputs if isinstance(source, FileSource) else rule.inputs
+    table = read_columns(path, inputs, labels)
+    shape = table[inputs[0]].shape
+    if len(shape) == 2 and labels:
         raise InputError(f"{path} holds arrays (n, T): leave out --sequence and --order.")
-    shape, flat = x.shape[:-1], x.reshape(-1, x.shape[-1])
-    if x.ndim == 3:
-        rows, ends = np.arange(len(flat)), np.arange(1, len(x)) * x.shape[1]
+    count = int(np.prod(shape))
+    if len(shape) == 2:
+        rows, ends = np.arange(count), np.arange(1, shape[0]) * shape[1]
     else:
-        rows, ends = rows_of_sequences(path, table, len(flat), sequence, order)
+        rows, ends = rows_of_sequences(path, table, count, sequence, order)
+    if time is not None:
+        table |= _time_leaves(path, program, table, rows, ends, time)
+    flat = np.stack([table[name].reshape(-1) for name in rule.inputs], -1)
     answers = np.empty((len(flat), len(rule.outputs)))
     answers[rows] = np.concatenate(run_over(program, np.split(flat[rows], ends)))
     columns = {name: _column(answers[:, i], program).reshape(shape) for i, name in enumerate(rule.outputs)}
     prediction = _described(path, program, certificate, flat, answers, columns)
     write_with(path, columns, out)
     return prediction
+
+
+def _time_leaves(
+    path: Path,
+    program: Program,
+    table: Mapping[str, np.ndarray],
+    rows: np.ndarray,
+    ends: np.ndarray,
+    column: str,
+) -> dict[str, np.ndarray]:
+    """What the program reads of the time of a row."""
+    times, found = times_of(path, column, table[column]), {}
+    for name in program.recurrence.inputs:
+        if name in table:
+            continue
+        leaf = time_leaf(times, rows, ends, column, name)
+        if leaf is None:
+            raise InputError(
+                f"{path}, column {column!r} gives no {name}, which the program reads; write times as they "
+                "were written in the fit."
+            )
+        found[name] = leaf
+    return found
 
 
 def program_in(folder: RunFolder) -> tuple[Program, Certificate]:

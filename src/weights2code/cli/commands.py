@@ -124,7 +124,7 @@ def file_of(options: argparse.Namespace, path: str) -> FileSource:
     inputs, targets = (
         [name.strip() for name in getattr(options, which).split(",")] for which in ("inputs", "targets")
     )
-    return file_source(path, inputs, targets, options.sequence, options.order)
+    return file_source(path, inputs, targets, options.sequence, options.order, options.time)
 
 
 def extract(options: argparse.Namespace) -> int:
@@ -156,6 +156,31 @@ def predict(options: argparse.Namespace) -> int:
     elif not options.quiet:
         print("\n".join(f"w2c predict: {line}." for line in found.lines()), file=sys.stderr)
     return found.exit_code
+
+
+def export(options: argparse.Namespace) -> int:
+    with open_existing(options.folder, alone=False) as folder:
+        from weights2code.export import FORMATS, exported
+        from weights2code.predict import program_in
+        from weights2code.run_folder import write_atomically
+
+        program, certificate = program_in(folder)
+        source = folder.source if isinstance(folder.source, FileSource) else None
+        content = exported(program, options.to, source)
+        if options.out == "-":
+            sys.stdout.buffer.write(content)
+            return 0
+        out = folder.file(FORMATS[options.to].file) if options.out is None else Path(options.out)
+        if out.is_dir():
+            raise InputError(f"--out {out} is a folder; name a file.")
+        write_atomically(out, content)
+    if options.json:
+        print(json.dumps({"file": str(out), "to": options.to, "verdict": certificate.verdict}, indent=2))
+    elif not options.quiet:
+        print(
+            f"{out}: {FORMATS[options.to].holds}; the certificate of the program says: {certificate.verdict}"
+        )
+    return 0
 
 
 def report(options: argparse.Namespace) -> int:

@@ -12,6 +12,9 @@ from weights2code.settings import NUMBERS, SEARCH, SIZES, Option, Settings, name
 #: `tasks.SUITES`, without the half second that importing the tasks would take.
 SUITES = ("paper", "mips", "appendix", "languages", "all")
 
+#: `export.FORMATS`, likewise.
+EXPORTS = ("c", "javascript", "sql", "excel", "latex", "onnx")
+
 EXAMPLES = """\
 examples:
   w2c run parity_last2                     train, extract a program, certify it
@@ -90,6 +93,17 @@ CSV goes to standard output unless --out names a file. Values outside the domain
 are computed too, and said on standard error with their rows. Exit code 1: the program of the folder failed.
 """
 
+EXPORT_EXAMPLES = """\
+examples:
+  w2c export runs/own --to c                        program.c: a function over arrays of doubles
+  w2c export runs/own --to javascript --out rule.mjs
+  w2c export runs/own --to excel --out rule.xlsx    a sheet of formulas
+  w2c export runs/own --to sql --out -              a query for SQLite, on standard output
+
+What a language cannot hold is refused: sql and onnx carry a fixed number of values from row to row, so they
+have no lookups among all earlier rows.
+"""
+
 BENCH_EXAMPLES = """\
 examples:
   w2c bench --suite mips --seeds 0,1,2 --out runs/mips
@@ -153,6 +167,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--plots", choices=("svg", "png"), help="write every drawing as a file too, into DIR/plots"
     )
     _predict(commands)
+    _export(commands)
     _bench(commands)
     _experiment(commands)
     _completion(commands)
@@ -232,6 +247,14 @@ def _predict(commands: Any) -> None:
     _add_output(parser)
 
 
+def _export(commands: Any) -> None:
+    parser = _command(commands, "export", "write a program in another language", EXPORT_EXAMPLES)
+    parser.add_argument("folder", metavar="DIR", help="run folder of `w2c run` or `w2c fit`")
+    parser.add_argument("--to", choices=EXPORTS, required=True, help="the language")
+    parser.add_argument("--out", metavar="FILE", help="where it goes; default program.c (...) in DIR")
+    _add_output(parser)
+
+
 def _completion(commands: Any) -> None:
     parser = _command(commands, "completion", "print a script that completes commands", COMPLETION_EXAMPLES)
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell to print it for")
@@ -294,7 +317,16 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--inputs", metavar="A,B", help="columns that the program reads")
     group.add_argument("--targets", metavar="Y", help="columns that it computes")
     group.add_argument("--sequence", metavar="NAME", help="column that tells sequences apart")
-    group.add_argument("--order", metavar="NAME", help="column that rows are sorted by within a sequence")
+    group.add_argument(
+        "--order",
+        metavar="NAME",
+        help="column that rows are sorted by within a sequence: numbers, dates or times",
+    )
+    group.add_argument(
+        "--time",
+        metavar="NAME",
+        help="column of times: its hour, its weekday and the time since the last row become inputs",
+    )
 
 
 def _add_run(parser: argparse.ArgumentParser, out: str, *, required: bool = False) -> None:

@@ -11,7 +11,7 @@ import hashlib
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,15 @@ from weights2code.data.limits import check_readable
 from weights2code.data.parts import LONGEST, divide
 from weights2code.data.problem import Problem
 from weights2code.data.tables import read_columns
+from weights2code.data.times import Times, remark_on_steps, time_leaves
 from weights2code.errors import InputError
 from weights2code.language import infer
 
 #: ISO times without and with their place in the world; the two cannot be compared.
 LOCAL_TIME = re.compile(r"[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ][0-9]{2}(:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?)?)?")
 WORLD_TIME = re.compile(LOCAL_TIME.pattern + r"(Z|[+-][0-9]{2}:?[0-9]{2})")
+#: The place in the world, which no time is without that matches `WORLD_TIME`.
+ZONE = re.compile(r"(Z|[+-][0-9]{2}:?[0-9]{2})$")
 #: Fewer rows than this say nothing.
 FEWEST_ROWS = 20
 #: Values beyond this, or columns that stay below its inverse, cannot be squared and multiplied.
@@ -45,6 +48,7 @@ class FileSource:
     inputs, targets : names of columns.
     sequence : the column that tells sequences apart; None is one sequence.
     order : the column that rows are sorted by within a sequence; None keeps the order of the file.
+    time : the column of times that hours, weekdays and the time between rows are taken from, as inputs.
     """
 
     path: str
@@ -54,6 +58,7 @@ class FileSource:
     targets: tuple[str, ...]
     sequence: str | None = None
     order: str | None = None
+    time: str | None = None
 
     @property
     def name(self) -> str:
@@ -71,8 +76,8 @@ class FileSource:
     def from_dict(data: Mapping[str, Any]) -> FileSource:
         """Inverse of `to_dict`."""
         known = json_values.mapping(data, "a source")
-        sequence, order = (known.get(role) for role in ("sequence", "order"))
-        unknown = set(known) - {"file", "size", "sha256", "inputs", "targets", "sequence", "order"}
+        sequence, order, time = (known.get(role) for role in ("sequence", "order", "time"))
+        unknown = set(known) - {"file", "size", "sha256", "inputs", "targets", "sequence", "order", "time"}
         if unknown:
             raise ValueError(f"a file has no {min(unknown)}")
         return FileSource(
@@ -83,6 +88,7 @@ class FileSource:
             json_values.names(known["targets"], "the targets"),
             None if sequence is None else json_values.name(sequence, "a column"),
             None if order is None else json_values.name(order, "a column"),
+            None if time is None else json_values.name(time, "a column"),
         )
 
 
@@ -92,11 +98,14 @@ def file_source(
     targets: Sequence[str],
     sequence: str | None = None,
     order: str | None = None,
+    time: str | None = None,
 ) -> FileSource:
-    """Describe a file, its content included; the columns are checked when it is read."""
+    """Describe a file, its content included; the columns are checked when it is read.
+
+    Rows are sorted by their `time` unless `order` names another column.
+    """
     path = Path(path).absolute()
     check_readable(path)
-    named = [*inputs, *targets, *(name for name in (sequence, order) if name is not None)]
     for what, names in (("--inputs", inputs), ("--targets", targets)):
         if not names or not all(names):
             raise InputError(f"{what} names no column; give names separated by commas.")
@@ -109,12 +118,12 @@ def file_source(
             f"{min(both)!r} is an input and a target; past targets are used by themselves, so leave it out "
             "of --inputs."
         )
-    for what, name in (("--sequence", sequence), ("--order", order)):
-        if name is not None and named.count(name) > 1 and name in (*inputs, *targets):
+    for what, name in (("--sequence", sequence), ("--order", order), ("--time", time)):
+        if name is not None and name in (*inputs, *targets):
             raise InputError(f"{what} {name!r} is an input or a target too; give it one role.")
-    return FileSource(
-        str(path), path.stat().st_size, content_hash(path), tuple(inputs), tuple(targets), sequence, order
-    )
+    order = time if order is None else order
+    size, digest = path.stat().st_size, content_hash(path)
+    return FileSource(str(path), size, digest, tuple(inputs), tuple(targets), sequence, order, time)
 
 
 def content_hash(path: Path) -> str:
@@ -132,18 +141,38 @@ def from_file(source: FileSource, seed: int) -> Problem:
             f"{path} has changed since the run began; restore it, or begin a new run with another --out."
         )
     numbers = (*source.inputs, *source.targets)
-    labels = tuple(name for name in (source.sequence, source.order) if name is not None)
+    labels = tuple(name for name in (source.sequence, source.order, source.time) if name is not None)
     columns = read_columns(path, numbers, tuple(dict.fromkeys(labels)))
+    inputs, remarks = source.inputs, ()
     x = np.stack([columns[name] for name in source.inputs], -1)
     y = np.stack([columns[name] for name in source.targets], -1)
     if x.ndim == 3:
         if labels:
-            raise InputError(f"{path} holds arrays (n, T): leave out --sequence and --order.")
+            raise InputError(f"{path} holds arrays (n, T): leave out --sequence, --order and --time.")
         xs, ys = list(x), list(y)
     else:
         rows, ends = rows_of_sequences(path, columns, len(x), source.sequence, source.order)
+        if source.time is not None:
+            times = times_of(path, source.time, columns[source.time])
+            leaves = time_leaves(times, rows, ends, source.time, {*inputs, *source.targets})
+            inputs = (*inputs, *leaves)
+            x = np.concatenate([x, *(leaf[:, None] for leaf in leaves.values())], 1)
+        if source.order is not None:
+            moments = _sortable(path, source.order, columns[source.order])
+            remark = remark_on_steps(moments, rows, ends, source.order)
+            remarks = (remark,) if remark else ()
         xs, ys = np.split(x[rows], ends), np.split(y[rows], ends)
-    return from_lists(xs, ys, source.inputs, source.targets, seed, source.name, str(path))
+    problem = from_lists(xs, ys, inputs, source.targets, seed, source.name, str(path))
+    return replace(problem, remarks=remarks)
+
+
+def times_of(path: Path, name: str, column: np.ndarray) -> Times:
+    """A column of times as moments, and as they are written, without their zone."""
+    moments = _sortable(path, name, column)
+    written = moments
+    if moments.dtype.kind == "M" and column.dtype.kind in "US" and WORLD_TIME.fullmatch(str(column[0])):
+        written = np.array([ZONE.sub("", str(text)) for text in column]).astype(moments.dtype)
+    return moments, written
 
 
 def rows_of_sequences(

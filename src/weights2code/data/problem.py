@@ -48,7 +48,7 @@ class Problem:
     paper : the paper's settings of a task, if it reports any.
     state_tracking : whether a task tracks state, which the paper writes as text; None if nobody says.
     original : the problem as the user gave it, if outputs that it does not have were put before its own.
-    remarks : what whoever reads a certificate should know about those.
+    remarks : what whoever reads a certificate should know about those, and about the data.
     """
 
     name: str

@@ -136,7 +136,7 @@ def with_memory(problem: Problem, memory: Memory) -> Problem:
         output_domains=(*(infer(column) for column in memory.numbers.T), *problem.output_domains),
         reference=reference,
         original=problem.under(Regime.MISTAKES) if mistaken else problem,
-        remarks=(memory.remark(from_rows=problem.reference is None),),
+        remarks=(*problem.remarks, memory.remark(from_rows=problem.reference is None)),
         **parts,
     )
 
