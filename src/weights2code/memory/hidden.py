@@ -49,10 +49,10 @@ class Memory:
 
     @property
     def cost(self) -> float:
-        """Of reading the rules; what is read besides the inputs of the present costs extra."""
+        """Of reading the rules; a second one and what is read besides the present inputs cost extra."""
         further = sum(lag > 0 for _, lag in self.machine.reads)
         known = sum(cost(rule) for rule in (*self.rules, *self.answers))
-        return known + 2 * further if self.answers else np.inf
+        return known + 2 * further + len(self.names) - 1 if self.answers else np.inf
 
     def to_dict(self) -> dict[str, Any]:
         """JSON form."""
@@ -98,12 +98,15 @@ class Memory:
     def remark(self, *, from_rows: bool) -> str:
         """How well what is known pins the machine down, in a sentence."""
         machine, name = self.machine, " and ".join(self.names)
+        one = len(self.names) == 1
         if not from_rows:
-            return f"{name} is no output: it has {machine.states} states, found by asking the reference"
+            said = "is no output: it has" if one else "are no outputs: together they have"
+            return f"{name} {said} {machine.states} states, found by asking the reference"
         known = machine.moves != NOWHERE
         never, once = int((~known).sum()), int((machine.seen[known] == 1).sum())
         least = int(machine.seen[known].min())
-        text = f"{name} is not in the data: its {machine.states} states were merged from the rows, "
+        said = "is not in the data: its" if one else "are not in the data: their"
+        text = f"{name} {said} {machine.states} states were merged from the rows, "
         if not never and not once:
             return f"{text}which show each of their {machine.moves.size} transitions at least {least} times"
         shown = [f"{once} only once"] if once else []

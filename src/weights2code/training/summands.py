@@ -19,7 +19,7 @@ from weights2code.heads import HeadKind
 from weights2code.training.memories import FUNCTIONS, Memory, Place, Quantity
 
 #: Different recent values at most, and values of a column that say where the sum is seen.
-MOST_POINTS, MOST_SEEN = 50, 4
+MOST_POINTS, MOST_SEEN = 130, 4
 #: Rows that a level is solved from, and sequences that are asked.
 ROWS_EACH, ASKED = 40, 1_000
 #: How far back values lie at most.

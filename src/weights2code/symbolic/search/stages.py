@@ -30,7 +30,9 @@ from weights2code.symbolic.piecewise.extrema_of_two import extremum_stage
 from weights2code.symbolic.piecewise.joined_planes import plane_stage
 from weights2code.symbolic.piecewise.special_values import special_stage
 from weights2code.symbolic.piecewise.thresholds_of_sums import threshold_stage
+from weights2code.symbolic.reals.cells import cell_stage
 from weights2code.symbolic.reals.first_steps import first_step_stage
+from weights2code.symbolic.reals.pieces import local_piece_stage
 from weights2code.symbolic.reals.sums_of_curves import curve_stage
 from weights2code.symbolic.search.extrema_of_many import envelope_stage
 from weights2code.symbolic.search.inner_constants import family_stage
@@ -73,6 +75,7 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
     if problem.whole and not problem.discrete:
         order |= {"sums and bounds": _SHORT}
     if count > 4 and not problem.discrete:
+        order |= {"cells": _SHORT} if problem.whole else {"local pieces": _LONG}
         order |= {"first steps": _SHORT}
     order |= {"single atoms": 5}
     if sums:
@@ -82,6 +85,8 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
         order |= {"one function at several lags": 8, "sums and bounds": 8}
     if problem.whole:
         order |= {"comparisons of trees": 7, "thresholds of sums": 8}
+        if not problem.discrete:
+            order |= {"cells": _SHORT}
     if sums:
         order |= {"carries": 9}
     order |= {"products": 8, "pairs": 8, "pieces": 8}
@@ -104,7 +109,10 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
         if count >= 4:
             order |= {"fewer variables": _SHORT}
         # Along one variable a clip is shorter than the branches that say the same.
-        order |= {"planes": 8 if count > 1 else 3, "regions": 8, "first steps": _SHORT}
+        order |= {"planes": 8 if count > 1 else 3, "regions": 8}
+        if not problem.whole:
+            order |= {"local pieces": _LONG}
+        order |= {"first steps": _SHORT}
         order |= {"families": _SHORT, "special values": _LONG}
         order |= {"extrema of two": _LONG, "branches": _LONG, "trees of 6 nodes": _ANY}
     if problem.whole and problem.discrete:
@@ -176,6 +184,8 @@ _RUN: dict[str, Callable[[Search], None]] = {
     "single atoms beside linear": lambda s: s.collector.offer_all(s.sloped.singles()),
     "comparisons of trees": lambda s: comparison_stage(s.problem, s.collector, s.trees),
     "thresholds of sums": thresholds,
+    "cells": cell_stage,
+    "local pieces": local_piece_stage,
     "carries": lambda s: carry_stage(s.problem, s.collector, s.scan),
     "products": lambda s: s.collector.offer_all(s.flat.products()),
     "pairs": lambda s: s.collector.offer_all(s.flat.pairs()),
