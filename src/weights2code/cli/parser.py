@@ -252,10 +252,21 @@ def _train(commands: Any) -> None:
 
 def _add_columns(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("columns of the file")
-    group.add_argument("--inputs", metavar="A,B", help="columns that the program reads")
+    group.add_argument(
+        "--inputs", metavar="A,B", help="columns that the program reads; default: all that have no other role"
+    )
     group.add_argument("--targets", metavar="Y", help="columns that it computes")
     group.add_argument("--sequence", metavar="NAME", help="column that tells sequences apart")
     group.add_argument("--order", metavar="NAME", help="column that rows are sorted by within a sequence")
+    group.add_argument(
+        "--categories", metavar="A,B", help="columns of whole numbers that stand for something, as ids do"
+    )
+    group.add_argument(
+        "--missing",
+        choices=("refuse", "drop", "last"),
+        default="refuse",
+        help="cells that hold nothing: refuse (default), cut sequences there, or carry the last value on",
+    )
 
 
 def _add_run(parser: argparse.ArgumentParser, out: str, *, required: bool = False) -> None:
