@@ -17,7 +17,7 @@ from weights2code.data import FileSource
 from weights2code.data.csv_table import csv_rows
 from weights2code.data.own import rows_of_sequences, times_of
 from weights2code.data.table_writing import check_target, format_of, write_with
-from weights2code.data.tables import column_names, read_columns
+from weights2code.data.tables import names_in, read_columns
 from weights2code.data.times import time_leaf
 from weights2code.errors import InputError, NotExtracted
 from weights2code.language import Domain
@@ -250,7 +250,7 @@ def _lines_of(path: Path, rows: set[int]) -> dict[int, int]:
 
 def _right(path: Path, program: Program, answers: np.ndarray) -> dict[str, int]:
     """In how many rows the program has the value of a target that the table holds already."""
-    there = set(column_names(path))
+    there = set(names_in(path))
     right = {}
     for i, name in enumerate(program.recurrence.outputs):
         if name not in there:
