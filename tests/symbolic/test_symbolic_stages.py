@@ -58,6 +58,11 @@ CASES: dict[str, tuple[Rule, tuple[Domain, ...], str]] = {
         (REAL,) * 6,
         "max(max(max(max(max(a, b), c), d), e), f)",
     ),
+    "largest of several": (
+        lambda a, b, c: np.where(b <= np.minimum(a, c), 5, np.where(c <= a, 2, 7)),
+        (DIGITS,) * 3,
+        "5 if b <= min(c, a) else 2 if c <= a else 7",
+    ),
     "small trees": (lambda a, b: abs(a - b), (DIGITS,) * 2, "abs(a - b)"),
     "single atoms": (lambda a, b: 3 * (a > b + 2) + 1, (DIGITS,) * 2, "3*[a > b + 2] + 1"),
     "tests and remainders of sums": (

@@ -41,6 +41,8 @@ POSITION, TOTAL = "position", "total"
 MOST_ASKED = 10
 #: How far before an equal key what stood there is looked at.
 FARTHEST_FOLLOWED = 4
+#: Values of a column that are counted together, at most.
+MOST_TALLIED = 8
 #: Those in which the order of both matters.
 ORDERED = frozenset({"difference", "greater"})
 #: Those that say nothing of reals, which are hardly ever equal.
@@ -236,6 +238,18 @@ def followed(problem: Problem) -> Iterator[tuple[Memory, ...]]:
         asked, compared = Quantity(((query, 0),)), Quantity(((key, 0),))
         places = [(column, lag) for lag in range(back, -1, -1) for column in inputs]
         yield tuple(Memory("equality", Quantity((place,)), compared, asked, 1) for place in places)
+
+
+def tallies(problem: Problem) -> Iterator[tuple[Memory, ...]]:
+    """How often each value of a column came up: all of them together say what is the most frequent, and
+    every sum of a function of the column."""
+    for column, domain in enumerate(problem.domains):
+        if domain.discrete and 2 < domain.size <= MOST_TALLIED:
+            values = domain.values().astype(float).tolist()
+            yield tuple(
+                Memory("sum", Quantity(((column, 0),), levels=tuple(((o,), float(o == v)) for o in values)))
+                for v in values
+            )
 
 
 def walks(problem: Problem) -> Iterator[tuple[Memory, Memory]]:

@@ -36,6 +36,7 @@ from weights2code.symbolic.reals.pieces import local_piece_stage
 from weights2code.symbolic.reals.sums_of_curves import curve_stage
 from weights2code.symbolic.search.extrema_of_many import envelope_stage
 from weights2code.symbolic.search.inner_constants import family_stage
+from weights2code.symbolic.search.largest_of_several import winner_stage
 from weights2code.symbolic.search.polynomials import polynomial_stage
 from weights2code.symbolic.search.relevant_variables import relevant_variables
 from weights2code.symbolic.search.remainders import remainder_stage
@@ -69,6 +70,8 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
     order = {"linear": 0}
     if count > 2:
         order |= {"extrema of many": 3, "windows": 3}
+    if count > 2 and problem.whole:
+        order |= {"largest of several": 3}
     order |= {"small trees": 2}
     if problem.whole and any(variable.lag for variable in problem.variables):
         order |= {"one test at several lags": 8}
@@ -176,6 +179,7 @@ _ENOUGH = {"linear": 0, "windows": _MANY}
 _RUN: dict[str, Callable[[Search], None]] = {
     "linear": linear,
     "extrema of many": lambda s: envelope_stage(s.problem, s.collector),
+    "largest of several": lambda s: winner_stage(s.problem, s.collector),
     "windows": lambda s: window_stage(s.problem, s.collector, s.glance),
     "small trees": lambda s: s.trees.grow_to(4),
     "single atoms": lambda s: s.collector.offer_all(s.flat.singles()),
