@@ -1,8 +1,8 @@
 """Pieces of real functions of reals, wherever their borders lie.
 
-`x if [|x1 - 0.4| > |x - 0.4|] else -x` follows one rule here and another there (`local_rules`). Which one is a
-label of each row, and labels have borders (`borders`). The shortest tree of tests of these borders, with the
-rules as its leaves, is the formula; maxima and minima of the rules where they say the same.
+`x if |x1 - 0.4| > |x - 0.4| else -x` follows one rule here and another there (`local_rules`). Which one is
+a label of each row, and labels have borders (`borders`). The shortest tree of tests of these borders, with
+the rules as its leaves, is the formula; maxima and minima of the rules where they say the same.
 """
 
 from __future__ import annotations
