@@ -27,7 +27,7 @@ FEWER_ASKED = 5_000
 NEAREST, APART = 5, 50.0
 #: Pairs that every direction is asked of, those that the best are asked of, and how many these are.
 FEW_PAIRS, MOST_PAIRS, CLOSER = 150, 1200, 40
-#: Real columns of which products are made.
+#: Real columns of which products are made, where there are more.
 MOST_TELLING = 5
 #: Directions that are asked at a time.
 TOGETHER = 400
@@ -40,7 +40,7 @@ A_NODE = 0.002
 #: Pairs that are left when borders are enough, and the fewest that say anything.
 LEFT, FEWEST = 0.01, 12
 #: Pairs that the first borders may leave: with more, there are too many borders of this kind.
-MOST_LEFT = 0.03
+MOST_LEFT = 0.01
 #: How much more than its share of all pairs may be left after each of the most borders that there may be.
 UNEVEN = 0.1
 #: Pairs that may lie beyond a level by chance, as a share of those that it parts.
@@ -87,18 +87,49 @@ def borders(
     pairs, alike = _pairs(problem, mixed, place, label)
     if len(pairs) < FEWEST:
         return None
-    telling = _telling(problem, pairs, alike)
-    short = flat | np.array([all(j in telling for term in terms for j in term) for terms in used])
     tried = 0
-    for chosen in (plain, pure, flat, short):
+    first: list[Border] = []
+    for chosen in (plain, pure, flat, np.ones_like(flat)):
         if chosen.sum() == tried or problem.expired():
             continue
+        if chosen.all() and not flat.all():
+            fewer = _telling(problem, first)
+            if not first:
+                return None
+            if len(fewer) < len(problem.variables):
+                return _of_columns(problem, fewer, label, more)
         tried, some = int(chosen.sum()), known.some(chosen)
         first, left = _parting(problem, some, pairs, alike)
         found = _completed(problem, some, place, label, first) if left <= MOST_LEFT else None
         if found is not None:
             return found
     return None
+
+
+def _telling(problem: Problem, found: list[Border]) -> list[int]:
+    """The columns of the first borders, as many as products are made of, and all discrete ones."""
+    place = {variable: j for j, variable in enumerate(problem.variables)}
+    order = dict.fromkeys(
+        place[v] for border in found for v in sorted(border.expr.variables(), key=lambda v: place[v])
+    )
+    real = [j for j in order if not problem.domains[j].discrete][:MOST_TELLING]
+    return sorted({*real, *(j for j, domain in enumerate(problem.domains) if domain.discrete)})
+
+
+def _of_columns(
+    problem: Problem, columns: list[int], label: np.ndarray, more: Sequence[Mapping[Term, float]]
+) -> list[Border] | None:
+    """Borders in some columns alone: there near rows are nearer."""
+    new = {j: i for i, j in enumerate(columns)}
+    smaller = replace(
+        problem,
+        variables=tuple(problem.variables[j] for j in columns),
+        domains=tuple(problem.domains[j] for j in columns),
+        X=problem.X[:, columns],
+    )
+    inside = [form for form in more if all(j in new for term in form for j in term)]
+    moved = [{tuple(new[j] for j in term): w for term, w in form.items()} for form in inside]
+    return borders(smaller, label, moved)
 
 
 def _completed(
@@ -122,20 +153,6 @@ def _completed(
         found = [*found, *new]
     found = _moved(found, place, label)
     return None if _mixed(cells(place, found), label).any() else _needed(place, found, label)
-
-
-def _telling(problem: Problem, pairs: np.ndarray, alike: np.ndarray) -> set[int]:
-    """The columns that near rows of different labels differ in more than near rows of one label do, and
-    discrete ones; ~j stands for a column that divides."""
-    spread = problem.X.std(axis=0)
-    Z = problem.X / np.where(spread > 0, spread, 1.0)
-    apart = [np.square(Z[both[:, 0]] - Z[both[:, 1]]) for both in (pairs, alike)]
-    share = [(a / np.maximum(a.sum(axis=1, keepdims=True), 1e-300)).mean(axis=0) for a in apart if len(a)]
-    real = [j for j, domain in enumerate(problem.domains) if not domain.discrete]
-    real.sort(key=lambda j: share[-1][j] / max(share[0][j], 1e-300))
-    discrete = {j for j, domain in enumerate(problem.domains) if domain.discrete}
-    chosen = {*real[:MOST_TELLING]} | (discrete if len(real) + len(discrete) <= MOST_TELLING + 1 else set())
-    return chosen | {~j for j in discrete}
 
 
 def _divisors(problem: Problem) -> list[int]:
