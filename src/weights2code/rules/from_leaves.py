@@ -30,6 +30,8 @@ from weights2code.verify.residuals import answers
 #: whole windows, which takes a share of the time. The most that even these are asked of.
 MOST_LEAVES = 9
 SHORT_SEARCH = 0.3
+#: Unless they have at most so many values together, as bits do.
+MOST_WAYS = 4096
 #: The same of reals, where the search itself finds out which values matter.
 SHORT_SEARCH_OF_REALS = 0.5
 WIDEST = 32
@@ -59,7 +61,7 @@ def direct_recurrences(
                 text = f"{name} depends on {len(leaves)} values, too many to regress directly."
                 raise NotExtracted(text, Reason.TOO_MANY)
             share = effort / len(problem.outputs)
-            many = len(leaves) > MOST_LEAVES
+            many = len(leaves) > MOST_LEAVES and _ways(problem, leaves) > MOST_WAYS
             share *= 1.0 if not many else SHORT_SEARCH if problem.whole else SHORT_SEARCH_OF_REALS
             found = regress(assembly, problem, row, leaves, share, engine, with_start)
             if not found and not with_start:
@@ -80,6 +82,14 @@ def direct_recurrences(
                 yield clear_denominators(settled)
         if some:
             return
+
+
+def _ways(problem: Problem, leaves: tuple[Var, ...]) -> float:
+    """How many values the leaves have together, as far as their domains say."""
+    names = (*problem.inputs, *problem.outputs)
+    domains = dict(zip(names, (*problem.domains, *problem.output_domains), strict=True))
+    known = [domains.get(leaf.name) for leaf in leaves]
+    return float(np.prod([float(d.size) if d is not None and d.discrete else np.inf for d in known]))
 
 
 def needed_leaves(assembly: Assembly, problem: Problem, row: int) -> tuple[Var, ...]:
