@@ -124,7 +124,7 @@ def file_of(options: argparse.Namespace, path: str) -> FileSource:
     inputs, targets = (
         [name.strip() for name in getattr(options, which).split(",")] for which in ("inputs", "targets")
     )
-    return file_source(path, inputs, targets, options.sequence, options.order, options.time)
+    return file_source(path, inputs, targets, options.sequence, options.order, options.time, options.season)
 
 
 def extract(options: argparse.Namespace) -> int:

@@ -327,6 +327,12 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="column of times: its hour, its weekday and the time since the last row become inputs",
     )
+    group.add_argument(
+        "--season",
+        metavar="N",
+        type=whole,
+        help="rows of a season, such as 24 or 168, that rules may look back; by default the data are asked",
+    )
 
 
 def _add_run(parser: argparse.ArgumentParser, out: str, *, required: bool = False) -> None:

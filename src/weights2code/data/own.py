@@ -20,8 +20,9 @@ import numpy as np
 from weights2code import json_values
 from weights2code.data.exact_numbers import NUMBER, shown
 from weights2code.data.limits import check_readable
-from weights2code.data.parts import LONGEST, divide
+from weights2code.data.parts import LONGEST, Parts, divide, divide_by_season
 from weights2code.data.problem import Problem
+from weights2code.data.seasons import checked_season, season_in
 from weights2code.data.tables import read_columns
 from weights2code.data.times import Times, remark_on_steps, time_leaves
 from weights2code.errors import InputError
@@ -49,6 +50,7 @@ class FileSource:
     sequence : the column that tells sequences apart; None is one sequence.
     order : the column that rows are sorted by within a sequence; None keeps the order of the file.
     time : the column of times that hours, weekdays and the time between rows are taken from, as inputs.
+    season : how many rows a season has; None leaves it to the data.
     """
 
     path: str
@@ -59,6 +61,7 @@ class FileSource:
     sequence: str | None = None
     order: str | None = None
     time: str | None = None
+    season: int | None = None
 
     @property
     def name(self) -> str:
@@ -77,7 +80,9 @@ class FileSource:
         """Inverse of `to_dict`."""
         known = json_values.mapping(data, "a source")
         sequence, order, time = (known.get(role) for role in ("sequence", "order", "time"))
-        unknown = set(known) - {"file", "size", "sha256", "inputs", "targets", "sequence", "order", "time"}
+        roles = {"inputs", "targets", "sequence", "order", "time", "season"}
+        unknown = set(known) - {"file", "size", "sha256", *roles}
+        season = known.get("season")
         if unknown:
             raise ValueError(f"a file has no {min(unknown)}")
         return FileSource(
@@ -89,6 +94,7 @@ class FileSource:
             None if sequence is None else json_values.name(sequence, "a column"),
             None if order is None else json_values.name(order, "a column"),
             None if time is None else json_values.name(time, "a column"),
+            None if season is None else json_values.whole(season, "a season", most=json_values.MOST_LAG),
         )
 
 
@@ -99,6 +105,7 @@ def file_source(
     sequence: str | None = None,
     order: str | None = None,
     time: str | None = None,
+    season: int | None = None,
 ) -> FileSource:
     """Describe a file, its content included; the columns are checked when it is read.
 
@@ -123,7 +130,7 @@ def file_source(
             raise InputError(f"{what} {name!r} is an input or a target too; give it one role.")
     order = time if order is None else order
     size, digest = path.stat().st_size, content_hash(path)
-    return FileSource(str(path), size, digest, tuple(inputs), tuple(targets), sequence, order, time)
+    return FileSource(str(path), size, digest, tuple(inputs), tuple(targets), sequence, order, time, season)
 
 
 def content_hash(path: Path) -> str:
@@ -162,8 +169,11 @@ def from_file(source: FileSource, seed: int) -> Problem:
             remark = remark_on_steps(moments, rows, ends, source.order)
             remarks = (remark,) if remark else ()
         xs, ys = np.split(x[rows], ends), np.split(y[rows], ends)
-    problem = from_lists(xs, ys, inputs, source.targets, seed, source.name, str(path))
-    return replace(problem, remarks=remarks)
+    problem = from_lists(xs, ys, inputs, source.targets, seed, source.name, str(path), season=source.season)
+    seasonal = problem.seasonal
+    if seasonal is not None:
+        seasonal = replace(seasonal, remarks=(*remarks, *seasonal.remarks))
+    return replace(problem, remarks=remarks, seasonal=seasonal)
 
 
 def times_of(path: Path, name: str, column: np.ndarray) -> Times:
@@ -242,8 +252,12 @@ def from_lists(
     name: str = "program",
     where: str = "the data",
     fewest: int | None = None,
+    season: int | None = None,
 ) -> Problem:
-    """The problem of sequences (T_i, columns) and (T_i, outputs) of the user's own."""
+    """The problem of sequences (T_i, columns) and (T_i, outputs) of the user's own.
+
+    A `season` is one that is declared; without one the data are asked.
+    """
     longest = max(len(item) for item in x)
     if longest < 1:
         raise InputError(f"{where} has no rows; add data.")
@@ -278,7 +292,7 @@ def from_lists(
                 f"{where}: the target {column!r} changes too rarely to be learned; give more rows."
             )
     length = min(int(np.max(parts.training.lengths)), LONGEST)
-    return Problem(
+    problem = Problem(
         name,
         inputs,
         outputs,
@@ -289,4 +303,27 @@ def from_lists(
         length,
         held_out=parts.held_out,
         beginnings=parts.beginnings,
+    )
+    found = season_in(x, y) if season is None else checked_season(season, longest)
+    seasonal = divide_by_season(x, y, seed, found) if found else None
+    if found is None or seasonal is None:
+        return problem
+    return replace(problem, seasonal=_in_seasons(problem, seasonal, found))
+
+
+def _in_seasons(problem: Problem, parts: Parts, season: int) -> Problem:
+    """The problem in windows that see more than a season."""
+    remark = (
+        f"rows were looked at a season of {season} rows back; what lies a season before the first rows "
+        "nobody knows, so they were given and not judged"
+    )
+    return replace(
+        problem,
+        training=parts.training,
+        validation=parts.validation,
+        held_out=parts.held_out,
+        beginnings=None,
+        length=parts.training.x.shape[1],
+        season=season,
+        remarks=(*problem.remarks, remark),
     )
