@@ -31,6 +31,8 @@ from weights2code.verify import Certificate
 #: Rows that are named of those outside a domain, and rows that one process runs.
 NAMED = 3
 ROWS_AT_ONCE = 500_000
+#: A rule that looks so far back is one with a season: somebody should know of the first rows.
+FAR = 13
 #: Seconds and bytes that a process may use, and what each row adds to them.
 SECONDS, SECONDS_A_ROW = 20.0, 1e-3
 BYTES, BYTES_A_ROW = 1 << 30, 2000
@@ -70,6 +72,7 @@ class Prediction:
     outside: tuple[Outside, ...]
     undefined: Mapping[str, tuple[int, int]]
     right: Mapping[str, int]
+    looks_back: int = 0
 
     @property
     def exit_code(self) -> int:
@@ -83,6 +86,11 @@ class Prediction:
             said.append(f"{name} has no value in {count} of {self.rows} rows, first in {self.place} {first}")
         for name, count in self.right.items():
             said.append(f"{name} stood in the table: the program has the same in {count} of {self.rows} rows")
+        if self.looks_back >= FAR:
+            said.append(
+                f"the rule looks {self.looks_back} rows back, so the first {self.looks_back} rows of a "
+                "sequence rest on what is taken to lie before it"
+            )
         if self.verdict == "failed":
             said.append("the program misses what it was made for: do not rely on these numbers")
         return said
@@ -276,6 +284,7 @@ def _described(
         ),
         {name: (len(found), number[int(found[0])]) for name, found in undefined.items() if len(found)},
         _right(path, program, answers),
+        max(rule.depths().values(), default=0),
     )
 
 

@@ -305,7 +305,9 @@ def _check_same(path: Path, source: str | TaskFile | FileSource, settings: Setti
             raise InputError(
                 f"{path} holds a run on other content than {source.path} has now; choose another --out."
             )
-        _compare(path, "columns", old_source, source, ("inputs", "targets", "sequence", "order", "time"))
+        _compare(
+            path, "columns", old_source, source, ("inputs", "targets", "sequence", "order", "time", "season")
+        )
     elif isinstance(source, TaskFile) and isinstance(old_source, TaskFile) and source.name == old_source.name:
         if source.sha256 != old_source.sha256:
             raise InputError(

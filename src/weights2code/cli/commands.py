@@ -134,6 +134,10 @@ def file_of(options: argparse.Namespace, path: str) -> FileSource:
         categories or (),
         options.missing,
     )
+<<<<<<< HEAD
+=======
+    return file_source(path, inputs, targets, options.sequence, options.order, options.time, options.season)
+>>>>>>> everyday
 
 
 def extract(options: argparse.Namespace) -> int:

@@ -21,10 +21,15 @@ from weights2code import json_values
 from weights2code.data.exact_numbers import LOCAL_TIME, NUMBER, WORLD_TIME, shown
 from weights2code.data.gaps import WAYS, without_gaps
 from weights2code.data.limits import check_readable
-from weights2code.data.parts import LONGEST, divide
+from weights2code.data.parts import LONGEST, Parts, divide, divide_by_season
 from weights2code.data.problem import Problem
+<<<<<<< HEAD
 from weights2code.data.tables import names_in, read_table
 from weights2code.data.texts import as_codes
+=======
+from weights2code.data.seasons import checked_season, season_in
+from weights2code.data.tables import read_columns
+>>>>>>> everyday
 from weights2code.data.times import Times, remark_on_steps, time_leaves
 from weights2code.errors import InputError
 from weights2code.language import infer, texts
@@ -49,8 +54,12 @@ class FileSource:
     sequence : the column that tells sequences apart; None is one sequence.
     order : the column that rows are sorted by within a sequence; None keeps the order of the file.
     time : the column of times that hours, weekdays and the time between rows are taken from, as inputs.
+<<<<<<< HEAD
     categories : columns of categories that look like numbers.
     missing : what becomes of cells that hold nothing: "refuse", "drop" or "last".
+=======
+    season : how many rows a season has; None leaves it to the data.
+>>>>>>> everyday
     """
 
     path: str
@@ -61,8 +70,12 @@ class FileSource:
     sequence: str | None = None
     order: str | None = None
     time: str | None = None
+<<<<<<< HEAD
     categories: tuple[str, ...] = ()
     missing: str = "refuse"
+=======
+    season: int | None = None
+>>>>>>> everyday
 
     @property
     def name(self) -> str:
@@ -84,11 +97,19 @@ class FileSource:
         """Inverse of `to_dict`."""
         known = json_values.mapping(data, "a source")
         sequence, order, time = (known.get(role) for role in ("sequence", "order", "time"))
+<<<<<<< HEAD
         columns = {"inputs", "targets", "sequence", "order", "time", "categories"}
         unknown = set(known) - {"file", "size", "sha256", "missing", *columns}
         missing = known.get("missing", "refuse")
         if unknown or missing not in WAYS:
             raise ValueError(f"a file has no {min(unknown, default='such way with missing cells')}")
+=======
+        roles = {"inputs", "targets", "sequence", "order", "time", "season"}
+        unknown = set(known) - {"file", "size", "sha256", *roles}
+        season = known.get("season")
+        if unknown:
+            raise ValueError(f"a file has no {min(unknown)}")
+>>>>>>> everyday
         return FileSource(
             json_values.name(known["file"], "a file"),
             json_values.whole(known["size"], "a size", most=2**62),
@@ -98,8 +119,12 @@ class FileSource:
             None if sequence is None else json_values.name(sequence, "a column"),
             None if order is None else json_values.name(order, "a column"),
             None if time is None else json_values.name(time, "a column"),
+<<<<<<< HEAD
             json_values.names(known.get("categories", []), "the categories"),
             missing,
+=======
+            None if season is None else json_values.whole(season, "a season", most=json_values.MOST_LAG),
+>>>>>>> everyday
         )
 
 
@@ -110,8 +135,12 @@ def file_source(
     sequence: str | None = None,
     order: str | None = None,
     time: str | None = None,
+<<<<<<< HEAD
     categories: Sequence[str] = (),
     missing: str = "refuse",
+=======
+    season: int | None = None,
+>>>>>>> everyday
 ) -> FileSource:
     """Describe a file, its content included; the columns are checked when it is read.
 
@@ -142,6 +171,7 @@ def file_source(
     for what, name in (("--sequence", sequence), ("--order", order), ("--time", time)):
         if name is not None and name in (*inputs, *targets):
             raise InputError(f"{what} {name!r} is an input or a target too; give it one role.")
+<<<<<<< HEAD
     for name in categories:
         if name not in (*inputs, *targets):
             raise InputError(f"--categories {name!r} is no input and no target; name one of these.")
@@ -157,6 +187,11 @@ def file_source(
         tuple(dict.fromkeys(categories)),
         missing,
     )
+=======
+    order = time if order is None else order
+    size, digest = path.stat().st_size, content_hash(path)
+    return FileSource(str(path), size, digest, tuple(inputs), tuple(targets), sequence, order, time, season)
+>>>>>>> everyday
 
 
 def content_hash(path: Path) -> str:
@@ -198,6 +233,7 @@ def from_file(source: FileSource, seed: int) -> Problem:
             moments = _sortable(path, source.order, columns[source.order])
             remarks.append(remark_on_steps(moments, rows, ends, source.order))
         xs, ys = np.split(x[rows], ends), np.split(y[rows], ends)
+<<<<<<< HEAD
     filled = without_gaps(xs, ys, table.gaps, source.missing)
     remarks.append(filled.remark)
     problem = from_lists(
@@ -212,6 +248,13 @@ def from_file(source: FileSource, seed: int) -> Problem:
         true_starts=filled.true_starts,
     )
     return replace(problem, remarks=tuple(remark for remark in remarks if remark))
+=======
+    problem = from_lists(xs, ys, inputs, source.targets, seed, source.name, str(path), season=source.season)
+    seasonal = problem.seasonal
+    if seasonal is not None:
+        seasonal = replace(seasonal, remarks=(*remarks, *seasonal.remarks))
+    return replace(problem, remarks=remarks, seasonal=seasonal)
+>>>>>>> everyday
 
 
 def times_of(path: Path, name: str, column: np.ndarray) -> Times:
@@ -290,6 +333,7 @@ def from_lists(
     name: str = "program",
     where: str = "the data",
     fewest: int | None = None,
+<<<<<<< HEAD
     *,
     categories: Mapping[str, tuple[Category, ...]] | None = None,
     true_starts: Sequence[bool] | None = None,
@@ -298,6 +342,13 @@ def from_lists(
 
     `categories` are the texts of the columns that hold texts; `true_starts` says which sequences begin where
     they truly began: all, unless it is given.
+=======
+    season: int | None = None,
+) -> Problem:
+    """The problem of sequences (T_i, columns) and (T_i, outputs) of the user's own.
+
+    A `season` is one that is declared; without one the data are asked.
+>>>>>>> everyday
     """
     longest = max(len(item) for item in x)
     if longest < 1:
@@ -343,7 +394,7 @@ def from_lists(
                 f"{where}: the target {column!r} changes too rarely to be learned; give more rows."
             )
     length = min(int(np.max(parts.training.lengths)), LONGEST)
-    return Problem(
+    problem = Problem(
         name,
         inputs,
         outputs,
@@ -354,4 +405,27 @@ def from_lists(
         length,
         held_out=parts.held_out,
         beginnings=parts.beginnings,
+    )
+    found = season_in(x, y) if season is None else checked_season(season, longest)
+    seasonal = divide_by_season(x, y, seed, found) if found else None
+    if found is None or seasonal is None:
+        return problem
+    return replace(problem, seasonal=_in_seasons(problem, seasonal, found))
+
+
+def _in_seasons(problem: Problem, parts: Parts, season: int) -> Problem:
+    """The problem in windows that see more than a season."""
+    remark = (
+        f"rows were looked at a season of {season} rows back; what lies a season before the first rows "
+        "nobody knows, so they were given and not judged"
+    )
+    return replace(
+        problem,
+        training=parts.training,
+        validation=parts.validation,
+        held_out=parts.held_out,
+        beginnings=None,
+        length=parts.training.x.shape[1],
+        season=season,
+        remarks=(*problem.remarks, remark),
     )

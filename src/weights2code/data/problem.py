@@ -50,6 +50,8 @@ class Problem:
     paper : the paper's settings of a task, if it reports any.
     state_tracking : whether a task tracks state, which the paper writes as text; None if nobody says.
     original : the problem as the user gave it, if outputs that it does not have were put before its own.
+    season : how many rows a season has, of a problem in windows that see more than one.
+    seasonal : the same problem in such windows, if there is a season.
     remarks : what whoever reads a certificate should know about those, and about the data.
     """
 
@@ -70,6 +72,8 @@ class Problem:
     state_tracking: bool | None = None
     original: Problem | None = None
     remarks: tuple[str, ...] = ()
+    season: int | None = None
+    seasonal: Problem | None = None
 
     @property
     def integer_outputs(self) -> bool:
