@@ -133,11 +133,8 @@ def file_of(options: argparse.Namespace, path: str) -> FileSource:
         options.time,
         categories or (),
         options.missing,
+        options.season,
     )
-<<<<<<< HEAD
-=======
-    return file_source(path, inputs, targets, options.sequence, options.order, options.time, options.season)
->>>>>>> everyday
 
 
 def extract(options: argparse.Namespace) -> int:

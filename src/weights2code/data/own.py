@@ -23,13 +23,9 @@ from weights2code.data.gaps import WAYS, without_gaps
 from weights2code.data.limits import check_readable
 from weights2code.data.parts import LONGEST, Parts, divide, divide_by_season
 from weights2code.data.problem import Problem
-<<<<<<< HEAD
+from weights2code.data.seasons import checked_season, season_in
 from weights2code.data.tables import names_in, read_table
 from weights2code.data.texts import as_codes
-=======
-from weights2code.data.seasons import checked_season, season_in
-from weights2code.data.tables import read_columns
->>>>>>> everyday
 from weights2code.data.times import Times, remark_on_steps, time_leaves
 from weights2code.errors import InputError
 from weights2code.language import infer, texts
@@ -54,12 +50,9 @@ class FileSource:
     sequence : the column that tells sequences apart; None is one sequence.
     order : the column that rows are sorted by within a sequence; None keeps the order of the file.
     time : the column of times that hours, weekdays and the time between rows are taken from, as inputs.
-<<<<<<< HEAD
     categories : columns of categories that look like numbers.
     missing : what becomes of cells that hold nothing: "refuse", "drop" or "last".
-=======
     season : how many rows a season has; None leaves it to the data.
->>>>>>> everyday
     """
 
     path: str
@@ -70,12 +63,9 @@ class FileSource:
     sequence: str | None = None
     order: str | None = None
     time: str | None = None
-<<<<<<< HEAD
     categories: tuple[str, ...] = ()
     missing: str = "refuse"
-=======
     season: int | None = None
->>>>>>> everyday
 
     @property
     def name(self) -> str:
@@ -97,19 +87,12 @@ class FileSource:
         """Inverse of `to_dict`."""
         known = json_values.mapping(data, "a source")
         sequence, order, time = (known.get(role) for role in ("sequence", "order", "time"))
-<<<<<<< HEAD
-        columns = {"inputs", "targets", "sequence", "order", "time", "categories"}
+        columns = {"inputs", "targets", "sequence", "order", "time", "categories", "season"}
         unknown = set(known) - {"file", "size", "sha256", "missing", *columns}
+        season = known.get("season")
         missing = known.get("missing", "refuse")
         if unknown or missing not in WAYS:
             raise ValueError(f"a file has no {min(unknown, default='such way with missing cells')}")
-=======
-        roles = {"inputs", "targets", "sequence", "order", "time", "season"}
-        unknown = set(known) - {"file", "size", "sha256", *roles}
-        season = known.get("season")
-        if unknown:
-            raise ValueError(f"a file has no {min(unknown)}")
->>>>>>> everyday
         return FileSource(
             json_values.name(known["file"], "a file"),
             json_values.whole(known["size"], "a size", most=2**62),
@@ -119,12 +102,9 @@ class FileSource:
             None if sequence is None else json_values.name(sequence, "a column"),
             None if order is None else json_values.name(order, "a column"),
             None if time is None else json_values.name(time, "a column"),
-<<<<<<< HEAD
             json_values.names(known.get("categories", []), "the categories"),
             missing,
-=======
             None if season is None else json_values.whole(season, "a season", most=json_values.MOST_LAG),
->>>>>>> everyday
         )
 
 
@@ -135,12 +115,9 @@ def file_source(
     sequence: str | None = None,
     order: str | None = None,
     time: str | None = None,
-<<<<<<< HEAD
     categories: Sequence[str] = (),
     missing: str = "refuse",
-=======
     season: int | None = None,
->>>>>>> everyday
 ) -> FileSource:
     """Describe a file, its content included; the columns are checked when it is read.
 
@@ -171,7 +148,6 @@ def file_source(
     for what, name in (("--sequence", sequence), ("--order", order), ("--time", time)):
         if name is not None and name in (*inputs, *targets):
             raise InputError(f"{what} {name!r} is an input or a target too; give it one role.")
-<<<<<<< HEAD
     for name in categories:
         if name not in (*inputs, *targets):
             raise InputError(f"--categories {name!r} is no input and no target; name one of these.")
@@ -186,12 +162,8 @@ def file_source(
         time,
         tuple(dict.fromkeys(categories)),
         missing,
+        season,
     )
-=======
-    order = time if order is None else order
-    size, digest = path.stat().st_size, content_hash(path)
-    return FileSource(str(path), size, digest, tuple(inputs), tuple(targets), sequence, order, time, season)
->>>>>>> everyday
 
 
 def content_hash(path: Path) -> str:
@@ -233,7 +205,6 @@ def from_file(source: FileSource, seed: int) -> Problem:
             moments = _sortable(path, source.order, columns[source.order])
             remarks.append(remark_on_steps(moments, rows, ends, source.order))
         xs, ys = np.split(x[rows], ends), np.split(y[rows], ends)
-<<<<<<< HEAD
     filled = without_gaps(xs, ys, table.gaps, source.missing)
     remarks.append(filled.remark)
     problem = from_lists(
@@ -246,15 +217,13 @@ def from_file(source: FileSource, seed: int) -> Problem:
         str(path),
         categories=categories,
         true_starts=filled.true_starts,
+        season=source.season,
     )
-    return replace(problem, remarks=tuple(remark for remark in remarks if remark))
-=======
-    problem = from_lists(xs, ys, inputs, source.targets, seed, source.name, str(path), season=source.season)
+    said = tuple(remark for remark in remarks if remark)
     seasonal = problem.seasonal
     if seasonal is not None:
-        seasonal = replace(seasonal, remarks=(*remarks, *seasonal.remarks))
-    return replace(problem, remarks=remarks, seasonal=seasonal)
->>>>>>> everyday
+        seasonal = replace(seasonal, remarks=(*said, *seasonal.remarks))
+    return replace(problem, remarks=said, seasonal=seasonal)
 
 
 def times_of(path: Path, name: str, column: np.ndarray) -> Times:
@@ -333,22 +302,16 @@ def from_lists(
     name: str = "program",
     where: str = "the data",
     fewest: int | None = None,
-<<<<<<< HEAD
     *,
     categories: Mapping[str, tuple[Category, ...]] | None = None,
     true_starts: Sequence[bool] | None = None,
-) -> Problem:
-    """The problem of sequences (T_i, columns) and (T_i, outputs) of the user's own.
-
-    `categories` are the texts of the columns that hold texts; `true_starts` says which sequences begin where
-    they truly began: all, unless it is given.
-=======
     season: int | None = None,
 ) -> Problem:
     """The problem of sequences (T_i, columns) and (T_i, outputs) of the user's own.
 
-    A `season` is one that is declared; without one the data are asked.
->>>>>>> everyday
+    `categories` are the texts of the columns that hold texts; `true_starts` says which sequences begin where
+    they truly began: all, unless it is given. A `season` is one that is declared; without one the data are
+    asked.
     """
     longest = max(len(item) for item in x)
     if longest < 1:

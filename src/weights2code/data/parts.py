@@ -105,7 +105,8 @@ def divide_by_season(
     """
     lengths = np.array([len(item) for item in x])
     rng = np.random.default_rng(seed)
-    learned, kept = _by_sequence(lengths, rng) if len(x) >= 5 else _by_time(lengths)
+    known = np.zeros(len(x), int)  # more than a season is given everywhere
+    learned, kept = _by_sequence(lengths, known, rng) if len(x) >= 5 else _by_time(lengths, known)
     before = season + SEASON_MARGIN
     windows = [w for piece in learned for w in _slices(piece, piece.first + before, SCORED, before)]
     stretches = []
