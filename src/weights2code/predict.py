@@ -17,10 +17,11 @@ from weights2code.data import FileSource
 from weights2code.data.csv_table import csv_rows
 from weights2code.data.own import rows_of_sequences, times_of
 from weights2code.data.table_writing import check_target, format_of, write_with
-from weights2code.data.tables import column_names, read_columns
+from weights2code.data.tables import names_in, read_columns, read_table
 from weights2code.data.times import time_leaf
 from weights2code.errors import InputError, NotExtracted
 from weights2code.language import Domain
+from weights2code.language.categories import decoded, encoded, in_words
 from weights2code.program import Program, run_program
 from weights2code.recheck import check_written
 from weights2code.results import read_program
@@ -130,8 +131,8 @@ def predict(
     time = source.time if isinstance(source, FileSource) else None
     labels = tuple(name for name in dict.fromkeys((sequence, order, time)) if name is not None)
     inputs = source.inputs if isinstance(source, FileSource) else rule.inputs
-    table = read_columns(path, inputs, labels)
-    shape = table[inputs[0]].shape
+    table = _numbers(path, program, inputs, labels)
+    shape = table[(*inputs, *labels)[0]].shape
     if len(shape) == 2 and labels:
         raise InputError(f"{path} holds arrays (n, T): leave out --sequence and --order.")
     count = int(np.prod(shape))
@@ -144,10 +145,39 @@ def predict(
     flat = np.stack([table[name].reshape(-1) for name in rule.inputs], -1)
     answers = np.empty((len(flat), len(rule.outputs)))
     answers[rows] = np.concatenate(run_over(program, np.split(flat[rows], ends)))
-    columns = {name: _column(answers[:, i], program).reshape(shape) for i, name in enumerate(rule.outputs)}
+    columns = {
+        name: _column(answers[:, i], program, name).reshape(shape) for i, name in enumerate(rule.outputs)
+    }
     prediction = _described(path, program, certificate, flat, answers, columns)
     write_with(path, columns, out)
     return prediction
+
+
+def _numbers(
+    path: Path, program: Program, inputs: Sequence[str], labels: Sequence[str]
+) -> dict[str, np.ndarray]:
+    """The columns that are read, texts as the numbers that stand for them."""
+    texts = {name: known for name, known in program.categories.items() if name in inputs}
+    if not texts:
+        return read_columns(path, inputs, labels)
+    table = read_table(path, inputs, labels, tuple(texts))
+    for name, found in table.gaps.items():
+        raise InputError(f"{found.first}, column {name!r} holds a missing value; fill it.")
+    numbers = {name: column for name, column in table.columns.items() if name not in texts}
+    for name, known in texts.items():
+        column = table.columns[name]
+        spelled = {str(text): text for text in known}
+        codes = encoded(np.array([spelled.get(str(text), text) for text in column.flat], object), known)
+        if (codes < 0).any():
+            row = int(np.argmax(codes < 0))
+            place = f"line {_lines_of(path, {row})[row]}" if format_of(path) == "CSV" else f"row {row}"
+            domain = program.domains[program.recurrence.inputs.index(name)]
+            raise InputError(
+                f"{path}, {place}, column {name!r}: {column.flat[row]!s} is none of {domain}, which is all "
+                "that the program knows."
+            )
+        numbers[name] = codes.reshape(column.shape)
+    return numbers
 
 
 def _time_leaves(
@@ -187,20 +217,35 @@ def program_in(folder: RunFolder) -> tuple[Program, Certificate]:
 def run_over(program: Program, sequences: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Outputs (T, outputs) of each sequence (T, columns), by the text of the program."""
     text, answers = program.source(), []
+    rule, texts = program.recurrence, program.categories
     waiting: list[np.ndarray] = []
     size = 0
     for index, sequence in enumerate(sequences):
-        waiting.append(sequence[:, 0] if sequence.shape[1] == 1 else sequence)
+        given = in_words(sequence, rule.inputs, texts)
+        given = given.astype(object) if texts else given
+        waiting.append(given[:, 0] if given.shape[1] == 1 else given)
         size += len(sequence)
         if size >= ROWS_AT_ONCE or index + 1 == len(sequences):
             seconds, memory = SECONDS + SECONDS_A_ROW * size, BYTES + BYTES_A_ROW * size
             answers += run_program(text, waiting, timeout=seconds, memory=memory)
             waiting, size = [], 0
-    return [answer.reshape(len(answer), -1) for answer in answers]
+    return [_as_numbers(answer.reshape(len(answer), -1), program) for answer in answers]
 
 
-def _column(values: np.ndarray, program: Program) -> np.ndarray:
-    """Whole numbers as such, if every value is one."""
+def _as_numbers(answers: np.ndarray, program: Program) -> np.ndarray:
+    """Outputs (T, outputs), texts as the numbers that stand for them; no text is nan."""
+    numbers = np.empty(answers.shape)
+    for i, name in enumerate(program.recurrence.outputs):
+        known = program.output_categories.get(name)
+        codes = encoded(answers[:, i], known) if known else answers[:, i].astype(float)
+        numbers[:, i] = np.where(codes < 0, np.nan, codes) if known else codes
+    return numbers
+
+
+def _column(values: np.ndarray, program: Program, name: str) -> np.ndarray:
+    """Texts as such, and whole numbers, if every value is one."""
+    if name in program.output_categories:
+        return decoded(values, program.output_categories[name])
     whole = program.integer_outputs and np.isfinite(values).all() and (np.abs(values) < 2**53).all()
     return np.round(values).astype(np.int64) if whole and (values == np.round(values)).all() else values
 
@@ -259,15 +304,20 @@ def _lines_of(path: Path, rows: set[int]) -> dict[int, int]:
 
 def _right(path: Path, program: Program, answers: np.ndarray) -> dict[str, int]:
     """In how many rows the program has the value of a target that the table holds already."""
-    there = set(column_names(path))
+    there = set(names_in(path))
     right = {}
     for i, name in enumerate(program.recurrence.outputs):
         if name not in there:
             continue
+        known = program.output_categories.get(name)
         try:
-            given = read_columns(path, (name,))[name].reshape(-1)
+            given = read_table(path, (name,), (), (name,) if known else ()).columns[name].reshape(-1)
         except InputError:
             continue  # no numbers, or gaps: it is what is asked for
+        if known:
+            words = decoded(answers[:, i], known)
+            right[name] = sum(str(word) == str(text) for word, text in zip(words, given, strict=True))
+            continue
         if program.integer_outputs:
             same = np.round(answers[:, i]) == given
         else:

@@ -314,7 +314,9 @@ def _train(commands: Any) -> None:
 
 def _add_columns(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("columns of the file")
-    group.add_argument("--inputs", metavar="A,B", help="columns that the program reads")
+    group.add_argument(
+        "--inputs", metavar="A,B", help="columns that the program reads; default: all that have no other role"
+    )
     group.add_argument("--targets", metavar="Y", help="columns that it computes")
     group.add_argument("--sequence", metavar="NAME", help="column that tells sequences apart")
     group.add_argument(
@@ -332,6 +334,15 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=whole,
         help="rows of a season, such as 24 or 168, that rules may look back; by default the data are asked",
+    )
+    group.add_argument(
+        "--categories", metavar="A,B", help="columns of whole numbers that stand for something, as ids do"
+    )
+    group.add_argument(
+        "--missing",
+        choices=("refuse", "drop", "last"),
+        default="refuse",
+        help="cells that hold nothing: refuse (default), cut sequences there, or carry the last value on",
     )
 
 

@@ -21,6 +21,8 @@ from weights2code.data.sequences import Sequences, from_list
 #: Positions of context in front of a window, and positions that it scores.
 CONTEXT = 12
 SCORED = 20
+#: Positions that are given of a sequence whose true start was cut off.
+UNKNOWN_PAST = 6
 #: Sequences up to this length are not cut.
 LONGEST = CONTEXT + SCORED
 #: Length of the stretches that the certificate runs over, and how many rows it has at most.
@@ -69,11 +71,16 @@ class Parts:
     beginnings: Sequences | None = None
 
 
-def divide(x: Sequence[np.ndarray], y: Sequence[np.ndarray], seed: int) -> Parts:
+def divide(
+    x: Sequence[np.ndarray], y: Sequence[np.ndarray], seed: int, true_starts: Sequence[bool] | None = None
+) -> Parts:
     """Split sequences, of any lengths, into the three parts, the same way for the same seed."""
     lengths = np.array([len(item) for item in x])
     rng = np.random.default_rng(seed)
-    learned, kept = _by_sequence(lengths, rng) if len(x) >= 5 else _by_time(lengths)
+    # a sequence that does not begin where it truly began has a past that nobody knows
+    unknown = np.zeros(len(x), int) if true_starts is None else np.where(true_starts, 0, UNKNOWN_PAST)
+    unknown = np.minimum(unknown, lengths // 2)
+    learned, kept = _by_sequence(lengths, unknown, rng) if len(x) >= 5 else _by_time(lengths, unknown)
     windows = [window for piece in learned for window in cut(piece)]
     order = rng.permutation(len(windows))
     starts = [int(i) for i in order if windows[i].context == 0]
@@ -98,7 +105,8 @@ def divide_by_season(
     """
     lengths = np.array([len(item) for item in x])
     rng = np.random.default_rng(seed)
-    learned, kept = _by_sequence(lengths, rng) if len(x) >= 5 else _by_time(lengths)
+    none = np.zeros(len(x), int)
+    learned, kept = _by_sequence(lengths, none, rng) if len(x) >= 5 else _by_time(lengths, none)
     before = season + SEASON_MARGIN
     windows = [w for piece in learned for w in _slices(piece, piece.first + before, SCORED, before)]
     stretches = []
@@ -145,7 +153,9 @@ def _slices(piece: Piece, start: int, scored: int, context: int = CONTEXT) -> li
     return found
 
 
-def _by_sequence(lengths: np.ndarray, rng: np.random.Generator) -> tuple[list[Piece], list[Piece]]:
+def _by_sequence(
+    lengths: np.ndarray, unknown: np.ndarray, rng: np.random.Generator
+) -> tuple[list[Piece], list[Piece]]:
     """Whole sequences are kept back: the longest, if they are longer than others, and some of any length."""
     count = max(1, round(HELD_OUT * len(lengths)))
     order = rng.permutation(len(lengths))
@@ -158,20 +168,20 @@ def _by_sequence(lengths: np.ndarray, rng: np.random.Generator) -> tuple[list[Pi
     learned = rest[count - len(longest) :]
 
     def whole(i: int) -> Piece:
-        return Piece(i, 0, int(lengths[i]), 0)
+        return Piece(i, 0, int(lengths[i]), int(unknown[i]))
 
     return [whole(i) for i in learned], [whole(i) for i in kept]
 
 
-def _by_time(lengths: np.ndarray) -> tuple[list[Piece], list[Piece]]:
+def _by_time(lengths: np.ndarray, unknown: np.ndarray) -> tuple[list[Piece], list[Piece]]:
     """The end of each of a few sequences is kept back."""
     learned, kept = [], []
     for i, length in enumerate(lengths.tolist()):
         middle = length - max(1, round(HELD_OUT * length))
         if middle < 1:
-            learned.append(Piece(i, 0, length, 0))
+            learned.append(Piece(i, 0, length, int(unknown[i])))
             continue
-        learned.append(Piece(i, 0, middle, 0))
+        learned.append(Piece(i, 0, middle, int(unknown[i])))
         context = middle if middle <= KNOWN_PAST else CONTEXT
         kept.append(Piece(i, middle - context, length, context))
     return learned, kept

@@ -14,6 +14,8 @@ import numpy as np
 
 from weights2code.data.sequences import Sequences, from_arrays
 from weights2code.language import Domain, Recurrence
+from weights2code.language.categories import categories_of
+from weights2code.language.domain import Category
 from weights2code.tasks import PaperSettings, StepFunction, Task
 
 #: Whole-number outputs with a range of at least this may be rounded readings.
@@ -78,6 +80,16 @@ class Problem:
         return all(domain.discrete for domain in self.output_domains)
 
     @property
+    def categories(self) -> dict[str, tuple[Category, ...]]:
+        """The texts of the inputs and outputs that hold texts."""
+        return categories_of(self.inputs, self.domains) | self.output_categories
+
+    @property
+    def output_categories(self) -> dict[str, tuple[Category, ...]]:
+        """The texts of the outputs that hold texts."""
+        return categories_of(self.outputs, self.output_domains)
+
+    @property
     def whole(self) -> bool:
         """Whether inputs and outputs are whole numbers: then rows repeat, and may contradict each other."""
         return all(domain.discrete for domain in (*self.domains, *self.output_domains))
@@ -112,7 +124,7 @@ class Problem:
 
 
 def _many(domain: Domain) -> bool:
-    return domain.high - domain.low >= MANY
+    return domain.high - domain.low >= MANY and not domain.categories
 
 
 def from_task(

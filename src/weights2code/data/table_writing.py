@@ -97,7 +97,7 @@ def _texts(values: np.ndarray) -> Sequence[str]:
     """Cells of a column; a value that is none is an empty one."""
     if values.dtype.kind == "f":
         return ["" if value != value else repr(value) for value in values.tolist()]
-    return [str(value) for value in values.tolist()]
+    return ["" if value is None else str(value) for value in values.tolist()]
 
 
 def _write_parquet(path: Path, columns: Mapping[str, np.ndarray], file: Any, out: Path | None) -> None:
@@ -126,5 +126,7 @@ def _write_npz(path: Path, columns: Mapping[str, np.ndarray], file: Any, out: Pa
                 with old.open(info) as source, new.open(info.filename, "w", force_zip64=True) as target:
                     shutil.copyfileobj(source, target)
         for name, values in columns.items():
+            if values.dtype == object:
+                values = np.array(_texts(values.ravel())).reshape(values.shape)
             with new.open(f"{name}.npy", "w", force_zip64=True) as target:
                 np.lib.format.write_array(target, values, allow_pickle=False)

@@ -16,11 +16,13 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.data.sufficiency import LEAST_REPEATS, determines, needed
 from weights2code.errors import NotExtracted, Reason
-from weights2code.language import OPERATORS, Domain, Recurrence, Start, Step, Var, infer
+from weights2code.language import OPERATORS, Domain, Recurrence, Start, Step, Var, infer, texts
+from weights2code.language.categories import with_locals
 from weights2code.rules.assembly import Assembly
 from weights2code.rules.starts import delayed_starts, unusual_start, usual_starts
 from weights2code.simplify.denominators import clear_denominators
 from weights2code.symbolic.engine import Candidate, Engine
+from weights2code.symbolic.over_texts import search_over_texts
 from weights2code.symbolic.reals.neighbours import surely_lossy
 from weights2code.verify.residuals import answers
 
@@ -115,14 +117,14 @@ def regress(
     columns, target = table(assembly, problem.training, leaves, row, with_start=with_start)
     if not len(target):
         return []  # a leaf lies further back than the sequences are long
-    domains = leaf_domains(problem, leaves, columns)
+    domains = leaf_domains(problem, leaves, columns, assembly)
     if surely_lossy(columns, target, tuple(domain.discrete for domain in domains)):
         return []  # no function of these values is the output
     if problem.output_domains[row].discrete:
         tolerance = WHOLE_TOLERANCE
     else:
         tolerance = REAL_TOLERANCE * max(float(np.std(target)), 1e-12)
-    return _exact(problem, row, leaves, columns, target, tolerance, effort, engine)
+    return _exact(problem, row, leaves, columns, target, tolerance, effort, engine, assembly)
 
 
 def regress_change(
@@ -132,7 +134,7 @@ def regress_change(
     needed for that: of an output that grows without end rows hardly repeat, of its changes they do."""
     last = Var(problem.outputs[row], 1)
     others = tuple(leaf for leaf in leaves if leaf.name not in problem.outputs)
-    if last not in leaves or not others or not problem.whole:
+    if last not in leaves or not others or not problem.whole or problem.output_domains[row].categories:
         return []
     columns, target = table(assembly, problem.training, (*others, last), row)
     rest, change = columns[:, :-1], target - columns[:, -1]
@@ -141,7 +143,7 @@ def regress_change(
     if not kept or (len(kept) == len(others) and repeats < LEAST_REPEATS):
         return []
     some, rest = tuple(others[i] for i in kept), rest[:, kept]
-    found = _exact(problem, row, some, rest, change, WHOLE_TOLERANCE, effort, engine)
+    found = _exact(problem, row, some, rest, change, WHOLE_TOLERANCE, effort, engine, assembly)
     return [replace(candidate, expr=last + candidate.expr) for candidate in found]
 
 
@@ -154,12 +156,15 @@ def _exact(
     tolerance: float,
     effort: float,
     engine: Engine,
+    assembly: Assembly,
 ) -> list[Candidate]:
-    front = engine.search(
+    front = search_over_texts(
+        engine,
         columns,
         target,
         variables=leaves,
-        domains=leaf_domains(problem, leaves, columns),
+        domains=leaf_domains(problem, leaves, columns, assembly),
+        answer=problem.output_domains[row],
         tolerance=tolerance,
         effort=effort,
         operators=sensible_operators(problem, row),
@@ -174,9 +179,14 @@ def sensible_operators(problem: Problem, row: int) -> frozenset[str] | None:
     return None
 
 
-def leaf_domains(problem: Problem, leaves: tuple[Var, ...], columns: np.ndarray) -> tuple[Domain, ...]:
-    """The declared domains of inputs, and of all else what the data show."""
+def leaf_domains(
+    problem: Problem, leaves: tuple[Var, ...], columns: np.ndarray, assembly: Assembly
+) -> tuple[Domain, ...]:
+    """The declared domains of inputs, and of whatever holds texts; of all else what the data show."""
     declared = dict(zip(problem.inputs, problem.domains, strict=True))
+    if problem.categories:
+        draft = Recurrence(problem.inputs + problem.outputs, tuple(assembly.steps), ())
+        declared |= {name: texts(known) for name, known in with_locals(draft, problem.categories).items()}
     return tuple(
         declared[v.name] if v.name in declared else infer(c) for v, c in zip(leaves, columns.T, strict=True)
     )

@@ -16,7 +16,17 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.effort import Effort
 from weights2code.training.keys import learned_keys
-from weights2code.training.memories import Memory, Place, ages, computed, conditional, followed, plain, walks
+from weights2code.training.memories import (
+    Memory,
+    Place,
+    ages,
+    computed,
+    conditional,
+    followed,
+    plain,
+    tallies,
+    walks,
+)
 from weights2code.training.remembered import Remembered, placed
 from weights2code.training.summands import learned_sums
 
@@ -136,6 +146,7 @@ def repeated_rows(problem: Problem) -> Iterator[Remembered]:
     simple = screen.ranked(plain(problem))
     yield from screen.alone(simple[:MOST_PROMISING])
     yield from screen.together(walks(problem))
+    yield from screen.together(tallies(problem), ((0,),))
     yield from screen.alone(screen.ranked(computed(problem), TELLING)[:MOST_PROMISING])
     yield from screen.alone(screen.ranked(conditional(problem), TELLING)[:MOST_PROMISING])
     yield from screen.alone(learned_keys(problem, Effort(KEY_EFFORT)))

@@ -29,6 +29,7 @@ from weights2code.symbolic.piecewise.decision_trees import region_stage
 from weights2code.symbolic.piecewise.extrema_of_two import extremum_stage
 from weights2code.symbolic.piecewise.joined_planes import plane_stage
 from weights2code.symbolic.piecewise.special_values import special_stage
+from weights2code.symbolic.piecewise.thresholds_by_case import threshold_case_stage
 from weights2code.symbolic.piecewise.thresholds_of_sums import threshold_stage
 from weights2code.symbolic.reals.cells import cell_stage
 from weights2code.symbolic.reals.first_steps import first_step_stage
@@ -36,6 +37,7 @@ from weights2code.symbolic.reals.pieces import local_piece_stage
 from weights2code.symbolic.reals.sums_of_curves import curve_stage
 from weights2code.symbolic.search.extrema_of_many import envelope_stage
 from weights2code.symbolic.search.inner_constants import family_stage
+from weights2code.symbolic.search.largest_of_several import winner_stage
 from weights2code.symbolic.search.polynomials import polynomial_stage
 from weights2code.symbolic.search.relevant_variables import relevant_variables
 from weights2code.symbolic.search.remainders import remainder_stage
@@ -54,8 +56,9 @@ _MANY = 7
 _SHORT = 13
 #: The share of the effort that is left that thresholds of sums may take.
 _THRESHOLDS = 0.4
-#: On many rows of several variables what was found by taking rules apart is not made shorter.
-_MANY_ROWS, _SEVERAL, _SHORT_ENOUGH = 1100, 4, 40
+#: On many rows of several variables what was found by taking rules apart is not made shorter; of fewer
+#: variables only what is long.
+_MANY_ROWS, _SEVERAL, _SHORT_ENOUGH = 600, 4, 40
 #: Regions and their like are found early, and are long; what may say the same in fewer nodes is tried after.
 _LONG = 20
 #: No formula is longer: a stage of this size only runs if nothing exact was found.
@@ -69,6 +72,8 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
     order = {"linear": 0}
     if count > 2:
         order |= {"extrema of many": 3, "windows": 3}
+    if count > 2 and problem.whole:
+        order |= {"largest of several": 3}
     order |= {"small trees": 2}
     if problem.whole and any(variable.lag for variable in problem.variables):
         order |= {"one test at several lags": 8}
@@ -84,7 +89,7 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
     if problem.whole and problem.discrete and count > 2:
         order |= {"one function at several lags": 8, "sums and bounds": 8}
     if problem.whole:
-        order |= {"comparisons of trees": 7, "thresholds of sums": 8}
+        order |= {"comparisons of trees": 7, "thresholds of sums": 8, "thresholds by case": 8}
         if not problem.discrete:
             order |= {"cells": _SHORT}
     if sums:
@@ -93,7 +98,7 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
     if problem.whole and problem.discrete:
         # Branches are cheap on few variables, and often shorter than sums and products of tests.
         least = 8 if count <= 3 else _SHORT
-        if count > 3:
+        if count > 3 or (count > 2 and len(problem.X) >= _MANY_ROWS):
             order |= {"decomposition": _SHORT}
         order |= {"extrema of two": least, "regions": least, "special values": least}
         order |= {"trees of 6 nodes": least, "branches": least, "sums of functions": _SHORT}
@@ -165,8 +170,9 @@ def taken_apart(stage: Callable[[Search], None]) -> Callable[[Search], None]:
     def run(search: Search) -> None:
         stage(search)
         problem = search.problem
-        many = len(problem.X) >= _MANY_ROWS and len(problem.variables) >= _SEVERAL
-        search.settled = many and search.collector.limit() <= _SHORT_ENOUGH
+        least = 0 if len(problem.variables) >= _SEVERAL else _LONG
+        many = len(problem.X) >= _MANY_ROWS
+        search.settled = many and least <= search.collector.limit() <= _SHORT_ENOUGH
 
     return run
 
@@ -176,6 +182,7 @@ _ENOUGH = {"linear": 0, "windows": _MANY}
 _RUN: dict[str, Callable[[Search], None]] = {
     "linear": linear,
     "extrema of many": lambda s: envelope_stage(s.problem, s.collector),
+    "largest of several": lambda s: winner_stage(s.problem, s.collector),
     "windows": lambda s: window_stage(s.problem, s.collector, s.glance),
     "small trees": lambda s: s.trees.grow_to(4),
     "single atoms": lambda s: s.collector.offer_all(s.flat.singles()),
@@ -186,6 +193,7 @@ _RUN: dict[str, Callable[[Search], None]] = {
     "thresholds of sums": thresholds,
     "cells": cell_stage,
     "local pieces": local_piece_stage,
+    "thresholds by case": lambda s: threshold_case_stage(s.problem, s.collector, s.trees),
     "carries": lambda s: carry_stage(s.problem, s.collector, s.scan),
     "products": lambda s: s.collector.offer_all(s.flat.products()),
     "pairs": lambda s: s.collector.offer_all(s.flat.pairs()),
@@ -198,7 +206,7 @@ _RUN: dict[str, Callable[[Search], None]] = {
     "sums and bounds": taken_apart(peeling_stage),
     "first steps": first_step_stage,
     "sums of curves": curve_stage,
-    "decomposition": decomposition_stage,
+    "decomposition": taken_apart(decomposition_stage),
     "ends of decompositions": ends_stage,
     "extrema of two": lambda s: extremum_stage(s.problem, s.collector, s.pool),
     "regions": lambda s: region_stage(s.problem, s.collector),
