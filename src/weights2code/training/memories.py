@@ -168,6 +168,9 @@ def plain(problem: Problem) -> Iterator[Memory]:
     inputs = range(len(problem.inputs))
     outputs = range(len(inputs), len(inputs) + len(problem.outputs))
     for column in inputs:
+        if problem.domains[column].categories:  # texts have no sum: how often each of them came up so far
+            yield from (Memory("sum", test) for test in _values_of(column, problem))
+            continue
         for kind in ("sum", "max", "min", "mean"):
             yield Memory(kind, Quantity(((column, 0),)))
     if not any(domain.discrete for domain in problem.domains):
@@ -188,7 +191,8 @@ def plain(problem: Problem) -> Iterator[Memory]:
         for value, gap in product(inputs, (1, 0)):
             yield Memory("equality", Quantity(((value, 0),)), before, asked, gap)
         for value in outputs:
-            for function in (None, ONE_MORE):
+            texts = bool(problem.output_domains[value - len(inputs)].categories)
+            for function in (None,) if texts else (None, ONE_MORE):
                 yield Memory("equality", Quantity(((value, 1),), function), before, asked, 0)
 
 
@@ -263,14 +267,21 @@ def walks(problem: Problem) -> Iterator[tuple[Memory, Memory]]:
 def _conditions(problem: Problem) -> list[Quantity]:
     """Comparisons of two values, and whether a column has one of its values."""
     found = [quantity for quantity in _functions(problem) if quantity.function in CONDITIONS]
-    for column, domain in enumerate(problem.domains):
-        if domain.discrete and domain.size <= MOST_ASKED:
-            values = domain.values().astype(float).tolist()
-            found += [
-                Quantity(((column, 0),), levels=tuple(((other,), float(other == value)) for other in values))
-                for value in values
-            ]
+    for column in range(len(problem.domains)):
+        found += _values_of(column, problem)
     return found
+
+
+def _values_of(column: int, problem: Problem) -> list[Quantity]:
+    """Whether a column has one of its values, if they are few."""
+    domain = problem.domains[column]
+    if not domain.discrete or domain.size > MOST_ASKED:
+        return []
+    values = domain.values().astype(float).tolist()
+    return [
+        Quantity(((column, 0),), levels=tuple(((other,), float(other == value)) for other in values))
+        for value in values
+    ]
 
 
 def _functions(problem: Problem) -> Iterator[Quantity]:
@@ -279,9 +290,12 @@ def _functions(problem: Problem) -> Iterator[Quantity]:
     pairs += [((column, 0), (column, 1)) for column in inputs]
     for places in pairs:
         whole = all(problem.domains[column].discrete for column, _ in places)
+        kinds = {problem.domains[column].categories for column, _ in places}
         for function in FUNCTIONS:
             if function in OF_WHOLE and not whole:
                 continue
+            if kinds != {()} and (function not in OF_WHOLE or len(kinds) > 1):
+                continue  # texts are the same or not, and no more
             if function in ("difference", "sum") and places[0][0] == places[1][0]:
                 continue  # a sum over differences in time is the last value
             yield Quantity(places, function)

@@ -45,6 +45,11 @@ class Above:
     memories: tuple[Memory, ...]
     original: Problem
 
+    @property
+    def sums(self) -> bool:
+        """Whether something is added up, without end."""
+        return any(memory.kind in ("sum", "mean") for memory in self.memories)
+
     def kept(self, model: DiscreteTransformer, layout: Layout) -> dict[str, Any]:
         """The model with heads in the place of the further inputs, and its layout."""
         own = outer_layout(self.original, layout)
