@@ -1,8 +1,9 @@
 """The stages of the native search as a table, from cheap to dear.
 
 Constant and linear; small trees and typed atoms; sums, remainders and carries of whole numbers; products and
-pairs of atoms; pieces, branches and regions; functions with an inner constant; and at last tables. What each
-is worth is measured by `benchmarks/symbolic_regression/ablation.py`.
+pairs of atoms; pieces, branches and regions, and borders between rows of reals; functions with an inner
+constant; and at last tables. What each is worth is measured by
+`benchmarks/symbolic_regression/ablation.py`.
 """
 
 from __future__ import annotations
