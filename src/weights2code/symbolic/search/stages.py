@@ -77,6 +77,8 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
         order |= {"sums and bounds": _SHORT}
     if count > 4 and not problem.discrete:
         order |= {"first steps": _SHORT}
+    if problem.whole and problem.discrete and count > 5:
+        order |= {"sums of functions of one lag": 8}
     order |= {"single atoms": 5}
     if sums:
         order |= {"tests and remainders of sums": 5}
