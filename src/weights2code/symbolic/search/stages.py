@@ -84,6 +84,8 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
     if count > 4 and not problem.discrete:
         order |= {"cells": _SHORT} if problem.whole else {"local pieces": _LONG}
         order |= {"first steps": _SHORT}
+    if problem.whole and problem.discrete and count > 5:
+        order |= {"sums of functions of one lag": 8}
     order |= {"single atoms": 5}
     if sums:
         order |= {"tests and remainders of sums": 5}
