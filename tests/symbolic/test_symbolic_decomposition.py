@@ -10,6 +10,7 @@ import pytest
 
 from weights2code.language import BITS, Domain, Var, formula, infer, integers
 from weights2code.symbolic.decomposition.outer_steps import outer_steps
+from weights2code.symbolic.decomposition.peeling import peelings
 from weights2code.symbolic.decomposition.separators import separators
 from weights2code.symbolic.decomposition.splits import Split, outermost, splits
 from weights2code.symbolic.decomposition.stage import without_idle
@@ -116,6 +117,24 @@ def test_nothing_is_taken_off_that_the_rows_contradict() -> None:
 def test_operators_that_change_nothing_are_left_out() -> None:
     problem = everything(lambda a, b: (a + b) % 3, (DAY,) * 2, (A, B))
     assert without_idle(problem, (A % 3 + B % 3) % 3) == (A + B) % 3
+
+
+def test_what_y_is_the_larger_of_is_seen_where_it_is_larger() -> None:
+    x = Var("x"), Var("x", 1), Var("x", 2)
+    problem = everything(
+        lambda y, *x: np.maximum(y, x[0] ** 2 - 2 * x[1] ** 2 + x[2] ** 2),
+        (integers(-18, 18), *[integers(0, 3)] * 3),
+        (Var("y", 1), *x),
+    )
+    (found,) = [peeled for peeled in peelings(problem) if peeled.beside is not None]
+    assert found.beside == ("max", Var("y", 1))
+    assert found.problem.variables == x
+    assert formula(found.whole(x[0])) == "max(y[t-1], x[t])"
+
+
+def test_a_variable_that_y_passes_on_both_sides_bounds_nothing() -> None:
+    problem = everything(lambda a, b: np.where(b > 3, a + 1, a - 1), (DAY, DAY), (A, B))
+    assert all(peeled.beside is None for peeled in peelings(problem))
 
 
 @pytest.mark.slow

@@ -166,6 +166,11 @@ CASES: dict[str, tuple[Rule, tuple[Domain, ...], str]] = {
         (DIGITS,) * 3,
         "[(x + x1) % 5 > (x1 + x2) % 5]",
     ),
+    "sums of functions of one lag": (
+        lambda a, b, a1, b1: (a > b) * 3 + (a1 * b1) % 4,
+        (integers(0, 6),) * 4,
+        "3*[a > b] + (a1*b1) % 4",
+    ),
     "one test at several lags": (
         lambda *v: ((v[0] + v[1] > 8) - 1.0 * (v[2] + v[3] > 8)) % 4,
         (DIGITS,) * 4,
@@ -218,6 +223,7 @@ HELPERS = {
     "sums of curves": {"planes"},
     "decomposition": {"linear"},
     "one function at several lags": {"small trees"},
+    "sums of functions of one lag": {"small trees"},
     "one test at several lags": {"thresholds of sums"},
     "thresholds by case": {"small trees", "trees of 5 nodes"},
     "sums and bounds": {"small trees", "trees of 5 nodes"},
@@ -233,6 +239,8 @@ def test_a_stage_alone_finds_its_formula(name: str) -> None:
     rule, domains, expected = CASES[name]
     lagged = name in ("windows", "one function at several lags", "one test at several lags")
     variables = tuple(Var("x", lag) for lag in range(6)) if lagged else LETTERS
+    if name == "sums of functions of one lag":
+        variables = (*LETTERS[:2], Var("a", 1), Var("b", 1))
     problem = problem_of(rule, domains, variables)
     helpers = HELPERS.get(name, set())
     if helpers:

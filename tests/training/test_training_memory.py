@@ -144,6 +144,21 @@ def test_a_rule_of_a_mean_is_written_with_the_mean():
     assert answer(running_mean(m - 2 * Var("m", 1) + Var("m", 2), "x"), BITS)[0]
 
 
+@pytest.mark.slow
+def test_a_mean_of_a_function_of_reals_becomes_a_program():
+    made, total = Step("v", op("clip", A, 0.3, 0.8) - B), Step("s", Var("s", 1) + Var("v"))
+    count = Step("n", Var("n", 1) + 1)
+    machine = of_two(made, total, count, Step("y", Var("s") / Var("n")))
+    assert answer(machine, reals(0, 1), reals(0, 1))[0]
+
+
+def test_no_mean_is_seen_in_what_is_none():
+    near = of_two(Step("y", A + maximum(B, Var("b", 1))))
+    total = of_two(Step("y", Var("y", 1) + A * B))
+    for machine in (near, total):
+        assert next(near_rows(problem_of(machine, reals(0, 1), reals(0, 1))), None) is None
+
+
 def found_by(machine: Recurrence, *domains: Domain) -> Memory:
     """The memory that repeated rows ask for, the last of them if it takes two."""
     return next(repeated_rows(problem_of(machine, *domains))).memories[-1]

@@ -55,7 +55,7 @@ def without_gaps(
         for first, last in borders.reshape(-1, 2):
             found_x.append(rows[first:last, : inputs.shape[1]])
             found_y.append(rows[first:last, inputs.shape[1] :])
-            starts.append(first == 0)
+            starts.append(bool(first == 0))
     if not found_x:
         raise InputError(f"no row is left without the {count} that hold nothing ({listed}); fill them.")
     if missing == "last":

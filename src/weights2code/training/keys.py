@@ -72,9 +72,11 @@ def _of_places(
     """The lookup whose key is a function of some places, if there is one."""
     points, codes = rows.points(places)
     beside = rows.last if past and rows.last is not None else np.zeros(len(rows.target), np.int64)
-    for value in (*range(len(problem.inputs)), None):
-        if effort.spent() or (past and value is None):
+    for value in (None, *range(len(problem.inputs))):  # what is the output itself first
+        if effort.spent():
             return
+        if past and value is None:
+            continue
         effort.spend(A_ROW * min(SAMPLE, len(rows.target)) * (len(places) + 3 * len(BACK)))
         stored = [rows.column(value, back) if value is not None else codes[back] for back in BACK]
         some = slice(0, SAMPLE)
@@ -283,8 +285,7 @@ def _stored(
     if np.any(low < high) or len(np.unique(before)) < len(points):
         return None
     given = _formula_of(points, _wider(places, points), low)
-    levels = dict(zip(points, low.tolist(), strict=True)) if given is None else given
-    return Quantity(places, levels=tuple(sorted(levels.items())))
+    return _as_it_is(places, dict(zip(points, low.tolist(), strict=True)) if given is None else given)
 
 
 def _compared(

@@ -53,6 +53,8 @@ _GLANCE = frozenset(
     | {"sums of functions"}
 )
 _ONE = frozenset({*_GLANCE, "single atoms", "pieces", "extrema of two", "branches", "table"})
+#: Where one function at several lags leaves so few of the rows, the whole search looks at them at once.
+_FAR, _FAR_EFFORT = 0.05, 0.5
 #: What is asked besides of what a last step leaves.
 _UNDONE_GLANCE = frozenset({"thresholds by case"})
 _FEW_SUMS = 400
@@ -200,8 +202,14 @@ def decomposition_stage(search: Search) -> None:
 def copies_stage(search: Search) -> None:
     """One function in place of its variables at several lags, where a glance tells the rest."""
     problem = search.problem
-    if len(problem.variables) <= _MOST_COPIED:
-        Decomposition(search).copies(Chain(problem, {name: name for name in problem.variables}))
+    if len(problem.variables) > _MOST_COPIED:
+        return
+    decomposition, chain = Decomposition(search), Chain(problem, {name: name for name in problem.variables})
+    alike, done = decomposition.copies(chain)
+    for new in alike:
+        if not done and len(new.problem.X) <= _FAR * len(problem.X):
+            new.problem.effort.left = _FAR_EFFORT * problem.effort.left
+            done = decomposition.offer(new, search.below(new.problem))
 
 
 def ends_stage(search: Search) -> None:

@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from weights2code.language import Const, Expr, Var, op
+from weights2code.language import Const, Expr, Number, Var, op
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.snapping import simplest
@@ -74,7 +74,7 @@ def _order(values: np.ndarray, y: np.ndarray, levels: np.ndarray) -> list[tuple[
     return order
 
 
-def _written(ranked: list[tuple[Var, float]], extremum: str) -> Expr:
+def _written(ranked: list[tuple[Var, Number]], extremum: str) -> Expr:
     """The first that is no smaller than all that come after it."""
     relation = "ge" if extremum == "max" else "le"
     chosen: Expr = Const(ranked[-1][1])

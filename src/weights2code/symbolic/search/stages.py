@@ -15,6 +15,7 @@ import numpy as np
 from weights2code.effort import Effort
 from weights2code.language import Const
 from weights2code.symbolic.decomposition import (
+    added_by_lag_stage,
     added_stage,
     copies_stage,
     decomposition_stage,
@@ -87,6 +88,7 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
         order |= {"tests and remainders of sums": 5}
     order |= {"trees of 5 nodes": 5, "single atoms beside linear": 6, "polynomials": 7}
     if problem.whole and problem.discrete and count > 2:
+        order |= {"sums of functions of one lag": 8}
         order |= {"one function at several lags": 8, "sums and bounds": 8}
     if problem.whole:
         order |= {"comparisons of trees": 7, "thresholds of sums": 8, "thresholds by case": 8}
@@ -200,6 +202,7 @@ _RUN: dict[str, Callable[[Search], None]] = {
     "pieces": lambda s: piece_stage(s.problem, s.collector),
     "one of two": either_stage,
     "sums of functions": added_stage,
+    "sums of functions of one lag": added_by_lag_stage,
     "polynomials": lambda s: polynomial_stage(s.problem, s.collector),
     "one function at several lags": taken_apart(copies_stage),
     "one test at several lags": repeated_test_stage,
