@@ -48,7 +48,7 @@ from weights2code.training.memories import (
 from weights2code.training.neighbours import near_rows
 from weights2code.training.pointers import pointed_at
 from weights2code.training.remembering import Memories, widened, with_heads
-from weights2code.training.repeats import repeated_rows
+from weights2code.training.repeats import repeated_rows, without_outputs
 from weights2code.training.summands import learned_sums
 
 A, B, X = Var("a"), Var("b"), Var("x")
@@ -105,6 +105,20 @@ def test_nothing_is_remembered_where_windows_are_enough():
     assert next(repeated_rows(problem_of(near, BITS, BITS)), None) is None
     reals_near = of_two(Step("y", A + maximum(B, Var("b", 1))))
     assert next(near_rows(problem_of(reals_near, reals(0, 1), reals(0, 1))), None) is None
+
+
+def test_inputs_that_were_gathered_may_take_the_place_of_past_outputs():
+    machine = of_two(Step("s", Var("s", 1) + A.equals(B)), Step("y", Var("s") + Var("s", 1)))
+    problem = problem_of(machine, BITS, BITS)
+    assert next(repeated_rows(problem), None) is None
+    found = next(without_outputs(problem))
+    assert found.memories == (Memory("sum", Quantity(((0, 0), (1, 0)), "equal")),)
+    assert sorted(found.leaves) == [(2, 0), (2, 1)]
+
+
+def test_inputs_alone_need_nothing_that_was_gathered():
+    near = of_two(Step("y", where(A, B, Var("b", 1))))
+    assert next(without_outputs(problem_of(near, BITS, BITS)), None) is None
 
 
 @pytest.mark.slow
