@@ -24,6 +24,7 @@ from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.judge import judged, unmatched_words, with_caveat, with_note
 from weights2code.extraction.members import members
 from weights2code.extraction.values import Extraction, Log, Member
+from weights2code.json_values import MOST_NODES
 from weights2code.program import Origin
 from weights2code.program.listing_check import check_listing
 from weights2code.program.raw_program import raw_program_source
@@ -292,7 +293,9 @@ def with_explanation(extraction: Extraction, problem: Problem, log: Log) -> Extr
     if extraction.explained is not None or matched is None or not matched.finite:
         return extraction  # nothing is regressed on what are no numbers
     try:
-        return replace(extraction, explained=matched.explain(problem, LISTING_EFFORT))
+        explained = matched.explain(problem, LISTING_EFFORT)
+        small = {i: fit for i, fit in explained.operators.items() if fit.formula.size() <= MOST_NODES}
+        return replace(extraction, explained=replace(explained, operators=small))
     except Exception as error:
         log.failed("explanation of the graph", defect(error))
         return extraction

@@ -23,8 +23,8 @@ from weights2code.training.ruled_out import Skipped, ruled_out
 from weights2code.training.search import Progress, Record, Trained, pick_device, train_rung
 from weights2code.training.seen import Seen
 
-#: Told of a rung that is about to be trained; whether the climb ends there.
-Before = Callable[[Rung], bool]
+#: Told of a rung that is about to be trained, and whether it goes over sums; whether the climb ends there.
+Before = Callable[[Rung, bool], bool]
 
 
 def climb(
@@ -69,7 +69,7 @@ def climb(
             if skipped is not None:
                 skipped.append(Skipped(rung.name, reason))
             continue
-        if before is not None and before(rung):
+        if before is not None and before(rung, False):
             return
         place = -1
         for place, part in enumerate(memories.rungs(rung) if rung.kind == "memory" else [None]):
@@ -79,6 +79,8 @@ def climb(
             if finished and finished.exists():
                 trained = Trained.load(finished, problem)
                 began -= trained.seconds
+            elif part and part.sums and before is not None and before(part.rung, True):
+                return
             else:
                 current = folder / "current.safetensors" if folder else None
                 looking = part.rung if part else focused(rung, problem, enough)

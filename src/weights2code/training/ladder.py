@@ -227,6 +227,7 @@ def _fitted_to(problem: Problem, layout: str) -> tuple[Rung, ...]:
     layout = "tagging" if layout == "tagging" else "autoregressive"
     inputs, outputs = len(problem.inputs), len(problem.outputs)
     channels = inputs + (0 if layout == "tagging" else outputs)
+    texts = all(domain.categories for domain in problem.domains)
     fitted: list[Rung] = []
     widest, ladder = 0, FAST_LADDER
     if problem.original is not None:
@@ -247,6 +248,8 @@ def _fitted_to(problem: Problem, layout: str) -> tuple[Rung, ...]:
                 continue
         elif rung.kind == "lookup" and inputs < 2:
             continue
+        if texts and (rung.kind == "prefix" or (rung.aggregates and rung.kind != "memory")):
+            continue  # texts have no sums and no extrema
         fitted.append(replace(rung, sizes=own, layout=layout if rung.wired else rung.layout))
     return tuple(fitted)
 

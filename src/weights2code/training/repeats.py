@@ -16,8 +16,19 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.effort import Effort
 from weights2code.training.keys import learned_keys
-from weights2code.training.memories import Memory, Place, ages, computed, conditional, plain, walks
+from weights2code.training.memories import (
+    Memory,
+    Place,
+    ages,
+    computed,
+    conditional,
+    followed,
+    plain,
+    tallies,
+    walks,
+)
 from weights2code.training.remembered import Remembered, placed
+from weights2code.training.summands import learned_sums
 
 #: Rows that are asked first, and in all.
 FIRST_ASKED, ASKED = 8_000, 60_000
@@ -31,10 +42,12 @@ EXPECTED_NEAR = 30.0
 DEEPEST = 3
 MEMORY_LAGS = ((0,), (1,), (0, 1), (0, 2), (0, 3), (0, 1, 2))
 COLUMN_LAGS = (-1, 0, 1, 2)
+#: Means and what is made of them are the same if they are so to this many decimals.
+DECIMALS = 9
 #: What is spent on each kind of memory, in seconds of a usual machine, and what a value of a row costs.
 EFFORT, A_VALUE = 1.0, 6e-9
-#: The same for keys that are learned.
-KEY_EFFORT = 2.0
+#: The same for keys that are learned, and for what sums are taken of.
+KEY_EFFORT, SUM_EFFORT = 2.0, 0.5
 #: The share of contradictions that a memory of something computed leaves at most, to be worth asking.
 TELLING = 0.98
 #: Memories whose every context is asked, and those of which two are asked together.
@@ -117,24 +130,27 @@ def _pairs(counts: np.ndarray) -> float:
 
 
 def _coded(values: np.ndarray) -> tuple[np.ndarray, int]:
-    found, codes = np.unique(values, return_inverse=True)
+    found, codes = np.unique(np.round(values, DECIMALS), return_inverse=True)
     return codes.reshape(-1).astype(np.int64), max(len(found), 1)
 
 
 def repeated_rows(problem: Problem) -> Iterator[Remembered]:
     """Memories that determine the output together with what is near, simple ones first; none where windows
-    are not contradicted."""
-    if not problem.whole or problem.training.given.any():
+    are not contradicted, or inputs do not repeat."""
+    if not all(domain.discrete for domain in problem.domains) or problem.training.given.any():
         return
     screen = _Screen(problem)
     if not screen.contradicted():
         return
+    yield from screen.alone(learned_sums(problem, Effort(SUM_EFFORT)))
     simple = screen.ranked(plain(problem))
     yield from screen.alone(simple[:MOST_PROMISING])
     yield from screen.together(walks(problem))
+    yield from screen.together(tallies(problem), ((0,),))
     yield from screen.alone(screen.ranked(computed(problem), TELLING)[:MOST_PROMISING])
     yield from screen.alone(screen.ranked(conditional(problem), TELLING)[:MOST_PROMISING])
     yield from screen.alone(learned_keys(problem, Effort(KEY_EFFORT)))
+    yield from screen.together(followed(problem), ((0,),))
     yield from screen.together(ages(problem))
     yield from screen.together(combinations(simple[:PAIRED], 2))
     yield from screen.alone(simple[MOST_PROMISING:])
@@ -198,12 +214,16 @@ class _Screen:
             if found is not None:
                 yield found
 
-    def together(self, pairs: Iterable[tuple[Memory, Memory]]) -> Iterator[Remembered]:
+    def together(
+        self,
+        sets: Iterable[tuple[Memory, ...]],
+        lags: Sequence[tuple[int, ...]] = ((0,), (0, 1)),
+    ) -> Iterator[Remembered]:
         self.effort.left = EFFORT
-        for pair in pairs:
+        for memories in sets:
             if self.effort.spent():
                 return
-            found = self.context(pair, ((0,), (0, 1)))
+            found = self.context(memories, lags)
             if found is not None:
                 yield found
 
