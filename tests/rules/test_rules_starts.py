@@ -94,3 +94,18 @@ def test_parts_of_the_present_stay_where_they_are():
     draft = drafted(x + 2 * Var("x", 1) * Var("x", 2) - y1)
     steps = with_delayed_parts(draft).steps
     assert [str(step.definition) for step in steps] == ["2*x[t]*x[t-1]", "x[t] + d0[t-1] - y[t-1]"]
+
+
+def test_a_test_that_stands_for_one_or_minus_one_is_neither_before_the_start():
+    sign = 2 * (x > 2) - 1
+    truth = Recurrence(("x",), (Step("s", sign), Step("y", Var("s") + Var("s", 1))), ("y",), {"s": 0.0})
+    draft = drafted(2 * ((x > 2) + (Var("x", 1) > 2)) - 2)
+    xs = [np.random.default_rng(seed).integers(0, 5, (12, 1)).astype(float) for seed in range(40)]
+    problem = from_lists(xs, [truth.run(item[None])[0] for item in xs], ("x",), ("y",), seed=0)
+    fits = [
+        found.start
+        for found in delayed_starts(draft, problem)
+        if reproduces(found, problem.validation, problem)
+    ]
+    assert fits
+    assert all(start["d0"] == 0.5 for start in fits)
