@@ -132,3 +132,18 @@ def test_different_formulas_at_two_lags_are_no_line():
     draft = drafted(3 + x + Var("x", 1) * Var("x", 2))
     problem = problem_of(draft, lambda _: 0)
     assert not list(as_lines(draft, problem.training))
+
+
+def test_a_test_that_stands_for_one_or_minus_one_is_neither_before_the_start():
+    sign = 2 * (x > 2) - 1
+    truth = Recurrence(("x",), (Step("s", sign), Step("y", Var("s") + Var("s", 1))), ("y",), {"s": 0.0})
+    draft = drafted(2 * ((x > 2) + (Var("x", 1) > 2)) - 2)
+    xs = [np.random.default_rng(seed).integers(0, 5, (12, 1)).astype(float) for seed in range(40)]
+    problem = from_lists(xs, [truth.run(item[None])[0] for item in xs], ("x",), ("y",), seed=0)
+    fits = [
+        found.start
+        for found in delayed_starts(draft, problem)
+        if reproduces(found, problem.validation, problem)
+    ]
+    assert fits
+    assert all(start["d0"] == 0.5 for start in fits)

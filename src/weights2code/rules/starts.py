@@ -26,8 +26,8 @@ from weights2code.verify.residuals import rounding
 MOST_VALUES = 64
 #: Of a variable inside a rule, so many values are tried before the start.
 MOST_LEVELS = 8
-#: What was not computed yet is one of these.
-DELAYED = (0.0, 1.0, -1.0)
+#: What was not computed yet is one of these; a test that stands for 1 or -1 is neither half way.
+DELAYED = (0.0, 1.0, -1.0, 0.5)
 #: Steps of the secant method, and the digits and the relative error that what it finds may have.
 SECANT_STEPS = 8
 MOST_DIGITS = 12
