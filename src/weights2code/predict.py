@@ -15,6 +15,7 @@ import numpy as np
 
 from weights2code.data import FileSource
 from weights2code.data.csv_table import csv_rows
+from weights2code.data.gaps import carried
 from weights2code.data.own import rows_of_sequences, times_of
 from weights2code.data.table_writing import check_target, format_of, write_with
 from weights2code.data.tables import names_in, read_columns, read_table
@@ -131,7 +132,8 @@ def predict(
     time = source.time if isinstance(source, FileSource) else None
     labels = tuple(name for name in dict.fromkeys((sequence, order, time)) if name is not None)
     inputs = source.inputs if isinstance(source, FileSource) else rule.inputs
-    table = _numbers(path, program, inputs, labels)
+    missing = source.missing if isinstance(source, FileSource) else "refuse"
+    table = _numbers(path, program, inputs, labels, missing)
     shape = table[(*inputs, *labels)[0]].shape
     if len(shape) == 2 and labels:
         raise InputError(f"{path} holds arrays (n, T): leave out --sequence and --order.")
@@ -143,8 +145,13 @@ def predict(
     if time is not None:
         table |= _time_leaves(path, program, table, rows, ends, time)
     flat = np.stack([table[name].reshape(-1) for name in rule.inputs], -1)
-    answers = np.empty((len(flat), len(rule.outputs)))
-    answers[rows] = np.concatenate(run_over(program, np.split(flat[rows], ends)))
+    if missing == "last":
+        flat[rows] = np.concatenate([carried(sequence) for sequence in np.split(flat[rows], ends)])
+    whole = np.logical_not(np.isnan(flat).any(axis=1))
+    answers = np.full((len(flat), len(rule.outputs)), np.nan)
+    pieces = [piece for sequence in np.split(rows, ends) for piece in _without_gaps(sequence, whole)]
+    if pieces:
+        answers[np.concatenate(pieces)] = np.concatenate(run_over(program, [flat[piece] for piece in pieces]))
     columns = {
         name: _column(answers[:, i], program, name).reshape(shape) for i, name in enumerate(rule.outputs)
     }
@@ -153,21 +160,30 @@ def predict(
     return prediction
 
 
+def _without_gaps(rows: np.ndarray, whole: np.ndarray) -> list[np.ndarray]:
+    """A sequence cut where a row lacks a value: the program begins anew after it."""
+    borders = np.flatnonzero(np.diff(np.concatenate([[False], whole[rows], [False]]).astype(int)))
+    return [rows[first:last] for first, last in borders.reshape(-1, 2)]
+
+
 def _numbers(
-    path: Path, program: Program, inputs: Sequence[str], labels: Sequence[str]
+    path: Path, program: Program, inputs: Sequence[str], labels: Sequence[str], missing: str
 ) -> dict[str, np.ndarray]:
-    """The columns that are read, texts as the numbers that stand for them."""
+    """The columns that are read, texts as the numbers that stand for them; what is missing is `nan`."""
     texts = {name: known for name, known in program.categories.items() if name in inputs}
-    if not texts:
+    if not texts and missing == "refuse":
         return read_columns(path, inputs, labels)
     table = read_table(path, inputs, labels, tuple(texts))
-    for name, found in table.gaps.items():
+    for name, found in table.gaps.items() if missing == "refuse" else ():
         raise InputError(f"{found.first}, column {name!r} holds a missing value; fill it.")
+    for name in sorted(table.texts & set(inputs) - set(texts)):
+        raise InputError(f"{path}, column {name!r} holds texts, and the program reads numbers there.")
     numbers = {name: column for name, column in table.columns.items() if name not in texts}
     for name, known in texts.items():
         column = table.columns[name]
         spelled = {str(text): text for text in known}
         codes = encoded(np.array([spelled.get(str(text), text) for text in column.flat], object), known)
+        codes = np.where([str(text) == "" for text in column.flat], np.nan, codes)
         if (codes < 0).any():
             row = int(np.argmax(codes < 0))
             place = f"line {_lines_of(path, {row})[row]}" if format_of(path) == "CSV" else f"row {row}"
@@ -246,8 +262,12 @@ def _column(values: np.ndarray, program: Program, name: str) -> np.ndarray:
     """Texts as such, and whole numbers, if every value is one."""
     if name in program.output_categories:
         return decoded(values, program.output_categories[name])
-    whole = program.integer_outputs and np.isfinite(values).all() and (np.abs(values) < 2**53).all()
-    return np.round(values).astype(np.int64) if whole and (values == np.round(values)).all() else values
+    known = values[~np.isnan(values)]
+    if not program.integer_outputs or not ((known == np.round(known)) & (np.abs(known) < 2**53)).all():
+        return values
+    if len(known) == len(values):
+        return values.astype(np.int64)
+    return np.array([None if value != value else int(value) for value in values.tolist()], dtype=object)
 
 
 def _described(
@@ -291,7 +311,8 @@ def _described(
 def _outside(values: np.ndarray, domain: Domain) -> np.ndarray:
     """Where values are none of a domain."""
     beyond = (values < domain.low) | (values > domain.high)
-    return beyond | (values != np.round(values)) if domain.discrete else beyond
+    odd = (values != np.round(values)) & ~np.isnan(values)  # what is missing is nowhere
+    return beyond | odd if domain.discrete else beyond
 
 
 def _lines_of(path: Path, rows: set[int]) -> dict[int, int]:

@@ -9,11 +9,8 @@ import numpy as np
 import pytest
 
 from weights2code.language import BITS, Domain, Var, formula, infer, integers
-<<<<<<< HEAD
 from weights2code.symbolic.decomposition.outer_steps import outer_steps
-=======
 from weights2code.symbolic.decomposition.peeling import peelings
->>>>>>> prefixes
 from weights2code.symbolic.decomposition.separators import separators
 from weights2code.symbolic.decomposition.splits import Split, outermost, splits
 from weights2code.symbolic.decomposition.stage import without_idle

@@ -330,6 +330,12 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
         help="column of times: its hour, its weekday and the time since the last row become inputs",
     )
     group.add_argument(
+        "--season",
+        metavar="N",
+        type=whole,
+        help="rows of a season, such as 24 or 168, that rules may look back; by default the data are asked",
+    )
+    group.add_argument(
         "--categories", metavar="A,B", help="columns of whole numbers that stand for something, as ids do"
     )
     group.add_argument(
@@ -337,12 +343,6 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
         choices=("refuse", "drop", "last"),
         default="refuse",
         help="cells that hold nothing: refuse (default), cut sequences there, or carry the last value on",
-    )
-    group.add_argument(
-        "--season",
-        metavar="N",
-        type=whole,
-        help="rows of a season, such as 24 or 168, that rules may look back; by default the data are asked",
     )
 
 

@@ -76,7 +76,7 @@ class Loosely:
         """A column of a Parquet or NPZ file: numbers with gaps, or texts."""
 
         def place(index: int) -> str:
-            return f"{where}, {entry(np.unravel_index(index, column.shape))}"  # type: ignore[arg-type]
+            return f"{where}, {entry(np.array(np.unravel_index(index, column.shape)))}"
 
         texts = _texts(column, declared=name in self.declared)
         if texts is None:

@@ -87,7 +87,7 @@ class FileSource:
         """Inverse of `to_dict`."""
         known = json_values.mapping(data, "a source")
         sequence, order, time = (known.get(role) for role in ("sequence", "order", "time"))
-        columns = {"inputs", "targets", "sequence", "order", "time", "categories", "season"}
+        columns = {"inputs", "targets", "sequence", "order", "time", "season", "categories"}
         unknown = set(known) - {"file", "size", "sha256", "missing", *columns}
         season = known.get("season")
         missing = known.get("missing", "refuse")
@@ -219,8 +219,7 @@ def from_file(source: FileSource, seed: int) -> Problem:
         true_starts=filled.true_starts,
         season=source.season,
     )
-    said = tuple(remark for remark in remarks if remark)
-    seasonal = problem.seasonal
+    said, seasonal = tuple(remark for remark in remarks if remark), problem.seasonal
     if seasonal is not None:
         seasonal = replace(seasonal, remarks=(*said, *seasonal.remarks))
     return replace(problem, remarks=said, seasonal=seasonal)
@@ -310,8 +309,7 @@ def from_lists(
     """The problem of sequences (T_i, columns) and (T_i, outputs) of the user's own.
 
     `categories` are the texts of the columns that hold texts; `true_starts` says which sequences begin where
-    they truly began: all, unless it is given. A `season` is one that is declared; without one the data are
-    asked.
+    they truly began: all, unless it is given. A `season` is one that is declared; else the data are asked.
     """
     longest = max(len(item) for item in x)
     if longest < 1:

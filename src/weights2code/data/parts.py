@@ -105,8 +105,8 @@ def divide_by_season(
     """
     lengths = np.array([len(item) for item in x])
     rng = np.random.default_rng(seed)
-    known = np.zeros(len(x), int)  # more than a season is given everywhere
-    learned, kept = _by_sequence(lengths, known, rng) if len(x) >= 5 else _by_time(lengths, known)
+    none = np.zeros(len(x), int)
+    learned, kept = _by_sequence(lengths, none, rng) if len(x) >= 5 else _by_time(lengths, none)
     before = season + SEASON_MARGIN
     windows = [w for piece in learned for w in _slices(piece, piece.first + before, SCORED, before)]
     stretches = []

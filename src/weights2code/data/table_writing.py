@@ -126,7 +126,14 @@ def _write_npz(path: Path, columns: Mapping[str, np.ndarray], file: Any, out: Pa
                 with old.open(info) as source, new.open(info.filename, "w", force_zip64=True) as target:
                     shutil.copyfileobj(source, target)
         for name, values in columns.items():
-            if values.dtype == object:
-                values = np.array(_texts(values.ravel())).reshape(values.shape)
             with new.open(f"{name}.npy", "w", force_zip64=True) as target:
-                np.lib.format.write_array(target, values, allow_pickle=False)
+                np.lib.format.write_array(target, _plain(values), allow_pickle=False)
+
+
+def _plain(values: np.ndarray) -> np.ndarray:
+    """Objects as arrays have them: texts, or numbers, of which missing ones are `nan`."""
+    if values.dtype != object:
+        return values
+    if any(isinstance(value, str) for value in values.flat):
+        return np.array(_texts(values.ravel())).reshape(values.shape)
+    return np.array([np.nan if v is None else float(v) for v in values.flat]).reshape(values.shape)

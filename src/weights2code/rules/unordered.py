@@ -35,6 +35,8 @@ from weights2code.symbolic.rule_lists import rule_list
 
 #: Rows that a formula is listed on, at most, and texts that one is written for.
 MOST_ROWS, MOST_CASES = 5000, 12
+#: Numbers that rules choose from, at most.
+MOST_CHOSEN = 6
 
 
 def unordered(recurrence: Recurrence, domains: Sequence[Domain], categories: Categories) -> Recurrence | None:
@@ -74,7 +76,7 @@ def _listed(expr: Expr, wanted: tuple, types: Categories, kinds: Kinds) -> Expr 
     sure = np.isfinite(target)
     if wanted:  # what comes before the start may lead to no text at all
         sure &= (target >= 1) & (target <= len(wanted)) & (target == np.round(target))
-    if not sure.any() or (not wanted and not sure.all()):
+    if not sure.any() or (not wanted and (not sure.all() or len(np.unique(target)) > MOST_CHOSEN)):
         return None
     domains = [
         texts(types[v.name]) if v.name in types else infer(rows[:, i]) for i, v in enumerate(variables)
