@@ -272,8 +272,8 @@ def _few_levels(matches: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """The same where key and query are one function, with as few levels as the rows allow: values that match,
     also by way of others, have one level, and so have values that nothing tells apart."""
     count = len(matches)
-    linked = (matches == 1) | (matches == 1).T | np.eye(count, dtype=bool)
-    while (further := (linked.astype(int) @ linked) > 0).sum() > linked.sum():
+    linked = ((matches == 1) | (matches == 1).T | np.eye(count, dtype=bool)).astype(int)
+    while np.count_nonzero(further := np.minimum(linked @ linked, 1)) > np.count_nonzero(linked):
         linked = further
     group = np.unique(linked, axis=0, return_inverse=True)[1].reshape(-1)
     apart = np.zeros((int(group.max()) + 1,) * 2, bool)
@@ -306,7 +306,7 @@ def _stored(
     seen = np.flatnonzero(low <= high)
     if np.any(low < high):
         return None
-    given = _formula_of([points[place] for place in seen], _wider(places, points), low[seen])
+    given = _formula_of([points[place] for place in seen.tolist()], _wider(places, points), low[seen])
     if given is None and len(seen) < len(points):
         return None  # of what was never looked up only a formula says what it is
     return _as_it_is(places, dict(zip(points, low.tolist(), strict=True)) if given is None else given)
