@@ -210,6 +210,16 @@ def test_the_last_output_may_play_a_part_in_what_is_made_of_a_lookup():
 
 
 @pytest.mark.slow
+def test_keys_and_values_of_which_not_all_are_seen():
+    made = Step("v", (X + Var("x", 1)) % 5)
+    above = Step("k", op("gt", Var("v"), Var("x", 1)))
+    machine = Recurrence(("x",), (made, above, Step("y", Retrieval("k", "v", Var("k"), 1))), ("y",))
+    problem = problem_of(machine, integers(-2, 2), count=6000)
+    (memory,) = next(repeated_rows(problem)).memories
+    assert np.array_equal(memory.values(problem.training), problem.training.y[..., 0])
+
+
+@pytest.mark.slow
 def test_keys_from_far_back_are_told_by_single_values():
     key = Step("k", 2 * Var("b", 3) - Var("b", 5))
     memory = found_by(
