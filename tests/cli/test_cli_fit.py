@@ -88,7 +88,7 @@ def test_what_has_no_rule_ends_with_one_and_says_so(capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        ([], "--inputs is missing"),
+        ([], "--targets is missing"),
         (["--inputs", "inflow"], "--targets is missing"),
         (["--inputs", "inflo", "--targets", "level"], "did you mean 'inflow'"),
         (["--inputs", "inflow,inflow", "--targets", "level"], "twice"),

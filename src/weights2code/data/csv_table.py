@@ -19,6 +19,7 @@ import numpy as np
 
 from weights2code.data.exact_numbers import parse, refuse_gap
 from weights2code.data.limits import LARGEST, check_cells, find_column
+from weights2code.data.loose_cells import Loosely
 from weights2code.errors import InputError
 
 #: Rows of a CSV file that are converted at a time, and characters of them at most.
@@ -36,18 +37,47 @@ GZIP = b"\x1f\x8b"
 _QUOTED = re.compile('"[^"]*"')
 
 
-def read_csv(path: Path, numbers: Sequence[str], labels: Sequence[str] = ()) -> dict[str, np.ndarray]:
+def read_csv(
+    path: Path, numbers: Sequence[str], labels: Sequence[str] = (), loosely: Loosely | None = None
+) -> dict[str, np.ndarray]:
     """Columns of a CSV file with a header line; cells may be quoted, and end in spaces; gzip is unpacked."""
+    with _opened(path) as file, collector_at_rest():
+        return _read(path, file, numbers, labels, loosely)
+
+
+def names_in_csv(path: Path) -> list[str]:
+    """The names of all columns, in the order of the file."""
+    with csv_rows(path) as (header, _, _, _):
+        return [name.strip() for name in header]
+
+
+@contextmanager
+def csv_rows(path: Path) -> Iterator[tuple[list[str], str, str, Iterator[tuple[int, list[str]]]]]:
+    """A CSV file as it is written: header, delimiter, the end of its lines, and rows with their lines."""
+    with _opened(path) as file:
+        lines = _lines(path, file)
+        header_line = next(lines, "")
+        ending = "\r\n" if header_line.endswith("\r\n") else "\n"
+        header, delimiter = _header(path, header_line)
+        blocks = _blocks(path, lines, delimiter)
+        yield (
+            header,
+            delimiter,
+            ending,
+            (pair for numbered, rows in blocks for pair in zip(numbered, rows, strict=True)),
+        )
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[io.TextIOWrapper]:
+    """The text of a file, unpacked; what it cannot be is said in one sentence."""
     try:
         with open(path, "rb") as raw:
             packed = raw.read(2) == GZIP
             raw.seek(0)
             plain = gzip.GzipFile(fileobj=raw) if packed else raw
-            with (
-                io.TextIOWrapper(plain, encoding="utf-8-sig", newline="") as file,  # type: ignore[type-var]
-                collector_at_rest(),
-            ):
-                return _read(path, file, numbers, labels)
+            with io.TextIOWrapper(plain, encoding="utf-8-sig", newline="") as file:  # type: ignore[type-var]
+                yield file
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise InputError(f"{path} is a damaged gzip file; write it again.") from None
     except UnicodeDecodeError:
@@ -67,16 +97,10 @@ def collector_at_rest() -> Iterator[None]:
 
 
 def _read(
-    path: Path, file: io.TextIOBase, numbers: Sequence[str], labels: Sequence[str]
+    path: Path, file: io.TextIOBase, numbers: Sequence[str], labels: Sequence[str], loosely: Loosely | None
 ) -> dict[str, np.ndarray]:
     lines = _lines(path, file)
-    header_line = next(lines, "")
-    unquoted = _QUOTED.sub("", header_line)
-    delimiter = max(DELIMITERS, key=unquoted.count)
-    try:
-        names = next(csv.reader([header_line], delimiter=delimiter, strict=True), [])
-    except csv.Error as error:
-        raise _unreadable(path, 1, error) from None
+    names, delimiter = _header(path, next(lines, ""))
     header = [name.strip() for name in names]
     places = {name: find_column(path, header, name) for name in (*numbers, *labels)}
     parts: dict[str, list[np.ndarray]] = {name: [] for name in places}
@@ -88,12 +112,22 @@ def _read(
         columns = list(zip(*rows, strict=True))
         for name, place in places.items() if columns else ():
             if name in numbers:
-                parts[name].append(parse(str(path), name, columns[place], numbered))
+                read = loosely.cells if loosely else parse
+                parts[name].append(read(str(path), name, columns[place], numbered))
             else:
                 parts[name].append(_labels(path, name, columns[place], numbered))
     if not count:
         raise InputError(f"{path} has a header but no rows; add data.")
     return {name: np.concatenate(part) for name, part in parts.items()}
+
+
+def _header(path: Path, line: str) -> tuple[list[str], str]:
+    """The cells of the first line, and what separates them."""
+    delimiter = max(DELIMITERS, key=_QUOTED.sub("", line).count)
+    try:
+        return next(csv.reader([line], delimiter=delimiter, strict=True), []), delimiter
+    except csv.Error as error:
+        raise _unreadable(path, 1, error) from None
 
 
 def _labels(path: Path, name: str, cells: Sequence[str], numbered: Sequence[int]) -> np.ndarray:

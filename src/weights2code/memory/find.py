@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from weights2code.data import Problem, Sequences
-from weights2code.language import Var
+from weights2code.language import Recurrence, Var
 from weights2code.memory.actions import rules_by_actions
 from weights2code.memory.beside_visible import beside_visible
 from weights2code.memory.by_kinds import rules_by_kinds
@@ -283,7 +283,7 @@ def both(problem: Problem) -> Sequences:
 def free_name(problem: Problem, name: str) -> str:
     """The name, with underscores after it while it is taken."""
     taken = {*problem.inputs, *problem.outputs}
-    if problem.reference is not None:
+    if isinstance(problem.reference, Recurrence):
         taken |= {step.name for step in problem.reference.steps}
     while name in taken:
         name += "_"

@@ -19,6 +19,7 @@ from weights2code.language import from_dict as expression_from_dict
 from weights2code.language import to_dict as expression_to_dict
 from weights2code.memory.machine import NOWHERE, Machine
 from weights2code.simplify.cost import cost
+from weights2code.tasks import StepFunction
 
 #: Sequences that must be left where a machine was never seen to go on.
 FEWEST = 2
@@ -135,12 +136,12 @@ def with_memory(problem: Problem, memory: Memory) -> Problem:
         output_domains=(*(infer(column) for column in memory.numbers.T), *problem.output_domains),
         reference=reference,
         original=problem.under(Regime.MISTAKES) if mistaken else problem,
-        remarks=(memory.remark(from_rows=problem.reference is None),),
+        remarks=(*problem.remarks, memory.remark(from_rows=problem.reference is None)),
         **parts,
     )
 
 
-def _run(reference: Recurrence | None, sequences: Sequences | None) -> Sequences | None:
+def _run(reference: Recurrence | StepFunction | None, sequences: Sequences | None) -> Sequences | None:
     """The same sequences with what a reference makes of them."""
     if reference is None or sequences is None:
         return None
@@ -164,9 +165,12 @@ def _with_states(sequences: Sequences, memory: Memory, mistaken: bool) -> Sequen
     return replace(sequences, y=y, lengths=lengths).take(kept)
 
 
-def _with_rules(reference: Recurrence, memory: Memory) -> Recurrence:
+def _with_rules(reference: Recurrence | StepFunction, memory: Memory) -> Recurrence | StepFunction:
     """The machine that specifies the outputs, and the states beside it."""
     steps = tuple(Step(name, rule) for name, rule in zip(memory.names, memory.rules, strict=True))
+    if isinstance(reference, StepFunction):
+        read = (*reference.inputs, *reference.outputs)
+        return reference.with_states(Recurrence(read, steps, memory.names, memory.start()))
     return Recurrence(
         reference.inputs,
         (*reference.steps, *steps),
