@@ -22,6 +22,7 @@ from weights2code.data.gaps import WAYS, without_gaps
 from weights2code.data.limits import check_readable
 from weights2code.data.parts import LONGEST, divide
 from weights2code.data.problem import Problem
+from weights2code.data.relevance import narrowed
 from weights2code.data.tables import names_in, read_table
 from weights2code.data.texts import as_codes
 from weights2code.errors import InputError
@@ -190,7 +191,7 @@ def from_file(source: FileSource, seed: int) -> Problem:
         categories=categories,
         true_starts=filled.true_starts,
     )
-    return replace(problem, remarks=(filled.remark,)) if filled.remark else problem
+    return narrowed(replace(problem, remarks=(filled.remark,)) if filled.remark else problem)
 
 
 def _sequences(
