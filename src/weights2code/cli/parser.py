@@ -40,10 +40,12 @@ examples:
   w2c fit log.csv --inputs heater,outside --targets room --order minute
   w2c fit machines.parquet --inputs load --targets temperature --sequence machine --order time
   w2c fit arrays.npz --inputs x --targets y --out runs/own
+  w2c fit door.csv --targets state --sequence door --missing drop
 
-CSV files need a header line. Without --sequence all rows are one sequence, which is cut into windows; past
-values of the targets are used where they help. A part of the data is kept back for the certificate. The
-same command with the same --out continues where it stopped.
+Columns may hold texts. Without --inputs every column that has no other role is read. CSV files need a header
+line. Without --sequence all rows are one sequence, which is cut into windows; past values of the targets are
+used where they help. A part of the data is kept back for the certificate. The same command with the same
+--out continues where it stopped.
 """
 
 
@@ -228,7 +230,7 @@ def _fit(commands: Any) -> None:
         "fit",
         "train on a file of your own, extract a program, certify it",
         FIT_EXAMPLES,
-        "FILE --inputs A,B --targets Y [--sequence NAME] [--order NAME] [--out DIR] [options]",
+        "FILE --targets Y [--inputs A,B] [--sequence NAME] [--order NAME] [--out DIR] [options]",
     )
     parser.add_argument("file", metavar="FILE", help="CSV, Parquet or NPZ")
     _add_columns(parser)
