@@ -15,6 +15,7 @@ for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 # ruff: noqa: E402
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,13 +27,19 @@ from jaxtyping import install_import_hook
 SHAPED = ("data", "model", "training", "graph")
 install_import_hook([f"weights2code.{folder}" for folder in SHAPED], "beartype.beartype")
 
-from weights2code.data import Layout, Problem, Sequences, from_arrays
+from weights2code.data import FileSource, Layout, Problem, Sequences, from_arrays
 from weights2code.explain import ExplainedGraph, OperatorFit, match_heads
 from weights2code.explain.operators import node_variable
+from weights2code.extraction.values import Extraction
 from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
 from weights2code.heads import HeadKind
 from weights2code.language import Expr, op
+from weights2code.program import Program
+from weights2code.results import certificate_dict
 from weights2code.rules.assembly import Assembly
+from weights2code.run_folder import CERTIFICATE, LATEX, PROGRAM, begin
+from weights2code.settings import Settings
+from weights2code.verify.certify import certify
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 settings.load_profile("repeatable")
@@ -171,6 +178,30 @@ def builder() -> type[Builder]:
 @pytest.fixture(scope="session")
 def integers_of():
     return small_integers
+
+
+def folder_with(path: Path, source: str | FileSource, program: Program) -> Path:
+    """A run folder that holds a program, made without training: what predicts and exports needs no more."""
+    certificate = certify(
+        program.recurrence,
+        reference=program.recurrence,
+        domains=program.domains,
+        length=8,
+        integer_outputs=program.integer_outputs,
+        time_limit=0.5,
+    )
+    program = program.with_verdict(certificate.words())
+    with begin(path, source, Settings()) as folder:
+        folder.write(PROGRAM, program.source())
+        folder.write(LATEX, program.latex())
+        graph: Any = None
+        folder.write_json(CERTIFICATE, certificate_dict(Extraction(graph, None, program, certificate)))
+    return path
+
+
+@pytest.fixture(scope="session")
+def made_folder() -> Callable[[Path, str | FileSource, Program], Path]:
+    return folder_with
 
 
 def until(condition: Callable[[], object], seconds: float = 120) -> None:

@@ -24,6 +24,7 @@ from weights2code.extraction.hidden import HiddenClimb, extract_hidden
 from weights2code.extraction.judge import as_asked
 from weights2code.extraction.links import with_network
 from weights2code.extraction.members import fit_of
+from weights2code.extraction.seasons import climb_seasonal
 from weights2code.extraction.values import Log
 from weights2code.memory.stored import leave_memory, memory_in, problem_in, remembered
 from weights2code.recheck import (
@@ -78,13 +79,17 @@ def search(
         since_the_start = climb_uncut(climb, settings)
         if since_the_start and folder:
             write_metrics(folder, list(since_the_start.history))
+        seasonal = None if since_the_start else climb_seasonal(problem, settings)
+        if seasonal and folder:
+            write_metrics(folder, [epoch for trained in seasonal.climbed for epoch in trained.history])
         hidden = HiddenClimb(climb, settings, folder, progress)
-        if not since_the_start and not hidden.at_once():
+        if not since_the_start and not seasonal and not hidden.at_once():
             for trained in rungs_of(problem, settings, folder, progress, skipped, hidden.before):
                 if climb.rung(trained):
                     break
-    if hidden.found:
-        climb, problem = hidden.found, hidden.found.problem
+    if hidden.found or seasonal:
+        climb = hidden.found or seasonal or climb
+        problem = climb.problem
     climb.log.attempts += [Attempt.not_trained(item.rung, item.reason) for item in skipped]
     with within(OVERTIME * limit, since=began):
         climb.settle()

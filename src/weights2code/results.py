@@ -135,6 +135,19 @@ def read_run(folder: RunFolder) -> StoredRun:
         ) from None
 
 
+def read_program(folder: RunFolder) -> tuple[Program, Certificate]:
+    """The program of a run folder and its certificate, without the network that it was read from."""
+    if not folder.has(CERTIFICATE):
+        raise InputError(f"{folder.path} has no {CERTIFICATE}; make it with `w2c extract {folder.path}`.")
+    try:
+        data = mapping(folder.read_json(CERTIFICATE), "a certificate")
+        return Program.from_dict(data["program"]), Certificate.from_dict(data)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        raise InputError(
+            f"the files in {folder.path} are damaged ({error}); they were left untouched."
+        ) from None
+
+
 def _formulas(data: Any, graph: DiscreteGraph) -> dict[int, OperatorFit]:
     """The formula of each operator, of nodes that come before it."""
     found = {int(index[:9]): OperatorFit.from_dict(item) for index, item in mapping(data, "formulas").items()}

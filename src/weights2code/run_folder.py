@@ -2,6 +2,7 @@
 
 ```
 config.json          what was asked: source, settings, version
+rows.csv             the table, if it came on standard input
 metrics.jsonl        a line an epoch
 memory.json          states that no output shows, if there are any
 model.safetensors    the trained members, best first
@@ -34,11 +35,13 @@ from weights2code import __version__, json_values
 from weights2code.data.own import FileSource
 from weights2code.errors import InputError
 from weights2code.settings import Settings, names
+from weights2code.tasks.task_file import TaskFile
 
 CONFIG = "config.json"
 METRICS = "metrics.jsonl"
 MODEL = "model.safetensors"
 MEMORY = "memory.json"
+ROWS = "rows.csv"
 GRAPH = "graph.json"
 PROGRAM_RAW = "program_raw.py"
 PROGRAM = "program.py"
@@ -49,7 +52,7 @@ CHECKPOINT = "checkpoint"
 PLOTS = "plots"
 
 #: In the order in which the stages write them.
-FILES = (CONFIG, METRICS, MEMORY, MODEL, GRAPH, PROGRAM_RAW, PROGRAM, LATEX, CERTIFICATE, REPORT)
+FILES = (CONFIG, ROWS, METRICS, MEMORY, MODEL, GRAPH, PROGRAM_RAW, PROGRAM, LATEX, CERTIFICATE, REPORT)
 
 #: Bytes of the largest file that is read: tensors, JSON and tables, program texts.
 LARGEST_TENSORS = 512 << 20
@@ -120,7 +123,7 @@ class RunFolder:
     """
 
     path: Path
-    source: str | FileSource
+    source: str | TaskFile | FileSource
     settings: Settings
     _lock: int | None = None
     _new: bool = False
@@ -135,7 +138,8 @@ class RunFolder:
 
     def _discard(self) -> None:
         """A command that was refused before it did anything leaves no folder behind."""
-        if os.listdir(self.path) == [CONFIG]:
+        if set(os.listdir(self.path)) <= {CONFIG, ROWS}:
+            self.file(ROWS).unlink(missing_ok=True)
             self.file(CONFIG).unlink()
             self.path.rmdir()
 
@@ -194,7 +198,7 @@ class RunFolder:
             shutil.rmtree(aside)
 
 
-def begin(path: Path | str, source: str | FileSource, settings: Settings) -> RunFolder:
+def begin(path: Path | str, source: str | TaskFile | FileSource, settings: Settings) -> RunFolder:
     """Create a run folder, or continue the one that is there.
 
     A place that holds anything but a run of the same source and settings is refused and left untouched.
@@ -223,8 +227,8 @@ def begin(path: Path | str, source: str | FileSource, settings: Settings) -> Run
         raise InputError(f"cannot write to {path}: {_reason(error)}; choose another --out.") from None
 
 
-def open_existing(path: Path | str) -> RunFolder:
-    """Open a run folder for a later stage."""
+def open_existing(path: Path | str, *, alone: bool = True) -> RunFolder:
+    """Open a run folder for a later stage; one that only reads it need not be `alone` with it."""
     path = Path(path)
     try:
         if not path.exists():
@@ -233,18 +237,20 @@ def open_existing(path: Path | str) -> RunFolder:
             raise InputError(f"{path} is not a run folder: it has no {CONFIG}.")
         check_plain(path)
         source, settings = read_config(path)
-        return RunFolder(path, source, settings, take_lock(path))
+        return RunFolder(path, source, settings, take_lock(path) if alone else None)
     except OSError as error:
         raise InputError(f"cannot read {path}: {_reason(error)}.") from None
 
 
-def read_config(path: Path) -> tuple[str | FileSource, Settings]:
+def read_config(path: Path) -> tuple[str | TaskFile | FileSource, Settings]:
     """Source and settings of a run folder."""
     file = path / CONFIG
     data = read_json(file)
     try:
         source = json_values.mapping(data, "a configuration")["source"]
-        if isinstance(source, dict):
+        if isinstance(source, dict) and "task_file" in source:
+            source = TaskFile.from_dict(source)
+        elif isinstance(source, dict):
             source = FileSource.from_dict(source)
         else:
             source = json_values.name(source, "its source")
@@ -291,7 +297,7 @@ def _sweep(path: Path) -> None:
             leftover.unlink(missing_ok=True)
 
 
-def _check_same(path: Path, source: str | FileSource, settings: Settings) -> None:
+def _check_same(path: Path, source: str | TaskFile | FileSource, settings: Settings) -> None:
     """A file may have moved, but its content and the meaning of its columns must be the same."""
     old_source, old = read_config(path)
     if isinstance(source, FileSource) and isinstance(old_source, FileSource):
@@ -299,7 +305,14 @@ def _check_same(path: Path, source: str | FileSource, settings: Settings) -> Non
             raise InputError(
                 f"{path} holds a run on other content than {source.path} has now; choose another --out."
             )
-        _compare(path, "columns", old_source, source, ("inputs", "targets", "sequence", "order"))
+        roles = ("inputs", "targets", "sequence", "order", "time", "season", "categories", "missing")
+        _compare(path, "columns", old_source, source, roles)
+    elif isinstance(source, TaskFile) and isinstance(old_source, TaskFile) and source.name == old_source.name:
+        if source.sha256 != old_source.sha256:
+            raise InputError(
+                f"{path} holds a run of {source.name} as {source.path} had it before it was changed; choose "
+                "another --out."
+            )
     elif old_source != source:
         raise InputError(f"{path} holds a run of {old_source}, not of {source}; choose another --out.")
     _compare(path, "settings", old, settings, [name for name in names() if name not in FREE_SETTINGS])
@@ -309,7 +322,9 @@ def _compare(path: Path, what: str, old: Any, asked: Any, names: Iterable[str]) 
     """Refuse a run that differs from the one that the folder holds; the message says in what."""
     before, after = old.to_dict(), asked.to_dict()
     differing = [
-        f"{name} ({before[name]} there, {after[name]} asked)" for name in names if before[name] != after[name]
+        f"{name} ({before.get(name)} there, {after.get(name)} asked)"
+        for name in names
+        if before.get(name) != after.get(name)
     ]
     if differing:
         raise InputError(

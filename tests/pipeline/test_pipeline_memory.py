@@ -112,4 +112,4 @@ def test_a_reference_with_a_hidden_state_is_proved():
     assert outcome.certificate.network is not None
     assert outcome.certificate.network.verdict == "proved"
     assert outcome.program is not None
-    assert outcome.program.formula() == "state[t] = (x[t] + 2*state[t-1]) % 5\ny[t] = [state[t] <= 0]"
+    assert outcome.program.formula() == "state[t] = (x[t] + 2*state[t-1]) % 5\ny[t] = [state[t] == 0]"

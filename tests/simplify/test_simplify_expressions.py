@@ -42,6 +42,9 @@ def floor(expr):
 
 
 FOUND = [
+    # a choice among numbers that is compared
+    (where(x > 0.5, where(y > z, 2, 1), 0) > 1, REAL, "[y[t-1] > z[t] and x[t] > 0.5]"),
+    (op("lt", where(x > 0.5, 2, where(y > z, 3, 0)), 1), REAL, "[y[t-1] <= z[t] and x[t] <= 0.5]"),
     # neutral elements, like terms, signs
     (1 * x + 0 + y * 1, WIDE, "x[t] + y[t-1]"),
     (-1 * x + y, REAL, "y[t-1] - x[t]"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from weights2code.data import Problem, fit_layout, from_arrays
+from weights2code.effort import Effort
 from weights2code.graph import DiscreteGraph, RouterNode
 from weights2code.graph.from_model import graph_of
 from weights2code.graph.laid_out import model_of_all
@@ -45,8 +46,10 @@ from weights2code.training.memories import (
     walks,
 )
 from weights2code.training.neighbours import near_rows
+from weights2code.training.pointers import pointed_at
 from weights2code.training.remembering import Memories, widened, with_heads
-from weights2code.training.repeats import repeated_rows
+from weights2code.training.repeats import repeated_rows, without_outputs
+from weights2code.training.summands import learned_sums
 
 A, B, X = Var("a"), Var("b"), Var("x")
 NOW = {name: Quantity(((place, 0),)) for place, name in enumerate("ab")}
@@ -104,6 +107,20 @@ def test_nothing_is_remembered_where_windows_are_enough():
     assert next(near_rows(problem_of(reals_near, reals(0, 1), reals(0, 1))), None) is None
 
 
+def test_inputs_that_were_gathered_may_take_the_place_of_past_outputs():
+    machine = of_two(Step("s", Var("s", 1) + A.equals(B)), Step("y", Var("s") + Var("s", 1)))
+    problem = problem_of(machine, BITS, BITS)
+    assert next(repeated_rows(problem), None) is None
+    found = next(without_outputs(problem))
+    assert found.memories == (Memory("sum", Quantity(((0, 0), (1, 0)), "equal")),)
+    assert sorted(found.leaves) == [(2, 0), (2, 1)]
+
+
+def test_inputs_alone_need_nothing_that_was_gathered():
+    near = of_two(Step("y", where(A, B, Var("b", 1))))
+    assert next(without_outputs(problem_of(near, BITS, BITS)), None) is None
+
+
 @pytest.mark.slow
 def test_reals_are_asked_of_near_rows():
     machine = of_two(Step("s", Var("s", 1) + A - B), Step("y", op("relu", Var("s") - 1)))
@@ -111,6 +128,49 @@ def test_reals_are_asked_of_near_rows():
     (memory,) = found.memories
     assert (memory.kind, memory.value.function) == ("sum", "difference")
     assert found.leaves == ((2, 0),)
+
+
+def running_mean(y: object, *inputs: str) -> Recurrence:
+    total, count = Step("s", Var("s", 1) + Var(inputs[-1])), Step("n", Var("n", 1) + 1)
+    mean = Step("m", Var("s") / Var("n"))
+    return Recurrence(inputs, (total, count, mean, Step("y", y)), ("y",))  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_what_tells_most_may_lie_further_back_than_the_memory():
+    machine = running_mean(Var("m") + Var("a", 3) > 8.8, "a", "b")
+    found = next(near_rows(problem_of(machine, integers(0, 9), reals(0, 10))))
+    assert [memory.kind for memory in found.memories] == ["mean"]
+    assert sorted(found.leaves) == [(0, 3), (2, 0)]
+
+
+def test_means_of_whole_numbers_repeat():
+    m = Var("m")
+    machine = running_mean(m - 2 * Var("m", 1) + Var("m", 2), "x")
+    found = next(repeated_rows(problem_of(machine, BITS)))
+    assert [memory.kind for memory in found.memories] == ["mean"]
+    assert found.leaves == ((1, 0), (1, 1), (1, 2))
+
+
+@pytest.mark.slow
+def test_a_rule_of_a_mean_is_written_with_the_mean():
+    m = Var("m")
+    assert answer(running_mean(m - 2 * Var("m", 1) + Var("m", 2), "x"), BITS)[0]
+
+
+@pytest.mark.slow
+def test_a_mean_of_a_function_of_reals_becomes_a_program():
+    made, total = Step("v", op("clip", A, 0.3, 0.8) - B), Step("s", Var("s", 1) + Var("v"))
+    count = Step("n", Var("n", 1) + 1)
+    machine = of_two(made, total, count, Step("y", Var("s") / Var("n")))
+    assert answer(machine, reals(0, 1), reals(0, 1))[0]
+
+
+def test_no_mean_is_seen_in_what_is_none():
+    near = of_two(Step("y", A + maximum(B, Var("b", 1))))
+    total = of_two(Step("y", Var("y", 1) + A * B))
+    for machine in (near, total):
+        assert next(near_rows(problem_of(machine, reals(0, 1), reals(0, 1))), None) is None
 
 
 def found_by(machine: Recurrence, *domains: Domain) -> Memory:
@@ -137,6 +197,96 @@ def test_a_key_may_be_compared_with_something_else():
     assert memory.query == NOW["a"]
     assert memory.key is not None
     assert dict(memory.key.levels) == {(a, b): min(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1)}
+
+
+@pytest.mark.slow
+def test_the_last_output_may_play_a_part_in_what_is_made_of_a_lookup():
+    halved = Step("k", X // 2)
+    found, near = Step("s", Retrieval("k", "x", Var("k"), 1)), Var("y", 1) + Var("s") - Var("k")
+    machine = Recurrence(("x",), (halved, found, Step("y", op("clip", near, 0, 6))), ("y",))
+    memory = found_by(machine, integers(-5, 5))
+    assert memory.key is not None
+    assert dict(memory.key.levels) == {(float(x),): float(x // 2) for x in range(-5, 6)}
+
+
+@pytest.mark.slow
+def test_keys_from_far_back_are_told_by_single_values():
+    key = Step("k", 2 * Var("b", 3) - Var("b", 5))
+    memory = found_by(
+        of_two(key, Step("y", Retrieval("k", "a", Var("k"), 1))), integers(0, 2), integers(0, 2)
+    )
+    assert memory.key is not None
+    assert memory.key.places == ((1, 3), (1, 5))
+
+
+@pytest.mark.slow
+def test_what_is_looked_up_may_be_made_of_what_came_before_it():
+    made = Step("v", maximum(X, Var("x", 2)) - Var("x", 3))
+    machine = Recurrence(("x",), (made, Step("y", Retrieval("x", "v", X, 1))), ("y",))
+    found = next(repeated_rows(problem_of(machine, integers(0, 3))))
+    assert [memory.value.places for memory in found.memories] == [((0, lag),) for lag in (3, 2, 0)]
+    assert {memory.key for memory in found.memories} == {NOW["a"]}
+    assert found.leaves == ((1, 0), (2, 0), (3, 0))
+
+
+@pytest.mark.slow
+def test_a_linear_share_of_reals_hides_no_lookup():
+    high, found = Step("k", B >= 2), Step("s", Retrieval("k", "b", Var("k"), 1))
+    problem = problem_of(of_two(high, found, Step("y", Var("s") - 1.5 * A)), reals(0, 1), integers(0, 4))
+    (memory,) = next(near_rows(problem)).memories
+    assert memory.key is not None
+    assert dict(memory.key.levels) == {(float(b),): float(b >= 2) for b in range(5)}
+
+
+def pointed_key(machine: Recurrence, *domains: Domain) -> tuple[Quantity, int]:
+    """The key of the lookup that the reals of the output point at, and how many sets there are."""
+    found = list(pointed_at(problem_of(machine, *domains, count=400), Effort(1.0)))
+    key = found[0][0].key
+    assert key is not None
+    return key, len(found)
+
+
+def test_a_condition_on_reals_by_which_reals_are_looked_up():
+    high, found = Step("k", B > 0.4), Step("s", Retrieval("k", "a", Var("k"), 1))
+    machine = of_two(high, found, Step("y", maximum(Var("s") - 2 * A, 0)))
+    key, sets = pointed_key(machine, reals(-1, 1), reals(0, 1))
+    assert (key, sets) == (Quantity(((1, 0),), bounds=(((1.0,), 0.4),)), 2)
+
+
+def test_two_conditions_on_reals_by_which_reals_are_looked_up():
+    peak = Step("k", op("gt", Var("x", 1), maximum(X, Var("x", 2))))
+    machine = Recurrence(("x",), (peak, Step("y", Retrieval("k", "x", Var("k"), 1))), ("y",))
+    problem = problem_of(machine, reals(-1, 1), count=400)
+    ((memory,),) = pointed_at(problem, Effort(1.0))
+    assert memory.key is not None
+    assert len(memory.key.bounds) == 2
+    assert np.array_equal(memory.values(problem.training), problem.training.y[..., 0])
+
+
+def test_extrema_of_reals_point_at_no_key():
+    highest = Recurrence(("x",), (Step("y", maximum(Var("y", 1), X)),), ("y",), {"y": -np.inf})
+    assert not [*pointed_at(problem_of(highest, reals(-1, 1), count=400), Effort(1.0))]
+
+
+def test_what_a_mean_is_taken_of_is_solved_for():
+    total = Step("s", Var("s", 1) + abs(X - 2) % 3)
+    count = Step("n", Var("n", 1) + 1)
+    machine = Recurrence(("x",), (total, count, Step("y", Var("s") / Var("n"))), ("y",))
+    (memory,) = learned_sums(problem_of(machine, integers(0, 6)), Effort(1.0))
+    levels = tuple(((float(x),), float(abs(x - 2) % 3)) for x in range(7))
+    assert memory == Memory("mean", Quantity(((0, 0),), levels=levels))
+
+
+def test_what_a_sum_is_taken_of_is_solved_for_where_it_is_seen():
+    total = Step("s", Var("s", 1) + minimum(A, Var("a", 1)) - 2 * A * B)
+    problem = problem_of(of_two(total, Step("y", where(B, Var("s"), A))), BITS, BITS)
+    (memory,) = learned_sums(problem, Effort(1.0))
+    s = np.cumsum(np.minimum(*(Quantity(((0, lag),)).values(problem.training) for lag in (0, 1))), axis=1)
+    s -= 2 * np.cumsum(problem.training.x.prod(2), axis=1)
+    assert np.array_equal(memory.values(problem.training), s)
+    assert not [
+        *learned_sums(problem_of(of_two(Step("y", where(A, B, Var("b", 1)))), BITS, BITS), Effort(1.0))
+    ]
 
 
 @pytest.mark.slow
@@ -185,7 +335,11 @@ def test_heads_in_the_place_of_columns_compute_the_same(domains: tuple[Domain, .
     problem = problem_of(machine, *domains, count=40, length=9)
     rung = next(rung for rung in FAST_LADDER if rung.name == "deep")
     pairs = [pair[1] for pair in (*ages(problem), *walks(problem))]
-    for memory in [*plain(problem), *computed(problem), *conditional(problem)][::9] + pairs[::4]:
+    places = ((0, 0), (1, 0), (1, 1))
+    borders = Quantity(places, bounds=(((1.0, -1.0, 0.0), 0.0), ((0.0, 1.0, 1.0), 1.0)))
+    bounded = Memory("equality", NOW["a"], borders, borders, 1)
+    heads = [*plain(problem), *computed(problem), *conditional(problem)][::9]
+    for memory in [*heads, *pairs[::4], bounded]:
         wide = widened(problem, (memory,))
         layout = fit_layout("autoregressive", wide.training)
         model = build(rung, wide, layout.channels, (-1.0, 1.0), seed=3).double()

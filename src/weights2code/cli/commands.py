@@ -6,6 +6,7 @@ import argparse
 import hashlib
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from weights2code.cli.parser import settings_from
 from weights2code.cli.progress import reporter
 from weights2code.data.own import FileSource, file_source
 from weights2code.errors import InputError
-from weights2code.run_folder import FREE_SETTINGS, RunFolder, begin, open_existing
+from weights2code.run_folder import FREE_SETTINGS, ROWS, RunFolder, begin, open_existing
 from weights2code.settings import Settings
+from weights2code.tasks.task_file import TaskFile
 
 #: Where `w2c run` puts its folder unless told.
 DEFAULT_PARENT = Path("w2c-runs")
@@ -43,11 +45,11 @@ def completion(options: argparse.Namespace) -> int:
 
 
 def train(options: argparse.Namespace) -> int:
-    from weights2code.source import canonical, problem_of
+    from weights2code.source import problem_of, task_named
 
     settings = settings_from(options)
     of_file = options.inputs is not None or options.targets is not None
-    source = file_of(options, options.task) if of_file else canonical(options.task)
+    source = file_of(options, options.task) if of_file else task_named(options.task)
     with begin(options.out, source, settings) as folder:
         finished_before = folder.trained
         from weights2code.training.train import train as train_in
@@ -83,20 +85,32 @@ def train(options: argparse.Namespace) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    from weights2code.source import canonical
+    from weights2code.source import task_named
 
-    return _search(canonical(options.task), options)
+    return _search(task_named(options.task), options)
 
 
 def fit(options: argparse.Namespace) -> int:
-    return _search(file_of(options, options.file), options)
+    from weights2code.cli.standard_input import STANDARD_INPUT, file_or_input
+
+    if options.file != STANDARD_INPUT:
+        return _search(file_of(options, options.file), options)
+    with file_or_input(options.file) as path:  # it can be read once, so the run folder keeps it
+        source = file_of(options, str(path))
+        out = Path(options.out or default_folder(source, settings_from(options))).absolute()
+        options.out = str(out)
+        return _search(replace(source, path=str(out / ROWS)), options, path.read_bytes())
 
 
-def _search(source: str | FileSource, options: argparse.Namespace) -> int:
+def _search(
+    source: str | TaskFile | FileSource, options: argparse.Namespace, rows: bytes | None = None
+) -> int:
     settings = settings_from(options)
     with begin(options.out or default_folder(source, settings), source, settings) as folder:
         from weights2code import pipeline
 
+        if rows is not None:
+            folder.write(ROWS, rows)
         with reporter(_silent(options)) as progress:
             outcome = pipeline.run(source, settings, folder, progress)
         return _show(outcome, folder, options)
@@ -111,26 +125,76 @@ def file_of(options: argparse.Namespace, path: str) -> FileSource:
         for listed in (options.inputs, options.targets, options.categories)
     )
     return file_source(
-        path, inputs, targets or [], options.sequence, options.order, categories or (), options.missing
+        path,
+        inputs,
+        targets or [],
+        options.sequence,
+        options.order,
+        options.time,
+        categories or (),
+        options.missing,
+        options.season,
     )
 
 
 def extract(options: argparse.Namespace) -> int:
-    with open_existing(options.folder) as folder:
+    with _opened(options) as folder:
         from weights2code import pipeline
 
         return _show(pipeline.extract(folder), folder, options)
 
 
 def verify(options: argparse.Namespace) -> int:
-    with open_existing(options.folder) as folder:
+    with _opened(options) as folder:
         from weights2code import pipeline
 
         return _show(pipeline.verify(folder), folder, options)
 
 
+def predict(options: argparse.Namespace) -> int:
+    from weights2code.cli.standard_input import file_or_input
+
+    if options.json and options.out is None:
+        raise InputError("--json takes the place of the table on standard output; name a file with --out.")
+    with open_existing(options.folder, alone=False) as folder, file_or_input(options.file) as path:
+        from weights2code.predict import predict as predict_in
+
+        out = None if options.out is None else Path(options.out)
+        found = predict_in(folder, path, out, options.sequence, options.order)
+    if options.json:
+        print(json.dumps({**found.to_dict(), "file": str(out)}, indent=2))
+    elif not options.quiet:
+        print("\n".join(f"w2c predict: {line}." for line in found.lines()), file=sys.stderr)
+    return found.exit_code
+
+
+def export(options: argparse.Namespace) -> int:
+    with open_existing(options.folder, alone=False) as folder:
+        from weights2code.export import FORMATS, exported
+        from weights2code.predict import program_in
+        from weights2code.run_folder import write_atomically
+
+        program, certificate = program_in(folder)
+        source = folder.source if isinstance(folder.source, FileSource) else None
+        content = exported(program, options.to, source)
+        if options.out == "-":
+            sys.stdout.buffer.write(content)
+            return 0
+        out = folder.file(FORMATS[options.to].file) if options.out is None else Path(options.out)
+        if out.is_dir():
+            raise InputError(f"--out {out} is a folder; name a file.")
+        write_atomically(out, content)
+    if options.json:
+        print(json.dumps({"file": str(out), "to": options.to, "verdict": certificate.verdict}, indent=2))
+    elif not options.quiet:
+        print(
+            f"{out}: {FORMATS[options.to].holds}; the certificate of the program says: {certificate.verdict}"
+        )
+    return 0
+
+
 def report(options: argparse.Namespace) -> int:
-    with open_existing(options.folder) as folder:
+    with _opened(options) as folder:
         from weights2code.report import write_plots, write_report
 
         made = [write_report(folder)]
@@ -143,12 +207,32 @@ def report(options: argparse.Namespace) -> int:
     return 0
 
 
-def default_folder(source: str | FileSource, settings: Settings) -> Path:
+def _opened(options: argparse.Namespace) -> RunFolder:
+    """The run folder that a later stage is about; a task of one's own is run if its file is named."""
+    folder = open_existing(options.folder)
+    if options.task is None:
+        return folder
+    from weights2code.tasks.task_file import task_file
+
+    given, known = task_file(options.task), folder.source
+    if not isinstance(known, TaskFile):
+        raise InputError(f"{folder.path} holds a run of {known}, which needs no --task.")
+    if given != replace(known, path=given.path):
+        raise InputError(
+            f"{options.task} is not the task in {folder.path}: its name or the content of its file differs."
+        )
+    folder.source = given
+    return folder
+
+
+def default_folder(source: str | TaskFile | FileSource, settings: Settings) -> Path:
     """`w2c-runs/TASK-seedN`; settings that are not the defaults, and files, add a short digest of theirs."""
     named = (*FREE_SETTINGS, "seed")
     other = {name: value for name, value in settings.changed().items() if name not in named}
     if isinstance(source, FileSource):
         other |= {"source": {**source.to_dict(), "file": source.name}}
+    elif isinstance(source, TaskFile):
+        other |= {"source": source.sha256}
     digest = hashlib.sha256(json.dumps(other, sort_keys=True).encode()).hexdigest()[:8]
     return DEFAULT_PARENT / f"{source}-seed{settings.seed}{f'-{digest}' if other else ''}"
 

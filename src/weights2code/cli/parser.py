@@ -12,6 +12,9 @@ from weights2code.settings import NUMBERS, SEARCH, SIZES, Option, Settings, name
 #: `tasks.SUITES`, without the half second that importing the tasks would take.
 SUITES = ("paper", "mips", "appendix", "languages", "all")
 
+#: `export.FORMATS`, likewise.
+EXPORTS = ("c", "javascript", "sql", "excel", "latex", "onnx")
+
 EXAMPLES = """\
 examples:
   w2c run parity_last2                     train, extract a program, certify it
@@ -19,6 +22,7 @@ examples:
   w2c fit log.csv --inputs heater,outside --targets room --order minute
   w2c train spring --hide "y[t-1]" --hide "y[t-2]" --out runs/spring
   w2c extract runs/spring && w2c verify runs/spring
+  w2c predict runs/own tomorrow.csv --out tomorrow-with-room.csv
   w2c tasks --suite paper
 
 exit codes: 0 verified (or done), 1 the program misses its specification, 2 bad input, 3 not extracted
@@ -29,6 +33,7 @@ examples:
   w2c {command} parity_last2 --out runs/parity
   w2c {command} div_3 --layers 2 --heads 3 --submlps 2 --arity 4 --out runs/div3
   w2c {command} sum_last2 --recipe paper --device auto --out runs/paper
+  w2c {command} mine.py:gate --out runs/gate     a weights2code.Task in a Python file
 
 The same command with the same --out continues where it stopped, even after a power cut; --time-limit and
 --device may differ, everything else must be the same.
@@ -41,11 +46,12 @@ examples:
   w2c fit machines.parquet --inputs load --targets temperature --sequence machine --order time
   w2c fit arrays.npz --inputs x --targets y --out runs/own
   w2c fit door.csv --targets state --sequence door --missing drop
+  grep -v test log.csv | w2c fit - --inputs heater --targets room
 
 Columns may hold texts. Without --inputs every column that has no other role is read. CSV files need a header
 line. Without --sequence all rows are one sequence, which is cut into windows; past values of the targets are
 used where they help. A part of the data is kept back for the certificate. The same command with the same
---out continues where it stopped.
+--out continues where it stopped. A table on standard input is kept in the run folder, as rows.csv.
 """
 
 
@@ -75,6 +81,29 @@ examples:
   w2c report runs/spring --plots svg
 """,
 }
+
+PREDICT_EXAMPLES = """\
+examples:
+  w2c predict w2c-runs/log-seed0 tomorrow.csv --out tomorrow-with-room.csv
+  w2c predict runs/own more.parquet --out more-predicted.parquet
+  sort -n today.csv | w2c predict runs/own - | head
+
+The new table needs the columns that the program reads, and those that told sequences apart and ordered rows
+in the fit. It comes out in its own format with the target columns computed and everything else as it was;
+CSV goes to standard output unless --out names a file. Values outside the domain that the certificate covers
+are computed too, and said on standard error with their rows. Exit code 1: the program of the folder failed.
+"""
+
+EXPORT_EXAMPLES = """\
+examples:
+  w2c export runs/own --to c                        program.c: a function over arrays of doubles
+  w2c export runs/own --to javascript --out rule.mjs
+  w2c export runs/own --to excel --out rule.xlsx    a sheet of formulas
+  w2c export runs/own --to sql --out -              a query for SQLite, on standard output
+
+What a language cannot hold is refused: sql and onnx carry a fixed number of values from row to row, so they
+have no lookups among all earlier rows.
+"""
 
 BENCH_EXAMPLES = """\
 examples:
@@ -138,6 +167,8 @@ def build_parser() -> argparse.ArgumentParser:
     report.add_argument(
         "--plots", choices=("svg", "png"), help="write every drawing as a file too, into DIR/plots"
     )
+    _predict(commands)
+    _export(commands)
     _bench(commands)
     _experiment(commands)
     _completion(commands)
@@ -201,6 +232,30 @@ def _experiment(commands: Any) -> None:
     _add_output(parser)
 
 
+def _predict(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "predict",
+        "run the program of a run folder over a new table",
+        PREDICT_EXAMPLES,
+        "DIR FILE [--out FILE] [--sequence NAME] [--order NAME]",
+    )
+    parser.add_argument("folder", metavar="DIR", help="run folder of `w2c run` or `w2c fit`")
+    parser.add_argument("file", metavar="FILE", help="CSV, Parquet or NPZ; - is standard input (CSV)")
+    parser.add_argument("--out", metavar="FILE", help="where the table goes; standard output by default")
+    parser.add_argument("--sequence", metavar="NAME", help="column that tells sequences apart; as in the fit")
+    parser.add_argument("--order", metavar="NAME", help="column that rows are sorted by; as in the fit")
+    _add_output(parser)
+
+
+def _export(commands: Any) -> None:
+    parser = _command(commands, "export", "write a program in another language", EXPORT_EXAMPLES)
+    parser.add_argument("folder", metavar="DIR", help="run folder of `w2c run` or `w2c fit`")
+    parser.add_argument("--to", choices=EXPORTS, required=True, help="the language")
+    parser.add_argument("--out", metavar="FILE", help="where it goes; default program.c (...) in DIR")
+    _add_output(parser)
+
+
 def _completion(commands: Any) -> None:
     parser = _command(commands, "completion", "print a script that completes commands", COMPLETION_EXAMPLES)
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell to print it for")
@@ -218,9 +273,13 @@ def _run(commands: Any) -> None:
         "run",
         "train on a task, extract a program, certify it",
         TRAIN_EXAMPLES.format(command="run"),
-        "TASK [--out DIR] [--seed N] [options]",
+        "TASK|file.py:name [--out DIR] [--seed N] [options]",
     )
-    parser.add_argument("task", metavar="TASK", help="a built-in task; `w2c tasks` lists them")
+    parser.add_argument(
+        "task",
+        metavar="TASK|FILE",
+        help="a built-in task (`w2c tasks` lists them), or file.py:name for one of your own",
+    )
     _add_run(parser, "run folder; default w2c-runs/TASK-seedN in the current directory")
 
 
@@ -232,7 +291,7 @@ def _fit(commands: Any) -> None:
         FIT_EXAMPLES,
         "FILE --targets Y [--inputs A,B] [--sequence NAME] [--order NAME] [--out DIR] [options]",
     )
-    parser.add_argument("file", metavar="FILE", help="CSV, Parquet or NPZ")
+    parser.add_argument("file", metavar="FILE", help="CSV, Parquet or NPZ; - is standard input (CSV)")
     _add_columns(parser)
     _add_run(parser, "run folder; default w2c-runs/FILE-seedN in the current directory")
 
@@ -246,7 +305,9 @@ def _train(commands: Any) -> None:
         "TASK --out DIR [options], or FILE --inputs A,B --targets Y --out DIR [options]",
     )
     parser.add_argument(
-        "task", metavar="TASK|FILE", help="a built-in task, or with --inputs and --targets a file"
+        "task",
+        metavar="TASK|FILE",
+        help="a built-in task, file.py:name for one of your own, or with --inputs and --targets a table",
     )
     _add_columns(parser)
     _add_run(parser, "run folder, new or of the same command", required=True)
@@ -259,7 +320,22 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--targets", metavar="Y", help="columns that it computes")
     group.add_argument("--sequence", metavar="NAME", help="column that tells sequences apart")
-    group.add_argument("--order", metavar="NAME", help="column that rows are sorted by within a sequence")
+    group.add_argument(
+        "--order",
+        metavar="NAME",
+        help="column that rows are sorted by within a sequence: numbers, dates or times",
+    )
+    group.add_argument(
+        "--time",
+        metavar="NAME",
+        help="column of times: its hour, its weekday and the time since the last row become inputs",
+    )
+    group.add_argument(
+        "--season",
+        metavar="N",
+        type=whole,
+        help="rows of a season, such as 24 or 168, that rules may look back; by default the data are asked",
+    )
     group.add_argument(
         "--categories", metavar="A,B", help="columns of whole numbers that stand for something, as ids do"
     )
@@ -281,6 +357,7 @@ def _add_run(parser: argparse.ArgumentParser, out: str, *, required: bool = Fals
 def _later(commands: Any, name: str, summary: str) -> argparse.ArgumentParser:
     parser = _command(commands, name, summary, LATER_EXAMPLES[name])
     parser.add_argument("folder", metavar="DIR", help="run folder of `w2c train` or `w2c run`")
+    parser.add_argument("--task", metavar="FILE:NAME", help="of a run of a task of your own: where it is")
     _add_output(parser)
     return parser
 

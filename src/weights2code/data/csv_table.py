@@ -47,13 +47,30 @@ def read_csv(
 
 def names_in_csv(path: Path) -> list[str]:
     """The names of all columns, in the order of the file."""
-    with _opened(path) as file:
-        return _header(path, _lines(path, file))[0]
+    with csv_rows(path) as (header, _, _, _):
+        return [name.strip() for name in header]
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[io.TextIOBase]:
-    """The text of a file."""
+def csv_rows(path: Path) -> Iterator[tuple[list[str], str, str, Iterator[tuple[int, list[str]]]]]:
+    """A CSV file as it is written: header, delimiter, the end of its lines, and rows with their lines."""
+    with _opened(path) as file:
+        lines = _lines(path, file)
+        header_line = next(lines, "")
+        ending = "\r\n" if header_line.endswith("\r\n") else "\n"
+        header, delimiter = _header(path, header_line)
+        blocks = _blocks(path, lines, delimiter)
+        yield (
+            header,
+            delimiter,
+            ending,
+            (pair for numbered, rows in blocks for pair in zip(numbered, rows, strict=True)),
+        )
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[io.TextIOWrapper]:
+    """The text of a file, unpacked; what it cannot be is said in one sentence."""
     try:
         with open(path, "rb") as raw:
             packed = raw.read(2) == GZIP
@@ -83,7 +100,8 @@ def _read(
     path: Path, file: io.TextIOBase, numbers: Sequence[str], labels: Sequence[str], loosely: Loosely | None
 ) -> dict[str, np.ndarray]:
     lines = _lines(path, file)
-    header, delimiter = _header(path, lines)
+    names, delimiter = _header(path, next(lines, ""))
+    header = [name.strip() for name in names]
     places = {name: find_column(path, header, name) for name in (*numbers, *labels)}
     parts: dict[str, list[np.ndarray]] = {name: [] for name in places}
     count = 0
@@ -103,16 +121,13 @@ def _read(
     return {name: np.concatenate(part) for name, part in parts.items()}
 
 
-def _header(path: Path, lines: Iterator[str]) -> tuple[list[str], str]:
-    """The names in the first line, and what separates them."""
-    header_line = next(lines, "")
-    unquoted = _QUOTED.sub("", header_line)
-    delimiter = max(DELIMITERS, key=unquoted.count)
+def _header(path: Path, line: str) -> tuple[list[str], str]:
+    """The cells of the first line, and what separates them."""
+    delimiter = max(DELIMITERS, key=_QUOTED.sub("", line).count)
     try:
-        names = next(csv.reader([header_line], delimiter=delimiter, strict=True), [])
+        return next(csv.reader([line], delimiter=delimiter, strict=True), []), delimiter
     except csv.Error as error:
         raise _unreadable(path, 1, error) from None
-    return [name.strip() for name in names], delimiter
 
 
 def _labels(path: Path, name: str, cells: Sequence[str], numbered: Sequence[int]) -> np.ndarray:

@@ -49,7 +49,7 @@ def without_gaps(
     for inputs, targets in zip(x, y, strict=True):
         rows = np.hstack([inputs, targets])
         if missing == "last":
-            rows = _carried(rows)
+            rows = carried(rows)
         whole = ~np.isnan(rows).any(1)
         borders = np.flatnonzero(np.diff(np.concatenate([[False], whole, [False]]).astype(int)))
         for first, last in borders.reshape(-1, 2):
@@ -65,7 +65,7 @@ def without_gaps(
     return Filled(found_x, found_y, starts, remark)
 
 
-def _carried(rows: np.ndarray) -> np.ndarray:
+def carried(rows: np.ndarray) -> np.ndarray:
     """Every gap filled with the last value of its column; what comes before the first value stays empty."""
     place = np.where(np.isnan(rows), -1, np.arange(len(rows))[:, None])
     last = np.maximum.accumulate(place, axis=0)

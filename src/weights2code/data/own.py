@@ -8,6 +8,7 @@ rests on sequences that were set aside.
 from __future__ import annotations
 
 import hashlib
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -20,15 +21,19 @@ from weights2code import json_values
 from weights2code.data.exact_numbers import LOCAL_TIME, NUMBER, WORLD_TIME, shown
 from weights2code.data.gaps import WAYS, without_gaps
 from weights2code.data.limits import check_readable
-from weights2code.data.parts import LONGEST, divide
+from weights2code.data.parts import LONGEST, Parts, divide, divide_by_season
 from weights2code.data.problem import Problem
 from weights2code.data.relevance import narrowed
+from weights2code.data.seasons import checked_season, season_in
 from weights2code.data.tables import names_in, read_table
 from weights2code.data.texts import as_codes
+from weights2code.data.times import Times, remark_on_steps, time_leaves
 from weights2code.errors import InputError
 from weights2code.language import infer, texts
 from weights2code.language.domain import Category, quoted
 
+#: The place in the world, which no time is without that matches `WORLD_TIME`.
+ZONE = re.compile(r"(Z|[+-][0-9]{2}:?[0-9]{2})$")
 #: Fewer rows than this say nothing.
 FEWEST_ROWS = 20
 #: Values beyond this, or columns that stay below its inverse, cannot be squared and multiplied.
@@ -45,8 +50,10 @@ class FileSource:
     inputs, targets : names of columns.
     sequence : the column that tells sequences apart; None is one sequence.
     order : the column that rows are sorted by within a sequence; None keeps the order of the file.
+    time : the column of times that hours, weekdays and the time between rows are taken from, as inputs.
     categories : columns of categories that look like numbers.
     missing : what becomes of cells that hold nothing: "refuse", "drop" or "last".
+    season : how many rows a season has; None leaves it to the data.
     """
 
     path: str
@@ -56,8 +63,10 @@ class FileSource:
     targets: tuple[str, ...]
     sequence: str | None = None
     order: str | None = None
+    time: str | None = None
     categories: tuple[str, ...] = ()
     missing: str = "refuse"
+    season: int | None = None
 
     @property
     def name(self) -> str:
@@ -78,9 +87,10 @@ class FileSource:
     def from_dict(data: Mapping[str, Any]) -> FileSource:
         """Inverse of `to_dict`."""
         known = json_values.mapping(data, "a source")
-        sequence, order = (known.get(role) for role in ("sequence", "order"))
-        columns = {"inputs", "targets", "sequence", "order", "categories"}
+        sequence, order, time = (known.get(role) for role in ("sequence", "order", "time"))
+        columns = {"inputs", "targets", "sequence", "order", "time", "season", "categories"}
         unknown = set(known) - {"file", "size", "sha256", "missing", *columns}
+        season = known.get("season")
         missing = known.get("missing", "refuse")
         if unknown or missing not in WAYS:
             raise ValueError(f"a file has no {min(unknown, default='such way with missing cells')}")
@@ -92,8 +102,10 @@ class FileSource:
             json_values.names(known["targets"], "the targets"),
             None if sequence is None else json_values.name(sequence, "a column"),
             None if order is None else json_values.name(order, "a column"),
+            None if time is None else json_values.name(time, "a column"),
             json_values.names(known.get("categories", []), "the categories"),
             missing,
+            None if season is None else json_values.whole(season, "a season", most=json_values.MOST_LAG),
         )
 
 
@@ -103,24 +115,27 @@ def file_source(
     targets: Sequence[str],
     sequence: str | None = None,
     order: str | None = None,
+    time: str | None = None,
     categories: Sequence[str] = (),
     missing: str = "refuse",
+    season: int | None = None,
 ) -> FileSource:
     """Describe a file, its content included; the columns are checked when it is read.
 
-    Without `inputs` every column that has no other role is one.
+    Without `inputs` every column that has no other role is one. Rows are sorted by their `time` unless
+    `order` names another column.
     """
     path = Path(path).absolute()
     check_readable(path)
     if missing not in WAYS:
         raise InputError(f"--missing {missing} is not known; choose one of {', '.join(WAYS)}.")
     if inputs is None:
-        inputs = [name for name in names_in(path) if name and name not in (*targets, sequence, order)]
-        if not inputs:
+        others = (*targets, sequence, order, time)
+        inputs = [name for name in names_in(path) if name and name not in others]
+        if not inputs and time is None:
             raise InputError(f"{path} has no column beside those that are named; there are no inputs.")
-    named = [*inputs, *targets, *(name for name in (sequence, order) if name is not None)]
     for what, names in (("--inputs", inputs), ("--targets", targets)):
-        if not names or not all(names):
+        if not (names or (names is inputs and time is not None)) or not all(names):
             raise InputError(f"{what} names no column; give names separated by commas.")
         if len(set(names)) < len(names):
             twice = next(name for name in names if list(names).count(name) > 1)
@@ -131,8 +146,8 @@ def file_source(
             f"{min(both)!r} is an input and a target; past targets are used by themselves, so leave it out "
             "of --inputs."
         )
-    for what, name in (("--sequence", sequence), ("--order", order)):
-        if name is not None and named.count(name) > 1 and name in (*inputs, *targets):
+    for what, name in (("--sequence", sequence), ("--order", order), ("--time", time)):
+        if name is not None and name in (*inputs, *targets):
             raise InputError(f"{what} {name!r} is an input or a target too; give it one role.")
     for name in categories:
         if name not in (*inputs, *targets):
@@ -144,9 +159,11 @@ def file_source(
         tuple(inputs),
         tuple(targets),
         sequence,
-        order,
+        time if order is None else order,
+        time,
         tuple(dict.fromkeys(categories)),
         missing,
+        season,
     )
 
 
@@ -165,46 +182,68 @@ def from_file(source: FileSource, seed: int) -> Problem:
             f"{path} has changed since the run began; restore it, or begin a new run with another --out."
         )
     numbers = (*source.inputs, *source.targets)
-    labels = tuple(name for name in (source.sequence, source.order) if name is not None)
+    labels = tuple(name for name in (source.sequence, source.order, source.time) if name is not None)
     table = read_table(path, numbers, tuple(dict.fromkeys(labels)), source.categories)
     columns = table.columns
     written = {name: columns[name] for name in numbers if name in table.texts}
     codes, categories = as_codes(written, frozenset(source.categories))
     columns = {**columns, **codes}
-    x = np.stack([columns[name] for name in source.inputs], -1)
+    inputs, remarks = source.inputs, []
     y = np.stack([columns[name] for name in source.targets], -1)
+    x = np.stack([columns[name] for name in inputs], -1) if inputs else y[..., :0]
     if x.ndim == 3:
         if labels:
-            raise InputError(f"{path} holds arrays (n, T): leave out --sequence and --order.")
-        xs, ys = list(x), list(y)
+            raise InputError(f"{path} holds arrays (n, T): leave out --sequence, --order and --time.")
+        xs, ys = [*x], [*y]
     else:
-        xs, ys = _sequences(path, x, y, columns, source.sequence, source.order)
+        rows, ends = rows_of_sequences(path, columns, len(x), source.sequence, source.order)
+        if source.time is not None:
+            times = times_of(path, source.time, columns[source.time])
+            leaves = time_leaves(times, rows, ends, source.time, {*inputs, *source.targets})
+            inputs = (*inputs, *leaves)
+            x = np.concatenate([x, *(leaf[:, None] for leaf in leaves.values())], 1)
+        if source.order is not None:
+            moments = _sortable(path, source.order, columns[source.order])
+            remarks.append(remark_on_steps(moments, rows, ends, source.order))
+        xs, ys = np.split(x[rows], ends), np.split(y[rows], ends)
     filled = without_gaps(xs, ys, table.gaps, source.missing)
+    remarks.append(filled.remark)
     problem = from_lists(
         filled.x,
         filled.y,
-        source.inputs,
+        inputs,
         source.targets,
         seed,
         source.name,
         str(path),
         categories=categories,
         true_starts=filled.true_starts,
+        season=source.season,
     )
-    return narrowed(replace(problem, remarks=(filled.remark,)) if filled.remark else problem)
+    said, seasonal = tuple(remark for remark in remarks if remark), problem.seasonal
+    if seasonal is not None:
+        seasonal = replace(seasonal, remarks=(*said, *seasonal.remarks))
+    return narrowed(replace(problem, remarks=said, seasonal=seasonal))
 
 
-def _sequences(
-    path: Path,
-    x: np.ndarray,
-    y: np.ndarray,
-    columns: Mapping[str, np.ndarray],
-    sequence: str | None,
-    order: str | None,
-) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Rows as sequences, in the order in which their ids first appear."""
-    rows = np.arange(len(x))
-    codes = np.zeros(len(x), int)
+def times_of(path: Path, name: str, column: np.ndarray) -> Times:
+    """A column of times as moments, and as they are written, without their zone."""
+    moments = _sortable(path, name, column)
+    written = moments
+    if moments.dtype.kind == "M" and column.dtype.kind in "US" and WORLD_TIME.fullmatch(str(column[0])):
+        written = np.array([ZONE.sub("", str(text)) for text in column]).astype(moments.dtype)
+    return moments, written
+
+
+def rows_of_sequences(
+    path: Path, columns: Mapping[str, np.ndarray], count: int, sequence: str | None, order: str | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of a table, sequence by sequence, and where in that list each but the first begins.
+
+    Sequences come in the order in which their ids first appear.
+    """
+    rows = np.arange(count)
+    codes = np.zeros(count, int)
     if sequence is not None:
         _, first, inverse = np.unique(columns[sequence], return_index=True, return_inverse=True)
         codes = np.argsort(np.argsort(first))[inverse.reshape(-1)]
@@ -220,8 +259,7 @@ def _sequences(
             )
     else:
         rows = np.argsort(codes, kind="stable")
-    ends = np.flatnonzero(np.diff(codes[rows])) + 1
-    return np.split(x[rows], ends), np.split(y[rows], ends)
+    return rows, np.flatnonzero(np.diff(codes[rows])) + 1
 
 
 def _sortable(path: Path, name: str, column: np.ndarray) -> np.ndarray:
@@ -267,11 +305,12 @@ def from_lists(
     *,
     categories: Mapping[str, tuple[Category, ...]] | None = None,
     true_starts: Sequence[bool] | None = None,
+    season: int | None = None,
 ) -> Problem:
     """The problem of sequences (T_i, columns) and (T_i, outputs) of the user's own.
 
     `categories` are the texts of the columns that hold texts; `true_starts` says which sequences begin where
-    they truly began: all, unless it is given.
+    they truly began: all, unless it is given. A `season` is one that is declared; else the data are asked.
     """
     longest = max(len(item) for item in x)
     if longest < 1:
@@ -317,7 +356,7 @@ def from_lists(
                 f"{where}: the target {column!r} changes too rarely to be learned; give more rows."
             )
     length = min(int(np.max(parts.training.lengths)), LONGEST)
-    return Problem(
+    problem = Problem(
         name,
         inputs,
         outputs,
@@ -328,4 +367,27 @@ def from_lists(
         length,
         held_out=parts.held_out,
         beginnings=parts.beginnings,
+    )
+    found = season_in(x, y) if season is None else checked_season(season, longest)
+    seasonal = divide_by_season(x, y, seed, found) if found else None
+    if found is None or seasonal is None:
+        return problem
+    return replace(problem, seasonal=_in_seasons(problem, seasonal, found))
+
+
+def _in_seasons(problem: Problem, parts: Parts, season: int) -> Problem:
+    """The problem in windows that see more than a season."""
+    remark = (
+        f"rows were looked at a season of {season} rows back; what lies a season before the first rows "
+        "nobody knows, so they were given and not judged"
+    )
+    return replace(
+        problem,
+        training=parts.training,
+        validation=parts.validation,
+        held_out=parts.held_out,
+        beginnings=None,
+        length=parts.training.x.shape[1],
+        season=season,
+        remarks=(*problem.remarks, remark),
     )

@@ -37,6 +37,9 @@ BEGINNING = 48
 MOST_TRAINING = 8192
 MOST_VALIDATION = 512
 LEAST_VALIDATION = 8
+#: Rows that windows see beyond a season, and how many rows, and windows, they have in all.
+SEASON_MARGIN = 2
+MOST_SEASONAL, LEAST_SEASONAL = 300_000, 256
 #: Shares of the data that are kept for the certificate and for judging structures.
 HELD_OUT = 0.2
 VALIDATION = 0.15
@@ -93,6 +96,38 @@ def divide(
     )
 
 
+def divide_by_season(
+    x: Sequence[np.ndarray], y: Sequence[np.ndarray], seed: int, season: int
+) -> Parts | None:
+    """The same parts in windows that see more than a season; None if there is too little for them.
+
+    What lies a season before the first rows nobody knows, so those are given everywhere and never scored.
+    """
+    lengths = np.array([len(item) for item in x])
+    rng = np.random.default_rng(seed)
+    none = np.zeros(len(x), int)
+    learned, kept = _by_sequence(lengths, none, rng) if len(x) >= 5 else _by_time(lengths, none)
+    before = season + SEASON_MARGIN
+    windows = [w for piece in learned for w in _slices(piece, piece.first + before, SCORED, before)]
+    stretches = []
+    for piece in kept:
+        first = piece.first + max(piece.context, before)
+        if piece.context < before < piece.last - piece.first and piece.first:
+            first = piece.first + piece.context
+            piece = Piece(piece.sequence, max(0, first - before), piece.last, min(first, before))
+        stretches += _slices(piece, first, STRETCH, before)
+    if len(windows) < LEAST_VALIDATION or not stretches:
+        return None
+    order = rng.permutation(len(windows))[: max(LEAST_SEASONAL, MOST_SEASONAL // (before + SCORED))]
+    validation = _validation(order, [])
+    training = [i for i in order if i not in set(validation)]
+    return Parts(
+        _gather(x, y, [windows[i] for i in training]),
+        _gather(x, y, [windows[i] for i in validation]),
+        _gather(x, y, _thin(stretches, MOST_ROWS)),
+    )
+
+
 def _beginnings(pieces: list[Piece]) -> list[Piece]:
     """The longest pieces, each from its true start and not longer than is cheap to learn from."""
     ordered = sorted(pieces, key=lambda piece: piece.first - piece.last)[:BEGINNINGS]
@@ -109,11 +144,11 @@ def cut(piece: Piece) -> list[Piece]:
     return [Piece(piece.sequence, piece.first, middle, 0), *_slices(piece, middle, SCORED)]
 
 
-def _slices(piece: Piece, start: int, scored: int) -> list[Piece]:
+def _slices(piece: Piece, start: int, scored: int, context: int = CONTEXT) -> list[Piece]:
     """The piece from row `start` on, so many scored rows at a time, each with the context before them."""
     found = []
     for first in range(start, piece.last, scored):
-        before = min(CONTEXT, first - piece.first)
+        before = min(context, first - piece.first)
         found.append(Piece(piece.sequence, first - before, min(first + scored, piece.last), before))
     return found
 

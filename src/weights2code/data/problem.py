@@ -16,7 +16,7 @@ from weights2code.data.sequences import Sequences, from_arrays
 from weights2code.language import Domain, Recurrence
 from weights2code.language.categories import categories_of
 from weights2code.language.domain import Category
-from weights2code.tasks import PaperSettings, Task
+from weights2code.tasks import PaperSettings, StepFunction, Task
 
 #: Whole-number outputs with a range of at least this may be rounded readings.
 MANY = 20
@@ -42,7 +42,7 @@ class Problem:
     inputs, outputs : names of columns and outputs; domains, output_domains : their values.
     training, validation : sequences to learn from and to judge structures by.
     length : the training length.
-    reference : the machine that specifies the outputs, if one is known.
+    reference : the machine or plain function that specifies the outputs, if one is known.
     sampler : (rng, n, length) -> fresh inputs (n, length, columns), if they can be had.
     held_out : sequences that nothing was learned from, for the certificate of own data.
     beginnings : where own sequences were cut into windows, some of them from their true start.
@@ -50,7 +50,9 @@ class Problem:
     paper : the paper's settings of a task, if it reports any.
     state_tracking : whether a task tracks state, which the paper writes as text; None if nobody says.
     original : the problem as the user gave it, if outputs that it does not have were put before its own.
-    remarks : what whoever reads a certificate should know about those.
+    season : how many rows a season has, of a problem in windows that see more than one.
+    seasonal : the same problem in such windows, if there is a season.
+    remarks : what whoever reads a certificate should know about those, and about the data.
     """
 
     name: str
@@ -61,7 +63,7 @@ class Problem:
     training: Sequences
     validation: Sequences
     length: int
-    reference: Recurrence | None = None
+    reference: Recurrence | StepFunction | None = None
     sampler: Callable[[np.random.Generator, int, int], np.ndarray] | None = None
     held_out: Sequences | None = None
     beginnings: Sequences | None = None
@@ -70,6 +72,8 @@ class Problem:
     state_tracking: bool | None = None
     original: Problem | None = None
     remarks: tuple[str, ...] = ()
+    season: int | None = None
+    seasonal: Problem | None = None
 
     @property
     def integer_outputs(self) -> bool:

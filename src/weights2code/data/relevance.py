@@ -43,12 +43,19 @@ def narrowed(problem: Problem) -> Problem:
         f"beside {', '.join(names)} nothing was found in them that tells about {', '.join(problem.outputs)}"
     )
 
+    seasonal = problem.seasonal and _with_columns(problem.seasonal, kept, remark)
+    return replace(_with_columns(problem, kept, remark), seasonal=seasonal)
+
+
+def _with_columns(problem: Problem, kept: list[int], remark: str) -> Problem:
+    """The problem with some of its columns, and a remark more."""
+
     def only(part: Sequences | None) -> Sequences | None:
         return None if part is None else replace(part, x=part.x[..., kept])
 
     return replace(
         problem,
-        inputs=names,
+        inputs=tuple(problem.inputs[i] for i in kept),
         domains=tuple(problem.domains[i] for i in kept),
         training=replace(problem.training, x=problem.training.x[..., kept]),
         validation=replace(problem.validation, x=problem.validation.x[..., kept]),

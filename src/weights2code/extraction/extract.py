@@ -53,6 +53,8 @@ REGRESSED_ON = 8192
 ROUNDS = 2
 #: Sequences that may refute on which side of its border a threshold is.
 BORDERS = 6
+#: Outputs of one rule in two orders of its operations differ by this much, in relation and in size.
+ROUNDING = 1e-9
 #: Training sequences whose beginnings are put before a refuting sequence.
 BEGINNINGS = 24
 
@@ -192,7 +194,7 @@ def right_borders(found: Extraction, problem: Problem, log: Log) -> Extraction:
         right = (
             candidate
             for candidate in other_borders(program)
-            if all(np.array_equal(candidate.run(x), reference.run(x)) for x in refuting)
+            if all(np.allclose(candidate.run(x), reference.run(x), ROUNDING, ROUNDING) for x in refuting)
         )
         candidate = next(right, None)
         if candidate is None:

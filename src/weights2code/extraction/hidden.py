@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 #: More states than this may give way to a lookup.
 MANY_STATES = 12
+#: The cost of rules than which nothing shorter is read from a network.
+LONG = 30.0
 #: The place of its checkpoints.
 PART = "hidden"
 
@@ -55,24 +57,30 @@ class HiddenClimb:
 
     def at_once(self) -> bool:
         """Before anything is trained: whether that is the end."""
-        return self._allowed() and self._try(self._remembering.at_once(self._by_heads))
+        return self._allowed() and self._try(self._remembering.at_once(self._by_extremum, self._by_lookup))
 
-    def before(self, rung: Rung) -> bool:
+    def before(self, rung: Rung, summed: bool) -> bool:
         """Before a rung is trained: whether that is the end. Those of one layer come first: what they see
-        may be all that is needed."""
-        if self._tried or rung.sizes["layers"] == 1 or not self._allowed():
+        may be all that is needed. A sum has no end, which no network follows where remainders are taken of
+        it, so a few states with a short rule come before one."""
+        if self._tried or not self._allowed() or (rung.sizes["layers"] == 1 and not summed):
             return False
+        if summed:
+            return self.climb.problem.reference is not None and self._try(self._remembering.short())
         self._tried = True
         return self._try(self._remembering.later())
 
-    def _by_heads(self, states: int) -> bool:
-        """Whether an extremum of everything so far remembers all that is needed, or, in the place of many
-        states, a lookup. A sum, which has no end, is no shorter than states."""
-        from weights2code.training.repeats import extrema, repeated_rows
+    def _by_extremum(self) -> bool:
+        """Whether an extremum of everything so far remembers all that is needed."""
+        from weights2code.training.repeats import extrema
 
-        found = next(extrema(self.climb.problem), None)
-        if found is None and states > MANY_STATES:
-            found = next(repeated_rows(self.climb.problem), None)
+        return next(extrema(self.climb.problem), None) is not None
+
+    def _by_lookup(self, states: int) -> bool:
+        """Whether a lookup may stand in the place of many states. A sum, which has no end, is no shorter."""
+        from weights2code.training.repeats import repeated_rows
+
+        found = next(repeated_rows(self.climb.problem), None) if states > MANY_STATES else None
         return found is not None and all(memory.kind not in ("sum", "mean") for memory in found.memories)
 
     def _allowed(self) -> bool:
@@ -104,12 +112,13 @@ def extract_hidden(hidden: Climb, trained: Trained) -> None:
     """What is read from the network, or the machine's own rules if they are right and shorter.
 
     A network that does not fit is not read if those are right: it will be made for them. Nor is one of a
-    table, which would be read as another table.
+    table or of a long rule, which would be read as another table.
     """
     assert hidden.memory is not None
     own = _own_rules(hidden, trained)
     right = own is not None and own.certificate.verified and not _contradicted(own, hidden.problem)
-    if not right or (fits(trained, 0, hidden.problem) and not hidden.memory.table):
+    long = hidden.memory.table or _cost(own) > LONG
+    if not right or (fits(trained, 0, hidden.problem) and not long):
         hidden.rung(trained)
     else:
         hidden.climbed.append(trained)

@@ -1,7 +1,8 @@
 """The table of operators: everything that is known about one stands in its entry, and nowhere else.
 
 What an operator computes (NumPy, exact numbers, SymPy, z3), where that is defined, what kind of values it
-gives, how it is written (formula, Python, LaTeX, MathML, JavaScript, the listing) and what it costs a reader.
+gives, how it is written (formula, Python, LaTeX, MathML, JavaScript, C, SQL, a spreadsheet, the listing) and
+what it costs a reader.
 A new operator is one entry; a function of one name needs little more than that name.
 
 Templates write operators: `{0:sum} - {1:product}` puts the second argument in parentheses unless it binds at
@@ -68,7 +69,7 @@ class Operator:
         A function of the translator and the arguments; None is a function that z3 does not know.
     text, python
         The formula that people read, and Python where that is written otherwise.
-    latex, mathml, javascript, listing
+    latex, mathml, javascript, c, sql, excel, listing
         The other texts; `listing` is the array arithmetic of `program_raw.py`.
     truths
         How many of the first arguments only count as zero or not zero.
@@ -102,6 +103,9 @@ class Operator:
     latex: Form
     mathml: Form
     javascript: str
+    c: str
+    sql: str
+    excel: str
     listing: Form
     cost: float = 1.5
     rank: int = 8
@@ -152,6 +156,9 @@ def function(name: str, numpy: Callable[..., Any], exact: Callable[..., Any], **
         "latex": Form(rf"\{name}\left({inside}\right)"),
         "mathml": Form(_call(name, *places)),
         "javascript": f"Math.{name}({inside})",
+        "c": f"{name}({inside})",
+        "sql": f"{name.upper()}({inside})",
+        "excel": f"{name.upper()}({','.join(places)})",
         "listing": Form(f"np.{name}({inside})"),
         "mirror": name if facts.get("commutative") else None,
     }
@@ -174,7 +181,7 @@ def _infix(
         "text": Form(f"{{0:{left}}}{sign}{{1:{right}}}", binding),
         "latex": Form(f"{{0:{left}}}{latex}{{1:{right}}}", binding),
         "mathml": Form(_row(f"{{0:{left}}}{mathml}{{1:{right}}}"), binding),
-        "javascript": f"({{0}} {sign.strip()} {{1}})",
+        **dict.fromkeys(("javascript", "c", "sql", "excel"), f"({{0}} {sign.strip()} {{1}})"),
         "listing": Form(f"{{0:unary}} {sign.strip()} {{1:unary}}", Binding.SUM),
     }
     return function(name, numpy, exact, arity=2, **usual | facts)
@@ -189,6 +196,7 @@ def _extremum(name: str, numpy: Callable[..., Any], exact: Callable[..., Any], b
         sympy=name.capitalize(),
         z3=lambda t, a, b: t.extremum(better, a, b),
         text=Form(f"{name}({{0}}, {{1}})"),
+        c=f"{'larger' if better == 'ge' else 'smaller'}({{0}}, {{1}})",
         listing=Form(f"np.{name}imum({{0}}, {{1}})"),
         cost=1.2,
         rank=2,
@@ -216,6 +224,7 @@ def _truth(name: str, numpy: Callable[..., Any], exact: Callable[..., Any], **fa
 def _comparison(name: str, numpy: Callable[..., Any], signs: str, mirror: str, opposite: str) -> Operator:
     """One of the six tests; `signs` are those of Python, LaTeX, MathML and JavaScript."""
     sign, latex, mathml, javascript = signs.split()
+    plain = {"==": "=", "!=": "<>"}.get(sign, sign)
     return _truth(
         name,
         numpy,
@@ -226,6 +235,9 @@ def _comparison(name: str, numpy: Callable[..., Any], signs: str, mirror: str, o
         latex=Form(rf"\left[{{0:sum}} {latex} {{1:sum}}\right]"),
         mathml=Form(_row(f"{{0:sum}}<mo>{mathml}</mo>{{1:sum}}"), Binding.COMPARE),
         javascript=f"({{0}} {javascript} {{1}} ? 1 : 0)",
+        c=f"({{0}} {sign} {{1}} ? 1.0 : 0.0)",
+        sql=f"({{0}} {plain} {{1}})",
+        excel=f"IF({{0}}{plain}{{1}},1,0)",
         listing=Form(f"({{0:unary}} {sign} {{1:unary}}) * 1.0", Binding.SUM),
         cost=1.2,
         rank=3,
@@ -251,6 +263,9 @@ def _connective(
         latex=Form(rf"\left[{{0}} {latex} {{1}}\right]"),
         mathml=Form(_row(f"{{0:{name}}}<mo>{mathml}</mo>{{1:{name}}}"), binding),
         javascript=f"({{0}} !== 0 {javascript} {{1}} !== 0 ? 1 : 0)",
+        c=f"({{0}} != 0 {javascript} {{1}} != 0 ? 1.0 : 0.0)",
+        sql=f"({{0}} <> 0 {name.upper()} {{1}} <> 0)",
+        excel=f"IF({name.upper()}({{0}}<>0,{{1}}<>0),1,0)",
         listing=Form(f"(({{0:unary}} != 0) {listing} ({{1:unary}} != 0)) * 1.0", Binding.SUM),
         cost=1.1,
         rank=5,
@@ -309,7 +324,7 @@ OPERATORS: dict[str, Operator] = {entry.name: entry for entry in (
            cost=1.0, rank=1, keeps=frozenset({"bits", "whole"}), commutative=True, associative=True),
     _infix("div", np.divide, _divide, ("product", "/", "unary"), _B.PRODUCT, ("", ""),
            sympy=lambda s, a, b: a / b, z3=lambda t, a, b: t.divide(a, b), defined=lambda a, b: b,
-           interval=between.quotient,
+           interval=between.quotient, sql="(1.0 * {0} / {1})",
            latex=Form(r"\frac{{{0}}}{{{1}}}"), mathml=Form("<mfrac><mrow>{0}</mrow><mrow>{1}</mrow></mfrac>"),
            cost=1.1, rank=7),
     _infix("mod", np.mod, operator.mod, ("unary", " % ", "unary"), _B.REMAINDER, ("", ""),
@@ -317,28 +332,33 @@ OPERATORS: dict[str, Operator] = {entry.name: entry for entry in (
            interval=between.remainder,
            latex=Form(r"{0:product} \bmod {1:atom}", _B.SUM),
            mathml=Form(_row('{0:product}<mo lspace="0.3em" rspace="0.3em">mod</mo>{1:atom}'), _B.COMPARE),
-           javascript="mod({0}, {1})", cost=1.3, rank=4, keeps=_WHOLE),
+           javascript="mod({0}, {1})", c="mod({0}, {1})", sql="MOD(MOD({0}, {1}) + {1}, {1})",
+           excel="MOD({0},{1})", cost=1.3, rank=4, keeps=_WHOLE),
     _infix("pow", np.power, _power, ("atom", "**", "atom"), _B.POWER, ("", ""),
            sympy=lambda s, a, b: a**b, z3=lambda t, a, b: t.power(a, b), defined=_has_power,
            interval=between.power,
            latex=Form("{0:atom}^{{{1}}}", _B.POWER),
            mathml=Form("<msup>{0:atom}<mrow>{1}</mrow></msup>", _B.POWER),
-           javascript="Math.pow({0}, {1})", listing=Form("{0:atom} ** {1:atom}", _B.SUM), cost=1.0, rank=7),
+           javascript="Math.pow({0}, {1})", c="pow({0}, {1})", sql="POWER({0}, {1})", excel="POWER({0},{1})",
+           listing=Form("{0:atom} ** {1:atom}", _B.SUM), cost=1.0, rank=7),
     function("neg", np.negative, operator.neg, sympy=lambda s, a: -a, z3=lambda t, a: t.negative(a),
              interval=operator.neg,
              text=Form("-{0:product}", _B.SUM), latex=Form("-{0:product}", _B.SUM),
              mathml=Form(_row("<mo>−</mo>{0:product}"), _B.SUM),
-             javascript="(-{0})", listing=Form("-{0:unary}", _B.SUM), cost=1.1, rank=0, keeps=_SIGNED),
+             **dict.fromkeys(("javascript", "c", "sql", "excel"), "(-{0})"),
+             listing=Form("-{0:unary}", _B.SUM), cost=1.1, rank=0, keeps=_SIGNED),
     function("abs", np.abs, abs, sympy="Abs", interval=abs,
              z3=lambda t, a: t.choose(t.truth(t.relation("ge", a, 0)), a, t.negative(a)),
-             text=Form("abs({0})"), latex=Form(r"\left|{0}\right|"), mathml=Form(fenced("{0}", "|", "|")),
+             text=Form("abs({0})"), c="fabs({0})",
+             latex=Form(r"\left|{0}\right|"), mathml=Form(fenced("{0}", "|", "|")),
              cost=1.2, rank=2, keeps=_SIGNED),
     function("relu", lambda a: np.maximum(a, 0), lambda a: max(a, 0),
              sympy=lambda s, a: s.Max(a, 0), z3=lambda t, a: t.extremum("ge", a, 0),
              interval=lambda a: between.greater(a, between.point(0)),
              text=Form("max({0}, 0)"), latex=Form(r"\max\left({0}, 0\right)"),
              mathml=Form(_call("max", "{0}", "<mn>0</mn>")),
-             javascript="Math.max({0}, 0)", listing=Form("relu({0})"), cost=1.3, rank=2, keeps=_SIGNED),
+             javascript="Math.max({0}, 0)", c="larger({0}, 0.0)", sql="MAX({0}, 0.0)", excel="MAX({0},0)",
+             listing=Form("relu({0})"), cost=1.3, rank=2, keeps=_SIGNED),
     function("clip", np.clip, lambda a, low, high: min(max(a, low), high), arity=3,
              sympy=lambda s, a, low, high: s.Min(s.Max(a, low), high),
              interval=lambda a, low, high: between.lesser(between.greater(a, low), high),
@@ -346,13 +366,15 @@ OPERATORS: dict[str, Operator] = {entry.name: entry for entry in (
              text=Form("clip({0}, {1}, {2})"), python=Form("min(max({0}, {1}), {2})"),
              latex=Form(r"\min\left(\max\left({0}, {1}\right), {2}\right)"),
              mathml=Form(_call("min", _call("max", "{0}", "{1}"), "{2}")),
-             javascript="Math.min(Math.max({0}, {1}), {2})", cost=1.4, rank=2, keeps=_SIGNED),
+             javascript="Math.min(Math.max({0}, {1}), {2})", c="smaller(larger({0}, {1}), {2})",
+             sql="MIN(MAX({0}, {1}), {2})", excel="MIN(MAX({0},{1}),{2})", cost=1.4, rank=2, keeps=_SIGNED),
     _extremum("max", np.maximum, max, "ge"),
     _extremum("min", np.minimum, min, "le"),
     function("floor", np.floor, lambda a: a if isinstance(a, float) and isinf(a) else int(a // 1),
              z3=lambda t, a: t.floor(a), latex=Form(r"\left\lfloor {0} \right\rfloor"),
              interval=Interval.whole,
-             mathml=Form(fenced("{0}", "⌊", "⌋")), cost=1.3, rank=4, whole=True, continuous=False),
+             mathml=Form(fenced("{0}", "⌊", "⌋")), excel="INT({0})",
+             cost=1.3, rank=4, whole=True, continuous=False),
     _comparison("eq", np.equal, "== = = ===", "eq", "ne"),
     _comparison("ne", np.not_equal, r"!= \ne ≠ !==", "ne", "eq"),
     _comparison("ge", np.greater_equal, r">= \ge ≥ >=", "le", "lt"),
@@ -364,6 +386,7 @@ OPERATORS: dict[str, Operator] = {entry.name: entry for entry in (
     _truth("not", np.logical_not, operator.not_, truths=1, z3=lambda t, a: t.z3.Not(a),
            text=Form("not {0:not}", _B.NOT), latex=Form(r"\left[\lnot {0}\right]"),
            mathml=Form(_row("<mo>¬</mo>{0:atom}")), javascript="({0} === 0 ? 1 : 0)",
+           c="({0} == 0 ? 1.0 : 0.0)", sql="({0} = 0)", excel="IF({0}=0,1,0)",
            listing=Form("({0:unary} == 0) * 1.0", _B.SUM), cost=2.2, rank=5),
     function("where", lambda c, yes, no: np.where(np.asarray(c) != 0, yes, no),
              lambda c, yes, no: yes if c else no, arity=3, truths=1, continuous=False,
@@ -371,14 +394,16 @@ OPERATORS: dict[str, Operator] = {entry.name: entry for entry in (
              z3=lambda t, c, yes, no: t.choose(c, yes, no), interval=lambda c, yes, no: yes | no,
              text=Form("{1:or} if {0:or} else {2:where}", _B.WHERE),
              latex=Form(r"\begin{{cases}} {1} & \text{{if }} {0} \\ {2} & \text{{otherwise}} \end{{cases}}"),
-             javascript="({0} !== 0 ? {1} : {2})",
+             javascript="({0} !== 0 ? {1} : {2})", c="({0} != 0 ? {1} : {2})",
+             sql="(CASE WHEN {0} <> 0 THEN {1} ELSE {2} END)", excel="IF({0}<>0,{1},{2})",
              listing=Form("np.where({0:unary} != 0, {1:unary}, {2:unary})"),
              cost=1.4, rank=6, keeps=frozenset({"bits", "whole"})),
     _irrational("sqrt", np.sqrt, sympy=lambda s, a: s.sqrt(a), defined=lambda a: a >= 0,
                 interval=between.root,
                 latex=Form(r"\sqrt{{{0}}}"), mathml=Form("<msqrt>{0}</msqrt>")),
     _irrational("exp", np.exp, interval=between.exponential),
-    _irrational("log", np.log, defined=lambda a: a > 0, interval=between.logarithm),
+    _irrational("log", np.log, sql="LN({0})", excel="LN({0})",
+                defined=lambda a: a > 0, interval=between.logarithm),
     _irrational("sin", np.sin, interval=lambda a: Interval(-1, 1)),
     _irrational("cos", np.cos, interval=lambda a: Interval(-1, 1)),
 )}

@@ -14,6 +14,7 @@ from weights2code.data import Problem
 from weights2code.effort import time_is_up
 from weights2code.language import Expr, Recurrence, Var, compile_numpy, uniform
 from weights2code.memory.machine import Machine
+from weights2code.tasks import StepFunction
 
 #: States of a reference that are walked through, and transitions, at most.
 MOST_EXPLORED = 3000
@@ -26,10 +27,15 @@ def explored(problem: Problem) -> Machine | None:
     """The smallest machine that gives what the reference does, for inputs in their domains; None if what the
     reference keeps has no end, or is too much. Of real inputs some rows stand for all."""
     reference = problem.reference
-    if reference is None or reference.retrieves() or not problem.integer_outputs:
+    if reference is None or not problem.integer_outputs:
         return None
     symbols = _symbols(problem)
-    found = _walk(reference.live(), symbols)
+    if isinstance(reference, StepFunction):
+        discrete = all(domain.discrete for domain in problem.domains)
+        walk = reference.walk() if discrete else reference.walk_over(symbols)
+        found = None if walk is None or len(walk.moves) > MOST_EXPLORED else (walk.moves, walk.answers)
+    else:
+        found = None if reference.retrieves() else _walk(reference.live(), symbols)
     if found is None:
         return None
     moves, answers = _smallest(*found)

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from weights2code.data import Problem, Sequences
-from weights2code.language import Var
+from weights2code.language import Recurrence, Var
 from weights2code.memory.actions import rules_by_actions
 from weights2code.memory.beside_visible import beside_visible
+from weights2code.memory.by_kinds import rules_by_kinds
 from weights2code.memory.exploring import explored
 from weights2code.memory.formulas import EFFORT as SHORT_EFFORT
 from weights2code.memory.formulas import answers_of, formula_of, table_of, transitions
@@ -18,6 +19,7 @@ from weights2code.memory.hidden import Memory
 from weights2code.memory.machine import Machine, Read
 from weights2code.memory.merging import MOST_STATES, contradicts_itself, merged, times_seen
 from weights2code.memory.orders import orders
+from weights2code.memory.products import products
 from weights2code.memory.screen import contradictory, finite, shown_by, shown_by_output, visible_window
 from weights2code.memory.short_rules import ShortRule, short_rules
 from weights2code.simplify.cost import cost
@@ -30,6 +32,8 @@ GAIN = 2
 NUMBERINGS = 2
 #: Machines that read more and have fewer states that are looked at.
 SMALLER = 3
+#: The cost of rules that are short enough to look no further.
+ENOUGH = 16.0
 #: More states than this in some order are hardly a formula.
 FEW_STATES = 8
 #: Effort for the formula of two states, whose order does not matter, in seconds of a usual machine.
@@ -50,22 +54,33 @@ class Remembering:
     problem: Problem
     _machines: list[Machine | None] = field(default_factory=list)
 
-    def at_once(self, otherwise: Callable[[int], bool] | None = None) -> Memory | None:
-        """The memory, if there is no doubt about it, and no shorter way to remember, which `otherwise` says
-        of so many states."""
+    def at_once(
+        self, otherwise: Callable[[], bool] | None = None, instead: Callable[[int], bool] | None = None
+    ) -> Memory | None:
+        """The memory, if there is no doubt about it, and no shorter way to remember: `otherwise` is asked for
+        one first of all, and `instead`, of so many states, if these have no rule that is soon found."""
         if not self._finite() or (self.problem.whole and not contradictory(self.problem)):
             return None
         machine = self.machine()
         if machine is None or visible_window(machine) is not None:
             return None
-        if otherwise is not None and otherwise(machine.states):
+        if otherwise is not None and otherwise():
             return None
-        return numbered(machine, self.problem)
+        return numbered(machine, self.problem, instead=instead)
 
     def later(self) -> Memory | None:
         """The memory, if it is less than what is visible, and the last output does not show it."""
         machine = self._worth_having()
         return None if machine is None else self._numbered(machine)
+
+    def short(self) -> Memory | None:
+        """The memory, if it has short rules that are soon found, and the last output does not show it."""
+        machine = self.machine() if self._finite() and self.problem.whole else None
+        if machine is None or machine.states > FEW_STATES or shown_by_output(machine):
+            return None
+        state = Var(free_name(self.problem, "state"), 1)
+        found = _soon_numbered(machine, self.problem, state, variables_read(machine, self.problem))
+        return found if found is not None and found.cost <= ENOUGH else None
 
     def _numbered(self, machine: Machine) -> Memory | None:
         """With the rules of its states; no table where visible values tell them apart."""
@@ -98,22 +113,32 @@ class Remembering:
         return self._machines[0]
 
 
-def numbered(machine: Machine, problem: Problem, *, tables: bool = True) -> Memory | None:
+def numbered(
+    machine: Machine, problem: Problem, *, tables: bool = True, instead: Callable[[int], bool] | None = None
+) -> Memory | None:
     """The states as numbers, so that the rules of state and outputs are short together; None if there is no
-    rule at all.
+    rule at all, or another way to remember `instead` of so many states.
 
-    Formulas are fitted to the machine up to the names of its states. Where none fits, a machine with fewer
-    states that reads more may have one. Then formulas are looked for with the states in some orders; the last
-    resort is a table, unless what is visible tells the states apart: then a rule of that is to be found.
+    Formulas are fitted to the machine up to the names of its states: of one variable, and of two if that is
+    not short. Where none fits, a machine with fewer states that reads more may have one. Then formulas are
+    looked for with the states in some orders; the last resort is a table, unless what is visible tells the
+    states apart: then a rule of that is to be found.
     """
     state = Var(free_name(problem, "state"), 1)
     reads = variables_read(machine, problem)
     if not all(domain.discrete for domain in problem.domains):
         rules = rules_by_actions(machine, state, reads)
         return _with_outputs(machine, problem, state, rules[:1]) if rules else None
-    rules = short_rules(machine, state, reads)
+    soon = _soon_numbered(machine, problem, state, reads)
+    if soon is not None and (soon.cost <= ENOUGH or machine.states >= FEW_STATES):
+        return soon
+    if soon is None and instead is not None and instead(machine.states):
+        return None
+    rules = short_rules(machine, state, reads, plain=False)
     if rules:
-        return _with_outputs(machine, problem, state, rules[:NUMBERINGS])
+        return _shortest(soon, _with_outputs(machine, problem, state, rules[:NUMBERINGS]))
+    if soon is not None:
+        return soon
     found = _beside(machine, problem, state)
     if found is not None and machine.states > FEW_STATES:
         return found
@@ -122,12 +147,31 @@ def numbered(machine: Machine, problem: Problem, *, tables: bool = True) -> Memo
         effort = FORMULA_EFFORT if machine.states == 2 else SHORT_EFFORT
         rules = _rules_in_order(machine, state, reads, effort)
     if rules:
-        other = _with_outputs(machine, problem, state, rules)
-        return other if found is None or other.cost <= found.cost else found
+        return _shortest(_with_outputs(machine, problem, state, rules), found)
     if found is not None:
         return found
     rules = _tables_in_order(machine, state, reads) if tables else []
     return replace(_with_outputs(machine, problem, state, rules), table=True) if rules else None
+
+
+def _soon_numbered(machine: Machine, problem: Problem, state: Var, reads: tuple[Var, ...]) -> Memory | None:
+    """The same by what is soon tried: short formulas, those of a machine with a dead end, two variables."""
+    rules = short_rules(machine, state, reads, choices=False) or rules_by_kinds(machine, state, reads)
+    found = _with_outputs(machine, problem, state, rules[:NUMBERINGS]) if rules else None
+    if found is not None and found.cost <= ENOUGH:
+        return found
+    names = (free_name(problem, "state_1"), free_name(problem, "state_2"))
+    known = _seen(machine, problem)
+    for one, two in products(machine, names, reads, choices=False)[:NUMBERINGS]:
+        numbers = np.column_stack([one.numbers, two.numbers])
+        answers = answers_of(machine, numbers, names, reads, (one.rule, two.rule))
+        if answers is not None:
+            found = _shortest(found, Memory(known, names, numbers, (one.rule, two.rule), answers))
+    return found
+
+
+def _shortest(*found: Memory | None) -> Memory | None:
+    return min((one for one in found if one is not None), key=lambda one: one.cost, default=None)
 
 
 def _beside(machine: Machine, problem: Problem, state: Var) -> Memory | None:
@@ -155,13 +199,12 @@ def variables_read(machine: Machine, problem: Problem) -> tuple[Var, ...]:
 
 def _with_outputs(machine: Machine, problem: Problem, state: Var, rules: list[ShortRule]) -> Memory:
     """The rule with which the outputs are shortest too; without rules for them if there are none."""
-    if problem.reference is None:
-        machine = replace(machine, seen=times_seen(machine, both(problem)))
+    machine = _seen(machine, problem)
     reads, names = variables_read(machine, problem), (state.name,)
     best: tuple[float, Memory] | None = None
     for found in rules:
         numbers = found.numbers[:, None]
-        answers = answers_of(machine, numbers, names, reads, found.rule)
+        answers = answers_of(machine, numbers, names, reads, (found.rule,))
         if answers is not None:
             total = found.cost + sum(cost(answer) for answer in answers)
             if best is None or total < best[0]:
@@ -169,8 +212,15 @@ def _with_outputs(machine: Machine, problem: Problem, state: Var, rules: list[Sh
     if best is not None:
         return best[1]
     numbers, rule = rules[0].numbers[:, None], rules[0].rule
-    answers = answers_of(machine, numbers, names, reads, rule, EFFORT)
+    answers = answers_of(machine, numbers, names, reads, (rule,), EFFORT)
     return Memory(machine, names, numbers, (rule,), answers or ())
+
+
+def _seen(machine: Machine, problem: Problem) -> Machine:
+    """The machine with how often rows show each transition."""
+    if problem.reference is not None:
+        return machine
+    return replace(machine, seen=times_seen(machine, both(problem)))
 
 
 def _rules_in_order(
@@ -233,7 +283,7 @@ def both(problem: Problem) -> Sequences:
 def free_name(problem: Problem, name: str) -> str:
     """The name, with underscores after it while it is taken."""
     taken = {*problem.inputs, *problem.outputs}
-    if problem.reference is not None:
+    if isinstance(problem.reference, Recurrence):
         taken |= {step.name for step in problem.reference.steps}
     while name in taken:
         name += "_"

@@ -126,17 +126,17 @@ def answers_of(
     numbers: np.ndarray,
     names: tuple[str, ...],
     reads: tuple[Var, ...],
-    rule: Expr,
+    rules: tuple[Expr, ...],
     effort: float = EFFORT,
 ) -> tuple[Expr, ...] | None:
     """A formula for each output, of the state that is come to if that will do; None if there is none.
 
-    What the rule of the state makes of what is read alone, outputs may be made of too.
+    What the rules of the state make of what is read alone, outputs may be made of too.
     """
     before, read, after, outputs = transitions(machine, numbers)
     now, last = (tuple(Var(name, lag) for name in names) for lag in (0, 1))
     ways = [(now, after)]
-    made = _made_of_reads(rule, reads)
+    made = next((part for rule in rules if (part := _made_of_reads(rule, reads)) is not None), None)
     if made is not None:
         values = evaluated(made, reads, read)[:, None]
         ways += [((*state, MADE), np.hstack([of, values])) for state, of in ((now, after), (last, before))]
@@ -163,10 +163,27 @@ def answers_of(
             if formula is None:
                 return None
             formulas.append(formula)
-        found.append(min(formulas, key=cost))
+        shortest = min(formulas, key=cost)
+        found.append(_single_values(shortest, dict(zip(now, numbers.T, strict=True))))
     return tuple(found)
 
 
+def _single_values(formula: Expr, values: dict[Var, np.ndarray]) -> Expr:
+    """The same with equality in place of a comparison that holds for a single state: states are no sizes."""
+    if not isinstance(formula, Op):
+        return formula
+    made = Op(formula.name, tuple(_single_values(part, values) for part in formula.args))
+    one, *other = made.args
+    if made.name in COMPARISONS and isinstance(one, Var) and one in values and isinstance(other[0], Const):
+        holds = np.unique(values[one])
+        holds = holds[evaluated(made, (one,), holds[:, None]) != 0]
+        if len(holds) == 1:
+            return one.equals(int(holds[0]))
+    return made
+
+
+#: Comparisons of sizes.
+COMPARISONS = ("lt", "le", "gt", "ge")
 #: Stands for what is made of several values that are read.
 MADE = Var("made of what is read")
 

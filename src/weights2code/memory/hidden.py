@@ -19,6 +19,7 @@ from weights2code.language import from_dict as expression_from_dict
 from weights2code.language import to_dict as expression_to_dict
 from weights2code.memory.machine import NOWHERE, Machine
 from weights2code.simplify.cost import cost
+from weights2code.tasks import StepFunction
 
 #: Sequences that must be left where a machine was never seen to go on.
 FEWEST = 2
@@ -48,10 +49,10 @@ class Memory:
 
     @property
     def cost(self) -> float:
-        """Of reading the rules; what is read besides the inputs of the present costs extra."""
+        """Of reading the rules; a second one and what is read besides the present inputs cost extra."""
         further = sum(lag > 0 for _, lag in self.machine.reads)
         known = sum(cost(rule) for rule in (*self.rules, *self.answers))
-        return known + 2 * further if self.answers else np.inf
+        return known + 2 * further + len(self.names) - 1 if self.answers else np.inf
 
     def to_dict(self) -> dict[str, Any]:
         """JSON form."""
@@ -97,12 +98,15 @@ class Memory:
     def remark(self, *, from_rows: bool) -> str:
         """How well what is known pins the machine down, in a sentence."""
         machine, name = self.machine, " and ".join(self.names)
+        one = len(self.names) == 1
         if not from_rows:
-            return f"{name} is no output: it has {machine.states} states, found by asking the reference"
+            said = "is no output: it has" if one else "are no outputs: together they have"
+            return f"{name} {said} {machine.states} states, found by asking the reference"
         known = machine.moves != NOWHERE
         never, once = int((~known).sum()), int((machine.seen[known] == 1).sum())
         least = int(machine.seen[known].min())
-        text = f"{name} is not in the data: its {machine.states} states were merged from the rows, "
+        said = "is not in the data: its" if one else "are not in the data: their"
+        text = f"{name} {said} {machine.states} states were merged from the rows, "
         if not never and not once:
             return f"{text}which show each of their {machine.moves.size} transitions at least {least} times"
         shown = [f"{once} only once"] if once else []
@@ -132,12 +136,12 @@ def with_memory(problem: Problem, memory: Memory) -> Problem:
         output_domains=(*(infer(column) for column in memory.numbers.T), *problem.output_domains),
         reference=reference,
         original=problem.under(Regime.MISTAKES) if mistaken else problem,
-        remarks=(memory.remark(from_rows=problem.reference is None),),
+        remarks=(*problem.remarks, memory.remark(from_rows=problem.reference is None)),
         **parts,
     )
 
 
-def _run(reference: Recurrence | None, sequences: Sequences | None) -> Sequences | None:
+def _run(reference: Recurrence | StepFunction | None, sequences: Sequences | None) -> Sequences | None:
     """The same sequences with what a reference makes of them."""
     if reference is None or sequences is None:
         return None
@@ -161,9 +165,12 @@ def _with_states(sequences: Sequences, memory: Memory, mistaken: bool) -> Sequen
     return replace(sequences, y=y, lengths=lengths).take(kept)
 
 
-def _with_rules(reference: Recurrence, memory: Memory) -> Recurrence:
+def _with_rules(reference: Recurrence | StepFunction, memory: Memory) -> Recurrence | StepFunction:
     """The machine that specifies the outputs, and the states beside it."""
     steps = tuple(Step(name, rule) for name, rule in zip(memory.names, memory.rules, strict=True))
+    if isinstance(reference, StepFunction):
+        read = (*reference.inputs, *reference.outputs)
+        return reference.with_states(Recurrence(read, steps, memory.names, memory.start()))
     return Recurrence(
         reference.inputs,
         (*reference.steps, *steps),

@@ -15,8 +15,10 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 
 from weights2code.language import (
+    Const,
     Domain,
     Expr,
+    Op,
     Recurrence,
     Retrieval,
     Start,
@@ -383,7 +385,27 @@ class _Body:
                 default = text_start(definition.default, self.types[definition.value])
             lookup = f"{target} = {table}.get({self._write(definition.query)}, {default})"
             return [*self._store(table, definition, 0), lookup] if definition.gap == 0 else [lookup]
-        return _fold(f"{target} = {self._write(definition)}")
+        return self._assigned(target, definition)
+
+    def _assigned(self, target: str, expr: Expr, indent: int = 0) -> list[str]:
+        """The lines of an assignment; choices that are too long for one line are statements."""
+        line = f"{target} = {self._write(expr)}"
+        word, lines = "if", list[str]()
+        while isinstance(expr, Op) and expr.name == "where" and len(line) + 8 + indent > WIDTH:
+            condition, yes, expr = expr.args
+            lines += [
+                f"{word} {self._truth(condition)}:",
+                *(f"    {inner}" for inner in self._assigned(target, yes, indent + 4)),
+            ]
+            line, word = f"{target} = {self._write(expr)}", "elif"
+        if not lines:
+            return _fold(line)
+        return [*lines, "else:", *(f"    {inner}" for inner in self._assigned(target, expr, indent + 4))]
+
+    def _truth(self, condition: Expr) -> str:
+        """The text of a condition, as a choice has it."""
+        choice = self._write(Op("where", (condition, Const(1), Const(0))))
+        return choice.partition(" if ")[2].rpartition(" else ")[0]
 
     def _remember(self) -> list[str]:
         return [

@@ -29,6 +29,7 @@ from weights2code.recheck import certified_again
 from weights2code.results import Outcome, read_run
 from weights2code.run_folder import CERTIFICATE, GRAPH, LARGEST_FILE, METRICS, PROGRAM_RAW, RunFolder
 from weights2code.source import Source
+from weights2code.tasks.task_file import TaskFile
 from weights2code.verify import Certificate
 
 #: Seconds for formulas that the run did not leave.
@@ -141,6 +142,8 @@ def about(source: Source) -> str:
         read = ", ".join(source.inputs[:MOST_NAMED]) + ", ..." * (len(source.inputs) > MOST_NAMED)
         columns = f"{', '.join(source.targets)} computed from {read}"
         return f"Learned from {Path(source.path).name}: {columns}."
+    if isinstance(source, TaskFile):
+        return f"Task: {source.name} of {Path(source.path).name}."
     try:
         task = tasks.get(source)
     except InputError:
@@ -177,7 +180,7 @@ def _is_epoch(line: dict[str, Any]) -> bool:
 
 def _config(folder: RunFolder) -> tuple[tuple[str, str], ...]:
     pairs = [("seed", str(folder.settings.seed)), ("recipe", folder.settings.recipe)]
-    if isinstance(folder.source, FileSource):
+    if isinstance(folder.source, (FileSource, TaskFile)):
         pairs.insert(0, ("file", Path(folder.source.path).name))
     other = folder.settings.changed()
     return (*pairs, *((k, str(v)) for k, v in other.items() if k not in ("seed", "recipe")))

@@ -17,6 +17,7 @@ import numpy as np
 from weights2code.data import Problem
 from weights2code.errors import NotExtracted
 from weights2code.explain.explanation import MatchedGraph
+from weights2code.explain.hypotheses import PrefixAggregate
 from weights2code.explain.operators import OperatorFit, explain_operator, node_variable
 from weights2code.explain.routing import RouterMatch
 from weights2code.explain.steps import HeadSteps, Steps
@@ -34,7 +35,8 @@ class Assembly(Steps):
     """Steps and start values of a graph under construction.
 
     `fits` holds the operators' formulas; `fit` finds one where it is missing; `domains` are the inputs'.
-    `crisp` operators are variables of the program themselves, and are not seen through.
+    `crisp` operators are variables of the program themselves, and are not seen through; nor are `means`, if
+    that is asked for, whose leaves are a sum and a count otherwise.
     """
 
     graph: DiscreteGraph
@@ -43,6 +45,7 @@ class Assembly(Steps):
     fit: Callable[[int], OperatorFit] | None = None
     domains: Mapping[str, Domain] = field(default_factory=dict)
     crisp: dict[int, Var] = field(default_factory=dict)
+    means: bool = False
     _values: dict[tuple[int, int], Expr] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -190,6 +193,9 @@ class Assembly(Steps):
         offsets = hypothesis.offsets()
         if offsets is not None:
             return [leaf for step in offsets for leaf in self.leaves(source, offset + step)]
+        if self.means and isinstance(hypothesis, PrefixAggregate) and hypothesis.mean:
+            mean = self.named(f"m{index}", self.value(index))
+            return [Var(variable.name, variable.lag + offset) for variable in mean.variables()]
         if hypothesis.adds_up and (counted := self._counts(source)):
             return [Var(name, offset) for name in counted]
         value = self.value(index)

@@ -9,11 +9,12 @@ and the first exact rule is the program.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from weights2code.data import Problem
 from weights2code.data.sufficiency import determines
 from weights2code.explain.explanation import MatchedGraph
+from weights2code.explain.hypotheses import PrefixAggregate
 from weights2code.graph import DiscreteGraph, OperatorNode
 from weights2code.language import Recurrence
 from weights2code.rules.assembly import Assembly
@@ -55,10 +56,14 @@ def cuts(matched: MatchedGraph, problem: Problem, lowest: int = 0) -> Iterator[C
 
     A single operator says no more than the output itself, and is read only if nodes are asked for. In
     `concat` what a token is depends on how far back it lies: nothing there is a variable at every position.
+    Beside reals a mean is first a leaf itself, then a sum and a count.
     """
     graph, layers = matched.graph, operator_layers(matched.graph)
     readable = graph.layout.name != "concat" and not matched.unmatched() and matched.finite
-    if not readable or sum(map(len, layers)) < (1 if lowest else 2):
+    only = not readable or sum(map(len, layers)) < (1 if lowest else 2)
+    if not lowest and not problem.whole and _has_mean(matched):
+        yield Cut(0, replace(Assembly.of(matched, problem, EXPLANATION_EFFORT), means=True), only)
+    if only:
         yield from first_cut(matched, problem)
         return
     assembly = Assembly.of(matched, problem, EXPLANATION_EFFORT)
@@ -75,6 +80,11 @@ def cuts(matched: MatchedGraph, problem: Problem, lowest: int = 0) -> Iterator[C
                     break
         if assembly is not before and number >= lowest:
             yield Cut(number, assembly)
+
+
+def _has_mean(matched: MatchedGraph) -> bool:
+    found = (matched.routers[index].hypothesis for index in matched.graph.live() if index in matched.routers)
+    return any(isinstance(hypothesis, PrefixAggregate) and hypothesis.mean for hypothesis in found)
 
 
 def determined(assembly: Assembly, problem: Problem) -> bool:

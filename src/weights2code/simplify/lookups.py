@@ -7,9 +7,24 @@ to a value before it is stored can be added when it is found.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from weights2code.language import Const, Definition, Expr, Op, Recurrence, Retrieval, Step, Var, where
+import numpy as np
+
+from weights2code.language import (
+    Const,
+    Definition,
+    Expr,
+    Op,
+    Recurrence,
+    Retrieval,
+    Step,
+    Var,
+    definition_variables,
+    evaluate,
+    where,
+)
 
 
 def without_delay(recurrence: Recurrence) -> Recurrence:
@@ -29,9 +44,7 @@ def without_delay(recurrence: Recurrence) -> Recurrence:
         if not added:
             steps.append(Step(step.name, lookup))
             continue
-        number = 1  # a name that says nothing, and gives way to a word
-        while (name := f"v{number}") in definitions or name in recurrence.inputs:
-            number += 1
+        name = _unused(definitions, recurrence)
         steps += [Step(name, lookup), Step(step.name, Var(name) + added)]
     return replace(recurrence, steps=tuple(steps), start=start).live()
 
@@ -55,6 +68,44 @@ def without_query(recurrence: Recurrence) -> Recurrence:
         else:
             steps.append(step)
     return replace(recurrence, steps=tuple(steps), start=start).live()
+
+
+def of_one_value(recurrence: Recurrence) -> Recurrence:
+    """The recurrence in which a formula of several things that are looked up at one place is looked up there
+    itself. Whether that is the same is for the caller to see."""
+    definitions = {step.name: step.definition for step in recurrence.steps}
+    steps: list[Step] = []
+    for step in recurrence.steps:
+        made = step.definition
+        lookups = [definitions.get(v.name) if not v.lag else None for v in definition_variables(made)]
+        first = lookups[0] if lookups else None
+        if not isinstance(made, Expr) or len(lookups) < 2 or not isinstance(first, Retrieval):
+            steps.append(step)
+            continue
+        table: dict[Var, Expr] = {}
+        for variable, lookup in zip(made.variables(), lookups, strict=True):
+            if isinstance(lookup, Retrieval) and lookup == replace(first, value=lookup.value):
+                table[variable] = Var(lookup.value)
+        if len(table) < len(lookups):
+            steps.append(step)
+            continue
+        name = _unused(definitions, recurrence)
+        definitions[name] = made
+        default = float(np.ravel(evaluate(made, dict.fromkeys(table, np.array([first.default]))))[0])
+        steps.append(Step(name, made.substitute(table)))
+        steps.append(Step(step.name, replace(first, value=name, default=default)))
+    try:
+        return replace(recurrence, steps=tuple(steps)).live()
+    except ValueError:
+        return recurrence  # a value is known only later
+
+
+def _unused(definitions: Mapping[str, object], recurrence: Recurrence) -> str:
+    """A name that says nothing, and gives way to a word."""
+    number = 1
+    while (name := f"v{number}") in definitions or name in recurrence.inputs:
+        number += 1
+    return name
 
 
 def _nearer(made: Definition, definitions: dict[str, Definition]) -> tuple[Retrieval, float] | None:

@@ -40,7 +40,7 @@ from weights2code.language.kinds import Kinds, kinds_of
 from weights2code.simplify.cost import cost, recurrence_cost
 from weights2code.simplify.expressions import simplify
 from weights2code.simplify.gauge import choose_numberings
-from weights2code.simplify.lookups import without_delay, without_query
+from weights2code.simplify.lookups import of_one_value, without_delay, without_query
 from weights2code.simplify.names import free_letters, in_reading_order, name_counters, rename_locals
 from weights2code.simplify.repeats import name_repeats
 
@@ -90,6 +90,7 @@ def simplify_recurrence(recurrence: Recurrence, domains: Sequence[Domain]) -> Re
         merge_equal,
         without_delay,
         without_query,
+        of_one_value,
         inline_single,
         numbered,
         better,

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import reduce
 from math import gcd, lcm
 
-from weights2code.language import OPERATORS, Const, Expr, Number, Op, op
+from weights2code.language import OPERATORS, Const, Expr, Number, Op, evaluate, op
 from weights2code.simplify.choices import choices_of_choice, choices_of_sum, negated
 from weights2code.simplify.collect import (
     Monomial,
@@ -191,7 +191,12 @@ def _joined(first: Op, u: Number, second: Op, v: Number) -> Iterator[Polynomial]
 
 
 def _comparisons(node: Op) -> Iterator[Expr]:
-    """Positive terms left, negative terms right, no common factor; the strict and the closed form."""
+    """Positive terms left, negative terms right, no common factor; the strict and the closed form.
+
+    Of a choice among numbers: the conditions under which it is one of those for which the comparison holds.
+    """
+    chosen = [_of_choice(argument, node, place) for place, argument in enumerate(node.args)]
+    yield from (truth for truth in chosen if isinstance(truth, Op))
     difference = polynomial(Op("sub", node.args), expand=True)
     values = [Fraction(value) for key, value in difference.items() if key]
     if not values:
@@ -215,6 +220,26 @@ def _comparisons(node: Op) -> Iterator[Expr]:
         if len(left) == len(right) == 1 and () not in left and () not in right:
             yield op("and", a, op("sub", 1, b))
     yield from _logic_of_comparison(node)
+
+
+def _of_choice(chosen: Expr, node: Op, place: int) -> Expr | bool | None:
+    """Whether a comparison holds that has a choice among numbers on one side; None if that is no short
+    condition."""
+    other = node.args[1 - place]
+    if isinstance(chosen, Const) and isinstance(other, Const):
+        sides = (chosen, other) if place == 0 else (other, chosen)
+        return bool(evaluate(Op(node.name, sides), {}))
+    if not isinstance(chosen, Op) or chosen.name != "where":
+        return None
+    condition, *branches = chosen.args
+    yes, no = (_of_choice(branch, node, place) for branch in branches)
+    if yes is None or no is None or not (isinstance(yes, bool) or isinstance(no, bool)):
+        return None
+    if isinstance(yes, bool) and isinstance(no, bool):
+        return yes if yes == no else condition if yes else negated(condition)
+    if isinstance(yes, bool):
+        return op("or", condition, no) if yes else op("and", negated(condition), no)
+    return op("or", negated(condition), yes) if no else op("and", condition, yes)
 
 
 def _logic_of_comparison(node: Op) -> Iterator[Expr]:

@@ -55,19 +55,16 @@ def declare(
         outputs,
         dict(start or {}),
     )
-    if window_class is None:
-        remembered = {variable.name for variable in machine.state()}
-        window_class = "a" if remembered <= set(inputs) else "b"
     return Task(
+        inputs,
+        reference=machine,
         name=canonical,
         aliases=tuple(aliases),
         description=description,
-        machine=machine,
-        domains=tuple(inputs.values()),
         category=reported[0] if reported else category,
         window_class=window_class,
         suites=tuple(suite for suite, has in belongs.items() if has),
-        state_tracking=window_class != "a" if tagged is None else not tagged,
+        state_tracking=None if tagged is None else not tagged,
         length=length,
         sampler=sampler,
         paper=reported[1] if reported else None,

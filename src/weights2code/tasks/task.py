@@ -7,20 +7,27 @@ machine is evaluated with all sequences side by side, so a million sequences cos
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from weights2code.errors import InputError
-from weights2code.language import Domain, Recurrence, uniform
+from weights2code.language import BITS, Definition, Domain, Recurrence, integers, reals, uniform
+from weights2code.language.domain import EXACT
 from weights2code.language.exact import run_exact
+from weights2code.language.formula_reading import read_recurrence
+from weights2code.tasks.step_function import Step as PlainStep
+from weights2code.tasks.step_function import StepFunction, outputs_of
 
 #: (random generator, number of sequences, length) -> inputs of shape (n, T, columns)
 Sampler = Callable[[np.random.Generator, int, int], np.ndarray]
 
-Category = Literal["Linear Arithmetic", "Non-Linear Composition", "Continuous Dynamics", "Formal Languages"]
+Category = Literal[
+    "Linear Arithmetic", "Non-Linear Composition", "Continuous Dynamics", "Formal Languages", "Own"
+]
 Suite = Literal["paper", "mips", "appendix", "languages"]
 WindowClass = Literal["a", "b", "c", "d"]
 
@@ -39,57 +46,118 @@ class PaperSettings:
     learning_rate: float = 0.05
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Task:
-    """One built-in task.
+    """A task: one of one's own, or one that is built in.
 
-    Attributes
+    Parameters
     ----------
-    name, aliases
-        The canonical name (the paper's where it has one), and the names of other suites.
-    description
-        One line for people.
-    machine
-        The reference: a recurrence from the columns to the outputs.
-    domains
-        What each column may hold, in the order of `columns`.
-    category
-        The paper's grouping; formal languages are a group of their own.
-    window_class
-        a: a bounded window of the inputs; b: bounded windows of inputs and outputs; c: a hidden state or
-        an aggregate of the prefix; d: the whole prefix.
-    suites
-        Where the task comes from.
-    state_tracking
-        The paper's formulation: tasks that track no state are tagged, the others are autoregressive.
+    inputs
+        The columns by name. A pair of whole numbers is a range of whole numbers, both ends included; a pair
+        of floats one of reals; a `Domain` is itself.
+    start, step
+        The state before the first position and a plain function `step(state, row) -> (state, output)`: the
+        row maps columns to values, the output is a number or a tuple of them.
+    reference
+        Formulas in their place: lines such as `y[t] = (x[t] + y[t-1]) % 5`, each formula by its name, as text
+        or as an expression, or a whole `Recurrence`. `start` may then say what lies before the start, by
+        name, where it is not 0.
     length
         The length T of the training sequences.
+    outputs
+        Names of the outputs: `y`, or `y1`, `y2`, ... for a function; for formulas all of them.
     sampler
-        Draws inputs; without one, every column is uniform on its domain.
-    paper
-        The paper's settings, if it reports any.
+        Draws inputs, (rng, n, T) -> (n, T, columns); without one, every column is uniform on its domain.
+    name, description, aliases
+        What it is called: the name of the program too.
+    category, window_class, suites, paper
+        Facts about built-in tasks: the paper's grouping; what the output is a function of (a: a bounded
+        window of the inputs; b: bounded windows of inputs and outputs; c: a hidden state or an aggregate of
+        the prefix; d: the whole prefix); where it comes from; the paper's settings.
+    state_tracking
+        The paper's formulation: tasks that track no state are tagged, the others are autoregressive.
     exact_length
         The longest sequences on which double precision is exact, if there is such a limit; longer ones
         are evaluated on Python integers.
+
+    Examples
+    --------
+    >>> def step(total, row):
+    ...     total = (total + row["x"]) % 5
+    ...     return total, int(total == 0)
+    >>> task = Task(inputs={"x": (0, 4)}, start=0, step=step, length=10)
+    >>> task.reference([[1, 4, 2]])
+    array([[0., 1., 0.]])
+    >>> Task(inputs={"x": (0, 4)}, reference="y[t] = max(x[t], y[t-1])").reference([[1, 4, 2]])
+    array([[1., 4., 4.]])
     """
 
     name: str
     aliases: tuple[str, ...]
     description: str
-    machine: Recurrence
+    machine: Recurrence | StepFunction
     domains: tuple[Domain, ...]
     category: Category
     window_class: WindowClass
     suites: tuple[Suite, ...]
     state_tracking: bool
-    length: int = 10
-    sampler: Sampler | None = None
-    paper: PaperSettings | None = None
-    exact_length: int | None = None
+    length: int
+    sampler: Sampler | None
+    paper: PaperSettings | None
+    exact_length: int | None
 
-    def __post_init__(self) -> None:
-        if len(self.domains) != len(self.columns):
-            raise ValueError(f"{self.name} has {len(self.columns)} columns but {len(self.domains)} domains")
+    def __init__(
+        self,
+        inputs: Mapping[str, Domain | tuple[float, float]],
+        *,
+        start: Any = None,
+        step: PlainStep | None = None,
+        reference: Recurrence | str | Mapping[str, str | Definition] | None = None,
+        length: int = 10,
+        outputs: Sequence[str] | None = None,
+        sampler: Sampler | None = None,
+        name: str = "task",
+        description: str = "",
+        aliases: tuple[str, ...] = (),
+        category: Category = "Own",
+        window_class: WindowClass | None = None,
+        suites: tuple[Suite, ...] = (),
+        state_tracking: bool | None = None,
+        paper: PaperSettings | None = None,
+        exact_length: int | None = None,
+    ) -> None:
+        columns = read_columns(inputs)
+        if isinstance(length, bool) or not isinstance(length, int) or length < 1:
+            raise InputError(f"the length of a task must be a whole number from 1 on, got {length!r}.")
+        machine = read_machine(columns, start, step, reference, outputs, length)
+        if window_class is None:
+            remembered = set() if isinstance(machine, StepFunction) else {v.name for v in machine.state()}
+            window_class = "c" if isinstance(machine, StepFunction) else "b"
+            if isinstance(machine, Recurrence) and remembered <= set(columns):
+                window_class = "a"
+        facts = {
+            "name": name,
+            "aliases": aliases,
+            "description": description,
+            "machine": machine,
+            "domains": tuple(columns.values()),
+            "category": category,
+            "window_class": window_class,
+            "suites": suites,
+            "state_tracking": window_class != "a" if state_tracking is None else state_tracking,
+            "length": length,
+            "sampler": sampler,
+            "paper": paper,
+            "exact_length": exact_length,
+        }
+        for field, value in facts.items():
+            object.__setattr__(self, field, value)
+
+    def called(self, name: str) -> Task:
+        """The same task with another name."""
+        other = copy(self)
+        object.__setattr__(other, "name", name)
+        return other
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -132,7 +200,9 @@ class Task:
 
     def draw(self, rng: np.random.Generator, n: int, length: int) -> np.ndarray:
         """Inputs alone, shape (n, length, columns)."""
-        return uniform(rng, self.domains, n, length) if self.sampler is None else self.sampler(rng, n, length)
+        if self.sampler is None:
+            return uniform(rng, self.domains, n, length)
+        return _drawn(self.sampler, rng, self.domains, n, length)
 
     def reference(self, inputs: Any) -> np.ndarray:
         """The right outputs for given inputs, at any length.
@@ -174,9 +244,135 @@ class Task:
 
     def _run(self, x: np.ndarray) -> np.ndarray:
         count, length, _ = x.shape
-        if self.exact_length is not None and length > self.exact_length:
+        if (
+            self.exact_length is not None
+            and length > self.exact_length
+            and isinstance(self.machine, Recurrence)
+        ):
             return run_exact(self.machine, x, most_bits=None)
         y = np.empty((count, length, len(self.outputs)))
         for begin in range(0, count, _BLOCK):
             y[begin : begin + _BLOCK] = self.machine.run(x[begin : begin + _BLOCK])
         return y
+
+
+def read_columns(inputs: Any) -> dict[str, Domain]:
+    """The columns of a task with their domains."""
+    if not isinstance(inputs, Mapping) or not inputs:
+        raise InputError('the inputs of a task must be columns by name, such as {"x": (0, 4)}.')
+    return {name: _domain(name, given) for name, given in inputs.items()}
+
+
+def _domain(name: Any, given: Any) -> Domain:
+    if not isinstance(name, str) or not name.isidentifier():
+        raise InputError(f"a column of a task must be called by a plain name, not {name!r}.")
+    if isinstance(given, Domain):
+        return given
+    sentence = (
+        f"the column {name} must be a pair: of whole numbers such as (0, 4), or of floats such as "
+        f"(0.0, 1.0); got {given!r}."
+    )
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise InputError(sentence)
+    low, high = given
+    whole = [isinstance(end, (int, np.integer)) and not isinstance(end, bool) for end in given]
+    if not all(ok or isinstance(end, float) for ok, end in zip(whole, given, strict=True)):
+        raise InputError(sentence)
+    if not (np.isfinite(low) and np.isfinite(high) and low < high and max(-low, high) <= EXACT):
+        raise InputError(
+            f"the column {name} must go from a smaller finite number to a larger, got {given!r}."
+        )
+    if any(whole) and not all(whole):
+        raise InputError(
+            f"the column {name} mixes a whole number and a float, {given!r}; write both as what its values "
+            "are."
+        )
+    if not all(whole):
+        return reals(low, high)
+    return BITS if (low, high) == (0, 1) else integers(int(low), int(high))
+
+
+def read_machine(
+    columns: Mapping[str, Domain],
+    start: Any,
+    step: PlainStep | None,
+    reference: Recurrence | str | Mapping[str, str | Definition] | None,
+    outputs: Sequence[str] | None,
+    length: int,
+) -> Recurrence | StepFunction:
+    """The machine that specifies a task: a recurrence, or a plain function."""
+    if (step is None) == (reference is None):
+        raise InputError("a task needs a step function or a reference of formulas, one of the two.")
+    if step is not None:
+        return _function(columns, start, step, outputs, length)
+    if isinstance(reference, Recurrence):
+        if reference.inputs != tuple(columns):
+            raise InputError(
+                f"the reference reads {', '.join(reference.inputs)}, but the columns of the task are "
+                f"{', '.join(columns)}; give both the same."
+            )
+        return reference
+    if not isinstance(reference, (str, Mapping)) or not reference:
+        raise InputError("the reference must be formulas, such as 'y[t] = x[t] + y[t-1]'.")
+    if start is not None and not isinstance(start, Mapping):
+        raise InputError("with formulas, start must say what lies before it by name, such as {'y': 1}.")
+    try:
+        return read_recurrence(tuple(columns), reference, outputs, start)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise InputError(f"the reference is no recurrence: {str(error).rstrip('.')}.") from None
+
+
+def _function(
+    columns: Mapping[str, Domain], start: Any, step: PlainStep, outputs: Sequence[str] | None, length: int
+) -> StepFunction:
+    if not callable(step):
+        raise InputError(f"step must be a function of state and row, got {step!r}.")
+    domains = tuple(columns.values())
+    names = ("y",) if outputs is None else tuple(outputs)
+    if outputs is None:  # how many outputs there are is what the first answer shows
+        shown: list[int] = []
+
+        def watched(state: Any, row: Mapping[str, float]) -> Any:
+            result: Any = step(state, row)
+            if isinstance(result, tuple) and len(result) == 2:
+                shown.append(len(outputs_of(result[1])))
+            return result
+
+        first = StepFunction(tuple(columns), names, start, watched, domains)
+        try:
+            first.called(np.array([[[domain.low for domain in domains]]], dtype=float))
+        except InputError:
+            if not shown or shown[0] == 1:
+                raise
+        count = shown[0] if shown else 1
+        if count == 0:
+            raise InputError("the step function returns no output; return a number or a tuple of numbers.")
+        names = ("y",) if count == 1 else tuple(f"y{i}" for i in range(1, count + 1))
+    if set(names) & set(columns):
+        raise InputError(f"{min(set(names) & set(columns))} is a column and an output; name the outputs.")
+    function = StepFunction(tuple(columns), names, start, step, domains)
+    function.check(10 * length)
+    return function
+
+
+def _drawn(
+    sampler: Sampler, rng: np.random.Generator, domains: tuple[Domain, ...], count: int, length: int
+) -> np.ndarray:
+    """What a sampler draws; shapes that do not fit and values outside of the domains are refused."""
+    try:
+        x = np.asarray(sampler(rng, count, length), dtype=float)
+    except Exception as error:
+        raise InputError(f"the sampler raises {type(error).__name__}: {error}.") from None
+    if x.shape == (count, length) and len(domains) == 1:
+        x = x[:, :, None]
+    if x.shape != (count, length, len(domains)):
+        raise InputError(
+            f"the sampler must give an array of shape {(count, length, len(domains))}, not {x.shape}."
+        )
+    for i, domain in enumerate(domains):
+        column = x[:, :, i]
+        inside = (column >= domain.low) & (column <= domain.high)
+        inside &= (column == np.round(column)) if domain.discrete else True
+        if not inside.all():
+            raise InputError(f"the sampler draws {column[~inside][0]:g}, which is not in {domain}.")
+    return x

@@ -39,6 +39,10 @@ ONE = "one"
 POSITION, TOTAL = "position", "total"
 #: Values of a column that a condition may ask for, at most.
 MOST_ASKED = 10
+#: How far before an equal key what stood there is looked at.
+FARTHEST_FOLLOWED = 4
+#: Values of a column that are counted together, at most.
+MOST_TALLIED = 8
 #: Those in which the order of both matters.
 ORDERED = frozenset({"difference", "greater"})
 #: Those that say nothing of reals, which are hardly ever equal.
@@ -48,17 +52,20 @@ CONDITIONS = frozenset({"greater", "equal", "different"})
 
 #: A column, counted over inputs and outputs, and how many steps back: outputs one step at least.
 Place = tuple[int, int]
+#: A border that a sum of values passes if it is above: the weight of each value, and where the border is.
+Bound = tuple[tuple[float, ...], float]
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What a head reads: one place, a function of two, or of whole numbers in a few places the level that
-    each has. `before` is what lies before the start."""
+    """What a head reads: one place, a function of two, of whole numbers in a few places the level that each
+    has, or whether all of some borders are passed. `before` is what lies before the start."""
 
     places: tuple[Place, ...]
     function: str | None = None
     levels: tuple[tuple[tuple[float, ...], float], ...] = ()
     before: float = 0.0
+    bounds: tuple[Bound, ...] = ()
 
     def values(self, sequences: Sequences) -> np.ndarray:
         """At every position (n, T)."""
@@ -70,6 +77,10 @@ class Quantity:
             return ones if self.function == ONE else np.cumsum(ones, axis=1)
         if self.function == ONE_MORE:
             return found[0] + 1.0
+        if self.bounds:
+            both = np.stack(found, axis=-1)
+            passed = [both @ np.array(weights) > bound for weights, bound in self.bounds]
+            return np.all(passed, axis=0).astype(float)
         if self.levels:
             points = np.array([point for point, _ in self.levels])
             return _looked_up(np.stack(found, axis=-1), points, np.array([level for _, level in self.levels]))
@@ -78,12 +89,12 @@ class Quantity:
     @property
     def computed(self) -> bool:
         """Whether it takes a sub-MLP."""
-        return self.function is not None or bool(self.levels)
+        return self.function is not None or bool(self.levels) or bool(self.bounds)
 
     @property
     def cost(self) -> float:
         """How much there is to it."""
-        return sum(1.0 + 0.5 * lag for _, lag in self.places) + self.computed
+        return sum(1.0 + 0.5 * lag for _, lag in self.places) + self.computed + len(self.bounds)
 
 
 def _looked_up(values: np.ndarray, points: np.ndarray, levels: np.ndarray) -> np.ndarray:
@@ -131,12 +142,24 @@ class Memory:
         return last_equal(self.query.values(sequences), self.key.values(sequences), value, self.gap)
 
     @property
+    def read(self) -> list[Quantity]:
+        """All that the head reads."""
+        return [self.value, *(part for part in (self.key, self.query) if part is not None)]
+
+    def of_inputs(self, inputs: int) -> bool:
+        """Whether it reads inputs alone, which are so many columns."""
+        return all(column < inputs for part in self.read for column, _ in part.places)
+
+    @property
     def cost(self) -> float:
         """Simple ones first."""
-        read = [self.value, *(part for part in (self.key, self.query) if part is not None)]
         always = self.query is not None and self.query.function == ONE
         later = 0.1 if always else -0.1  # a condition is asked of the present too, a key of the past
-        return sum(part.cost for part in read) + 0.5 * (self.kind in ("mean", "equality")) + later * self.gap
+        return (
+            sum(part.cost for part in self.read)
+            + 0.5 * (self.kind in ("mean", "equality"))
+            + later * self.gap
+        )
 
 
 def last_equal(query: np.ndarray, key: np.ndarray, value: np.ndarray, gap: int) -> np.ndarray:
@@ -216,6 +239,29 @@ def ages(problem: Problem) -> Iterator[tuple[Memory, Memory]]:
             yield count, Memory("equality", position, key, key, 1)
     for condition, gap in product(_conditions(problem), (0, 1)):
         yield count, Memory("equality", position, condition, Quantity(((0, 0),), ONE), gap)
+
+
+def followed(problem: Problem) -> Iterator[tuple[Memory, ...]]:
+    """What stood at the last equal key and some steps before it, the farthest first: what is looked up may be
+    any function of that."""
+    inputs = range(len(problem.inputs))
+    keys = [column for column in inputs if problem.domains[column].discrete]
+    for back, query, key in product(range(1, FARTHEST_FOLLOWED + 1), keys, keys):
+        asked, compared = Quantity(((query, 0),)), Quantity(((key, 0),))
+        places = [(column, lag) for lag in range(back, -1, -1) for column in inputs]
+        yield tuple(Memory("equality", Quantity((place,)), compared, asked, 1) for place in places)
+
+
+def tallies(problem: Problem) -> Iterator[tuple[Memory, ...]]:
+    """How often each value of a column came up: all of them together say what is the most frequent, and
+    every sum of a function of the column."""
+    for column, domain in enumerate(problem.domains):
+        if domain.discrete and 2 < domain.size <= MOST_TALLIED:
+            values = domain.values().astype(float).tolist()
+            yield tuple(
+                Memory("sum", Quantity(((column, 0),), levels=tuple(((o,), float(o == v)) for o in values)))
+                for v in values
+            )
 
 
 def walks(problem: Problem) -> Iterator[tuple[Memory, Memory]]:

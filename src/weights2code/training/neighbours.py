@@ -16,8 +16,10 @@ import numpy as np
 from weights2code.data import Problem
 from weights2code.effort import Effort
 from weights2code.training.keys import learned_keys
-from weights2code.training.memories import Memory, Place, computed, conditional, plain
+from weights2code.training.memories import ONE, Memory, Place, Quantity, computed, conditional, plain
+from weights2code.training.pointers import pointed_at
 from weights2code.training.remembered import Remembered, placed
+from weights2code.training.summands import learned_sums
 
 #: Rows among which neighbours are looked for, and rows that ask, at first and to be sure.
 AMONG, ASKED = (4_000, 24_000), (500, 1_500)
@@ -39,12 +41,15 @@ CONTEXTS = (
     ((0,), 1, False),
     ((0, 1), 0, True),
 )
+#: What is left open by an input from further back that is asked beside a memory too, at most; how far back
+#: it lies, and how many of them there are.
+TELLING, FARTHEST, MOST_TELLING = 0.7, 5, 2
 #: Memories that are asked in every context, and those of which two are asked together.
 MOST_PROMISING, PAIRED = 8, 4
 #: What is spent, in seconds of a usual machine, and what a row costs.
 EFFORT, A_ROW = 3.0, 2e-7
-#: The same for keys that are learned.
-KEY_EFFORT = 1.0
+#: The same for keys that are learned, for what sums are taken of, and for lookups of reals.
+KEY_EFFORT, SUM_EFFORT, POINTED_EFFORT = 1.0, 0.5, 0.5
 
 Leaf = tuple[Memory | int, int]
 
@@ -78,17 +83,19 @@ class Neighbours:
             self._columns[leaf] = values * (APART if few else 1.0 / spread if spread > 0 else 1.0)
         return self._columns[leaf]
 
-    def open(self, leaves: Iterable[Leaf]) -> float:
+    def open(self, leaves: Iterable[Leaf], target: np.ndarray | None = None) -> float:
+        """Of the output, or of another target at the same rows."""
         from scipy.spatial import KDTree
 
         columns = [self.column(leaf) for leaf in leaves]
-        if not columns or len(self.target) < 100:
+        target = self.target if target is None else target
+        if not columns or len(target) < 100:
             return 1.0
         rows = np.column_stack(columns)
         self.effort.spend(A_ROW * len(rows) * len(columns))
         near = KDTree(rows[self.asked :]).query(rows[: self.asked])[1]
-        apart = self.target[: self.asked] - self.target[self.asked :][near]
-        variance = np.maximum(self.target.var(axis=0), 1e-300)
+        apart = target[: self.asked] - target[self.asked :][near]
+        variance = np.maximum(target.var(axis=0), 1e-300)
         return float(np.mean(np.mean(apart**2, axis=0) / (2 * variance)))
 
 
@@ -97,22 +104,19 @@ def near_rows(problem: Problem) -> Iterator[Remembered]:
     if problem.whole or problem.training.given.any():
         return
     screen = _Screen(problem)
+    yield from screen.gains()
     if screen.without < LITTLE:
         return
+    learned = [learned_sums(problem, Effort(SUM_EFFORT)), learned_keys(problem, Effort(KEY_EFFORT))]
+    yield from screen.sets((memory,) for memories in learned for memory in memories)
+    yield from screen.sets(pointed_at(problem, Effort(POINTED_EFFORT)))
     simple = screen.ranked(plain(problem))
     functions = screen.ranked(computed(problem))
     functions += screen.ranked(conditional(problem))
     both = sorted([*simple, *functions], key=lambda scored: scored[:2])
-    sets = [(memory,) for memory in learned_keys(problem, Effort(KEY_EFFORT))]
-    sets += [(memory,) for *_, memory in both[:MOST_PROMISING]]
+    sets: list[tuple[Memory, ...]] = [(memory,) for *_, memory in both[:MOST_PROMISING]]
     sets += [*combinations([memory for *_, memory in both[:PAIRED]], 2)]
-    found = []
-    for memories in sets:
-        best = screen.best(memories)
-        if best is not None:
-            found.append(best)
-    for _, remembered in sorted(found, key=lambda pair: pair[0]):
-        yield remembered
+    yield from screen.sets(sets)
 
 
 class _Screen:
@@ -120,14 +124,38 @@ class _Screen:
         self.inputs, self.outputs = len(problem.inputs), len(problem.outputs)
         self.effort = Effort(EFFORT)
         self.few, self.many = (Neighbours(problem, size, self.effort) for size in range(2))
+        self.telling = self._telling()
         windows = [self.columns(back, past) for back in (0, 1) for past in (False, True)]
+        windows += [(*self.telling, *self.columns(back, False)) for back in (-1, 0) if self.telling]
         self.without = min(self.many.open(columns) for columns in windows)
         self.roughly = min(self.few.open(columns) for columns in windows)
+
+    def _telling(self) -> tuple[Place, ...]:
+        """Inputs some steps back that leave less open, each by itself; the most telling first."""
+        far = [(column, lag) for lag in range(2, FARTHEST + 1) for column in range(self.inputs)]
+        found = sorted((self.few.open([place]), place) for place in far)
+        return tuple(place for left, place in found if left < TELLING)[:MOST_TELLING]
 
     def columns(self, back: int, past: bool) -> tuple[Place, ...]:
         near = [(column, lag) for lag in range(back + 1) for column in range(self.inputs)]
         outputs = range(self.inputs, self.inputs + self.outputs)
         return (*near, *((column, 1) for column in outputs if past))
+
+    def gains(self) -> Iterator[Remembered]:
+        """How many positions there are, where the output is a mean: what its sum gains is left open by recent
+        inputs no more than any function of them."""
+        rows = self.many
+        count = Memory("sum", Quantity(((0, 0),), ONE))
+        number = count.values(rows.sequences)[..., None]
+        y = rows.sequences.y
+        gain = number * y - (number - 1) * np.pad(y, ((0, 0), (1, 0), (0, 0)))[:, :-1]
+        gain = gain[rows.chosen]
+        for back in (0, 1):
+            columns = self.columns(back, past=False)
+            if np.all(gain.std(axis=0) > 0) and rows.open(columns, gain) < LITTLE:
+                leaves = [(count, 0), *self.columns(back, past=True)]
+                yield placed((count,), leaves, self.inputs, rows.open(columns, gain))
+                return
 
     def ranked(self, memories: Iterable[Memory]) -> list[tuple[float, float, Memory]]:
         """Those that leave less open than no memory does, with how much, and what they cost."""
@@ -136,10 +164,17 @@ class _Screen:
             if self.effort.spent():
                 break
             contexts = [self.columns(back, past) for back, past in ((-1, False), (0, False), (0, True))]
+            contexts += [self.telling] if self.telling else []
             left = min(self.few.open([(memory, 0), *columns]) for columns in contexts)
             if left < self.roughly:
                 found.append((round(left, 3), memory.cost, memory))
         return sorted(found, key=lambda scored: scored[:2])
+
+    def sets(self, sets: Iterable[tuple[Memory, ...]]) -> Iterator[Remembered]:
+        """What each set of memories leaves open where it leaves little, the least first."""
+        found = [best for memories in sets if (best := self.best(memories)) is not None]
+        for _, remembered in sorted(found, key=lambda pair: pair[0]):
+            yield remembered
 
     def best(self, memories: tuple[Memory, ...]) -> tuple[float, Remembered] | None:
         """The context in which some memories leave least open, without what can be spared."""
@@ -149,6 +184,10 @@ class _Screen:
             [*((memory, lag) for memory in memories for lag in lags), *self.columns(back, past)]
             for lags, back, past in CONTEXTS
         ]
+        for back in (-1, 0) if self.telling else ():
+            contexts.append(
+                [*((memory, 0) for memory in memories), *self.telling, *self.columns(back, False)]
+            )
         left, leaves = min(
             ((self.many.open(context), context) for context in contexts), key=lambda pair: pair[0]
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,12 @@ from weights2code.heads import EQUALITY_SHARPNESS, FORBIDDEN, sharpness_for
 from weights2code.language import infer
 from weights2code.model import DiscreteTransformer
 from weights2code.training.focus import focused
-from weights2code.training.functions import operator, table
+from weights2code.training.functions import all_of, borders, operator, table
 from weights2code.training.ladder import MOST_OPERANDS, Rung
 from weights2code.training.memories import ONE, POSITION, TOTAL, Memory, Place, Quantity
 from weights2code.training.neighbours import near_rows
 from weights2code.training.remembered import Remembered
-from weights2code.training.repeats import repeated_rows
+from weights2code.training.repeats import repeated_rows, without_outputs
 
 #: Sets of memories that are trained with, at most.
 MOST_TRIED = 3
@@ -43,6 +44,11 @@ class Above:
     problem: Problem
     memories: tuple[Memory, ...]
     original: Problem
+
+    @property
+    def sums(self) -> bool:
+        """Whether something is added up, without end."""
+        return any(memory.kind in ("sum", "mean") for memory in self.memories)
 
     def kept(self, model: DiscreteTransformer, layout: Layout) -> dict[str, Any]:
         """The model with heads in the place of the further inputs, and its layout."""
@@ -60,9 +66,11 @@ class Above:
 
 @dataclass(slots=True, eq=False)
 class Memories:
-    """The memories that the data of a problem ask for, found when they are needed."""
+    """The memories that the data of a problem ask for, found when they are needed: those that make up for
+    what windows lack, or those that make up for past outputs."""
 
     problem: Problem
+    past: bool = True
     _coming: Iterator[Remembered] | None = None
     _found: list[Remembered] = field(default_factory=list)
 
@@ -70,8 +78,8 @@ class Memories:
         """No set twice, and no more than can be trained with."""
         yield from self._found
         if self._coming is None:
-            screen = repeated_rows if self.problem.whole else near_rows
-            self._coming = screen(self.problem)
+            asked = (repeated_rows, near_rows) if self.past else (without_outputs,)
+            self._coming = chain.from_iterable(ask(self.problem) for ask in asked)
         for remembered in self._coming if len(self._found) < MOST_TRIED else ():
             known = any(remembered.memories == other.memories for other in self._found)
             if not known and len(remembered.leaves) <= MOST_OPERANDS:
@@ -198,13 +206,17 @@ class _Nodes:
             places = [self.place(place, quantity.before) for place in quantity.places]
             scales = channel_scales(self.layout)
             units = [scales[column] for column, _ in quantity.places]
-            if quantity.levels:
+            ranges = [self.ranges[column] for column, _ in quantity.places]
+            whole = all(column in self.whole for column, _ in quantity.places)
+            if quantity.bounds:
+                passed = self.add(borders(quantity.bounds, tuple(places), units, ranges, whole=whole))
+                count = len(quantity.bounds)
+                self._known[quantity] = passed if count == 1 else self.add(all_of(count, passed))
+            elif quantity.levels:
                 self._known[quantity] = self.add(table(quantity.levels, tuple(places), units))
             elif quantity.function is None:
                 self._known[quantity] = places[0]
             else:
-                ranges = [self.ranges[column] for column, _ in quantity.places]
-                whole = all(column in self.whole for column, _ in quantity.places)
                 node = operator(quantity.function, tuple(places), units, ranges, whole=whole)
                 self._known[quantity] = self.add(node)
         return self._known[quantity]

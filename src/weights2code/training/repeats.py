@@ -16,8 +16,20 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.effort import Effort
 from weights2code.training.keys import learned_keys
-from weights2code.training.memories import Memory, Place, ages, computed, conditional, plain, walks
+from weights2code.training.memories import (
+    Memory,
+    Place,
+    Quantity,
+    ages,
+    computed,
+    conditional,
+    followed,
+    plain,
+    tallies,
+    walks,
+)
 from weights2code.training.remembered import Remembered, placed
+from weights2code.training.summands import learned_sums
 
 #: Rows that are asked first, and in all.
 FIRST_ASKED, ASKED = 8_000, 60_000
@@ -31,10 +43,12 @@ EXPECTED_NEAR = 30.0
 DEEPEST = 3
 MEMORY_LAGS = ((0,), (1,), (0, 1), (0, 2), (0, 3), (0, 1, 2))
 COLUMN_LAGS = (-1, 0, 1, 2)
+#: Means and what is made of them are the same if they are so to this many decimals.
+DECIMALS = 9
 #: What is spent on each kind of memory, in seconds of a usual machine, and what a value of a row costs.
 EFFORT, A_VALUE = 1.0, 6e-9
-#: The same for keys that are learned.
-KEY_EFFORT = 2.0
+#: The same for keys that are learned, and for what sums are taken of.
+KEY_EFFORT, SUM_EFFORT = 2.0, 0.5
 #: The share of contradictions that a memory of something computed leaves at most, to be worth asking.
 TELLING = 0.98
 #: Memories whose every context is asked, and those of which two are asked together.
@@ -117,27 +131,50 @@ def _pairs(counts: np.ndarray) -> float:
 
 
 def _coded(values: np.ndarray) -> tuple[np.ndarray, int]:
-    found, codes = np.unique(values, return_inverse=True)
+    found, codes = np.unique(np.round(values, DECIMALS), return_inverse=True)
     return codes.reshape(-1).astype(np.int64), max(len(found), 1)
 
 
 def repeated_rows(problem: Problem) -> Iterator[Remembered]:
     """Memories that determine the output together with what is near, simple ones first; none where windows
-    are not contradicted."""
-    if not problem.whole or problem.training.given.any():
+    are not contradicted, or inputs do not repeat."""
+    if not all(domain.discrete for domain in problem.domains) or problem.training.given.any():
         return
     screen = _Screen(problem)
     if not screen.contradicted():
         return
+    yield from screen.alone(learned_sums(problem, Effort(SUM_EFFORT)))
     simple = screen.ranked(plain(problem))
     yield from screen.alone(simple[:MOST_PROMISING])
     yield from screen.together(walks(problem))
+    yield from screen.together(tallies(problem), ((0,),))
     yield from screen.alone(screen.ranked(computed(problem), TELLING)[:MOST_PROMISING])
     yield from screen.alone(screen.ranked(conditional(problem), TELLING)[:MOST_PROMISING])
     yield from screen.alone(learned_keys(problem, Effort(KEY_EFFORT)))
+    yield from screen.together(followed(problem), ((0,),))
     yield from screen.together(ages(problem))
     yield from screen.together(combinations(simple[:PAIRED], 2))
     yield from screen.alone(simple[MOST_PROMISING:])
+
+
+def without_outputs(problem: Problem) -> Iterator[Remembered]:
+    """Memories that determine the output together with inputs alone, where windows do so too, but only with
+    past outputs: a rule may be shorter in what was gathered than in what it gave last."""
+    if not problem.whole or problem.training.given.any():
+        return
+    screen = _Screen(problem, pasts=(False,))
+    if screen.contradicted() or not screen.many.pairs(screen.columns(DEEPEST, False))[1]:
+        return
+    simple = screen.ranked(memory for memory in plain(problem) if memory.of_inputs(len(problem.inputs)))
+    yield from screen.alone(simple[:MOST_PROMISING])
+    yield from screen.together(_both_extrema(problem))
+    yield from screen.alone(screen.ranked(computed(problem), TELLING)[:MOST_PROMISING])
+
+
+def _both_extrema(problem: Problem) -> Iterator[tuple[Memory, Memory]]:
+    for column in range(len(problem.inputs)):
+        read = Quantity(((column, 0),))
+        yield Memory("max", read), Memory("min", read)
 
 
 def extrema(problem: Problem) -> Iterator[Remembered]:
@@ -150,8 +187,8 @@ def extrema(problem: Problem) -> Iterator[Remembered]:
 
 
 class _Screen:
-    def __init__(self, problem: Problem) -> None:
-        self.effort = Effort(EFFORT)
+    def __init__(self, problem: Problem, pasts: tuple[bool, ...] = (False, True)) -> None:
+        self.effort, self.pasts = Effort(EFFORT), pasts
         self.few, self.many = (Rows.of(problem, most, self.effort) for most in (FIRST_ASKED, ASKED))
         self.inputs, self.outputs = len(problem.inputs), len(problem.outputs)
         self.more = (len(self.many.target[0]) / max(len(self.few.target[0]), 1)) ** 2
@@ -198,19 +235,23 @@ class _Screen:
             if found is not None:
                 yield found
 
-    def together(self, pairs: Iterable[tuple[Memory, Memory]]) -> Iterator[Remembered]:
+    def together(
+        self,
+        sets: Iterable[tuple[Memory, ...]],
+        lags: Sequence[tuple[int, ...]] = ((0,), (0, 1)),
+    ) -> Iterator[Remembered]:
         self.effort.left = EFFORT
-        for pair in pairs:
+        for memories in sets:
             if self.effort.spent():
                 return
-            found = self.context(pair, ((0,), (0, 1)))
+            found = self.context(memories, lags)
             if found is not None:
                 yield found
 
     def context(self, memories: tuple[Memory, ...], lags: Sequence[tuple[int, ...]]) -> Remembered | None:
         """The least that is needed beside some memories, if anything is enough: inputs up to some steps back,
         or where the memories are looked at."""
-        for back, past in product((*COLUMN_LAGS, None), (False, True)):
+        for back, past in product((*COLUMN_LAGS, None), self.pasts):
             for own in lags:
                 columns = self.columns(-1 if back is None else back, past)
                 if back is None:

@@ -16,6 +16,8 @@ import numpy as np
 from weights2code.effort import Effort, time_is_up
 from weights2code.language import Domain, Recurrence, exact_number
 from weights2code.language.interval import Interval
+from weights2code.tasks.step_function import StepFunction
+from weights2code.verify.against_function import explore_with
 from weights2code.verify.certificate import Certificate, Sequence, Verdict, versions
 from weights2code.verify.evaluation import is_defined
 from weights2code.verify.exhaustive import first_wrong, inputs_a_position, longest_length
@@ -27,7 +29,9 @@ from weights2code.verify.ranges import bounds_of, positions_below
 from weights2code.verify.rounding import Arithmetic, arithmetic, rounding
 from weights2code.verify.testing import Sampler, Trial, run_tests, wrong_positions
 
+#: Sequences that are enumerated; a plain function takes its time.
 _ENUMERATION_BUDGET = 1 << 18
+_PLAIN_BUDGET = 1 << 14
 #: Positions that are looked at one by one for values that outgrow float64.
 _MOST_POSITIONS = 256
 #: Where no bound is known, rounding is bounded for values up to so many times those that tests met;
@@ -75,7 +79,7 @@ _Way = Callable[[Product, _Request, Callable[[], "_Text | None"]], _Finding | No
 def certify(
     program: Recurrence,
     *,
-    reference: Recurrence,
+    reference: Recurrence | StepFunction,
     domains: tuple[Domain, ...],
     length: int,
     integer_outputs: bool,
@@ -90,7 +94,7 @@ def certify(
     Parameters
     ----------
     program, reference
-        Two recurrences over the same input columns.
+        Two recurrences over the same input columns; the reference may be a plain function.
     domains
         What each column may hold; a proof speaks about all of it.
     length
@@ -106,7 +110,8 @@ def certify(
     count
         Test sequences a length.
     """
-    joint = product(reference, program, domains)  # refuses machines that do not fit together
+    machine = isinstance(reference, Recurrence)
+    joint = product(reference, program, domains) if machine else None  # refuses what does not fit together
     trial = run_tests(
         program,
         reference,
@@ -122,7 +127,12 @@ def certify(
     if trial.passed:
         effort = Effort(time_limit)
         request = _Request(integer_outputs, effort, seed, tolerance, length, trial.scale, trial.largest)
-        stronger = _prove(program, reference, joint, request) if trial.exact else None
+        stronger = None
+        if trial.exact and isinstance(reference, StepFunction):
+            stronger, reason = _by_walk(program, reference, domains, request)
+            finding = replace(finding, notes=(*finding.notes, f"no proof: {reason}"))
+        elif trial.exact and joint is not None and isinstance(reference, Recurrence):
+            stronger = _prove(program, reference, joint, request)
         if stronger is None:
             stronger = _enumerate(program, reference, domains, integer_outputs, length)
         finding = stronger or finding
@@ -176,6 +186,24 @@ def _prove(program: Recurrence, reference: Recurrence, joint: Product, request: 
         elif finding.counterexample is None or _is_wrong(program, reference, finding.counterexample, request):
             return finding
     return near
+
+
+def _by_walk(
+    program: Recurrence, function: StepFunction, domains: tuple[Domain, ...], request: _Request
+) -> tuple[_Finding | None, str]:
+    """What walking through program and function together shows, or why nothing."""
+    result = explore_with(program, function, domains, whole=request.whole, time_limit=request.effort_left())
+    if result.outcome == "different":
+        return _counterexample(result.counterexample, "complete exploration"), ""
+    if result.outcome == "inconclusive":
+        return None, result.reason
+    method = (
+        f"complete exploration of the {result.states} states that the step function and the program reach "
+        f"together ({result.transitions} transitions), in the program's own float64 arithmetic"
+    )
+    if result.outcome == "near":
+        return _Finding("bounded", method, _EVERY_LENGTH, error=result.error), ""
+    return _Finding("proved", method, _EVERY_LENGTH), ""
 
 
 def _by_names(joint: Product, request: _Request, text: Callable[[], _Text | None]) -> _Finding | None:
@@ -306,9 +334,14 @@ def _is_wrong(program: Recurrence, reference: Recurrence, example: Sequence, req
 
 
 def _enumerate(
-    program: Recurrence, reference: Recurrence, domains: tuple[Domain, ...], whole: bool, length: int
+    program: Recurrence,
+    reference: Recurrence | StepFunction,
+    domains: tuple[Domain, ...],
+    whole: bool,
+    length: int,
 ) -> _Finding | None:
-    longest = longest_length(domains, _ENUMERATION_BUDGET)
+    plain = isinstance(reference, StepFunction)
+    longest = longest_length(domains, _PLAIN_BUDGET if plain else _ENUMERATION_BUDGET)
     if longest < length:
         return None
     try:

@@ -60,7 +60,7 @@ class Exploration:
     effort: float = 0.0
 
 
-class _Refused(Exception):
+class Refused(Exception):
     """The machine is not one that exploration can decide; the text is the reason."""
 
 
@@ -84,11 +84,11 @@ def explore(joint: Product, *, whole: bool, time_limit: float = 2.0) -> Explorat
         return Exploration("inconclusive", 0, 0, "a retrieval has keys that are not a small set of inputs")
     if inputs_a_position(joint.domains) > _MOST_INPUTS:
         return Exploration("inconclusive", 0, 0, f"more than {_MOST_INPUTS} different inputs in one position")
-    search = _Search(plain, whole, Effort(time_limit))
+    search = Search(plain, whole, Effort(time_limit))
     try:
         with np.errstate(all="ignore"):
             found = search.run()
-    except _Refused as refusal:
+    except Refused as refusal:
         found = Exploration("inconclusive", search.count, search.transitions, str(refusal))
     return replace(found, effort=time_limit - search.effort.left)
 
@@ -129,7 +129,9 @@ class _Values:
         return np.array([self.number[value] for value in distinct.tolist()], dtype=np.int64)[inverse]
 
 
-class _Search:
+class Search:
+    """A walk through all states, block by block; `_step` computes one position."""
+
     def __init__(self, joint: Product, whole: bool, effort: Effort) -> None:
         self.machine: Recurrence = joint.machine
         self.pairs = joint.pairs
@@ -178,7 +180,7 @@ class _Search:
         found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         for begin in range(0, parents, per_chunk):
             if self.effort.spent():
-                raise _Refused(f"the effort is spent after {self.count} states")
+                raise Refused(f"the effort is spent after {self.count} states")
             end = min(parents, begin + per_chunk)
             if frontier is None:
                 codes = self._start_codes()
@@ -233,12 +235,12 @@ class _Search:
                 if step.name[0] == "p" and step.name in self.needed:
                     self.undefined |= ~np.asarray(defined)
                 elif len(settled) < len(picked) and (carried or step.name in self.needed):
-                    raise _Refused(f"{step.name} is undefined for some inputs")
+                    raise Refused(f"{step.name} is undefined for some inputs")
             if not self.infinite and np.isinf(settled).any():
-                raise _Refused("a value is infinite")
+                raise Refused("a value is infinite")
             values[Var(step.name)] = result
         if self.watched is not None and self.watched.value >= _LARGE:
-            raise _Refused("values near 2**53, where float64 stops being exact")
+            raise Refused("values near 2**53, where float64 stops being exact")
         return values
 
     def _wrong_row(self, values: dict[Var, np.ndarray]) -> int | None:
@@ -246,7 +248,7 @@ class _Search:
         for right_name, name in self.pairs:
             right, answer = values[Var(right_name)], values[Var(name)]
             if not np.isfinite(right[~self.undefined]).all():
-                raise _Refused("the reference has no finite output for some inputs")
+                raise Refused("the reference has no finite output for some inputs")
             error = np.abs(answer - right)
             if self.whole:
                 differs = ~(error < WHOLE_NEAR)
@@ -255,7 +257,7 @@ class _Search:
                 differs = ~(error <= REAL_NEAR * np.maximum(1, np.abs(right)))
                 bad |= differs
             if differs.any() and not bad.any():
-                raise _Refused("outputs are right only after rounding")
+                raise Refused("outputs are right only after rounding")
             self.error = max(self.error, float(np.max(error, where=~bad, initial=0.0)))
         return int(np.argmax(bad)) if bad.any() else None
 
@@ -272,7 +274,7 @@ class _Search:
                 present = values[Var(name)]
                 exact = present * _BINARY_PLACES == np.round(present * _BINARY_PLACES)
                 if not exact.all():
-                    raise _Refused(f"the state {name} is not exact in float64")
+                    raise Refused(f"the state {name} is not exact in float64")
                 result[:, i] = self.values[name].codes(present)
         return result
 
@@ -287,7 +289,7 @@ class _Search:
         self.count += len(fresh)
         self.effort.spend(_PER_STATE * len(fresh))
         if self.count > _MOST_STATES:
-            raise _Refused(f"more than {_MOST_STATES} states")
+            raise Refused(f"more than {_MOST_STATES} states")
         rows = np.array([row for _, row in fresh], dtype=np.int64)
         self.seen_rows.append(successors[rows])
         return rows
@@ -298,7 +300,7 @@ class _Search:
             for name, values in self.values.items():
                 self.bits[name] = max(self.bits.get(name, 0), len(values.number).bit_length() + 1)
             if sum(self.bits[variable.name] for variable in self.state) > 63:
-                raise _Refused("the state is too wide")
+                raise Refused("the state is too wide")
             self.visited = {key for rows in self.seen_rows for key in self._keys(rows).tolist()}
         return self._keys(new)
 

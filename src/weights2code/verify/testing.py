@@ -19,6 +19,7 @@ import numpy as np
 from weights2code.language import Domain, Recurrence, exact_number, uniform
 from weights2code.language.exact import run_exact_below
 from weights2code.language.interval import Interval
+from weights2code.tasks.step_function import StepFunction
 from weights2code.verify.certificate import Agreement, Sequence
 from weights2code.verify.rounding import arithmetic
 
@@ -77,7 +78,7 @@ def probes(
 
 def run_tests(
     program: Recurrence,
-    reference: Recurrence,
+    reference: Recurrence | StepFunction,
     domains: tuple[Domain, ...],
     *,
     length: int,
@@ -146,7 +147,7 @@ class _Run:
 
 
 def _side_by_side(
-    reference: Recurrence,
+    reference: Recurrence | StepFunction,
     program: Recurrence,
     domains: tuple[Domain, ...],
     x: np.ndarray,
@@ -156,8 +157,8 @@ def _side_by_side(
     """Run both. The program computes in float64, as its text does; the reference must be right.
 
     Where float64 may not hold what a reference of whole numbers computes, it runs on exact numbers, for fewer
-    sequences. Positions after a value has outgrown float64 do not count: a value of the reference, or beyond
-    the first `length` positions one of the program.
+    sequences; a plain function has Python's own numbers. Positions after a value has outgrown float64 do not
+    count: a value of the reference, or beyond the first `length` positions one of the program.
     """
     with np.errstate(all="ignore"):
         traces = [machine.trace(x) for machine in (reference, program)]
@@ -167,7 +168,7 @@ def _side_by_side(
     )
     largest = max(_largest(values) for values in traces[1].values())
     judged = np.isfinite(right)
-    if not whole or holds(reference, domains, traces[0]):
+    if not whole or isinstance(reference, StepFunction) or holds(reference, domains, traces[0]):
         return _Run(x, right, answer, judged, largest)
     judged &= _below(traces[0], _EXACT)[..., None]
     fits = _below(traces[1], _room(program, domains, traces[1]))[..., None]

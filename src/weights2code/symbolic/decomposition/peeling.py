@@ -1,9 +1,11 @@
-"""What a rule adds up, and what keeps it within bounds, taken off: y = clip(u + r, low, high), (u + r) % m.
+"""What a rule adds up, and what keeps it within bounds, taken off: y = clip(u + r, low, high), (u + r) % m,
+max(u, r).
 
 A level, a stock or a counter is its last value plus something, often kept between two ends. Between the ends
 y - u says what that something is: it needs fewer variables than y, or has far fewer values. That is a problem
 of its own, which is searched as a whole; where y is at an end the rows say nothing of it. Of a remainder they
-say the rest up to multiples of the divisor.
+say the rest up to multiples of the divisor. Of the larger of a variable and something else, such as the most
+so far, they say that something wherever y is above the variable.
 """
 
 from __future__ import annotations
@@ -23,8 +25,10 @@ from weights2code.symbolic.search.walk import Search
 
 #: A variable goes if so many rows have another that differs in nothing else.
 _REPEATS = 0.3
+#: y is the larger of a variable and something else if it is the variable on this share of the rows at least.
+_MET = 0.05
 #: What is left has few values if it has at most so many, and at most this share of the values of y.
-_FEW, _SHARE = 4, 0.5
+_FEW, _SHARE = 7, 0.5
 _LARGEST_DIVISOR = 60
 #: Rows that rule out most sums at once.
 _GLANCED = 200
@@ -43,9 +47,16 @@ class Peeled:
     ends: Ends
     problem: Problem
     divisor: int | None = None
+    #: What was taken off is needed for nothing else, which only a true sum shows.
+    independent: bool = False
+    #: What y is the larger or the smaller of, beside what is left.
+    beside: tuple[str, Var] | None = None
 
     def whole(self, rest: Expr) -> Expr:
         """y, given a formula of what is left."""
+        if self.beside is not None:
+            name, variable = self.beside
+            return op(name, variable, rest)
         total = weighted_sum([*self.terms, (1, rest)])
         low, high = self.ends
         if self.divisor is not None:
@@ -74,15 +85,23 @@ def peelings(problem: Problem) -> Iterator[Peeled]:
     """The ways to take y apart that leave less than it: without bounds, else within those that y shows."""
     found = list(_within(problem, (None, None)))
     ends = _ends(problem)
-    if not found and ends != (None, None):
-        found = list(_within(problem, ends))
+    if ends != (None, None) and not any(peeled.independent for peeled in found):
+        found += _within(problem, ends)
     yield from found or _modulo(problem)
+    yield from _beside(problem)
 
 
 def _ends(problem: Problem) -> Ends:
-    """The least and the largest value of y, where it is often there."""
+    """The least and the largest value of y, where it is often there.
+
+    If it is so at one end, rows that pile up at the other are an end as well, however few.
+    """
     low, high = float(problem.y.min()), float(problem.y.max())
     often = [np.mean(problem.y == end) >= SPECIAL for end in (low, high)]
+    if any(often):
+        for i, (end, beside) in enumerate(((low, low + 1), (high, high - 1))):
+            there = np.count_nonzero(problem.y == end)
+            often[i] |= there >= FEWEST_ROWS and there > np.count_nonzero(problem.y == beside)
     return (int(low) if often[0] else None, int(high) if often[1] else None)
 
 
@@ -108,7 +127,7 @@ def _within(problem: Problem, ends: Ends) -> Iterator[Peeled]:
         left = _problem(problem, X[:, kept], y, kept)
         if left is not None:
             named = tuple((weight, problem.variables[j]) for weight, j in (*gone, *(few or ())))
-            yield Peeled(named, ends, left)
+            yield Peeled(named, ends, left, independent=bool(gone))
 
 
 def _modulo(problem: Problem) -> Iterator[Peeled]:
@@ -125,6 +144,28 @@ def _modulo(problem: Problem) -> Iterator[Peeled]:
     if left is not None:
         named = tuple((weight, problem.variables[j]) for weight, j in gone)
         yield Peeled(named, (None, None), left, divisor)
+
+
+def _beside(problem: Problem) -> Iterator[Peeled]:
+    """y as the larger, or the smaller, of a variable and of something that does not depend on it."""
+    for j, variable in enumerate(problem.variables):
+        difference = problem.y - problem.X[:, j]
+        for name, passed, never in (
+            ("max", difference > 0, difference < 0),
+            ("min", difference < 0, difference > 0),
+        ):
+            there = np.count_nonzero(passed)
+            if never.any() or there < FEWEST_ROWS or there > (1 - _MET) * len(passed):
+                continue
+            kept = [k for k in range(len(problem.variables)) if k != j]
+            problem.spend("sorted cells", 2 * there * len(kept))
+            X, y = problem.X[passed][:, kept], problem.y[passed]
+            code = numbered(X)
+            first = examples(code)
+            if len(first) <= (1 - _REPEATS) * len(code) and np.array_equal(y[first[code]], y):
+                left = _problem(problem, X[first], y[first], kept)
+                if left is not None:
+                    yield Peeled((), (None, None), left, independent=True, beside=(name, variable))
 
 
 def _independent(

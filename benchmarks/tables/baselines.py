@@ -1,0 +1,126 @@
+"""What people would do without us: a decision tree on lagged one-hot columns, and RPNI on whole rows.
+
+The tree reads inputs of this row and the three before, and the targets of the three before, which it computes
+itself on the fresh table. RPNI takes a row of inputs as one symbol and learns a Mealy machine from the
+sequences; where a number has many values there is no such alphabet, and it is not asked.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from aalpy.learning_algs import run_RPNI
+from sklearn.tree import DecisionTreeClassifier
+from table import Row, Table
+
+sys.path.append(str(Path(__file__).parents[1] / "languages"))
+from merging import START, OutOfTime, no_longer_than
+
+LAGS = 3
+#: More rows than this are different symbols to nobody.
+SYMBOLS = 64
+#: Seconds for merging.
+SECONDS = 60.0
+
+
+def baselines(table: Table, fresh: int, longer: int) -> dict[str, str]:
+    """`exact`, `wrong` or `-` (not asked) for each, on the fresh table that ours is judged by."""
+    training = table.rows(0, table.sequences, table.length)
+    test = table.rows(1, fresh, longer * table.length)
+    return {"tree": tree(table, training, test), "rpni": rpni(table, training, test)}
+
+
+def tree(table: Table, training: list[Row], test: list[Row]) -> str:
+    """One tree a target; texts are one-hot, moments are their minute, numbers are as they are."""
+    code = _Codes(table, training)
+    inputs, targets = table.inputs(), table.targets
+    features, answers = [], []
+    for rows in _sequences(training):
+        past: list[np.ndarray] = []
+        for row in rows:
+            now = code(row, inputs)
+            features.append(_window(past, now, code.size))
+            answers.append([str(row[name]) for name in targets])
+            past.append(np.concatenate([now, code(row, targets)]))
+    columns = zip(*answers, strict=True)
+    models = [DecisionTreeClassifier(random_state=0).fit(features, list(column)) for column in columns]
+    sequences = _sequences(test)
+    pasts: list[list[np.ndarray]] = [[] for _ in sequences]
+    for position in range(len(sequences[0])):
+        now = [code(rows[position], inputs) for rows in sequences]
+        windows = [_window(past, row, code.size) for past, row in zip(pasts, now, strict=True)]
+        said = np.stack([model.predict(windows) for model in models], axis=1)
+        for rows, past, row, answer in zip(sequences, pasts, now, said, strict=True):
+            if any(text != str(rows[position][name]) for text, name in zip(answer, targets, strict=True)):
+                return "wrong"
+            past.append(np.concatenate([row, code(dict(zip(targets, answer, strict=True)), targets)]))
+    return "exact"
+
+
+class _Codes:
+    """Cells as numbers."""
+
+    def __init__(self, table: Table, training: list[Row]) -> None:
+        texts = [name for name in table.inputs() if isinstance(training[0][name], str) and name != "time"]
+        self.levels = {
+            name: sorted({str(row[name]) for row in training}) for name in (*texts, *table.targets)
+        }
+        self.size = sum(len(self.levels.get(name, "1")) for name in (*table.inputs(), *table.targets))
+
+    def __call__(self, row: Row, names: Sequence[str]) -> np.ndarray:
+        cells: list[float] = []
+        for name in names:
+            if name in self.levels:
+                cells += [float(level == str(row[name])) for level in self.levels[name]]
+            elif name == "time":
+                cells.append(float(np.datetime64(row[name], "m").astype(int)))
+            else:
+                cells.append(float(row[name]))
+        return np.array(cells)
+
+
+def _window(past: list[np.ndarray], now: np.ndarray, size: int) -> np.ndarray:
+    """This row's inputs and what the last rows held, zeros before the start."""
+    lagged = [past[-lag] if lag <= len(past) else np.zeros(size) for lag in range(1, LAGS + 1)]
+    return np.concatenate([now, *lagged])
+
+
+def rpni(table: Table, training: list[Row], test: list[Row]) -> str:
+    """A Mealy machine over rows of inputs as symbols."""
+
+    def symbol(row: Row) -> tuple[Any, ...]:
+        return tuple(row[name] for name in table.inputs())
+
+    def answer(row: Row) -> tuple[Any, ...]:
+        return tuple(row[name] for name in table.targets)
+
+    if len({symbol(row) for row in training}) > SYMBOLS:
+        return "-"
+    labels: dict[tuple[Any, ...], Any] = {(): START}
+    for rows in _sequences(training):
+        word = tuple(symbol(row) for row in rows)
+        labels |= {word[: end + 1]: answer(row) for end, row in enumerate(rows)}
+    try:
+        with no_longer_than(SECONDS):
+            machine = run_RPNI(list(labels.items()), "moore", print_info=False, input_completeness=None)
+    except OutOfTime:
+        return "wrong"
+    for rows in _sequences(test):
+        state = machine.initial_state
+        for row in rows:
+            state = state.transitions.get(symbol(row))
+            if state is None or state.output != answer(row):
+                return "wrong"
+    return "exact"
+
+
+def _sequences(rows: list[Row]) -> list[list[Row]]:
+    """Rows of each sequence, in order."""
+    found: dict[Any, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row["sequence"], []).append(row)
+    return list(found.values())

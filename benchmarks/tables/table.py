@@ -1,0 +1,105 @@
+"""Tables as people have them: what a table of the benchmark is, how it is drawn, and how it is written."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+Row = dict[str, Any]
+#: Values of one column over a sequence of so many rows.
+Column = Callable[[np.random.Generator, int], Sequence[Any]]
+Part = Literal["develop", "kept"]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A rule of some field: `step(state, row) -> (state, targets)`, and columns that the rule may not need.
+
+    `options` are those of `w2c fit` that a user would give, beside columns; `holes` is the share of cells of
+    numbers that are left empty, after the rule has read them.
+    """
+
+    name: str
+    field: str
+    part: Part
+    columns: Mapping[str, Column]
+    start: Any
+    step: Callable[[Any, Row], tuple[Any, tuple[Any, ...]]]
+    targets: tuple[str, ...] = ("y",)
+    sequences: int = 400
+    length: int = 12
+    options: tuple[str, ...] = ()
+    holes: float = 0.0
+
+    def draw(self, rng: np.random.Generator, length: int) -> list[Row]:
+        """One sequence, with its targets."""
+        drawn = {name: column(rng, length) for name, column in self.columns.items()}
+        state, rows = self.start, []
+        for position in range(length):
+            row = {name: values[position] for name, values in drawn.items()}
+            state, targets = self.step(state, row)
+            rows.append(row | dict(zip(self.targets, targets, strict=True)))
+        return rows
+
+    def rows(self, seed: int, sequences: int, length: int) -> list[Row]:
+        """Sequences under each other, told apart by `sequence` and ordered by `step`."""
+        rng = np.random.default_rng([seed, *self.name.encode()])
+        return [
+            {"sequence": sequence, "step": position} | row
+            for sequence in range(sequences)
+            for position, row in enumerate(self.draw(rng, length))
+        ]
+
+    def inputs(self) -> list[str]:
+        return list(self.columns)
+
+
+def write(path: Path, rows: Sequence[Row], leave_out: Sequence[str] = ()) -> None:
+    """As CSV; truth values read `true` and `false`, numbers as Python prints them."""
+    names = [name for name in rows[0] if name not in leave_out]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(names)
+        writer.writerows([_cell(row[name]) for name in names] for row in rows)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
+
+
+def one_of(*values: Any, weights: Sequence[float] | None = None) -> Column:
+    """Any of these, alike or by weight."""
+
+    def column(rng: np.random.Generator, length: int) -> Sequence[Any]:
+        chances = None if weights is None else np.asarray(weights) / np.sum(weights)
+        return [values[index] for index in rng.choice(len(values), size=length, p=chances)]
+
+    return column
+
+
+def whole(low: int, high: int) -> Column:
+    """Whole numbers, both ends included."""
+    return lambda rng, length: rng.integers(low, high + 1, size=length).tolist()
+
+
+def decimal(low: float, high: float, digits: int) -> Column:
+    """Numbers of so many decimals."""
+    return lambda rng, length: np.round(rng.uniform(low, high, size=length), digits).tolist()
+
+
+def times(start: str, *minutes: int) -> Column:
+    """Moments, each some of these minutes after the one before, from an hour of the month after `start`."""
+
+    def column(rng: np.random.Generator, length: int) -> Sequence[Any]:
+        began = np.datetime64(start, "m") + np.timedelta64(int(rng.integers(0, 720)), "h")
+        steps = np.cumsum(rng.choice(minutes, size=length))
+        return [str(began + np.timedelta64(int(step), "m")).replace("T", " ") for step in steps]
+
+    return column

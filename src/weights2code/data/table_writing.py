@@ -1,0 +1,139 @@
+"""A table written again with some columns new: what was in it stays as it was, cell by cell.
+
+CSV files are copied row by row, so that a table larger than memory is no matter; of an NPZ archive everything
+else is copied without being opened. A file appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import shutil
+import sys
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from weights2code.data.csv_table import csv_rows
+from weights2code.errors import InputError
+
+#: The formats by what a name ends in; every other ending is CSV.
+FORMATS = {".parquet": "Parquet", ".pq": "Parquet", ".npz": "NPZ"}
+
+
+def format_of(path: Path) -> str:
+    """CSV, Parquet or NPZ."""
+    return FORMATS.get(path.suffix.lower(), "CSV")
+
+
+def check_target(path: Path, out: Path | None) -> None:
+    """Refuse a place that the table cannot be written to, before anything is computed."""
+    if out is None:
+        if format_of(path) != "CSV" and sys.stdout.isatty():
+            raise InputError(f"{format_of(path)} is nothing for a terminal; name a file with --out.")
+        return
+    if format_of(path) != format_of(out):
+        raise InputError(
+            f"--out {out} would be {format_of(out)}, but {path} is {format_of(path)}; "
+            f"give it the ending {path.suffix or '.csv'}."
+        )
+    if out.is_dir():
+        raise InputError(f"--out {out} is a folder; name a file.")
+    if out.exists() and os.path.samefile(path, out):
+        raise InputError(f"--out {out} is the table itself; name another file.")
+
+
+def write_with(path: Path, columns: Mapping[str, np.ndarray], out: Path | None) -> None:
+    """Write the table in `path` to `out` (None is standard output) with these columns, replaced or added."""
+    writers = {"CSV": _write_csv, "Parquet": _write_parquet, "NPZ": _write_npz}
+    with _opened(out) as file:
+        writers[format_of(path)](path, columns, file, out)
+
+
+@contextmanager
+def _opened(out: Path | None) -> Iterator[Any]:
+    """The place to write to: standard output, or a file that takes its name when it is whole."""
+    if out is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    out.parent.mkdir(parents=True, exist_ok=True)
+    temporary = out.with_name(f".{out.name}.{os.getpid()}.part")
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+        os.replace(temporary, out)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _write_csv(path: Path, columns: Mapping[str, np.ndarray], file: Any, out: Path | None) -> None:
+    packed = gzip.GzipFile(fileobj=file, mode="wb", mtime=0) if out and out.suffix == ".gz" else file
+    text = io.TextIOWrapper(packed, encoding="utf-8", newline="", write_through=True)
+    with csv_rows(path) as (header, delimiter, ending, rows):
+        writer = csv.writer(text, delimiter=delimiter, lineterminator=ending)
+        names = [name.strip() for name in header]
+        places = {name: names.index(name) for name in columns if name in names}
+        added = [name for name in columns if name not in names]
+        writer.writerow([*header, *added])
+        texts = {name: _texts(values) for name, values in columns.items()}
+        for number, (_, row) in enumerate(rows):
+            for name, place in places.items():
+                row[place] = texts[name][number]
+            writer.writerow([*row, *(texts[name][number] for name in added)])
+    text.flush()
+    text.detach()
+    if packed is not file:
+        packed.close()
+
+
+def _texts(values: np.ndarray) -> Sequence[str]:
+    """Cells of a column; a value that is none is an empty one."""
+    if values.dtype.kind == "f":
+        return ["" if value != value else repr(value) for value in values.tolist()]
+    return ["" if value is None else str(value) for value in values.tolist()]
+
+
+def _write_parquet(path: Path, columns: Mapping[str, np.ndarray], file: Any, out: Path | None) -> None:
+    try:
+        import pyarrow
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise InputError(
+            f"writing {out} needs pyarrow; install it with `pip install weights2code[data]`."
+        ) from None
+    table = parquet.read_table(path)
+    for name, values in columns.items():
+        made = pyarrow.array(values.tolist() if values.dtype.kind == "O" else values)
+        places = table.schema.get_all_field_indices(name)
+        if places:
+            table = table.set_column(places[0], name, made)
+        else:
+            table = table.append_column(name, made)
+    parquet.write_table(table, file)
+
+
+def _write_npz(path: Path, columns: Mapping[str, np.ndarray], file: Any, out: Path | None) -> None:
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as new:
+        for info in old.infolist():
+            if info.filename.removesuffix(".npy") not in columns:
+                with old.open(info) as source, new.open(info.filename, "w", force_zip64=True) as target:
+                    shutil.copyfileobj(source, target)
+        for name, values in columns.items():
+            with new.open(f"{name}.npy", "w", force_zip64=True) as target:
+                np.lib.format.write_array(target, _plain(values), allow_pickle=False)
+
+
+def _plain(values: np.ndarray) -> np.ndarray:
+    """Objects as arrays have them: texts, or numbers, of which missing ones are `nan`."""
+    if values.dtype != object:
+        return values
+    if any(isinstance(value, str) for value in values.flat):
+        return np.array(_texts(values.ravel())).reshape(values.shape)
+    return np.array([np.nan if v is None else float(v) for v in values.flat]).reshape(values.shape)

@@ -1,0 +1,139 @@
+"""Formulas as people write them, read: the text that a recurrence prints is the text that makes it.
+
+`y[t] = (x[t] + y[t-1]) % 5`, a line a step. Python's grammar and the operators of the language, nothing
+executed: `[c]` is 1 where `c` holds and 0 elsewhere, `a if c else b` chooses, `a // b` is the floor of a
+quotient.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+
+from weights2code.language.expression import Const, Expr, Var
+from weights2code.language.operators import OPERATORS, op
+from weights2code.language.recurrence import Definition, Recurrence, Start, Step
+
+_BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow", ast.Mod: "mod"}
+_COMPARE = {ast.Eq: "eq", ast.NotEq: "ne", ast.GtE: "ge", ast.Gt: "gt", ast.LtE: "le", ast.Lt: "lt"}
+#: Operators that a formula has signs for.
+_SIGNS = frozenset((*_BINARY.values(), *_COMPARE.values(), "neg", "and", "or", "not", "where"))
+
+
+def read_formula(text: str) -> Expr:
+    """The expression that a text such as `x[t] + y[t-1]` says.
+
+    Raises
+    ------
+    ValueError
+        If the text holds anything but numbers, variables at t or before, and known operators.
+    """
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+        return _read(tree)
+    except (SyntaxError, RecursionError, MemoryError):
+        raise ValueError(f"{text.strip()[:80]!r} is not a formula") from None
+
+
+def read_recurrence(
+    inputs: Sequence[str],
+    formulas: str | Mapping[str, str | Definition],
+    outputs: Sequence[str] | None = None,
+    start: Mapping[str, Start] | None = None,
+) -> Recurrence:
+    """A recurrence of formulas: lines `name[t] = formula`, or each by its name, as text or as an expression.
+
+    All steps are outputs unless `outputs` names some of them. What lies before the start is 0 unless `start`
+    says otherwise.
+    """
+    if isinstance(formulas, str):
+        formulas = dict(_named(line) for line in formulas.splitlines() if line.strip())
+    steps = tuple(
+        Step(name, read_formula(definition) if isinstance(definition, str) else definition)
+        for name, definition in formulas.items()
+    )
+    named = tuple(step.name for step in steps) if outputs is None else tuple(outputs)
+    return Recurrence(tuple(inputs), steps, named, dict(start or {}))
+
+
+def _named(line: str) -> tuple[str, str]:
+    name, equals, text = line.partition("=")
+    name = name.strip().removesuffix("[t]")
+    if not equals or text.startswith("=") or not name.isidentifier():
+        raise ValueError(f"{line.strip()[:80]!r} is not a line `name[t] = formula`")
+    return name, text
+
+
+def _read(node: ast.AST) -> Expr:
+    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+        return Const(int(node.value) if isinstance(node.value, bool) else node.value)
+    if isinstance(node, ast.Name) and node.id == "inf":
+        return Const(float("inf"))
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+        return Var(node.value.id, _lag(node.slice))
+    if isinstance(node, ast.UnaryOp):
+        inner = _read(node.operand)
+        if isinstance(node.op, ast.Not):
+            return op("not", inner)
+        if isinstance(node.op, ast.USub):
+            return Const(-inner.value) if isinstance(inner, Const) else op("neg", inner)
+        return inner
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
+        return op("floor", op("div", _read(node.left), _read(node.right)))
+    if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
+        return op(_BINARY[type(node.op)], _read(node.left), _read(node.right))
+    if isinstance(node, ast.Compare):
+        sides = [_read(side) for side in (node.left, *node.comparators)]
+        tests = [
+            op(_COMPARE[type(sign)], left, right)
+            for sign, left, right in zip(node.ops, sides, sides[1:], strict=False)
+            if type(sign) in _COMPARE
+        ]
+        if len(tests) == len(node.ops):
+            return _joined("and", tests)
+    if isinstance(node, ast.BoolOp):
+        return _joined("and" if isinstance(node.op, ast.And) else "or", [_read(v) for v in node.values])
+    if isinstance(node, ast.IfExp):
+        return op("where", _read(node.test), _read(node.body), _read(node.orelse))
+    if isinstance(node, ast.List) and len(node.elts) == 1:
+        inner = _read(node.elts[0])
+        return inner if getattr(inner, "name", "") in _TRUTHS else op("ne", inner, 0)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+        return _call(node.func.id, [_read(argument) for argument in node.args])
+    if isinstance(node, ast.Name):
+        raise ValueError(f"{node.id} is read at no time; write {node.id}[t] or {node.id}[t-1]")
+    raise ValueError(f"{ast.unparse(node)[:80]!r} is not part of a formula")  # type: ignore[arg-type]
+
+
+_TRUTHS = frozenset(name for name, entry in OPERATORS.items() if entry.boolean)
+
+
+def _lag(node: ast.AST) -> int:
+    """How far back `t`, `t-1`, ... are."""
+    if isinstance(node, ast.Name) and node.id == "t":
+        return 0
+    if (
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Sub)
+        and isinstance(node.left, ast.Name)
+        and node.left.id == "t"
+        and isinstance(node.right, ast.Constant)
+        and isinstance(node.right.value, int)
+    ):
+        return node.right.value
+    raise ValueError(f"[{ast.unparse(node)[:40]}] is no time; write [t], [t-1], [t-2]")  # type: ignore[arg-type]
+
+
+def _call(name: str, arguments: list[Expr]) -> Expr:
+    if name not in OPERATORS or name in _SIGNS:
+        raise ValueError(f"formulas have no function {name}")
+    if OPERATORS[name].associative and len(arguments) > 2:
+        return _joined(name, arguments)
+    return op(name, *arguments)
+
+
+def _joined(name: str, parts: list[Expr]) -> Expr:
+    first, *others = parts
+    for other in others:
+        first = op(name, first, other)
+    return first

@@ -1,0 +1,264 @@
+"""Tasks of one's own: columns and domains, plain functions and formulas, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import weights2code
+from weights2code import tasks
+from weights2code.errors import InputError
+from weights2code.language import BITS, Recurrence, Var, integers, maximum, reals
+from weights2code.language.formula_reading import read_formula, read_recurrence
+from weights2code.program import Program
+from weights2code.tasks import StepFunction, Task
+from weights2code.tasks.task_file import TaskFile, is_task_file, load_task, task_file
+
+
+def counted(total: int, row: dict[str, int]) -> tuple[int, int]:
+    total = (total + row["x"]) % 3
+    return total, int(total == 0)
+
+
+def test_the_name_at_the_top_is_the_class_of_built_in_tasks():
+    assert weights2code.Task is Task
+    assert isinstance(tasks.get("parity_last2"), weights2code.Task)
+
+
+def test_pairs_are_domains():
+    inputs: dict[str, Any] = {"a": (0, 1), "b": (-2, 4), "c": (0.0, 1.0), "d": integers(3, 5)}
+    task = Task(inputs=inputs, reference="y[t] = a[t]")
+    assert task.domains == (BITS, integers(-2, 4), reals(0.0, 1.0), integers(3, 5))
+    rows: list[dict[str, float]] = []
+
+    def step(state: None, row: dict[str, float]) -> tuple[None, int]:
+        rows.append(row)
+        return state, 0
+
+    Task(inputs=inputs, step=step)
+    assert {tuple(map(type, row.values())) for row in rows} == {(int, int, float, int)}
+
+
+def test_a_function_specifies_the_outputs():
+    task = Task(inputs={"x": (0, 2)}, start=0, step=counted, length=7)
+    x, y = task.sample(50, seed=1)
+    assert x.shape == (50, 7, 1)
+    assert np.array_equal(y[..., 0], np.cumsum(x[..., 0], axis=1) % 3 == 0)
+    assert task.reference([[1, 2, 2]]).tolist() == [[0, 1, 0]]
+
+
+def test_outputs_have_names():
+    several = Task(inputs={"x": (0, 2)}, start=0, step=lambda s, row: (s, (row["x"], s)))
+    assert several.outputs == ("y1", "y2")
+    named = Task(
+        inputs={"x": (0, 2)}, start=0, step=lambda s, row: (s, (row["x"], s)), outputs=["now", "before"]
+    )
+    assert named.outputs == ("now", "before")
+    assert Task(inputs={"x": (0, 2)}, start=0, step=counted).outputs == ("y",)
+
+
+def test_a_sampler_draws_the_inputs():
+    def rare(rng: np.random.Generator, count: int, length: int) -> np.ndarray:
+        return (rng.random((count, length)) < 0.1).astype(float)
+
+    task = Task(inputs={"x": (0, 1)}, start=0, step=counted, sampler=rare)
+    assert task.sample(200)[0].mean() < 0.2
+    wrong = Task(inputs={"x": (0, 1)}, start=0, step=counted, sampler=lambda rng, n, T: np.full((n, T, 1), 2))
+    with pytest.raises(InputError, match="draws 2, which is not in bits"):
+        wrong.sample(1)
+
+
+def test_formulas_specify_the_outputs_too():
+    texts: list[Any] = [
+        "y[t] = max(x[t], y[t-1])",
+        {"y": "max(x[t], y[t-1])"},
+        {"y": maximum(Var("x"), Var("y", 1))},
+        read_recurrence(["x"], "y[t] = max(x[t], y[t-1])"),
+    ]
+    for text in texts:
+        task = Task(inputs={"x": (0, 9)}, reference=text)
+        assert isinstance(task.machine, Recurrence)
+        assert task.reference([[1, 4, 2]]).tolist() == [[1, 4, 4]]
+    started = Task(inputs={"x": (0, 9)}, reference="y[t] = x[t] + y[t-1]", start={"y": 10})
+    assert started.reference([[1, 4]]).tolist() == [[11, 15]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x[t] + y[t-1] - 2*x[t]*y[t-1]",
+        "[x[t] != x[t-1]]",
+        "0 if w[t] else [x[t] < 22] if y[t-1] else [x[t] < 19]",
+        "(x[t] + 2*y[t-1]) % 7",
+        "max(min(x[t], 3), -y[t-2])",
+        "x[t] // 3 + abs(y[t-1])",
+        "[x[t] > 0 and (y[t-1] == 1 or not w[t])]",
+        "0.5*x[t]**2",
+    ],
+)
+def test_what_a_recurrence_prints_is_read_back(text: str):
+    step = read_recurrence(["x", "w"], f"y[t] = {text}")
+    assert Program("p", step, (integers(0, 9), BITS)).formula() == f"y[t] = {text}"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x", "x is read at no time"),
+        ("x[t+1]", "is no time"),
+        ("__import__(1)", "no function __import__"),
+        ("x.y", "not part of a formula"),
+        ("x[t] +", "is not a formula"),
+        ("'a'", "not part of a formula"),
+    ],
+)
+def test_what_is_no_formula_is_said(text: str, words: str):
+    with pytest.raises(ValueError, match=words.replace("(", "\\(")):
+        read_formula(text)
+
+
+def raising(state: int, row: dict[str, int]) -> tuple[int, float]:
+    return state + 1, 1 / (5 - state)
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"inputs": {"x": (0, 4)}}, "one of the two"),
+    ({"inputs": {}, "step": counted}, "columns by name"),
+    ({"inputs": {"x": (4, 0)}, "step": counted}, "from a smaller finite number to a larger"),
+    ({"inputs": {"x": (0, 4.5)}, "step": counted}, "mixes a whole number and a float"),
+    ({"inputs": {"x": "bits"}, "step": counted}, "must be a pair"),
+    ({"inputs": {"x y": (0, 4)}, "step": counted}, "a plain name"),
+    ({"inputs": {"x": (0, 4)}, "step": 3}, "must be a function"),
+    ({"inputs": {"x": (0, 4)}, "step": counted, "length": 0}, "from 1 on"),
+    ({"inputs": {"x": (0, 4)}, "start": 0, "step": raising}, "raises ZeroDivisionError: division by zero"),
+    ({"inputs": {"x": (0, 4)}, "step": lambda s, row: 1}, "must return \\(state, output\\)"),
+    ({"inputs": {"x": (0, 4)}, "step": lambda s, row: (s, None)}, "finite numbers, but returned None"),
+    ({"inputs": {"x": (0, 4)}, "step": lambda s, row: (s, "a")}, "finite numbers, but returned 'a'"),
+    ({"inputs": {"x": (0, 4)}, "step": lambda s, row: (s, ())}, "returns no output"),
+    ({"inputs": {"y": (0, 4)}, "step": lambda s, row: (s, 1)}, "a column and an output"),
+    (
+        {"inputs": {"x": (0, 4)}, "start": 0, "step": lambda s, row: (s + 1, (1, 2) if s < 4 else 1)},
+        "2 outputs as at the first position, but returned 1",
+    ),
+    ({"inputs": {"x": (0, 4)}, "reference": "y[t] = q[t]"}, "q, which nothing defines"),
+    ({"inputs": {"x": (0, 4)}, "reference": "y[t] = x[t]", "start": 3}, "by name"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), REFUSED)
+def test_what_is_no_task_is_one_sentence(arguments: dict[str, Any], words: str):
+    with pytest.raises(InputError, match=words) as caught:
+        Task(**arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_function_that_remembers_elsewhere_is_refused():
+    calls: list[int] = []
+
+    def step(state: None, row: dict[str, int]) -> tuple[None, int]:
+        calls.append(1)
+        return state, len(calls) % 2
+
+    with pytest.raises(InputError, match="different outputs when it is asked again"):
+        Task(inputs={"x": (0, 3)}, step=step)
+
+
+def function(step: Any, start: Any, domain: Any = BITS) -> StepFunction:
+    return StepFunction(("x",), ("y",), start, step, (domain,))
+
+
+def test_finite_states_are_walked_through():
+    walk = function(counted, 0).walk()
+    assert walk is not None
+    assert walk.moves.tolist() == [[0, 1], [1, 2], [2, 0]]
+    assert walk.answers[..., 0].tolist() == [[1, 0], [0, 0], [0, 1]]
+    assert function(lambda s, row: (s + 1, s), 0).walk() is None
+    assert function(counted, 0, reals(0.0, 1.0)).walk() is None
+
+
+def test_states_of_every_kind_are_walked_through_and_left_alone():
+    @dataclass
+    class Kept:
+        last: list[int]
+
+    def listed(state: list[int], row: dict[str, int]) -> tuple[list[int], int]:
+        state.append(row["x"])
+        del state[:-2]
+        return state, sum(state)
+
+    def kept(state: Kept, row: dict[str, int]) -> tuple[Kept, int]:
+        state.last = [*state.last, row["x"]][-2:]
+        return state, sum(state.last)
+
+    def mapped(state: dict[str, int], row: dict[str, int]) -> tuple[dict[str, int], int]:
+        state["b"], state["a"] = state["a"], row["x"]
+        return state, state["a"] + state["b"]
+
+    plain: list[tuple[Callable[..., Any], Any]] = [
+        (listed, []),
+        (kept, Kept([])),
+        (mapped, {"a": 0, "b": 0}),
+        (lambda s, row: (np.append(s[1:], row["x"]), s[1] + row["x"]), np.zeros(2)),
+    ]
+    x = np.array([[[1], [1], [0], [1]], [[0], [1], [1], [1]]], dtype=float)
+    for step, start in plain:
+        asked = function(step, start)
+        walk = asked.walk()
+        assert walk is not None
+        assert len(walk.moves) <= 7
+        assert asked.run(x)[..., 0].tolist() == [[1, 2, 1, 1], [0, 1, 2, 2]]
+        assert np.array_equal(asked.run(x), asked.called(x))
+
+
+def test_states_that_a_function_can_tell_apart_stay_apart():
+    walk = function(lambda s, row: (1.0 if row["x"] else s, len(repr(s))), 1).walk()
+    assert walk is not None
+    assert walk.answers[:, 0, 0].tolist() == [1, 3]
+
+
+def test_numbers_that_float64_cannot_hold_are_no_targets():
+    grown = function(lambda s, row: (s * 2, s), 2**52).called(np.zeros((1, 3, 1)))
+    assert grown[0, :, 0].tolist() == [2.0**52, 2.0**53, np.inf]
+
+
+def test_a_file_names_a_task(tmp_path: Path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import weights2code\n"
+        "def step(s, row):\n"
+        "    return s, row['x']\n"
+        "same = weights2code.Task(inputs={'x': (0, 1)}, step=step)\n"
+    )
+    assert is_task_file("mine.py:same")
+    assert not is_task_file("parity_last2")
+    source = task_file(f"{file}:same")
+    task = load_task(source)
+    assert (task.name, task.columns) == ("same", ("x",))
+    known = TaskFile.from_dict(source.to_dict())
+    assert known == source
+    with pytest.raises(InputError, match=r"name it with --task mine\.py:same"):
+        load_task(known)
+    for name, words in (
+        ("sam", "did you mean same"),
+        ("step", "of type function"),
+        ("other", "its tasks are"),
+    ):
+        with pytest.raises(InputError, match=words):
+            load_task(task_file(f"{file}:{name}"))
+    file.write_text("1/0\n")
+    with pytest.raises(InputError, match="has changed"):
+        load_task(source)
+    with pytest.raises(InputError, match="line 1, raises ZeroDivisionError: division by zero"):
+        load_task(task_file(f"{file}:same"))
+    file.write_text("def (\n")
+    with pytest.raises(InputError, match="line 1, raises SyntaxError"):
+        load_task(task_file(f"{file}:same"))
+    with pytest.raises(InputError, match="there is no file"):
+        task_file("nowhere.py:x")
+    with pytest.raises(InputError, match="name the task"):
+        task_file(str(file))
