@@ -161,6 +161,11 @@ CASES: dict[str, tuple[Rule, tuple[Domain, ...], str]] = {
         (DIGITS,) * 3,
         "[(x + x1) % 5 > (x1 + x2) % 5]",
     ),
+    "sums of one function": (
+        lambda *v: (v[0] * v[1]) % 7 + (v[1] * v[2]) % 7 + (v[2] * v[3]) % 7,
+        (DIGITS,) * 4,
+        "(x*x1) % 7 + (x1*x2) % 7 + (x2*x3) % 7",
+    ),
     "sums and bounds": (
         lambda a, b, c: np.clip(a + (b * c) % 5, 3, 9),
         (DIGITS,) * 3,
@@ -203,6 +208,7 @@ HELPERS = {
     "sums of curves": {"planes"},
     "decomposition": {"linear"},
     "one function at several lags": {"small trees"},
+    "sums of one function": {"small trees"},
     "sums and bounds": {"small trees", "trees of 5 nodes"},
     "sums of functions": {"small trees", "tests and remainders of sums"},
     "one of two": {"small trees", "tests and remainders of sums"},
@@ -214,7 +220,7 @@ HELPERS = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_stage_alone_finds_its_formula(name: str) -> None:
     rule, domains, expected = CASES[name]
-    lagged = name in ("windows", "one function at several lags")
+    lagged = name in ("windows", "one function at several lags", "sums of one function")
     variables = tuple(Var("x", lag) for lag in range(6)) if lagged else LETTERS
     problem = problem_of(rule, domains, variables)
     helpers = HELPERS.get(name, set())
