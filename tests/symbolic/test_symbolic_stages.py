@@ -191,6 +191,11 @@ CASES: dict[str, tuple[Rule, tuple[Domain, ...], str]] = {
         (DIGITS,) * 3,
         "[(a + b*c if a > c else a*c) > 20]",
     ),
+    "sums of one function": (
+        lambda *v: (v[0] * v[1]) % 7 + (v[1] * v[2]) % 7 + (v[2] * v[3]) % 7,
+        (DIGITS,) * 4,
+        "(x*x1) % 7 + (x1*x2) % 7 + (x2*x3) % 7",
+    ),
     "sums and bounds": (
         lambda a, b, c: np.clip(a + (b * c) % 5, 3, 9),
         (DIGITS,) * 3,
@@ -237,6 +242,7 @@ HELPERS = {
     "sums of functions of one lag": {"small trees"},
     "one test at several lags": {"thresholds of sums"},
     "thresholds by case": {"small trees", "trees of 5 nodes"},
+    "sums of one function": {"small trees"},
     "sums and bounds": {"small trees", "trees of 5 nodes"},
     "sums of functions": {"small trees", "tests and remainders of sums"},
     "one of two": {"small trees", "tests and remainders of sums"},
@@ -248,7 +254,12 @@ HELPERS = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_stage_alone_finds_its_formula(name: str) -> None:
     rule, domains, expected = CASES[name]
-    lagged = name in ("windows", "one function at several lags", "one test at several lags")
+    lagged = name in (
+        "windows",
+        "one function at several lags",
+        "one test at several lags",
+        "sums of one function",
+    )
     variables = tuple(Var("x", lag) for lag in range(6)) if lagged else LETTERS
     if name == "sums of functions of one lag":
         variables = (*LETTERS[:2], Var("a", 1), Var("b", 1))

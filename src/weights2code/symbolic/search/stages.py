@@ -23,6 +23,7 @@ from weights2code.symbolic.decomposition import (
     either_stage,
     ends_stage,
     peeling_stage,
+    repeated_function_stage,
     repeated_test_stage,
 )
 from weights2code.symbolic.piecewise.along_one_direction import piece_stage
@@ -79,6 +80,8 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
     order |= {"small trees": 2}
     if problem.whole and any(variable.lag for variable in problem.variables):
         order |= {"one test at several lags": 8}
+        if problem.discrete:
+            order |= {"sums of one function": 8}
     if problem.whole and not problem.discrete:
         order |= {"sums and bounds": _SHORT}
     if count > 4 and not problem.discrete:
@@ -209,6 +212,7 @@ _RUN: dict[str, Callable[[Search], None]] = {
     "polynomials": lambda s: polynomial_stage(s.problem, s.collector),
     "one function at several lags": taken_apart(copies_stage),
     "one test at several lags": repeated_test_stage,
+    "sums of one function": repeated_function_stage,
     "sums and bounds": taken_apart(peeling_stage),
     "first steps": first_step_stage,
     "sums of curves": curve_stage,
