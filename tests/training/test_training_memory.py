@@ -28,6 +28,7 @@ from weights2code.language import (
 from weights2code.pipeline import search as run_search
 from weights2code.settings import Settings
 from weights2code.training.build import build
+from weights2code.training.delays import delay_of, delayed
 from weights2code.training.functions import operator
 from weights2code.training.ladder import FAST_LADDER
 from weights2code.training.memories import (
@@ -114,6 +115,28 @@ def test_inputs_that_were_gathered_may_take_the_place_of_past_outputs():
     found = next(without_outputs(problem))
     assert found.memories == (Memory("sum", Quantity(((0, 0), (1, 0)), "equal")),)
     assert sorted(found.leaves) == [(2, 0), (2, 1)]
+
+
+@pytest.mark.parametrize(("same", "added"), [(4, True), (5, False)])
+def test_what_comes_late_is_looked_for_where_it_was_made(same: int, added: bool):
+    s, a = Var("s", 4), Var("a", 4)
+    problem = problem_of(looked_up(s + a if added else s > a), integers(0, 4), integers(0, 4))
+    assert delay_of(problem) == same
+    found = next(delayed(problem, repeated_rows))
+    assert found.memories == (LAST_EQUAL,)
+    assert sorted(found.leaves) == [(0, 4), (2, 4)]
+    at_once = problem_of(looked_up(Var("s") > A), integers(0, 4), integers(0, 4))
+    assert next(delayed(at_once, repeated_rows), None) is None
+
+
+def test_a_mean_may_be_taken_of_values_of_different_times():
+    level = Var("a", 2) > B
+    steps = (Step("s", Var("s", 1) + level), Step("n", Var("n", 1) + 1), Step("y", Var("s") / Var("n")))
+    problem = problem_of(of_two(*steps), integers(0, 9), integers(-2, 2))
+    effort = Effort(0.5)
+    (found,) = learned_sums(problem, effort)
+    assert (found.kind, found.value.places) == ("mean", ((1, 0), (0, 2)))
+    assert effort.left > 0.4  # what is no sum is seen in a few rows
 
 
 def test_inputs_alone_need_nothing_that_was_gathered():

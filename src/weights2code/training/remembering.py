@@ -22,6 +22,7 @@ from weights2code.graph.laid_out import model_of_all
 from weights2code.heads import EQUALITY_SHARPNESS, FORBIDDEN, sharpness_for
 from weights2code.language import infer
 from weights2code.model import DiscreteTransformer
+from weights2code.training.delays import delayed
 from weights2code.training.focus import focused
 from weights2code.training.functions import all_of, borders, operator, table
 from weights2code.training.ladder import MOST_OPERANDS, Rung
@@ -79,7 +80,8 @@ class Memories:
         yield from self._found
         if self._coming is None:
             asked = (repeated_rows, near_rows) if self.past else (without_outputs,)
-            self._coming = chain.from_iterable(ask(self.problem) for ask in asked)
+            late = (delayed(self.problem, ask) for ask in asked)
+            self._coming = chain.from_iterable(chain(late, (ask(self.problem) for ask in asked)))
         for remembered in self._coming if len(self._found) < MOST_TRIED else ():
             known = any(remembered.memories == other.memories for other in self._found)
             if not known and len(remembered.leaves) <= MOST_OPERANDS:

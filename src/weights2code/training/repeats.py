@@ -41,7 +41,7 @@ EXPECTED_NEAR = 30.0
 #: The farthest that a memory or a column is looked at, and what is looked at, the least first: steps back of
 #: the memory, and up to how many of the columns (-1 is none).
 DEEPEST = 3
-MEMORY_LAGS = ((0,), (1,), (0, 1), (0, 2), (0, 3), (0, 1, 2))
+MEMORY_LAGS = ((0,), (1,), (0, 1), (0, 2), (0, 3), (0, 1, 2), (0, 1, 2, 3))
 COLUMN_LAGS = (-1, 0, 1, 2)
 #: Means and what is made of them are the same if they are so to this many decimals.
 DECIMALS = 9
