@@ -64,5 +64,6 @@ def test_what_is_left_out_is_said(tmp_path: Path):
     path.write_text("\n".join([",".join([*(f"c{i}" for i in range(30)), "y"]), *lines]) + "\n")
     problem = from_file(file_source(path, None, ["y"]), 0)
     assert problem.inputs == ("c4", "c7")
+    assert problem.held_out is not None
     assert problem.training.x.shape[2] == problem.held_out.x.shape[2] == 2
     assert problem.remarks[0].startswith("28 of 30 columns are not inputs of the program: beside c4, c7")
