@@ -11,6 +11,8 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from weights2code.data import Problem
 from weights2code.effort import now, within
 from weights2code.errors import InputError
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from weights2code.training.ruled_out import Skipped
     from weights2code.training.search import Progress
 
+#: Values of a column that may be categories.
+FEWEST_CODES, MOST_CODES = 3, 20
 #: The last resort ends at so many times the time limit.
 OVERTIME = 1.1
 
@@ -92,6 +96,8 @@ def search(
         if time_limit.cut and not climb.verified:
             climb.log.attempts.append(Attempt.cut_short(limit))
         outcome = outcome_of(climb, began)
+    if outcome.exit_code:
+        outcome = replace(outcome, hints=category_hints(problem.asked))
     if folder:
         assert outcome.trained is not None
         if climb.memory is not None:
@@ -103,6 +109,28 @@ def search(
         if outcome.exit_code == 0 or (whole and not time_limit.cut):
             folder.drop_checkpoint()  # else the time was up, and a larger limit climbs on
     return outcome
+
+
+def category_hints(problem: Problem) -> tuple[str, ...]:
+    """Columns of own data whose few whole numbers may only stand for something."""
+    if problem.reference is not None:
+        return ()
+    columns = zip(
+        (*problem.inputs, *problem.outputs), (*problem.domains, *problem.output_domains), strict=True
+    )
+    values = np.concatenate([problem.training.x, problem.training.y], 2)[problem.training.valid]
+    found = [
+        name
+        for (name, domain), column in zip(columns, values.T, strict=True)
+        if domain.kind == "integers" and FEWEST_CODES <= len(np.unique(column)) <= MOST_CODES
+    ]
+    if not found:
+        return ()
+    each = "takes" if len(found) == 1 else "take"
+    return (
+        f"{', '.join(found)} {each} few whole numbers; where these only stand for something, as ids do, try "
+        f"--categories {','.join(found)}",
+    )
 
 
 def extract(folder: RunFolder) -> Outcome:

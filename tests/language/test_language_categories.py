@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from weights2code.language import Domain, Recurrence, Retrieval, Step, Var, integers, op, texts, where
+from weights2code.language import Domain, Expr, Recurrence, Retrieval, Step, Var, integers, op, texts, where
 from weights2code.language.categories import decoded, encoded, in_words, speaks, spoken, with_locals
 from weights2code.language.domain import quoted
 from weights2code.language.latex import latex
@@ -107,4 +107,6 @@ def test_any_text_can_be_quoted():
     assert quoted(None) == "None"
     assert quoted(7) == "7"
     found, _ = spoken(machine(where(event.equals(1), 1, 2)), {**KNOWN, "state": ("50 % {off}", "open")})
-    assert r"50 \% \{off\}" in latex(found.steps[0].definition)
+    rule = found.steps[0].definition
+    assert isinstance(rule, Expr)
+    assert r"50 \% \{off\}" in latex(rule)

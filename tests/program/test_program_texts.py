@@ -99,13 +99,13 @@ def test_numbers_that_stand_for_something_stay_numbers():
         run_program(program.source(), [np.array([8], object)])
 
 
-def test_long_choices_are_broken_between_them():
+def test_long_choices_are_statements():
     rule = state
     for code in range(1, 7):
         rule = where(op("and", event.equals(code), state.equals(code)), code % 6 + 1, rule)
     words = tuple(f"a word, else {i} + (one" for i in range(6))
     machine = Recurrence(("event",), (Step("state", rule),), ("state",), {"state": 1.0})
     program = Program("long", machine, (texts(words),), output_categories={"state": words})
-    assert "\n            else " in program.source()
+    assert program.source().count("\n        elif ") == 5
     x = np.array([words[i % 6] for i in range(9)], object)
     assert run_program(program.source(), [x])[0].tolist() == program.run(x).tolist()

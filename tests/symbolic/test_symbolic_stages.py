@@ -52,6 +52,16 @@ def text(candidate: Candidate | None) -> str:
 
 #: One formula for every stage.
 CASES: dict[str, tuple[Rule, tuple[Domain, ...], str]] = {
+    "cells": (
+        lambda a, b: (b > np.clip(a, -1, 0.5)) * 1,
+        (REAL,) * 2,
+        "max([b > 0.5], [b > -1] - [a > b])",
+    ),
+    "local pieces": (
+        lambda a, b: np.where(a * b > 0.3, a, 2 - b),
+        (REAL,) * 2,
+        "a if a*b > 0.3 else 2 - b",
+    ),
     "linear": (lambda a, b, c: 0.3 * a - 2 * c + 1, (REAL,) * 3, "0.3*a + 1 - 2*c"),
     "extrema of many": (
         lambda *v: np.max(v, axis=0),
@@ -220,6 +230,7 @@ HELPERS = {
     "comparisons of trees": {"small trees"},
     "branches": {"small trees"},
     "first steps": {"single atoms"},
+    "cells": {"small trees", "trees of 5 nodes"},
     "sums of curves": {"planes"},
     "decomposition": {"linear"},
     "one function at several lags": {"small trees"},
@@ -250,7 +261,11 @@ def test_a_stage_alone_finds_its_formula(name: str) -> None:
 
 
 def test_every_stage_has_its_case() -> None:
-    kinds = [(lambda *v: v[0] > 2, (DIGITS,) * 4), (lambda *v: v[0] * 0.5, (REAL,) * 4)]
+    kinds = [
+        (lambda *v: v[0] > 2, (DIGITS,) * 4),
+        (lambda *v: v[0] * 0.5, (REAL,) * 4),
+        (lambda *v: v[0] > 2, (REAL,) * 4),
+    ]
     variables = (*LETTERS[:3], Var("a", 1))
     names = {
         stage.name for rule, domains in kinds for stage in stages_for(problem_of(rule, domains, variables))

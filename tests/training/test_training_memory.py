@@ -48,7 +48,7 @@ from weights2code.training.memories import (
 from weights2code.training.neighbours import near_rows
 from weights2code.training.pointers import pointed_at
 from weights2code.training.remembering import Memories, widened, with_heads
-from weights2code.training.repeats import repeated_rows
+from weights2code.training.repeats import repeated_rows, without_outputs
 from weights2code.training.summands import learned_sums
 
 A, B, X = Var("a"), Var("b"), Var("x")
@@ -105,6 +105,20 @@ def test_nothing_is_remembered_where_windows_are_enough():
     assert next(repeated_rows(problem_of(near, BITS, BITS)), None) is None
     reals_near = of_two(Step("y", A + maximum(B, Var("b", 1))))
     assert next(near_rows(problem_of(reals_near, reals(0, 1), reals(0, 1))), None) is None
+
+
+def test_inputs_that_were_gathered_may_take_the_place_of_past_outputs():
+    machine = of_two(Step("s", Var("s", 1) + A.equals(B)), Step("y", Var("s") + Var("s", 1)))
+    problem = problem_of(machine, BITS, BITS)
+    assert next(repeated_rows(problem), None) is None
+    found = next(without_outputs(problem))
+    assert found.memories == (Memory("sum", Quantity(((0, 0), (1, 0)), "equal")),)
+    assert sorted(found.leaves) == [(2, 0), (2, 1)]
+
+
+def test_inputs_alone_need_nothing_that_was_gathered():
+    near = of_two(Step("y", where(A, B, Var("b", 1))))
+    assert next(without_outputs(problem_of(near, BITS, BITS)), None) is None
 
 
 @pytest.mark.slow
@@ -193,6 +207,16 @@ def test_the_last_output_may_play_a_part_in_what_is_made_of_a_lookup():
     memory = found_by(machine, integers(-5, 5))
     assert memory.key is not None
     assert dict(memory.key.levels) == {(float(x),): float(x // 2) for x in range(-5, 6)}
+
+
+@pytest.mark.slow
+def test_keys_and_values_of_which_not_all_are_seen():
+    made = Step("v", (X + Var("x", 1)) % 5)
+    above = Step("k", op("gt", Var("v"), Var("x", 1)))
+    machine = Recurrence(("x",), (made, above, Step("y", Retrieval("k", "v", Var("k"), 1))), ("y",))
+    problem = problem_of(machine, integers(-2, 2), count=6000)
+    (memory,) = next(repeated_rows(problem)).memories
+    assert np.array_equal(memory.values(problem.training), problem.training.y[..., 0])
 
 
 @pytest.mark.slow

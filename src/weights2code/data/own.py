@@ -23,6 +23,7 @@ from weights2code.data.gaps import WAYS, without_gaps
 from weights2code.data.limits import check_readable
 from weights2code.data.parts import LONGEST, Parts, divide, divide_by_season
 from weights2code.data.problem import Problem
+from weights2code.data.relevance import narrowed
 from weights2code.data.seasons import checked_season, season_in
 from weights2code.data.tables import names_in, read_table
 from weights2code.data.texts import as_codes
@@ -222,7 +223,7 @@ def from_file(source: FileSource, seed: int) -> Problem:
     said, seasonal = tuple(remark for remark in remarks if remark), problem.seasonal
     if seasonal is not None:
         seasonal = replace(seasonal, remarks=(*said, *seasonal.remarks))
-    return replace(problem, remarks=said, seasonal=seasonal)
+    return narrowed(replace(problem, remarks=said, seasonal=seasonal))
 
 
 def times_of(path: Path, name: str, column: np.ndarray) -> Times:

@@ -17,6 +17,7 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.language import Const, Expr, Op, Recurrence, Start, Step, Var, op
 from weights2code.rules.assembly import Assembly
+from weights2code.rules.same_at_lags import as_lines
 from weights2code.symbolic import NativeEngine
 from weights2code.symbolic.over_texts import search_over_texts
 from weights2code.verify.residuals import rounding
@@ -25,8 +26,8 @@ from weights2code.verify.residuals import rounding
 MOST_VALUES = 64
 #: Of a variable inside a rule, so many values are tried before the start.
 MOST_LEVELS = 8
-#: What was not computed yet is one of these.
-DELAYED = (0.0, 1.0, -1.0)
+#: What was not computed yet is one of these; a test that stands for 1 or -1 is neither half way.
+DELAYED = (0.0, 1.0, -1.0, 0.5)
 #: Steps of the secant method, and the digits and the relative error that what it finds may have.
 SECANT_STEPS = 8
 MOST_DIGITS = 12
@@ -118,8 +119,11 @@ def delayed_starts(draft: Recurrence, problem: Problem) -> Iterator[Recurrence]:
     """The draft with what it computes from the past alone as steps that have start values of their own.
 
     What was computed some positions ago was not computed at all before the start: then it is zero, or another
-    usual number, whatever the formula would give.
+    usual number, whatever the formula would give. So with a line that is summed up at several lags
+    (`same_at_lags`).
     """
+    early = problem.training.take(np.flatnonzero(problem.training.given == 0)[:MOST_STARTS])
+    yield from as_lines(draft, early)
     delayed = with_delayed_parts(draft)
     names = {step.name for step in delayed.steps} - {step.name for step in draft.steps}
     if not names:

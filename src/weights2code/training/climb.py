@@ -51,7 +51,7 @@ def climb(
     free = not settings.asked_for()
     focus = settings.recipe == "fast" and not settings.fixed_architecture() and not settings.hide
     known = cache(lambda: sufficient(problem))
-    seen, memories = Seen(problem.integer_outputs), Memories(problem)
+    seen, memories = Seen(problem.integer_outputs), {past: Memories(problem, past) for past in (True, False)}
     coming, postponed = deque(enumerate(ladder)), set[int]()
     while coming:
         index, rung = coming.popleft()
@@ -72,7 +72,8 @@ def climb(
         if before is not None and before(rung, False):
             return
         place = -1
-        for place, part in enumerate(memories.rungs(rung) if rung.kind == "memory" else [None]):
+        kept = memories[any(variant.past for variant in rung.variants)]
+        for place, part in enumerate(kept.rungs(rung) if rung.kind == "memory" else [None]):
             if place and now() - began > settings.time_limit:
                 return
             finished = folder / f"rung{index}{f'_{place}' * (place > 0)}.safetensors" if folder else None

@@ -143,6 +143,13 @@ FAST_LADDER: tuple[Rung, ...] = (
         kind="window",
     ),
     Rung(
+        "memory of inputs",
+        {"layers": 1, "submlps": 1, "hidden": 64, "learned_start": True},
+        _recipe(400, head="projected", noise=0.0, batch=64),
+        (Variant(3, past=False), Variant(1, past=False, start=True)),
+        kind="memory",
+    ),
+    Rung(
         "wide window",
         {"reach": LONGEST_WINDOW, "submlps": 1, "hidden": 96, "learned_start": True},
         _recipe(500, head="projected", noise=0.0, batch=96),

@@ -142,12 +142,24 @@ class Memory:
         return last_equal(self.query.values(sequences), self.key.values(sequences), value, self.gap)
 
     @property
+    def read(self) -> list[Quantity]:
+        """All that the head reads."""
+        return [self.value, *(part for part in (self.key, self.query) if part is not None)]
+
+    def of_inputs(self, inputs: int) -> bool:
+        """Whether it reads inputs alone, which are so many columns."""
+        return all(column < inputs for part in self.read for column, _ in part.places)
+
+    @property
     def cost(self) -> float:
         """Simple ones first."""
-        read = [self.value, *(part for part in (self.key, self.query) if part is not None)]
         always = self.query is not None and self.query.function == ONE
         later = 0.1 if always else -0.1  # a condition is asked of the present too, a key of the past
-        return sum(part.cost for part in read) + 0.5 * (self.kind in ("mean", "equality")) + later * self.gap
+        return (
+            sum(part.cost for part in self.read)
+            + 0.5 * (self.kind in ("mean", "equality"))
+            + later * self.gap
+        )
 
 
 def last_equal(query: np.ndarray, key: np.ndarray, value: np.ndarray, gap: int) -> np.ndarray:

@@ -28,7 +28,7 @@ from weights2code.training.ladder import MOST_OPERANDS, Rung
 from weights2code.training.memories import ONE, POSITION, TOTAL, Memory, Place, Quantity
 from weights2code.training.neighbours import near_rows
 from weights2code.training.remembered import Remembered
-from weights2code.training.repeats import repeated_rows
+from weights2code.training.repeats import repeated_rows, without_outputs
 
 #: Sets of memories that are trained with, at most.
 MOST_TRIED = 3
@@ -66,9 +66,11 @@ class Above:
 
 @dataclass(slots=True, eq=False)
 class Memories:
-    """The memories that the data of a problem ask for, found when they are needed."""
+    """The memories that the data of a problem ask for, found when they are needed: those that make up for
+    what windows lack, or those that make up for past outputs."""
 
     problem: Problem
+    past: bool = True
     _coming: Iterator[Remembered] | None = None
     _found: list[Remembered] = field(default_factory=list)
 
@@ -76,7 +78,8 @@ class Memories:
         """No set twice, and no more than can be trained with."""
         yield from self._found
         if self._coming is None:
-            self._coming = chain(repeated_rows(self.problem), near_rows(self.problem))
+            asked = (repeated_rows, near_rows) if self.past else (without_outputs,)
+            self._coming = chain.from_iterable(ask(self.problem) for ask in asked)
         for remembered in self._coming if len(self._found) < MOST_TRIED else ():
             known = any(remembered.memories == other.memories for other in self._found)
             if not known and len(remembered.leaves) <= MOST_OPERANDS:

@@ -19,6 +19,7 @@ from weights2code.training.keys import learned_keys
 from weights2code.training.memories import (
     Memory,
     Place,
+    Quantity,
     ages,
     computed,
     conditional,
@@ -156,6 +157,26 @@ def repeated_rows(problem: Problem) -> Iterator[Remembered]:
     yield from screen.alone(simple[MOST_PROMISING:])
 
 
+def without_outputs(problem: Problem) -> Iterator[Remembered]:
+    """Memories that determine the output together with inputs alone, where windows do so too, but only with
+    past outputs: a rule may be shorter in what was gathered than in what it gave last."""
+    if not problem.whole or problem.training.given.any():
+        return
+    screen = _Screen(problem, pasts=(False,))
+    if screen.contradicted() or not screen.many.pairs(screen.columns(DEEPEST, False))[1]:
+        return
+    simple = screen.ranked(memory for memory in plain(problem) if memory.of_inputs(len(problem.inputs)))
+    yield from screen.alone(simple[:MOST_PROMISING])
+    yield from screen.together(_both_extrema(problem))
+    yield from screen.alone(screen.ranked(computed(problem), TELLING)[:MOST_PROMISING])
+
+
+def _both_extrema(problem: Problem) -> Iterator[tuple[Memory, Memory]]:
+    for column in range(len(problem.inputs)):
+        read = Quantity(((column, 0),))
+        yield Memory("max", read), Memory("min", read)
+
+
 def extrema(problem: Problem) -> Iterator[Remembered]:
     """The same for the largest and the smallest so far of each input alone, which is soon asked."""
     if not problem.whole or problem.training.given.any():
@@ -166,8 +187,8 @@ def extrema(problem: Problem) -> Iterator[Remembered]:
 
 
 class _Screen:
-    def __init__(self, problem: Problem) -> None:
-        self.effort = Effort(EFFORT)
+    def __init__(self, problem: Problem, pasts: tuple[bool, ...] = (False, True)) -> None:
+        self.effort, self.pasts = Effort(EFFORT), pasts
         self.few, self.many = (Rows.of(problem, most, self.effort) for most in (FIRST_ASKED, ASKED))
         self.inputs, self.outputs = len(problem.inputs), len(problem.outputs)
         self.more = (len(self.many.target[0]) / max(len(self.few.target[0]), 1)) ** 2
@@ -230,7 +251,7 @@ class _Screen:
     def context(self, memories: tuple[Memory, ...], lags: Sequence[tuple[int, ...]]) -> Remembered | None:
         """The least that is needed beside some memories, if anything is enough: inputs up to some steps back,
         or where the memories are looked at."""
-        for back, past in product((*COLUMN_LAGS, None), (False, True)):
+        for back, past in product((*COLUMN_LAGS, None), self.pasts):
             for own in lags:
                 columns = self.columns(-1 if back is None else back, past)
                 if back is None:

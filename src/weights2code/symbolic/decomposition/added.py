@@ -138,8 +138,8 @@ def _of_groups(
     places = np.stack(codes, axis=1) + starts[:-1]
     design = np.zeros((len(rows), starts[-1]))
     np.put_along_axis(design, places[rows], 1.0, axis=1)
-    problem.spend("separation cells", len(rows) * design.shape[1] ** 2)
-    solution = np.linalg.lstsq(design, problem.y[rows], rcond=1e-10)[0]
+    problem.spend("separation cells", len(rows) * design.shape[1] ** 2 / 4)
+    solution = np.linalg.lstsq(design.T @ design, design.T @ problem.y[rows], rcond=1e-9)[0]
     if np.max(np.abs(solution[places[asked]].sum(axis=1) - problem.y[asked])) > _WHOLE:
         return None
     functions = [solution[a:b] - solution[a:b].min() for a, b in itertools.pairwise(starts)]

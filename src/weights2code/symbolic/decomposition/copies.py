@@ -3,7 +3,8 @@
 Rules often compare what was computed with what was computed a step earlier. Each half alone may show nothing,
 and rows of many variables hardly repeat; but a right s, put in for its variables at every lag at once, leaves
 no two rows that agree in all its values and differ in y. That is asked of a few thousand short formulas, on
-pairs of rows that differ in y: the first few hundred pairs rule out nearly all of them.
+pairs of rows that differ in y: the first few hundred pairs rule out nearly all of them. If none is left, one
+of the variables may be read beside it as well: y = max(s(a, b), s(a, b one step back)) * b.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ from weights2code.symbolic.search.weighted_sums import weight_vectors
 #: Variables of a formula; formulas whose variables are written alike at other lags are tried once.
 _MOST_INNER = 3
 _MOST_PATTERNS = 150
+#: Formulas beside which a variable stays are looked for among so many variables, and as often.
+_FEW_VARIABLES, _MOST_BESIDE = 6, 24
 #: Pairs of rows that are asked: at first, and of what passed; and the fewest that say anything.
-_PAIRS, _FEWEST = (40, 400, 4000), 60
+_PAIRS, _FEWEST = (20, 100, 1000, 4000), 60
 #: Rows that pairs are taken from, at most; values that could be may outnumber rows so many times.
 _MOST_ROWS, _RARE = 10_000, 2
 #: Rows must repeat: at most this share of them is left.
@@ -34,9 +37,11 @@ _LEFT = 0.5
 _GLANCED = 200
 #: Formulas of one set of variables that are held against all rows, those with few values first; formulas
 #: that are given back.
-_CLOSER, _MOST = 4, 3
+_CLOSER, _MOST = 60, 3
+#: As many rows each of them is held against before all are.
+_SOME_ROWS = (2500, 10_000)
 _LARGEST_MODULUS = 12
-_WEIGHTS = {1: (1,), 2: (1, 2, 3, 4, 5), 3: (1, 2)}
+_WEIGHTS = {1: (1,), 2: (1, 2, 3, 4, 5), 3: (1, 2, 3)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +65,15 @@ def copied(problem: Problem) -> list[Copied]:
         return []
     found: list[Copied] = []
     codes = np.unique(problem.y, return_inverse=True)[1].reshape(-1)
-    for pattern, shifts in itertools.islice(_patterns(problem.variables), _MOST_PATTERNS):
-        if problem.expired():
+    patterns = list(itertools.islice(_patterns(problem.variables), _MOST_PATTERNS))
+    most = _MOST_BESIDE if len(problem.variables) <= _FEW_VARIABLES else 0
+    for ways in ([(*pattern, None) for pattern in patterns], itertools.islice(_beside(patterns), most)):
+        for pattern, shifts, beside in ways:
+            if problem.expired():
+                break
+            found += _of(problem, codes, pattern, shifts, beside)
+        if found:
             break
-        found += _of(problem, codes, pattern, shifts)
     found.sort(key=lambda copies: (copies.cost, str(copies.exprs[0])))
     return found[:_MOST]
 
@@ -90,12 +100,28 @@ def _patterns(variables: Sequence[Var]) -> Iterator[tuple[tuple[Var, ...], tuple
     return ((chosen, shifts) for _, _, chosen, shifts in ways)
 
 
+def _beside(
+    patterns: Sequence[tuple[tuple[Var, ...], tuple[int, ...]]],
+) -> Iterator[tuple[tuple[Var, ...], tuple[int, ...], Var]]:
+    """Patterns of several variables, and one of these that stays, the latest first."""
+    for pattern, shifts in patterns:
+        if len(pattern) > 1:
+            gone = {Var(v.name, v.lag + d) for v in pattern for d in shifts}
+            for variable in sorted(gone, key=lambda v: (v.lag, v.name)):
+                yield pattern, shifts, variable
+
+
 def _of(
-    problem: Problem, codes: np.ndarray, pattern: tuple[Var, ...], shifts: tuple[int, ...]
+    problem: Problem,
+    codes: np.ndarray,
+    pattern: tuple[Var, ...],
+    shifts: tuple[int, ...],
+    beside: Var | None = None,
 ) -> Iterator[Copied]:
+    """The formulas of one pattern; `beside` is a variable of it that y reads as well."""
     place = {variable: j for j, variable in enumerate(problem.variables)}
     moved = [[place[Var(v.name, v.lag + d)] for v in pattern] for d in shifts]
-    gone = sorted({j for columns in moved for j in columns})
+    gone = sorted({j for columns in moved for j in columns if problem.variables[j] != beside})
     rest = [j for j in range(len(problem.variables)) if j not in gone]
     levels = np.prod([len(np.unique(problem.Xs[:, j])) for j in rest], dtype=float)
     if levels > len(codes):
@@ -105,8 +131,16 @@ def _of(
         return
     templates = _templates(len(pattern))
     glanced = np.random.default_rng(6).permutation(problem.rows)[:_GLANCED]
-    alive = np.arange(len(templates.write))
+    some = problem.X[glanced][:, moved[0]].T
+    problem.spend("trees", 2 * len(templates.write) * some.shape[1])
+    values = np.sort(templates.values(some, np.arange(len(templates.write))), axis=1)
+    few = 1.0 + np.count_nonzero(np.diff(values, axis=1), axis=1)
+    # with more values than this no two rows would agree
+    order = np.argsort(few, kind="stable")
+    alive = order[few[order] ** len(shifts) * levels <= _RARE * len(codes)]
     for count in _PAIRS:
+        if not len(alive):
+            return
         rows, place_of = np.unique(np.concatenate([one[:count], other[:count]]), return_inverse=True)
         left, right = place_of.reshape(2, -1)
         problem.spend("trees", 2 * len(alive) * len(rows) * len(shifts))
@@ -115,19 +149,10 @@ def _of(
             values = templates.values(problem.X[rows][:, columns].T, alive)
             differ |= values[:, left] != values[:, right]
         alive = alive[differ.all(axis=1)]
-        if not len(alive):
-            return
-        some = templates.values(problem.X[glanced][:, moved[0]].T, alive)
-        few = 1.0 + np.count_nonzero(np.diff(np.sort(some, axis=1), axis=1), axis=1)
-        # with more values than this no two rows would agree
-        order = np.argsort(few, kind="stable")
-        alive = alive[order[few[order] ** len(shifts) * levels <= _RARE * len(codes)]]
-        if not len(alive):
-            return
     for index in alive[:_CLOSER]:
         formula = np.array([index])
         left = 0
-        for rows in (slice(0, None, 1 + len(codes) // _MOST_ROWS), slice(None)):
+        for rows in (*(slice(0, None, 1 + len(codes) // some) for some in _SOME_ROWS), slice(None)):
             parts = [templates.values(problem.X[rows][:, columns].T, formula)[0] for columns in moved]
             left = _left(problem, np.stack([*parts, *problem.X[rows][:, rest].T], axis=1), codes[rows])
             if left == 0:
@@ -178,10 +203,11 @@ class Templates:
     def values(self, columns: np.ndarray, chosen: np.ndarray) -> np.ndarray:
         """The chosen formulas (m, rows) of variables (k, rows)."""
         used, place = np.unique(self.base[chosen], return_inverse=True)
-        table = np.stack([self.bases[i](columns) for i in used])[place.reshape(-1)]
+        table = np.stack([self.bases[i](columns) for i in used]).astype(float)[place.reshape(-1)]
         modulus = self.modulus[chosen]
         some = modulus > 0
-        table[some] = np.mod(table[some], modulus[some, None])
+        divisor = modulus[some, None]
+        table[some] -= divisor * np.floor(table[some] / divisor)  # faster than a remainder of floats
         return table
 
 

@@ -38,14 +38,14 @@ LEAST_PARTED = 0.08
 #: What a node of a direction costs, in shares of the pairs.
 A_NODE = 0.002
 #: Pairs that are left when borders are enough, and the fewest that say anything.
-LEFT, FEWEST = 0.01, 12
+LEFT, FEWEST = 0.01, 5
 #: Pairs that the first borders may leave: with more, there are too many borders of this kind.
 MOST_LEFT = 0.01
 #: How much more than its share of all pairs may be left after each of the most borders that there may be.
 UNEVEN = 0.1
 #: Pairs that may lie beyond a level by chance, as a share of those that it parts.
 SLACK = 0.03
-#: Rows in mixed cells that a wrong level may explain.
+#: The share of rows in the wrong cell that levels may explain which are not quite right.
 ALMOST = 0.03
 
 
@@ -141,7 +141,7 @@ def _completed(
         mixed = _mixed(cells(place, found), label)
         if not mixed.any():
             return _needed(place, found, label)
-        if found and np.mean(mixed) < ALMOST:
+        if found and _wrong(cells(place, found), label) < ALMOST:
             found = _moved(found, place, label)
             mixed = _mixed(cells(place, found), label)
             if not mixed.any():
@@ -191,6 +191,12 @@ def _majority(cell: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, np.ndarr
     majority = np.zeros(len(names), dtype=np.int64)
     majority[both[order] // most] = both[order] % most
     return names, place, majority
+
+
+def _wrong(cell: np.ndarray, label: np.ndarray) -> float:
+    """The share of rows with another label than most of their cell."""
+    _, place, majority = _majority(cell, label)
+    return float(np.mean(majority[place] != label))
 
 
 def _mixed(cell: np.ndarray, label: np.ndarray) -> np.ndarray:
@@ -253,7 +259,7 @@ def _parting(
         pairs = left
         if len(pairs) > everything * (1 - len(found) / MOST_BORDERS + UNEVEN):
             break
-    return found, len(pairs) / max(everything, 1)
+    return found, len(pairs) / everything if len(pairs) >= FEWEST else 0.0
 
 
 def _pairs(

@@ -1,8 +1,9 @@
 """The stages of the native search as a table, from cheap to dear.
 
 Constant and linear; small trees and typed atoms; sums, remainders and carries of whole numbers; products and
-pairs of atoms; pieces, branches and regions; functions with an inner constant; and at last tables. What each
-is worth is measured by `benchmarks/symbolic_regression/ablation.py`.
+pairs of atoms; pieces, branches and regions, and borders between rows of reals; functions with an inner
+constant; and at last tables. What each is worth is measured by
+`benchmarks/symbolic_regression/ablation.py`.
 """
 
 from __future__ import annotations
@@ -83,6 +84,8 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
     if count > 4 and not problem.discrete:
         order |= {"cells": _SHORT} if problem.whole else {"local pieces": _LONG}
         order |= {"first steps": _SHORT}
+    if problem.whole and problem.discrete and count > 5:
+        order |= {"sums of functions of one lag": 8}
     order |= {"single atoms": 5}
     if sums:
         order |= {"tests and remainders of sums": 5}
