@@ -78,7 +78,7 @@ class FileSource:
 
     def to_dict(self) -> dict[str, Any]:
         known = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
-        for name, usual in (("categories", []), ("missing", "refuse")):
+        for name, usual in (("categories", []), ("missing", "refuse"), ("time", None), ("season", None)):
             if known[name] == usual:
                 del known[name]  # as older versions wrote it
         return {"file": known.pop("path"), **known}

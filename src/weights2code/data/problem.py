@@ -142,7 +142,7 @@ def from_task(
         everything.take(slice(validation, None)),
         everything.take(slice(0, validation)),
         length,
-        task.machine,
+        task.specification,
         task.draw,
         paper=task.paper,
         state_tracking=task.state_tracking,
