@@ -176,11 +176,11 @@ def regress_mean(
         return []
     rest, before, number = columns[:, :-2], columns[:, -2], columns[:, -1]
     gain = np.round(number * target - (number - 1) * before, GAIN_DECIMALS)
-    discrete = tuple(domain.discrete for domain in leaf_domains(problem, others, rest))
+    discrete = tuple(domain.discrete for domain in leaf_domains(problem, others, rest, assembly))
     if surely_lossy(rest, gain, discrete) or (all(discrete) and not determines(rest, gain)[0]):
         return []
     tolerance = REAL_TOLERANCE * max(float(np.std(gain)), 1e-12)
-    found = _exact(problem, row, others, rest, gain, tolerance, effort, engine)[:1]
+    found = _exact(problem, row, others, rest, gain, tolerance, effort, engine, assembly)[:1]
     total = assembly.local(f"g{row}")
     for candidate in found:
         assembly.add(total, Var(total, 1) + candidate.expr)

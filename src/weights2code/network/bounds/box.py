@@ -49,4 +49,4 @@ def box_around(values: dict[Var, np.ndarray], known: Mapping[str, Domain], whole
             row[place], row[leaves.index(before)] = 1.0, -1.0
             matrix += [row, -row]
             limit += [step.max(), -step.min()]
-    return Box(leaves, low, high, whole, np.array(matrix).reshape(-1, len(leaves)), np.array(limit))
+    return Box(leaves, low, high, whole, np.array(matrix).reshape(len(matrix), len(leaves)), np.array(limit))

@@ -154,7 +154,7 @@ def _beside(problem: Problem) -> Iterator[Peeled]:
             ("max", difference > 0, difference < 0),
             ("min", difference < 0, difference > 0),
         ):
-            there = np.count_nonzero(passed)
+            there = int(np.count_nonzero(passed))
             if never.any() or there < FEWEST_ROWS or there > (1 - _MET) * len(passed):
                 continue
             kept = [k for k in range(len(problem.variables)) if k != j]

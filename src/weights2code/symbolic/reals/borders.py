@@ -84,6 +84,8 @@ def borders(
     held = [j for j, domain in enumerate(problem.domains) if domain.discrete]
     place = numbers(problem.X[:, held])
     mixed = np.flatnonzero(_mixed(place, label))
+    if len(mixed) <= NEAREST:
+        return None
     pairs, alike = _pairs(problem, mixed, place, label)
     if len(pairs) < FEWEST:
         return None
