@@ -59,6 +59,7 @@ def fit(table: Table, time_limit: float) -> dict[str, Any]:
         seconds = time.monotonic() - began
         said = json.loads(done.stdout) if done.stdout.startswith("{") else {}
         wrong = differences(table, run) if (run / "program.py").exists() else None
+    certificate = said.get("certificate") or {}
     exact = done.returncode == 0 and wrong == 0
     return {
         "name": table.name,
@@ -66,8 +67,8 @@ def fit(table: Table, time_limit: float) -> dict[str, Any]:
         "part": table.part,
         "exit": done.returncode,
         "exact": exact,
-        "verdict": said.get("verdict") or "not extracted",
-        "network": said.get("network"),
+        "verdict": certificate.get("verdict", "not extracted"),
+        "network": (certificate.get("network") or {}).get("verdict", "none"),
         "formula": said.get("formula"),
         "wrong_cells": wrong,
         "seconds": round(seconds, 1),
@@ -146,7 +147,7 @@ def report(rows: list[dict[str, Any]]) -> str:
     others = {name: sum(row[name] == "exact" for row in rows) for name in ("tree", "rpni")}
     cells = [
         (row["name"], row["field"], row["part"], outcome(row), row["verdict"], row["seconds"], row["tree"],
-         row["rpni"], f"`{(row['formula'] or '').splitlines()[0] if row['formula'] else ''}`")
+         row["rpni"], f"`{' ; '.join(row['formula'] or ())}`")
         for row in rows
     ]  # fmt: skip
     head = ("table", "field", "part", "outcome", "verdict", "seconds", "tree", "RPNI", "program")
@@ -189,7 +190,7 @@ def main() -> None:
 def show(row: dict[str, Any]) -> None:
     beside = f"tree {row['tree']}, RPNI {row['rpni']}"
     told = f"{row['name']:20} {outcome(row):18} {row['verdict']:14} {row['seconds']:6.1f} s"
-    print(f"{told}  {beside}  {row['error'] or row['formula'] or ''}", flush=True)
+    print(f"{told}  {beside}  {row['error'] or ' ; '.join(row['formula'] or ())}", flush=True)
 
 
 if __name__ == "__main__":

@@ -8,22 +8,23 @@ if TYPE_CHECKING:
     from weights2code.estimator import ProgramRegressor
     from weights2code.network.load import load_network
     from weights2code.tasks import Task
+    from weights2code.training.elsewhere import save_network
 
-__all__ = ["ProgramRegressor", "Task", "__version__", "load_network"]
+__all__ = ["ProgramRegressor", "Task", "__version__", "load_network", "save_network"]
+
+#: Where each name is: it is imported when first used, so that `import weights2code` stays fast.
+_HOME = {
+    "ProgramRegressor": "estimator",
+    "Task": "tasks",
+    "load_network": "network.load",
+    "save_network": "training.elsewhere",
+}
 
 
 def __getattr__(name: str) -> object:
-    """Each is imported when first used: `import weights2code` stays fast."""
-    if name == "load_network":
-        from weights2code.network.load import load_network
+    """A public name, imported when it is first asked for."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
 
-        return load_network
-    if name == "ProgramRegressor":
-        from weights2code.estimator import ProgramRegressor
-
-        return ProgramRegressor
-    if name == "Task":
-        from weights2code.tasks import Task
-
-        return Task
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

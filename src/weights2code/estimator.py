@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weights2code.data import from_lists
-from weights2code.data.shapes import Given, read_inputs, read_pair
+from weights2code.data.shapes import Given, as_numbers, read_inputs, read_pair
 from weights2code.errors import InputError
 from weights2code.language import Recurrence
 from weights2code.plain_estimator import BadInput
@@ -51,7 +51,7 @@ class SourceText:
 
 
 class ProgramRegressor(RegressorMixin, BaseEstimator):
-    """Learn a short Python program from sequences.
+    """Learn a short Python program from sequences of numbers and texts.
 
     Parameters
     ----------
@@ -144,7 +144,11 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
             changed |= {"time_limit": float(self.time_limit)}
             settings = Settings(**given_settings | changed)
             fewest = FEWEST_SAMPLES if given.form == "samples" else None
-            problem = from_lists(xs, ys, given.inputs, given.outputs, seed, where="the data", fewest=fewest)
+            xs, ys, categories = as_numbers(given, xs, ys)
+            columns = given.inputs, given.outputs
+            problem = from_lists(
+                xs, ys, *columns, seed, where="the data", fewest=fewest, categories=categories
+            )
         except InputError as error:
             raise BadInput(str(error)) from None
         outcome = pipeline.search(problem, settings)
@@ -169,29 +173,38 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
             xs = read_inputs(X, given)
         except InputError as error:
             raise BadInput(str(error)) from None
-        program = self.program_.program
-        return given.arrange(_run(program.recurrence, xs))
+        return given.arrange(self._answers(xs))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R squared over all positions, averaged over the outputs."""
+        """R squared over all positions, averaged over the outputs; of texts, the share that is right."""
         given = self._fitted()
         try:
             read_inputs(X, given)
             _, xs, ys = read_pair(X, y, self.axes)
         except InputError as error:
             raise BadInput(str(error)) from None
-        program = self.program_.program
-        answers = np.concatenate(_run(program.recurrence, xs))
+        answers = np.concatenate(self._answers(xs))
         right = np.concatenate(ys)
         weight = np.ones(len(right))
         if sample_weight is not None:
             weight = np.repeat(np.asarray(sample_weight, float), [len(item) for item in xs])
-        with np.errstate(all="ignore"):
-            residual = weight @ (right - answers) ** 2
-            mean = (weight @ right) / weight.sum()
-            total = weight @ (right - mean) ** 2
-            scores = np.where(total > 0, 1 - residual / total, np.where(residual == 0, 1.0, 0.0))
+        texts = [name in self.program_.program.output_categories for name in given.outputs]
+        scores = [
+            float(weight @ (a == b) / weight.sum())
+            if text
+            else _r_squared(b.astype(float), a.astype(float), weight)
+            for a, b, text in zip(answers.T, right.T, texts, strict=True)
+        ]
         return float(np.mean(scores))
+
+    def _answers(self, xs: list[np.ndarray]) -> list[np.ndarray]:
+        """Outputs (T, outputs) of each sequence, texts as texts."""
+        program = self.program_.program
+        try:
+            numbers = [program.encode(x) for x in xs]
+        except ValueError as error:
+            raise BadInput(str(error)) from None
+        return [program.decode(answer) for answer in _run(program.recurrence, numbers)]
 
     def sympy(self) -> dict[str, Any]:
         """Each step of the program as a SymPy expression, by name."""
@@ -207,7 +220,8 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         from weights2code.program.latex import latex_lines
 
         self._fitted()
-        lines = latex_lines(self.program_.program.recurrence)
+        program = self.program_.program
+        lines = latex_lines(program.recurrence, program.categories)
         return "\\begin{aligned}" + r" \\ ".join(lines) + "\\end{aligned}"
 
     def _fitted(self) -> Given:
@@ -238,6 +252,14 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         tags.regressor_tags.poor_score = True  # random targets have no program
         tags.input_tags.three_d_array = True
         return tags
+
+
+def _r_squared(right: np.ndarray, answers: np.ndarray, weight: np.ndarray) -> float:
+    with np.errstate(all="ignore"):
+        residual = weight @ (right - answers) ** 2
+        mean = (weight @ right) / weight.sum()
+        total = weight @ (right - mean) ** 2
+        return float(1 - residual / total) if total > 0 else float(residual == 0)
 
 
 def _run(recurrence: Recurrence, xs: list[np.ndarray]) -> list[np.ndarray]:

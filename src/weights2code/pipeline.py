@@ -11,6 +11,8 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from weights2code.data import Problem
 from weights2code.effort import now, within
 from weights2code.errors import InputError
@@ -22,6 +24,7 @@ from weights2code.extraction.hidden import HiddenClimb, extract_hidden
 from weights2code.extraction.judge import as_asked
 from weights2code.extraction.links import with_network
 from weights2code.extraction.members import fit_of
+from weights2code.extraction.seasons import climb_seasonal
 from weights2code.extraction.values import Log
 from weights2code.memory.stored import leave_memory, memory_in, problem_in, remembered
 from weights2code.recheck import (
@@ -39,6 +42,8 @@ if TYPE_CHECKING:
     from weights2code.training.ruled_out import Skipped
     from weights2code.training.search import Progress
 
+#: Values of a column that may be categories.
+FEWEST_CODES, MOST_CODES = 3, 20
 #: The last resort ends at so many times the time limit.
 OVERTIME = 1.1
 
@@ -74,19 +79,25 @@ def search(
         since_the_start = climb_uncut(climb, settings)
         if since_the_start and folder:
             write_metrics(folder, list(since_the_start.history))
+        seasonal = None if since_the_start else climb_seasonal(problem, settings)
+        if seasonal and folder:
+            write_metrics(folder, [epoch for trained in seasonal.climbed for epoch in trained.history])
         hidden = HiddenClimb(climb, settings, folder, progress)
-        if not since_the_start and not hidden.at_once():
+        if not since_the_start and not seasonal and not hidden.at_once():
             for trained in rungs_of(problem, settings, folder, progress, skipped, hidden.before):
                 if climb.rung(trained):
                     break
-    if hidden.found:
-        climb, problem = hidden.found, hidden.found.problem
+    if hidden.found or seasonal:
+        climb = hidden.found or seasonal or climb
+        problem = climb.problem
     climb.log.attempts += [Attempt.not_trained(item.rung, item.reason) for item in skipped]
     with within(OVERTIME * limit, since=began):
         climb.settle()
         if time_limit.cut and not climb.verified:
             climb.log.attempts.append(Attempt.cut_short(limit))
         outcome = outcome_of(climb, began)
+    if outcome.exit_code:
+        outcome = replace(outcome, hints=category_hints(problem.asked))
     if folder:
         assert outcome.trained is not None
         if climb.memory is not None:
@@ -98,6 +109,28 @@ def search(
         if outcome.exit_code == 0 or (whole and not time_limit.cut):
             folder.drop_checkpoint()  # else the time was up, and a larger limit climbs on
     return outcome
+
+
+def category_hints(problem: Problem) -> tuple[str, ...]:
+    """Columns of own data whose few whole numbers may only stand for something."""
+    if problem.reference is not None:
+        return ()
+    columns = zip(
+        (*problem.inputs, *problem.outputs), (*problem.domains, *problem.output_domains), strict=True
+    )
+    values = np.concatenate([problem.training.x, problem.training.y], 2)[problem.training.valid]
+    found = [
+        name
+        for (name, domain), column in zip(columns, values.T, strict=True)
+        if domain.kind == "integers" and FEWEST_CODES <= len(np.unique(column)) <= MOST_CODES
+    ]
+    if not found:
+        return ()
+    each = "takes" if len(found) == 1 else "take"
+    return (
+        f"{', '.join(found)} {each} few whole numbers; where these only stand for something, as ids do, try "
+        f"--categories {','.join(found)}",
+    )
 
 
 def extract(folder: RunFolder) -> Outcome:

@@ -15,12 +15,14 @@ import numpy as np
 
 from weights2code.data import FileSource
 from weights2code.data.csv_table import csv_rows
+from weights2code.data.gaps import carried
 from weights2code.data.own import rows_of_sequences, times_of
 from weights2code.data.table_writing import check_target, format_of, write_with
-from weights2code.data.tables import column_names, read_columns
+from weights2code.data.tables import names_in, read_columns, read_table
 from weights2code.data.times import time_leaf
 from weights2code.errors import InputError, NotExtracted
 from weights2code.language import Domain
+from weights2code.language.categories import decoded, encoded, in_words
 from weights2code.program import Program, run_program
 from weights2code.recheck import check_written
 from weights2code.results import read_program
@@ -30,6 +32,8 @@ from weights2code.verify import Certificate
 #: Rows that are named of those outside a domain, and rows that one process runs.
 NAMED = 3
 ROWS_AT_ONCE = 500_000
+#: A rule that looks so far back is one with a season: somebody should know of the first rows.
+FAR = 13
 #: Seconds and bytes that a process may use, and what each row adds to them.
 SECONDS, SECONDS_A_ROW = 20.0, 1e-3
 BYTES, BYTES_A_ROW = 1 << 30, 2000
@@ -69,6 +73,7 @@ class Prediction:
     outside: tuple[Outside, ...]
     undefined: Mapping[str, tuple[int, int]]
     right: Mapping[str, int]
+    looks_back: int = 0
 
     @property
     def exit_code(self) -> int:
@@ -82,6 +87,11 @@ class Prediction:
             said.append(f"{name} has no value in {count} of {self.rows} rows, first in {self.place} {first}")
         for name, count in self.right.items():
             said.append(f"{name} stood in the table: the program has the same in {count} of {self.rows} rows")
+        if self.looks_back >= FAR:
+            said.append(
+                f"the rule looks {self.looks_back} rows back, so the first {self.looks_back} rows of a "
+                "sequence rest on what is taken to lie before it"
+            )
         if self.verdict == "failed":
             said.append("the program misses what it was made for: do not rely on these numbers")
         return said
@@ -122,8 +132,9 @@ def predict(
     time = source.time if isinstance(source, FileSource) else None
     labels = tuple(name for name in dict.fromkeys((sequence, order, time)) if name is not None)
     inputs = source.inputs if isinstance(source, FileSource) else rule.inputs
-    table = read_columns(path, inputs, labels)
-    shape = table[inputs[0]].shape
+    missing = source.missing if isinstance(source, FileSource) else "refuse"
+    table = _numbers(path, program, inputs, labels, missing)
+    shape = table[(*inputs, *labels)[0]].shape
     if len(shape) == 2 and labels:
         raise InputError(f"{path} holds arrays (n, T): leave out --sequence and --order.")
     count = int(np.prod(shape))
@@ -134,12 +145,55 @@ def predict(
     if time is not None:
         table |= _time_leaves(path, program, table, rows, ends, time)
     flat = np.stack([table[name].reshape(-1) for name in rule.inputs], -1)
-    answers = np.empty((len(flat), len(rule.outputs)))
-    answers[rows] = np.concatenate(run_over(program, np.split(flat[rows], ends)))
-    columns = {name: _column(answers[:, i], program).reshape(shape) for i, name in enumerate(rule.outputs)}
+    if missing == "last":
+        flat[rows] = np.concatenate([carried(sequence) for sequence in np.split(flat[rows], ends)])
+    whole = np.logical_not(np.isnan(flat).any(axis=1))
+    answers = np.full((len(flat), len(rule.outputs)), np.nan)
+    pieces = [piece for sequence in np.split(rows, ends) for piece in _without_gaps(sequence, whole)]
+    if pieces:
+        answers[np.concatenate(pieces)] = np.concatenate(run_over(program, [flat[piece] for piece in pieces]))
+    columns = {
+        name: _column(answers[:, i], program, name).reshape(shape) for i, name in enumerate(rule.outputs)
+    }
     prediction = _described(path, program, certificate, flat, answers, columns)
     write_with(path, columns, out)
     return prediction
+
+
+def _without_gaps(rows: np.ndarray, whole: np.ndarray) -> list[np.ndarray]:
+    """A sequence cut where a row lacks a value: the program begins anew after it."""
+    borders = np.flatnonzero(np.diff(np.concatenate([[False], whole[rows], [False]]).astype(int)))
+    return [rows[first:last] for first, last in borders.reshape(-1, 2)]
+
+
+def _numbers(
+    path: Path, program: Program, inputs: Sequence[str], labels: Sequence[str], missing: str
+) -> dict[str, np.ndarray]:
+    """The columns that are read, texts as the numbers that stand for them; what is missing is `nan`."""
+    texts = {name: known for name, known in program.categories.items() if name in inputs}
+    if not texts and missing == "refuse":
+        return read_columns(path, inputs, labels)
+    table = read_table(path, inputs, labels, tuple(texts))
+    for name, found in table.gaps.items() if missing == "refuse" else ():
+        raise InputError(f"{found.first}, column {name!r} holds a missing value; fill it.")
+    for name in sorted(table.texts & set(inputs) - set(texts)):
+        raise InputError(f"{path}, column {name!r} holds texts, and the program reads numbers there.")
+    numbers = {name: column for name, column in table.columns.items() if name not in texts}
+    for name, known in texts.items():
+        column = table.columns[name]
+        spelled = {str(text): text for text in known}
+        codes = encoded(np.array([spelled.get(str(text), text) for text in column.flat], object), known)
+        codes = np.where([str(text) == "" for text in column.flat], np.nan, codes)
+        if (codes < 0).any():
+            row = int(np.argmax(codes < 0))
+            place = f"line {_lines_of(path, {row})[row]}" if format_of(path) == "CSV" else f"row {row}"
+            domain = program.domains[program.recurrence.inputs.index(name)]
+            raise InputError(
+                f"{path}, {place}, column {name!r}: {column.flat[row]!s} is none of {domain}, which is all "
+                "that the program knows."
+            )
+        numbers[name] = codes.reshape(column.shape)
+    return numbers
 
 
 def _time_leaves(
@@ -179,22 +233,41 @@ def program_in(folder: RunFolder) -> tuple[Program, Certificate]:
 def run_over(program: Program, sequences: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Outputs (T, outputs) of each sequence (T, columns), by the text of the program."""
     text, answers = program.source(), []
+    rule, texts = program.recurrence, program.categories
     waiting: list[np.ndarray] = []
     size = 0
     for index, sequence in enumerate(sequences):
-        waiting.append(sequence[:, 0] if sequence.shape[1] == 1 else sequence)
+        given = in_words(sequence, rule.inputs, texts)
+        given = given.astype(object) if texts else given
+        waiting.append(given[:, 0] if given.shape[1] == 1 else given)
         size += len(sequence)
         if size >= ROWS_AT_ONCE or index + 1 == len(sequences):
             seconds, memory = SECONDS + SECONDS_A_ROW * size, BYTES + BYTES_A_ROW * size
             answers += run_program(text, waiting, timeout=seconds, memory=memory)
             waiting, size = [], 0
-    return [answer.reshape(len(answer), -1) for answer in answers]
+    return [_as_numbers(answer.reshape(len(answer), -1), program) for answer in answers]
 
 
-def _column(values: np.ndarray, program: Program) -> np.ndarray:
-    """Whole numbers as such, if every value is one."""
-    whole = program.integer_outputs and np.isfinite(values).all() and (np.abs(values) < 2**53).all()
-    return np.round(values).astype(np.int64) if whole and (values == np.round(values)).all() else values
+def _as_numbers(answers: np.ndarray, program: Program) -> np.ndarray:
+    """Outputs (T, outputs), texts as the numbers that stand for them; no text is nan."""
+    numbers = np.empty(answers.shape)
+    for i, name in enumerate(program.recurrence.outputs):
+        known = program.output_categories.get(name)
+        codes = encoded(answers[:, i], known) if known else answers[:, i].astype(float)
+        numbers[:, i] = np.where(codes < 0, np.nan, codes) if known else codes
+    return numbers
+
+
+def _column(values: np.ndarray, program: Program, name: str) -> np.ndarray:
+    """Texts as such, and whole numbers, if every value is one."""
+    if name in program.output_categories:
+        return decoded(values, program.output_categories[name])
+    known = values[~np.isnan(values)]
+    if not program.integer_outputs or not ((known == np.round(known)) & (np.abs(known) < 2**53)).all():
+        return values
+    if len(known) == len(values):
+        return values.astype(np.int64)
+    return np.array([None if value != value else int(value) for value in values.tolist()], dtype=object)
 
 
 def _described(
@@ -231,13 +304,15 @@ def _described(
         ),
         {name: (len(found), number[int(found[0])]) for name, found in undefined.items() if len(found)},
         _right(path, program, answers),
+        max(rule.depths().values(), default=0),
     )
 
 
 def _outside(values: np.ndarray, domain: Domain) -> np.ndarray:
     """Where values are none of a domain."""
     beyond = (values < domain.low) | (values > domain.high)
-    return beyond | (values != np.round(values)) if domain.discrete else beyond
+    odd = (values != np.round(values)) & ~np.isnan(values)  # what is missing is nowhere
+    return beyond | odd if domain.discrete else beyond
 
 
 def _lines_of(path: Path, rows: set[int]) -> dict[int, int]:
@@ -250,15 +325,20 @@ def _lines_of(path: Path, rows: set[int]) -> dict[int, int]:
 
 def _right(path: Path, program: Program, answers: np.ndarray) -> dict[str, int]:
     """In how many rows the program has the value of a target that the table holds already."""
-    there = set(column_names(path))
+    there = set(names_in(path))
     right = {}
     for i, name in enumerate(program.recurrence.outputs):
         if name not in there:
             continue
+        known = program.output_categories.get(name)
         try:
-            given = read_columns(path, (name,))[name].reshape(-1)
+            given = read_table(path, (name,), (), (name,) if known else ()).columns[name].reshape(-1)
         except InputError:
             continue  # no numbers, or gaps: it is what is asked for
+        if known:
+            words = decoded(answers[:, i], known)
+            right[name] = sum(str(word) == str(text) for word, text in zip(words, given, strict=True))
+            continue
         if program.integer_outputs:
             same = np.round(answers[:, i]) == given
         else:

@@ -20,6 +20,7 @@ from weights2code.extraction.values import Extraction
 from weights2code.graph import DiscreteGraph
 from weights2code.json_values import shown
 from weights2code.language import Recurrence
+from weights2code.language.categories import in_words
 from weights2code.network.certify import certify_network
 from weights2code.program import Origin, Program, check_source, run_program
 from weights2code.program.listing_check import check_listing, listing_problems
@@ -164,6 +165,10 @@ def problem_of_run(found: StoredRun, problem: Problem, folder: RunFolder) -> Pro
         "outputs": (program.recurrence.outputs, problem.asked.outputs),
         "domains": (program.domains, problem.domains),
         "integer_outputs": (program.integer_outputs, taken.integer_outputs),
+        "categories of outputs": (
+            tuple(program.output_categories.items()),
+            tuple(problem.asked.output_categories.items()),
+        ),
         "inputs of the graph": (graph.inputs, problem.inputs),
         "outputs of the graph": (graph.outputs, problem.outputs),
         "length of the graph": (graph.length, problem.length),
@@ -215,15 +220,27 @@ def run_problems(program: Program, problem: Problem) -> str:
     batches = [problem.validation.x[:COMPARED]]
     if problem.sampler is not None:
         batches.append(problem.sampler(np.random.default_rng(0), COMPARED, 4 * problem.length))
-    sequences = [item[:, 0] if len(problem.inputs) == 1 else item for x in batches for item in x]
+    known = problem.categories
+    if known:  # only rows of the data hold texts that there are
+        lengths = problem.validation.lengths[:COMPARED]
+        batches = [x[None, :length] for x, length in zip(batches[0], lengths, strict=True)]
+    sequences = [
+        item[:, 0] if len(problem.inputs) == 1 else item
+        for x in batches
+        for item in in_words(x, problem.inputs, known)
+    ]
     try:
         answers = run_program(program.source(), sequences)
     except InputError as error:
         return str(error)
     with np.errstate(all="ignore"):
-        expected = [right for x in batches for right in program.run(x)]
+        expected = [right for x in batches for right in program.decode(program.recurrence.run(x))]
     for answer, right in zip(answers, expected, strict=True):
         wanted = right[:, 0] if right.shape[1] == 1 else right
+        if known:
+            if answer.tolist() != wanted.tolist():
+                return "its outputs differ from the formula's"
+            continue
         same = answer.shape == wanted.shape
         if not same or not np.allclose(answer, wanted, rtol=1e-9, atol=1e-9, equal_nan=True):
             return "its outputs differ from the formula's"

@@ -41,6 +41,8 @@ class Outcome:
     training_seconds: float | None = None
     #: Why files of its folder do not belong together; empty if they do.
     broken: str = ""
+    #: What else may be said about the data, if no program was verified.
+    hints: tuple[str, ...] = ()
 
     @property
     def program(self) -> Program | None:

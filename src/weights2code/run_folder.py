@@ -305,7 +305,8 @@ def _check_same(path: Path, source: str | TaskFile | FileSource, settings: Setti
             raise InputError(
                 f"{path} holds a run on other content than {source.path} has now; choose another --out."
             )
-        _compare(path, "columns", old_source, source, ("inputs", "targets", "sequence", "order", "time"))
+        roles = ("inputs", "targets", "sequence", "order", "time", "season", "categories", "missing")
+        _compare(path, "columns", old_source, source, roles)
     elif isinstance(source, TaskFile) and isinstance(old_source, TaskFile) and source.name == old_source.name:
         if source.sha256 != old_source.sha256:
             raise InputError(
@@ -321,7 +322,9 @@ def _compare(path: Path, what: str, old: Any, asked: Any, names: Iterable[str]) 
     """Refuse a run that differs from the one that the folder holds; the message says in what."""
     before, after = old.to_dict(), asked.to_dict()
     differing = [
-        f"{name} ({before[name]} there, {after[name]} asked)" for name in names if before[name] != after[name]
+        f"{name} ({before.get(name)} there, {after.get(name)} asked)"
+        for name in names
+        if before.get(name) != after.get(name)
     ]
     if differing:
         raise InputError(

@@ -26,6 +26,7 @@ RungName = Literal[
     "memory",
     "pairs",
     "window",
+    "memory-of-inputs",
     "wide-window",
     "deep-memory",
     "aggregates",

@@ -264,6 +264,7 @@ class FakeOutcome:
     exit_code: int = 0
     message: str = "all is well"
     broken: str = ""
+    hints: tuple[str, ...] = ()
 
 
 OUTCOMES = {

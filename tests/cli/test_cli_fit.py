@@ -88,7 +88,7 @@ def test_what_has_no_rule_ends_with_one_and_says_so(capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        ([], "--inputs is missing"),
+        ([], "--targets is missing"),
         (["--inputs", "inflow"], "--targets is missing"),
         (["--inputs", "inflo", "--targets", "level"], "did you mean 'inflow'"),
         (["--inputs", "inflow,inflow", "--targets", "level"], "twice"),
@@ -126,3 +126,26 @@ def test_bad_files_leave_nothing(text: str, part: str, capsys: pytest.CaptureFix
 def test_a_folder_in_place_of_a_file(capsys: pytest.CaptureFixture[str]):
     assert main(["fit", ".", "--inputs", "x", "--targets", "y"]) == 2
     assert "is a folder" in capsys.readouterr().err
+
+
+def test_codes_that_may_be_categories_are_suggested(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    rows = [f"{rng.choice([7, 12, 300])},{rng.integers(0, 4)}" for _ in range(200)]
+    (tmp_path / "codes.csv").write_text("\n".join(["zone,y", *rows]) + "\n")
+    arguments = [
+        "fit",
+        "codes.csv",
+        "--inputs",
+        "zone",
+        "--targets",
+        "y",
+        "--time-limit",
+        "5",
+        "--out",
+        "out",
+    ]
+    assert main(arguments) != 0
+    assert "try --categories zone,y" in capsys.readouterr().out

@@ -16,7 +16,7 @@ import pytest
 from weights2code.cli import main
 from weights2code.data import file_source
 from weights2code.data.table_writing import write_with
-from weights2code.language import BITS, Recurrence, Step, Var, integers, op
+from weights2code.language import BITS, Recurrence, Step, Var, integers, op, texts
 from weights2code.program import Program
 
 
@@ -112,6 +112,49 @@ def test_arrays_of_sequences_keep_their_shape(made_folder: Callable[..., Path]):
     with np.load("made.npz") as arrays:
         assert arrays["y"].tolist() == [[1, 1, 0], [1, 0, 1]]
         assert arrays["y"].dtype.kind == "i"
+
+
+@pytest.mark.parametrize(
+    ("missing", "answers"),
+    [("last", ["", "4.0", "6.0", "5.0", "1.0"]), ("drop", ["", "4.0", "", "2.0", "1.0"])],
+)
+def test_gaps_are_dealt_with_as_in_the_fit(
+    made_folder: Callable[..., Path], missing: str, answers: list[str], capsys: pytest.CaptureFixture[str]
+):
+    Path("rows.csv").write_text("day,inflow,level\na,1,1\n")
+    rule = Recurrence(("inflow",), (Step("level", Var("inflow") + 0.5 * Var("level", 1)),), ("level",))
+    source = file_source("rows.csv", ["inflow"], ["level"], "day", missing=missing)
+    made_folder(Path("out"), source, Program("tank", rule, (integers(0, 8),)))
+    Path("new.csv").write_text("inflow,day\n,a\n4,a\nNA,a\n2,a\n1,b\n")
+    assert main(["predict", "out", "new.csv"]) == 0
+    said = capsys.readouterr()
+    assert [line.rpartition(",")[2] for line in said.out.splitlines()[1:]] == answers
+    assert f"level has no value in {answers.count('')} of 5 rows, first in line 2" in said.err
+    assert "leaves" not in said.err
+    Path("new.csv").write_text("inflow,day\nmuch,a\n")
+    assert main(["predict", "out", "new.csv"]) == 2
+    assert "holds texts, and the program reads numbers there" in capsys.readouterr().err
+
+
+def test_texts_and_whole_numbers_have_gaps_too(made_folder: Callable[..., Path]):
+    Path("rows.csv").write_text("event,state,count\na,b,1\n")
+    steps = (Step("state", Var("event")), Step("count", Var("count", 1) + Var("event").equals(1)))
+    made = Program(
+        "gate",
+        Recurrence(("event",), steps, ("state", "count")),
+        (texts(["on", "off"]),),
+        True,
+        output_categories={"state": ("on", "off")},
+    )
+    source = file_source("rows.csv", ["event"], ["state", "count"], missing="drop")
+    made_folder(Path("out"), source, made)
+    Path("new.csv").write_text("n,event\n1,on\n2,\n3,off\n")
+    assert main(["predict", "out", "new.csv", "--out", "made.csv", "--quiet"]) == 0
+    assert Path("made.csv").read_text() == "n,event,state,count\n1,on,on,1\n2,,,\n3,off,off,0\n"
+    np.savez("new.npz", event=["on", "off"])
+    assert main(["predict", "out", "new.npz", "--out", "made.npz", "--quiet"]) == 0
+    with np.load("made.npz") as arrays:
+        assert arrays["state"].tolist() == ["on", "off"]
 
 
 @pytest.mark.parametrize(

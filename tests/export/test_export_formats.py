@@ -27,8 +27,11 @@ from weights2code.language import (
     Step,
     Var,
     integers,
+    op,
     reals,
+    texts,
     uniform,
+    where,
 )
 from weights2code.language.formula_reading import read_recurrence
 from weights2code.program import Program
@@ -324,3 +327,51 @@ def test_the_parser_knows_the_formats():
     from weights2code.cli.parser import EXPORTS
 
     assert tuple(FORMATS) == EXPORTS
+
+
+def gate() -> Program:
+    """A door: pushed while closed it opens, pulled while open it closes; `'` is a text like others."""
+    events, states = ("push", "pull", "it's"), ("open", "closed")
+    event, state = Var("event"), Var("state", 1)
+    opens = op("and", event.equals(1), op("ne", state, 1))
+    closes = op("and", event.equals(2), state.equals(1))
+    rule = where(opens, 1, where(closes, 2, where(state.equals(0), 2, state)))
+    made = Recurrence(
+        ("event", "x"), (Step("state", rule), Step("y", Var("x") + Var("y", 1))), ("state", "y")
+    )
+    return Program("gate", made, (texts(events), integers(0, 9)), output_categories={"state": states})
+
+
+ROWS = [["pull", 1], ["push", 2], ["it's", 3], ["push", 4], ["pull", 5]]
+ANSWERS = [["closed", 1], ["open", 3], ["open", 6], ["open", 10], ["closed", 15]]
+
+
+def test_texts_are_spoken_in_python():
+    assert gate().run(np.array(ROWS, dtype=object)).tolist() == ANSWERS
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+def test_texts_in_javascript(tmp_path: Path):
+    (tmp_path / "program.mjs").write_bytes(exported(gate(), "javascript"))
+    (tmp_path / "run.mjs").write_text(
+        "import { gate } from './program.mjs';\n"
+        f"console.log(JSON.stringify(gate({json.dumps(ROWS)})));\n"
+        "try { gate([['slam', 1]]); } catch (error) { console.log(error.message); }\n"
+    )
+    done = subprocess.run(["node", "run.mjs"], capture_output=True, text=True, cwd=tmp_path, check=True)
+    answers, refused = done.stdout.splitlines()
+    assert json.loads(answers) == ANSWERS
+    assert refused == "slam is none of push,pull,it's"
+
+
+def test_texts_in_sql():
+    with sqlite3.connect(":memory:") as database:
+        database.execute("CREATE TABLE data (event, x)")
+        database.executemany("INSERT INTO data VALUES (?, ?)", ROWS)
+        found = database.execute(exported(gate(), "sql").decode()).fetchall()
+    assert [list(row[1:]) for row in found] == ANSWERS
+
+
+def test_texts_are_numbered_where_there_is_no_place_for_them():
+    text = exported(gate(), "c").decode()
+    assert 'Texts are numbers here: of event, 1 is "push", 2 is "pull", 3 is "it\'s".' in text

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from weights2code.data import Problem, from_arrays
-from weights2code.language import Recurrence, Step, Var, formula, integers, op
+from weights2code.language import Expr, Recurrence, Step, Var, formula, integers, op
 from weights2code.memory.by_kinds import rules_by_kinds
 from weights2code.memory.find import Remembering, numbered
 from weights2code.memory.formulas import answers_of, evaluated
@@ -138,3 +138,17 @@ def test_two_variables_are_taken_if_they_are_shorter():
     assert program is not None
     assert (program.run(x)[..., -1:] == data.y).all()
     assert "together they have 6 states" in memory.remark(from_rows=False)
+
+
+@pytest.mark.parametrize(
+    ("rule", "states"),
+    [((Var("s", 1) + X + 1) % 3, 3), (Var("s", 1) + X, None)],
+    ids=["a remainder", "a sum without end"],
+)
+def test_a_remainder_is_a_few_states_and_a_sum_is_none(rule: Expr, states: int | None):
+    reference = Recurrence(("x",), (Step("s", rule), Step("y", Var("s").equals(0))), ("y",))
+    x = np.random.default_rng(0).integers(0, 2, (60, 12, 1)).astype(float)
+    data = from_arrays(x, reference.run(x))
+    problem = Problem("p", ("x",), ("y",), (integers(0, 1),), data.domains()[1], data, data, 12, reference)
+    found = Remembering(problem).short()
+    assert (None if found is None else found.machine.states) == states

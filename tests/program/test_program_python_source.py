@@ -273,3 +273,17 @@ def test_random_recurrences_agree_with_their_text(recurrence, length, whole):
 def test_conditions_read_like_sentences():
     recurrence = rule("x", "y", y=where(op("and", x > 1, op("not", y1)), y1 + 1, 0))
     assert "y[t] = y[t-1] + 1 if x[t] > 1 and not y[t-1] else 0\n" in python_source(recurrence, (BITS,), "f")
+
+
+def test_a_long_choice_is_several_lines():
+    chosen = Const(0)
+    for state in range(2, 12):
+        chosen = where(y1.equals(state), where(x > 2, (state + 1) % 12, where(x.equals(1), 1, x)), chosen)
+    machine = rule("x", "y", y=where(x.equals(0), 2, chosen))
+    text = python_source(machine, (integers(0, 4),), "table")
+    body = text[text.index("for t in range(T)") :].splitlines()
+    assert max(map(len, body)) <= 100
+    assert "        elif y[t-1] == 5:" in body
+    assert check_source(text) == []
+    inputs = np.random.default_rng(0).integers(0, 5, 40).astype(float)
+    assert np.array_equal(load(text)(inputs), machine.run(inputs[None, :, None])[0, :, 0])

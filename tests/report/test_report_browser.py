@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
-from weights2code.language import OPERATORS, Op, Recurrence, Step, Var, evaluate, integers
+from weights2code.language import OPERATORS, Op, Recurrence, Step, Var, evaluate, integers, op, texts
 from weights2code.program import Program, run_program
 from weights2code.report import write_report
 from weights2code.report.javascript import expression
@@ -279,3 +279,18 @@ def test_even_an_unescaped_script_would_not_run(browser, make_contents, programs
         shown.goto((tmp_path / "page.html").as_uri())
     assert shown.title() == "oscillator · weights2code"
     context.close()
+
+
+def test_the_box_takes_and_shows_texts(visit, make_contents):
+    event, state = Var("event"), Var("state", 1)
+    rule = op("where", event.equals(1), 2, op("where", event.equals(2), 1, state))
+    machine = Recurrence(("event",), (Step("state", rule),), ("state",), {"state": 1.0})
+    domains, answers = (texts(("coin", "push on", "wait")),), {"state": ("locked", "open")}
+    program = Program("turnstile", machine, domains, True, output_categories=answers)
+    shown = visit(page_html(make_contents(program)))
+    shown.locator("#column0").fill("wait, coin, push on")
+    assert shown.locator("#message").inner_text() == ""
+    cells = shown.locator("#steps tbody tr[data-name=state] td").all_inner_texts()
+    assert cells == ["locked", "open", "locked"]
+    shown.locator("#column0").fill("wait, cion")
+    assert "“cion” in event is none of coin, push on, wait" in shown.locator("#message").inner_text()

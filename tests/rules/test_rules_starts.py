@@ -8,6 +8,7 @@ import pytest
 from weights2code.data import from_lists
 from weights2code.language import Recurrence, Step, Var
 from weights2code.rules.from_leaves import begun, reproduces
+from weights2code.rules.same_at_lags import as_lines
 from weights2code.rules.starts import delayed_starts, unusual_start, with_delayed_parts, with_first_rule
 
 x, y1 = Var("x"), Var("y", 1)
@@ -94,3 +95,54 @@ def test_parts_of_the_present_stay_where_they_are():
     draft = drafted(x + 2 * Var("x", 1) * Var("x", 2) - y1)
     steps = with_delayed_parts(draft).steps
     assert [str(step.definition) for step in steps] == ["2*x[t]*x[t-1]", "x[t] + d0[t-1] - y[t-1]"]
+
+
+def summed(line, output):
+    """The problem of a line that is 0 before the start, and of an output that reads it at several lags."""
+    truth = Recurrence(("x",), (Step("n", Var("n", 1) + x), Step("s", line), Step("y", output)), ("y",))
+    xs = [np.random.default_rng(seed).integers(0, 5, (12, 1)).astype(float) for seed in range(40)]
+    return from_lists(xs, [truth.run(item[None])[0] for item in xs], ("x",), ("y",), seed=0)
+
+
+def lags(name: str) -> tuple[Var, Var, Var]:
+    return Var(name), Var(name, 1), Var(name, 2)
+
+
+def test_a_constant_is_shared_out_among_the_lags_of_a_line():
+    n, n1, n2 = lags("n")
+    s, s1, s2 = lags("s")
+    problem = summed(4 - n, s + s1 + s2)
+    draft = Recurrence(("x",), (Step("n", n1 + x), Step("y", 12 - n - n1 - n2)), ("y",))
+    assert not reproduces(draft, problem.validation, problem)
+    found = next(delayed_starts(draft, problem))
+    assert reproduces(found, problem.validation, problem)
+    assert str(found.steps[1].definition) == "4 - n[t]"
+
+
+def test_a_constant_that_cancels_is_told_by_the_first_outputs():
+    n, n1, _ = lags("n")
+    s, _, s2 = lags("s")
+    problem = summed(2 * n + 3, s - s2)
+    draft = Recurrence(("x",), (Step("n", n1 + x), Step("y", 2 * n - 2 * Var("n", 2))), ("y",))
+    found = next(delayed_starts(draft, problem))
+    assert reproduces(found, problem.validation, problem)
+
+
+def test_different_formulas_at_two_lags_are_no_line():
+    draft = drafted(3 + x + Var("x", 1) * Var("x", 2))
+    problem = problem_of(draft, lambda _: 0)
+    assert not list(as_lines(draft, problem.training))
+
+
+def test_a_test_that_stands_for_one_or_minus_one_is_neither_before_the_start():
+    sign = 2 * (x > 2) - 1
+    truth = Recurrence(("x",), (Step("s", sign), Step("y", Var("s") + Var("s", 1))), ("y",), {"s": 0.0})
+    draft = drafted(2 * ((x > 2) + (Var("x", 1) > 2)) - 2)
+    xs = [np.random.default_rng(seed).integers(0, 5, (12, 1)).astype(float) for seed in range(40)]
+    problem = from_lists(xs, [truth.run(item[None])[0] for item in xs], ("x",), ("y",), seed=0)
+    fits = [
+        found.start
+        for found in delayed_starts(draft, problem)
+        if reproduces(found, problem.validation, problem)
+    ]
+    assert any(start.get("d0") == 0.5 for start in fits)

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from weights2code.language import BITS, Domain, Var, formula, infer, integers
+from weights2code.symbolic.decomposition.outer_steps import outer_steps
+from weights2code.symbolic.decomposition.peeling import peelings
 from weights2code.symbolic.decomposition.separators import separators
 from weights2code.symbolic.decomposition.splits import Split, outermost, splits
 from weights2code.symbolic.decomposition.stage import without_idle
@@ -76,9 +78,63 @@ def test_all_variables_at_once() -> None:
     assert text(problem, outermost(problem))[0] == "(a*b + a + b) % 4"
 
 
+def outer_of(problem: Problem) -> list[tuple[tuple[str, ...], str]]:
+    """The variables of what each last step leaves, and y made of it."""
+    rests = [Var("r"), Var("q")]
+    return [
+        (
+            tuple(v.name for v in step.problems[0].variables),
+            formula(step.whole(*rests[: len(step.problems)]), lambda v: v.name),
+        )
+        for step in outer_steps(problem, 1.0)
+    ]
+
+
+def test_a_variable_that_bounds_y_is_taken_off() -> None:
+    problem = everything(lambda a, b, c: np.maximum(a - 1, (b * c) % 5), (DAY,) * 3, (A, B, C))
+    assert (("b", "c"), "max(a - 1, r)") in outer_of(problem)
+
+
+def test_a_choice_between_two_values_is_a_test() -> None:
+    problem = everything(lambda a, b, c: np.where((a * b + c) % 3 == 1, a, c), (DAY,) * 3, (A, B, C))
+    assert outer_of(problem) == [(("a", "b", "c"), "a if r else c")]
+
+
+def test_what_sets_a_kept_value_does_not_read_it() -> None:
+    problem = everything(
+        lambda a, b, c: np.select([a * b > 20, a + b < 4], [1, -1], default=c),
+        (integers(0, 13), integers(0, 13), integers(-1, 1)),
+        (A, B, C),
+    )
+    assert (("a", "b"), "1 if r else -1 if q else c") in outer_of(problem)
+
+
+def test_nothing_is_taken_off_that_the_rows_contradict() -> None:
+    problem = everything(lambda a, b, c: (a * b * b + c * c * a) % 7, (DAY,) * 3, (A, B, C))
+    assert outer_of(problem) == []
+
+
 def test_operators_that_change_nothing_are_left_out() -> None:
     problem = everything(lambda a, b: (a + b) % 3, (DAY,) * 2, (A, B))
     assert without_idle(problem, (A % 3 + B % 3) % 3) == (A + B) % 3
+
+
+def test_what_y_is_the_larger_of_is_seen_where_it_is_larger() -> None:
+    x = Var("x"), Var("x", 1), Var("x", 2)
+    problem = everything(
+        lambda y, *x: np.maximum(y, x[0] ** 2 - 2 * x[1] ** 2 + x[2] ** 2),
+        (integers(-18, 18), *[integers(0, 3)] * 3),
+        (Var("y", 1), *x),
+    )
+    (found,) = [peeled for peeled in peelings(problem) if peeled.beside is not None]
+    assert found.beside == ("max", Var("y", 1))
+    assert found.problem.variables == x
+    assert formula(found.whole(x[0])) == "max(y[t-1], x[t])"
+
+
+def test_a_variable_that_y_passes_on_both_sides_bounds_nothing() -> None:
+    problem = everything(lambda a, b: np.where(b > 3, a + 1, a - 1), (DAY, DAY), (A, B))
+    assert all(peeled.beside is None for peeled in peelings(problem))
 
 
 @pytest.mark.slow
@@ -104,6 +160,32 @@ def test_operators_that_change_nothing_are_left_out() -> None:
             (A, Var("a", 3), B, Var("y", 1)),
             (integers(0, 7), integers(0, 7), integers(0, 7), integers(-1, 1)),
             36,
+        ),
+        (
+            lambda a, b, c, c1: a * (np.where((a > 3) & (b > 0), c1, c) > 2),
+            (A, B, C, Var("c", 1)),
+            (DAY,) * 4,
+            26,
+        ),
+        (
+            lambda a, b, c, c1, c2: np.maximum(np.maximum((np.max([c, c1, c2], axis=0) + a + c) % 5, b), a),
+            (A, B, C, Var("c", 1), Var("c", 2)),
+            (DAY,) * 5,
+            24,
+        ),
+        (
+            lambda a, a1, a2: np.where((np.min([a, a1, a2], axis=0) * a) % 7 == 0, a, a1),
+            (A, Var("a", 1), Var("a", 2)),
+            (integers(-9, 9),) * 3,
+            14,
+        ),
+        (
+            lambda a, b, c, y: np.select(
+                [np.where(a > c, b, a) * c + a > 6, np.where(a > c, b, a) * c + a < -5], [1, -1], default=y
+            ),
+            (A, B, C, Var("y", 1)),
+            (integers(-6, 6), integers(-6, 6), integers(-6, 6), integers(-1, 1)),
+            38,
         ),
     ],
 )

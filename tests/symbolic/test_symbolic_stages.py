@@ -53,11 +53,26 @@ def text(candidate: Candidate | None) -> str:
 
 #: One formula for every stage.
 CASES: dict[str, tuple[Rule, tuple[Domain, ...], str]] = {
+    "cells": (
+        lambda a, b: (b > np.clip(a, -1, 0.5)) * 1,
+        (REAL,) * 2,
+        "max([b > 0.5], [b > -1] - [a > b])",
+    ),
+    "local pieces": (
+        lambda a, b: np.where(a * b > 0.3, a, 2 - b),
+        (REAL,) * 2,
+        "a if a*b > 0.3 else 2 - b",
+    ),
     "linear": (lambda a, b, c: 0.3 * a - 2 * c + 1, (REAL,) * 3, "0.3*a + 1 - 2*c"),
     "extrema of many": (
         lambda *v: np.max(v, axis=0),
         (REAL,) * 6,
         "max(max(max(max(max(a, b), c), d), e), f)",
+    ),
+    "largest of several": (
+        lambda a, b, c: np.where(b <= np.minimum(a, c), 5, np.where(c <= a, 2, 7)),
+        (DIGITS,) * 3,
+        "5 if b <= min(c, a) else 2 if c <= a else 7",
     ),
     "small trees": (lambda a, b: abs(a - b), (DIGITS,) * 2, "abs(a - b)"),
     "single atoms": (lambda a, b: 3 * (a > b + 2) + 1, (DIGITS,) * 2, "3*[a > b + 2] + 1"),
@@ -93,7 +108,7 @@ CASES: dict[str, tuple[Rule, tuple[Domain, ...], str]] = {
     "decomposition": (
         lambda a, b, c: np.clip((a - b) % 7 + c, 2, 6),
         (integers(0, 6),) * 3,
-        "clip((a - b) % 7 + c, 2, 6)",
+        "clip(c + (a - b) % 7, 2, 6)",
     ),
     "ends of decompositions": (
         lambda a, b: 5 * ((3 * a) % 7 > 2) * (b % 3),
@@ -162,6 +177,21 @@ CASES: dict[str, tuple[Rule, tuple[Domain, ...], str]] = {
         (DIGITS,) * 3,
         "[(x + x1) % 5 > (x1 + x2) % 5]",
     ),
+    "sums of functions of one lag": (
+        lambda a, b, a1, b1: (a > b) * 3 + (a1 * b1) % 4,
+        (integers(0, 6),) * 4,
+        "3*[a > b] + (a1*b1) % 4",
+    ),
+    "one test at several lags": (
+        lambda *v: ((v[0] + v[1] > 8) - 1.0 * (v[2] + v[3] > 8)) % 4,
+        (DIGITS,) * 4,
+        "([x + x1 > 8] - [x2 + x3 > 8]) % 4",
+    ),
+    "thresholds by case": (
+        lambda a, b, c: np.where(a > c, b * c + a, a * c) > 20,
+        (DIGITS,) * 3,
+        "[(a + b*c if a > c else a*c) > 20]",
+    ),
     "sums of one function": (
         lambda *v: (v[0] * v[1]) % 7 + (v[1] * v[2]) % 7 + (v[2] * v[3]) % 7,
         (DIGITS,) * 4,
@@ -206,9 +236,13 @@ HELPERS = {
     "comparisons of trees": {"small trees"},
     "branches": {"small trees"},
     "first steps": {"single atoms"},
+    "cells": {"small trees", "trees of 5 nodes"},
     "sums of curves": {"planes"},
     "decomposition": {"linear"},
     "one function at several lags": {"small trees"},
+    "sums of functions of one lag": {"small trees"},
+    "one test at several lags": {"thresholds of sums"},
+    "thresholds by case": {"small trees", "trees of 5 nodes"},
     "sums of one function": {"small trees"},
     "sums and bounds": {"small trees", "trees of 5 nodes"},
     "sums of functions": {"small trees", "tests and remainders of sums"},
@@ -221,8 +255,15 @@ HELPERS = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_stage_alone_finds_its_formula(name: str) -> None:
     rule, domains, expected = CASES[name]
-    lagged = name in ("windows", "one function at several lags", "sums of one function")
+    lagged = name in (
+        "windows",
+        "one function at several lags",
+        "one test at several lags",
+        "sums of one function",
+    )
     variables = tuple(Var("x", lag) for lag in range(6)) if lagged else LETTERS
+    if name == "sums of functions of one lag":
+        variables = (*LETTERS[:2], Var("a", 1), Var("b", 1))
     problem = problem_of(rule, domains, variables)
     helpers = HELPERS.get(name, set())
     if helpers:
@@ -232,8 +273,15 @@ def test_a_stage_alone_finds_its_formula(name: str) -> None:
 
 
 def test_every_stage_has_its_case() -> None:
-    kinds = [(lambda *v: v[0] > 2, (DIGITS,) * 4), (lambda *v: v[0] * 0.5, (REAL,) * 4)]
-    names = {stage.name for rule, domains in kinds for stage in stages_for(problem_of(rule, domains))}
+    kinds = [
+        (lambda *v: v[0] > 2, (DIGITS,) * 4),
+        (lambda *v: v[0] * 0.5, (REAL,) * 4),
+        (lambda *v: v[0] > 2, (REAL,) * 4),
+    ]
+    variables = (*LETTERS[:3], Var("a", 1))
+    names = {
+        stage.name for rule, domains in kinds for stage in stages_for(problem_of(rule, domains, variables))
+    }
     assert names == set(CASES)
 
 

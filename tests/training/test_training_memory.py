@@ -28,6 +28,7 @@ from weights2code.language import (
 from weights2code.pipeline import search as run_search
 from weights2code.settings import Settings
 from weights2code.training.build import build
+from weights2code.training.delays import delay_of, delayed
 from weights2code.training.functions import operator
 from weights2code.training.ladder import FAST_LADDER
 from weights2code.training.memories import (
@@ -48,7 +49,7 @@ from weights2code.training.memories import (
 from weights2code.training.neighbours import near_rows
 from weights2code.training.pointers import pointed_at
 from weights2code.training.remembering import Memories, widened, with_heads
-from weights2code.training.repeats import repeated_rows
+from weights2code.training.repeats import repeated_rows, without_outputs
 from weights2code.training.summands import learned_sums
 
 A, B, X = Var("a"), Var("b"), Var("x")
@@ -107,6 +108,42 @@ def test_nothing_is_remembered_where_windows_are_enough():
     assert next(near_rows(problem_of(reals_near, reals(0, 1), reals(0, 1))), None) is None
 
 
+def test_inputs_that_were_gathered_may_take_the_place_of_past_outputs():
+    machine = of_two(Step("s", Var("s", 1) + A.equals(B)), Step("y", Var("s") + Var("s", 1)))
+    problem = problem_of(machine, BITS, BITS)
+    assert next(repeated_rows(problem), None) is None
+    found = next(without_outputs(problem))
+    assert found.memories == (Memory("sum", Quantity(((0, 0), (1, 0)), "equal")),)
+    assert sorted(found.leaves) == [(2, 0), (2, 1)]
+
+
+@pytest.mark.parametrize(("same", "added"), [(4, True), (5, False)])
+def test_what_comes_late_is_looked_for_where_it_was_made(same: int, added: bool):
+    s, a = Var("s", 4), Var("a", 4)
+    problem = problem_of(looked_up(s + a if added else s > a), integers(0, 4), integers(0, 4))
+    assert delay_of(problem) == same
+    found = next(delayed(problem, repeated_rows))
+    assert found.memories == (LAST_EQUAL,)
+    assert sorted(found.leaves) == [(0, 4), (2, 4)]
+    at_once = problem_of(looked_up(Var("s") > A), integers(0, 4), integers(0, 4))
+    assert next(delayed(at_once, repeated_rows), None) is None
+
+
+def test_a_mean_may_be_taken_of_values_of_different_times():
+    level = Var("a", 2) > B
+    steps = (Step("s", Var("s", 1) + level), Step("n", Var("n", 1) + 1), Step("y", Var("s") / Var("n")))
+    problem = problem_of(of_two(*steps), integers(0, 9), integers(-2, 2))
+    effort = Effort(0.5)
+    (found,) = learned_sums(problem, effort)
+    assert (found.kind, found.value.places) == ("mean", ((1, 0), (0, 2)))
+    assert effort.left > 0.4  # what is no sum is seen in a few rows
+
+
+def test_inputs_alone_need_nothing_that_was_gathered():
+    near = of_two(Step("y", where(A, B, Var("b", 1))))
+    assert next(without_outputs(problem_of(near, BITS, BITS)), None) is None
+
+
 @pytest.mark.slow
 def test_reals_are_asked_of_near_rows():
     machine = of_two(Step("s", Var("s", 1) + A - B), Step("y", op("relu", Var("s") - 1)))
@@ -144,6 +181,21 @@ def test_a_rule_of_a_mean_is_written_with_the_mean():
     assert answer(running_mean(m - 2 * Var("m", 1) + Var("m", 2), "x"), BITS)[0]
 
 
+@pytest.mark.slow
+def test_a_mean_of_a_function_of_reals_becomes_a_program():
+    made, total = Step("v", op("clip", A, 0.3, 0.8) - B), Step("s", Var("s", 1) + Var("v"))
+    count = Step("n", Var("n", 1) + 1)
+    machine = of_two(made, total, count, Step("y", Var("s") / Var("n")))
+    assert answer(machine, reals(0, 1), reals(0, 1))[0]
+
+
+def test_no_mean_is_seen_in_what_is_none():
+    near = of_two(Step("y", A + maximum(B, Var("b", 1))))
+    total = of_two(Step("y", Var("y", 1) + A * B))
+    for machine in (near, total):
+        assert next(near_rows(problem_of(machine, reals(0, 1), reals(0, 1))), None) is None
+
+
 def found_by(machine: Recurrence, *domains: Domain) -> Memory:
     """The memory that repeated rows ask for, the last of them if it takes two."""
     return next(repeated_rows(problem_of(machine, *domains))).memories[-1]
@@ -178,6 +230,16 @@ def test_the_last_output_may_play_a_part_in_what_is_made_of_a_lookup():
     memory = found_by(machine, integers(-5, 5))
     assert memory.key is not None
     assert dict(memory.key.levels) == {(float(x),): float(x // 2) for x in range(-5, 6)}
+
+
+@pytest.mark.slow
+def test_keys_and_values_of_which_not_all_are_seen():
+    made = Step("v", (X + Var("x", 1)) % 5)
+    above = Step("k", op("gt", Var("v"), Var("x", 1)))
+    machine = Recurrence(("x",), (made, above, Step("y", Retrieval("k", "v", Var("k"), 1))), ("y",))
+    problem = problem_of(machine, integers(-2, 2), count=6000)
+    (memory,) = next(repeated_rows(problem)).memories
+    assert np.array_equal(memory.values(problem.training), problem.training.y[..., 0])
 
 
 @pytest.mark.slow

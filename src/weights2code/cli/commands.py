@@ -118,13 +118,23 @@ def _search(
 
 def file_of(options: argparse.Namespace, path: str) -> FileSource:
     """The file that the options describe."""
-    for name in ("inputs", "targets"):
-        if getattr(options, name) is None:
-            raise InputError(f"--{name} is missing; name columns of {path}, separated by commas.")
-    inputs, targets = (
-        [name.strip() for name in getattr(options, which).split(",")] for which in ("inputs", "targets")
+    if options.targets is None:
+        raise InputError(f"--targets is missing; name columns of {path}, separated by commas.")
+    inputs, targets, categories = (
+        None if listed is None else [name.strip() for name in listed.split(",")]
+        for listed in (options.inputs, options.targets, options.categories)
     )
-    return file_source(path, inputs, targets, options.sequence, options.order, options.time)
+    return file_source(
+        path,
+        inputs,
+        targets or [],
+        options.sequence,
+        options.order,
+        options.time,
+        categories or (),
+        options.missing,
+        options.season,
+    )
 
 
 def extract(options: argparse.Namespace) -> int:

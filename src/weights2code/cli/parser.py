@@ -45,12 +45,13 @@ examples:
   w2c fit log.csv --inputs heater,outside --targets room --order minute
   w2c fit machines.parquet --inputs load --targets temperature --sequence machine --order time
   w2c fit arrays.npz --inputs x --targets y --out runs/own
+  w2c fit door.csv --targets state --sequence door --missing drop
   grep -v test log.csv | w2c fit - --inputs heater --targets room
 
-CSV files need a header line. Without --sequence all rows are one sequence, which is cut into windows; past
-values of the targets are used where they help. A part of the data is kept back for the certificate. The
-same command with the same --out continues where it stopped. A table on standard input is kept in the run
-folder, as rows.csv.
+Columns may hold texts. Without --inputs every column that has no other role is read. CSV files need a header
+line. Without --sequence all rows are one sequence, which is cut into windows; past values of the targets are
+used where they help. A part of the data is kept back for the certificate. The same command with the same
+--out continues where it stopped. A table on standard input is kept in the run folder, as rows.csv.
 """
 
 
@@ -288,7 +289,7 @@ def _fit(commands: Any) -> None:
         "fit",
         "train on a file of your own, extract a program, certify it",
         FIT_EXAMPLES,
-        "FILE --inputs A,B --targets Y [--sequence NAME] [--order NAME] [--out DIR] [options]",
+        "FILE --targets Y [--inputs A,B] [--sequence NAME] [--order NAME] [--out DIR] [options]",
     )
     parser.add_argument("file", metavar="FILE", help="CSV, Parquet or NPZ; - is standard input (CSV)")
     _add_columns(parser)
@@ -314,7 +315,9 @@ def _train(commands: Any) -> None:
 
 def _add_columns(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("columns of the file")
-    group.add_argument("--inputs", metavar="A,B", help="columns that the program reads")
+    group.add_argument(
+        "--inputs", metavar="A,B", help="columns that the program reads; default: all that have no other role"
+    )
     group.add_argument("--targets", metavar="Y", help="columns that it computes")
     group.add_argument("--sequence", metavar="NAME", help="column that tells sequences apart")
     group.add_argument(
@@ -326,6 +329,21 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
         "--time",
         metavar="NAME",
         help="column of times: its hour, its weekday and the time since the last row become inputs",
+    )
+    group.add_argument(
+        "--season",
+        metavar="N",
+        type=whole,
+        help="rows of a season, such as 24 or 168, that rules may look back; by default the data are asked",
+    )
+    group.add_argument(
+        "--categories", metavar="A,B", help="columns of whole numbers that stand for something, as ids do"
+    )
+    group.add_argument(
+        "--missing",
+        choices=("refuse", "drop", "last"),
+        default="refuse",
+        help="cells that hold nothing: refuse (default), cut sequences there, or carry the last value on",
     )
 
 

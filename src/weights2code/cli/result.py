@@ -18,6 +18,7 @@ def as_dict(outcome: Outcome, folder: RunFolder) -> dict[str, Any]:
         "source": str(folder.source),
         "exit_code": outcome.exit_code,
         "message": outcome.message,
+        "hints": list(outcome.hints),
         "formula": program.formula().splitlines() if program else None,
         "lines": program.body if program else None,
         "operations": program.operations if program else None,
@@ -53,6 +54,7 @@ def facts(outcome: Outcome, folder: RunFolder) -> list[tuple[str, str]]:
         rows += [("note", _invariant(certificate.invariant))] if certificate.invariant else []
     else:
         rows.append(("result", outcome.message))
+    rows += [("hint", hint) for hint in outcome.hints]
     rows.append(("time", f"{outcome.seconds:.1f} s"))
     if outcome.exit_code or len(outcome.attempts) > 1:
         rows += [("tried", str(attempt)) for attempt in outcome.attempts]

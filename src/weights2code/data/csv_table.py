@@ -19,6 +19,7 @@ import numpy as np
 
 from weights2code.data.exact_numbers import parse, refuse_gap
 from weights2code.data.limits import LARGEST, check_cells, find_column
+from weights2code.data.loose_cells import Loosely
 from weights2code.errors import InputError
 
 #: Rows of a CSV file that are converted at a time, and characters of them at most.
@@ -36,10 +37,18 @@ GZIP = b"\x1f\x8b"
 _QUOTED = re.compile('"[^"]*"')
 
 
-def read_csv(path: Path, numbers: Sequence[str], labels: Sequence[str] = ()) -> dict[str, np.ndarray]:
+def read_csv(
+    path: Path, numbers: Sequence[str], labels: Sequence[str] = (), loosely: Loosely | None = None
+) -> dict[str, np.ndarray]:
     """Columns of a CSV file with a header line; cells may be quoted, and end in spaces; gzip is unpacked."""
     with _opened(path) as file, collector_at_rest():
-        return _read(path, file, numbers, labels)
+        return _read(path, file, numbers, labels, loosely)
+
+
+def names_in_csv(path: Path) -> list[str]:
+    """The names of all columns, in the order of the file."""
+    with csv_rows(path) as (header, _, _, _):
+        return [name.strip() for name in header]
 
 
 @contextmanager
@@ -88,7 +97,7 @@ def collector_at_rest() -> Iterator[None]:
 
 
 def _read(
-    path: Path, file: io.TextIOBase, numbers: Sequence[str], labels: Sequence[str]
+    path: Path, file: io.TextIOBase, numbers: Sequence[str], labels: Sequence[str], loosely: Loosely | None
 ) -> dict[str, np.ndarray]:
     lines = _lines(path, file)
     names, delimiter = _header(path, next(lines, ""))
@@ -103,7 +112,8 @@ def _read(
         columns = list(zip(*rows, strict=True))
         for name, place in places.items() if columns else ():
             if name in numbers:
-                parts[name].append(parse(str(path), name, columns[place], numbered))
+                read = loosely.cells if loosely else parse
+                parts[name].append(read(str(path), name, columns[place], numbered))
             else:
                 parts[name].append(_labels(path, name, columns[place], numbered))
     if not count:

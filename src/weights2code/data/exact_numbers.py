@@ -21,6 +21,9 @@ MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "?"})
 WORDS = {"true": 1.0, "false": 0.0}
 #: What a number may look like; the digits of other scripts and 1_000 are for Python, not for files.
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+#: ISO times without and with their place in the world; the two cannot be compared.
+LOCAL_TIME = re.compile(r"[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ][0-9]{2}(:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?)?)?")
+WORLD_TIME = re.compile(LOCAL_TIME.pattern + r"(Z|[+-][0-9]{2}:?[0-9]{2})")
 #: Characters that are in no number of that form, except in those that Python would read as well.
 _ODD = re.compile(r"[^\t -^`-~]")
 _DIGIT = re.compile("[1-9]")
@@ -35,17 +38,24 @@ NO_NUMBERS = {
 }
 
 
-def parse(where: str, name: str, cells: Sequence[str], lines: Sequence[int]) -> np.ndarray:
-    """The cells of a column of text as finite numbers."""
+class HoldsText(InputError):
+    """A cell is no number, and nothing is missing there."""
+
+
+def parse(
+    where: str, name: str, cells: Sequence[str], lines: Sequence[int], *, gaps: bool = False
+) -> np.ndarray:
+    """The cells of a column of text as finite numbers; with `gaps`, missing ones are `nan`."""
     try:
         if _ODD.search("".join(cells)):
             raise ValueError("some cells need a closer look")
         values = np.fromiter(map(float, cells), float, len(cells))
     except ValueError:
         values = np.array(
-            [_number(f"{where}, line {line}", name, c) for c, line in zip(cells, lines, strict=True)]
+            [_number(f"{where}, line {line}", name, c, gaps) for c, line in zip(cells, lines, strict=True)]
         )
-    for index in np.flatnonzero(~np.isfinite(values)).tolist():
+    refused = np.isinf(values) if gaps else ~np.isfinite(values)
+    for index in np.flatnonzero(refused).tolist():
         refuse_gap(f"{where}, line {lines[index]}", name, cells[index].strip())
     for index in np.flatnonzero(np.abs(values) >= EXACT).tolist():
         text = cells[index].strip()
@@ -62,12 +72,14 @@ def parse(where: str, name: str, cells: Sequence[str], lines: Sequence[int]) -> 
     return values
 
 
-def _number(where: str, name: str, cell: str) -> float:
+def _number(where: str, name: str, cell: str, gaps: bool = False) -> float:
     text = cell.strip(" \t")
     if NUMBER.fullmatch(text):
         return float(text)
     if text.lower() in WORDS:
         return WORDS[text.lower()]
+    if gaps and (text.lower() in MISSING or text.lower().lstrip("+-") == "nan"):
+        return np.nan
     if text.lower() in MISSING or text.lower().lstrip("+-") in ("nan", "inf", "infinity"):
         refuse_gap(where, name, text)
     comma = text.replace(",", ".", 1)
@@ -76,11 +88,18 @@ def _number(where: str, name: str, cell: str) -> float:
         hint = "use a decimal point"
     elif text.isdecimal() or NUMBER.fullmatch(text.replace("_", "")):
         hint = "write numbers with the digits 0 to 9 alone"
-    raise InputError(f"{where}, column {name!r} holds the text {shown(text)}; {hint}.")
+    raise HoldsText(f"{where}, column {name!r} holds the text {shown(text)}; {hint}.")
 
 
-def convert(where: str, name: str, column: np.ndarray) -> np.ndarray:
-    """An array as finite float64."""
+def is_like_a_number(text: str) -> bool:
+    """Whether somebody may have meant a number, or a truth value."""
+    if NUMBER.fullmatch(text) or text.lower() in WORDS or text.isdecimal():
+        return True
+    return bool(NUMBER.fullmatch(text.replace(",", ".", 1)) or NUMBER.fullmatch(text.replace("_", "")))
+
+
+def convert(where: str, name: str, column: np.ndarray, *, gaps: bool = False) -> np.ndarray:
+    """An array as finite float64; with `gaps`, missing values are `nan`."""
     kind = column.dtype.kind
     if kind in NO_NUMBERS:
         raise InputError(f"{where}, column {name!r} holds {NO_NUMBERS[kind]}.")
@@ -88,7 +107,7 @@ def convert(where: str, name: str, column: np.ndarray) -> np.ndarray:
         _refuse_objects(where, name, column)
     with np.errstate(all="ignore"):
         values = column.astype(float)
-    bad = np.argwhere(~np.isfinite(values))
+    bad = np.argwhere(np.isinf(values) if gaps else ~np.isfinite(values))
     if len(bad):
         refuse_gap(f"{where}, {entry(bad[0])}", name, str(column[tuple(bad[0])]))
     for place in changed(column, values)[:1]:

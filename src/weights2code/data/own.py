@@ -18,18 +18,20 @@ from typing import Any
 import numpy as np
 
 from weights2code import json_values
-from weights2code.data.exact_numbers import NUMBER, shown
+from weights2code.data.exact_numbers import LOCAL_TIME, NUMBER, WORLD_TIME, shown
+from weights2code.data.gaps import WAYS, without_gaps
 from weights2code.data.limits import check_readable
-from weights2code.data.parts import LONGEST, divide
+from weights2code.data.parts import LONGEST, Parts, divide, divide_by_season
 from weights2code.data.problem import Problem
-from weights2code.data.tables import read_columns
+from weights2code.data.relevance import narrowed
+from weights2code.data.seasons import checked_season, season_in
+from weights2code.data.tables import names_in, read_table
+from weights2code.data.texts import as_codes
 from weights2code.data.times import Times, remark_on_steps, time_leaves
 from weights2code.errors import InputError
-from weights2code.language import infer
+from weights2code.language import infer, texts
+from weights2code.language.domain import Category, quoted
 
-#: ISO times without and with their place in the world; the two cannot be compared.
-LOCAL_TIME = re.compile(r"[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ][0-9]{2}(:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?)?)?")
-WORLD_TIME = re.compile(LOCAL_TIME.pattern + r"(Z|[+-][0-9]{2}:?[0-9]{2})")
 #: The place in the world, which no time is without that matches `WORLD_TIME`.
 ZONE = re.compile(r"(Z|[+-][0-9]{2}:?[0-9]{2})$")
 #: Fewer rows than this say nothing.
@@ -49,6 +51,9 @@ class FileSource:
     sequence : the column that tells sequences apart; None is one sequence.
     order : the column that rows are sorted by within a sequence; None keeps the order of the file.
     time : the column of times that hours, weekdays and the time between rows are taken from, as inputs.
+    categories : columns of categories that look like numbers.
+    missing : what becomes of cells that hold nothing: "refuse", "drop" or "last".
+    season : how many rows a season has; None leaves it to the data.
     """
 
     path: str
@@ -59,6 +64,9 @@ class FileSource:
     sequence: str | None = None
     order: str | None = None
     time: str | None = None
+    categories: tuple[str, ...] = ()
+    missing: str = "refuse"
+    season: int | None = None
 
     @property
     def name(self) -> str:
@@ -70,6 +78,9 @@ class FileSource:
 
     def to_dict(self) -> dict[str, Any]:
         known = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
+        for name, usual in (("categories", []), ("missing", "refuse"), ("time", None), ("season", None)):
+            if known[name] == usual:
+                del known[name]  # as older versions wrote it
         return {"file": known.pop("path"), **known}
 
     @staticmethod
@@ -77,9 +88,12 @@ class FileSource:
         """Inverse of `to_dict`."""
         known = json_values.mapping(data, "a source")
         sequence, order, time = (known.get(role) for role in ("sequence", "order", "time"))
-        unknown = set(known) - {"file", "size", "sha256", "inputs", "targets", "sequence", "order", "time"}
-        if unknown:
-            raise ValueError(f"a file has no {min(unknown)}")
+        columns = {"inputs", "targets", "sequence", "order", "time", "season", "categories"}
+        unknown = set(known) - {"file", "size", "sha256", "missing", *columns}
+        season = known.get("season")
+        missing = known.get("missing", "refuse")
+        if unknown or missing not in WAYS:
+            raise ValueError(f"a file has no {min(unknown, default='such way with missing cells')}")
         return FileSource(
             json_values.name(known["file"], "a file"),
             json_values.whole(known["size"], "a size", most=2**62),
@@ -89,25 +103,39 @@ class FileSource:
             None if sequence is None else json_values.name(sequence, "a column"),
             None if order is None else json_values.name(order, "a column"),
             None if time is None else json_values.name(time, "a column"),
+            json_values.names(known.get("categories", []), "the categories"),
+            missing,
+            None if season is None else json_values.whole(season, "a season", most=json_values.MOST_LAG),
         )
 
 
 def file_source(
     path: Path | str,
-    inputs: Sequence[str],
+    inputs: Sequence[str] | None,
     targets: Sequence[str],
     sequence: str | None = None,
     order: str | None = None,
     time: str | None = None,
+    categories: Sequence[str] = (),
+    missing: str = "refuse",
+    season: int | None = None,
 ) -> FileSource:
     """Describe a file, its content included; the columns are checked when it is read.
 
-    Rows are sorted by their `time` unless `order` names another column.
+    Without `inputs` every column that has no other role is one. Rows are sorted by their `time` unless
+    `order` names another column.
     """
     path = Path(path).absolute()
     check_readable(path)
+    if missing not in WAYS:
+        raise InputError(f"--missing {missing} is not known; choose one of {', '.join(WAYS)}.")
+    if inputs is None:
+        others = (*targets, sequence, order, time)
+        inputs = [name for name in names_in(path) if name and name not in others]
+        if not inputs and time is None:
+            raise InputError(f"{path} has no column beside those that are named; there are no inputs.")
     for what, names in (("--inputs", inputs), ("--targets", targets)):
-        if not names or not all(names):
+        if not (names or (names is inputs and time is not None)) or not all(names):
             raise InputError(f"{what} names no column; give names separated by commas.")
         if len(set(names)) < len(names):
             twice = next(name for name in names if list(names).count(name) > 1)
@@ -121,9 +149,22 @@ def file_source(
     for what, name in (("--sequence", sequence), ("--order", order), ("--time", time)):
         if name is not None and name in (*inputs, *targets):
             raise InputError(f"{what} {name!r} is an input or a target too; give it one role.")
-    order = time if order is None else order
-    size, digest = path.stat().st_size, content_hash(path)
-    return FileSource(str(path), size, digest, tuple(inputs), tuple(targets), sequence, order, time)
+    for name in categories:
+        if name not in (*inputs, *targets):
+            raise InputError(f"--categories {name!r} is no input and no target; name one of these.")
+    return FileSource(
+        str(path),
+        path.stat().st_size,
+        content_hash(path),
+        tuple(inputs),
+        tuple(targets),
+        sequence,
+        time if order is None else order,
+        time,
+        tuple(dict.fromkeys(categories)),
+        missing,
+        season,
+    )
 
 
 def content_hash(path: Path) -> str:
@@ -142,14 +183,18 @@ def from_file(source: FileSource, seed: int) -> Problem:
         )
     numbers = (*source.inputs, *source.targets)
     labels = tuple(name for name in (source.sequence, source.order, source.time) if name is not None)
-    columns = read_columns(path, numbers, tuple(dict.fromkeys(labels)))
-    inputs, remarks = source.inputs, ()
-    x = np.stack([columns[name] for name in source.inputs], -1)
+    table = read_table(path, numbers, tuple(dict.fromkeys(labels)), source.categories)
+    columns = table.columns
+    written = {name: columns[name] for name in numbers if name in table.texts}
+    codes, categories = as_codes(written, frozenset(source.categories))
+    columns = {**columns, **codes}
+    inputs, remarks = source.inputs, []
     y = np.stack([columns[name] for name in source.targets], -1)
+    x = np.stack([columns[name] for name in inputs], -1) if inputs else y[..., :0]
     if x.ndim == 3:
         if labels:
             raise InputError(f"{path} holds arrays (n, T): leave out --sequence, --order and --time.")
-        xs, ys = list(x), list(y)
+        xs, ys = [*x], [*y]
     else:
         rows, ends = rows_of_sequences(path, columns, len(x), source.sequence, source.order)
         if source.time is not None:
@@ -159,11 +204,26 @@ def from_file(source: FileSource, seed: int) -> Problem:
             x = np.concatenate([x, *(leaf[:, None] for leaf in leaves.values())], 1)
         if source.order is not None:
             moments = _sortable(path, source.order, columns[source.order])
-            remark = remark_on_steps(moments, rows, ends, source.order)
-            remarks = (remark,) if remark else ()
+            remarks.append(remark_on_steps(moments, rows, ends, source.order))
         xs, ys = np.split(x[rows], ends), np.split(y[rows], ends)
-    problem = from_lists(xs, ys, inputs, source.targets, seed, source.name, str(path))
-    return replace(problem, remarks=remarks)
+    filled = without_gaps(xs, ys, table.gaps, source.missing)
+    remarks.append(filled.remark)
+    problem = from_lists(
+        filled.x,
+        filled.y,
+        inputs,
+        source.targets,
+        seed,
+        source.name,
+        str(path),
+        categories=categories,
+        true_starts=filled.true_starts,
+        season=source.season,
+    )
+    said, seasonal = tuple(remark for remark in remarks if remark), problem.seasonal
+    if seasonal is not None:
+        seasonal = replace(seasonal, remarks=(*said, *seasonal.remarks))
+    return narrowed(replace(problem, remarks=said, seasonal=seasonal))
 
 
 def times_of(path: Path, name: str, column: np.ndarray) -> Times:
@@ -242,8 +302,16 @@ def from_lists(
     name: str = "program",
     where: str = "the data",
     fewest: int | None = None,
+    *,
+    categories: Mapping[str, tuple[Category, ...]] | None = None,
+    true_starts: Sequence[bool] | None = None,
+    season: int | None = None,
 ) -> Problem:
-    """The problem of sequences (T_i, columns) and (T_i, outputs) of the user's own."""
+    """The problem of sequences (T_i, columns) and (T_i, outputs) of the user's own.
+
+    `categories` are the texts of the columns that hold texts; `true_starts` says which sequences begin where
+    they truly began: all, unless it is given. A `season` is one that is declared; else the data are asked.
+    """
     longest = max(len(item) for item in x)
     if longest < 1:
         raise InputError(f"{where} has no rows; add data.")
@@ -256,8 +324,11 @@ def from_lists(
     for i, column in enumerate(outputs):
         values = np.concatenate([item[:, i] for item in y])
         if np.ptp(values) == 0:
+            value = f"{values[0]:g}"
+            if categories and column in categories:
+                value = quoted(categories[column][int(values[0]) - 1])
             raise InputError(
-                f"{where}: the target {column!r} is {values[0]:g} everywhere, so there is nothing to learn; "
+                f"{where}: the target {column!r} is {value} everywhere, so there is nothing to learn; "
                 "name another target."
             )
     for table, names in ((x, inputs), (y, outputs)):
@@ -269,16 +340,23 @@ def from_lists(
                     f"{where}: the values of {column!r}, up to {largest:.3g}, are too {size} to compute "
                     "with; give them in other units."
                 )
-    parts = divide(x, y, seed)
-    everything = np.concatenate(list(x)), np.concatenate(list(y))
-    domains, output_domains = (tuple(infer(column) for column in table.T) for table in everything)
+    parts = divide(x, y, seed, true_starts)
+    everything = (inputs, np.concatenate(list(x))), (outputs, np.concatenate(list(y)))
+    known = categories or {}
+    domains, output_domains = (
+        tuple(
+            texts(known[column]) if column in known else infer(values)
+            for column, values in zip(names, table.T, strict=True)
+        )
+        for names, table in everything
+    )
     for i, column in enumerate(outputs):
         if np.ptp(parts.training.y[..., i][parts.training.scored]) == 0:
             raise InputError(
                 f"{where}: the target {column!r} changes too rarely to be learned; give more rows."
             )
     length = min(int(np.max(parts.training.lengths)), LONGEST)
-    return Problem(
+    problem = Problem(
         name,
         inputs,
         outputs,
@@ -289,4 +367,27 @@ def from_lists(
         length,
         held_out=parts.held_out,
         beginnings=parts.beginnings,
+    )
+    found = season_in(x, y) if season is None else checked_season(season, longest)
+    seasonal = divide_by_season(x, y, seed, found) if found else None
+    if found is None or seasonal is None:
+        return problem
+    return replace(problem, seasonal=_in_seasons(problem, seasonal, found))
+
+
+def _in_seasons(problem: Problem, parts: Parts, season: int) -> Problem:
+    """The problem in windows that see more than a season."""
+    remark = (
+        f"rows were looked at a season of {season} rows back; what lies a season before the first rows "
+        "nobody knows, so they were given and not judged"
+    )
+    return replace(
+        problem,
+        training=parts.training,
+        validation=parts.validation,
+        held_out=parts.held_out,
+        beginnings=None,
+        length=parts.training.x.shape[1],
+        season=season,
+        remarks=(*problem.remarks, remark),
     )

@@ -21,6 +21,8 @@ from weights2code.data.sequences import Sequences, from_list
 #: Positions of context in front of a window, and positions that it scores.
 CONTEXT = 12
 SCORED = 20
+#: Positions that are given of a sequence whose true start was cut off.
+UNKNOWN_PAST = 6
 #: Sequences up to this length are not cut.
 LONGEST = CONTEXT + SCORED
 #: Length of the stretches that the certificate runs over, and how many rows it has at most.
@@ -35,6 +37,9 @@ BEGINNING = 48
 MOST_TRAINING = 8192
 MOST_VALIDATION = 512
 LEAST_VALIDATION = 8
+#: Rows that windows see beyond a season, and how many rows, and windows, they have in all.
+SEASON_MARGIN = 2
+MOST_SEASONAL, LEAST_SEASONAL = 300_000, 256
 #: Shares of the data that are kept for the certificate and for judging structures.
 HELD_OUT = 0.2
 VALIDATION = 0.15
@@ -66,11 +71,16 @@ class Parts:
     beginnings: Sequences | None = None
 
 
-def divide(x: Sequence[np.ndarray], y: Sequence[np.ndarray], seed: int) -> Parts:
+def divide(
+    x: Sequence[np.ndarray], y: Sequence[np.ndarray], seed: int, true_starts: Sequence[bool] | None = None
+) -> Parts:
     """Split sequences, of any lengths, into the three parts, the same way for the same seed."""
     lengths = np.array([len(item) for item in x])
     rng = np.random.default_rng(seed)
-    learned, kept = _by_sequence(lengths, rng) if len(x) >= 5 else _by_time(lengths)
+    # a sequence that does not begin where it truly began has a past that nobody knows
+    unknown = np.zeros(len(x), int) if true_starts is None else np.where(true_starts, 0, UNKNOWN_PAST)
+    unknown = np.minimum(unknown, lengths // 2)
+    learned, kept = _by_sequence(lengths, unknown, rng) if len(x) >= 5 else _by_time(lengths, unknown)
     windows = [window for piece in learned for window in cut(piece)]
     order = rng.permutation(len(windows))
     starts = [int(i) for i in order if windows[i].context == 0]
@@ -83,6 +93,38 @@ def divide(x: Sequence[np.ndarray], y: Sequence[np.ndarray], seed: int) -> Parts
         _gather(x, y, [windows[i] for i in validation]),
         _gather(x, y, _thin(stretches, MOST_ROWS)),
         _gather(x, y, _beginnings(learned)) if len(windows) > len(learned) else None,
+    )
+
+
+def divide_by_season(
+    x: Sequence[np.ndarray], y: Sequence[np.ndarray], seed: int, season: int
+) -> Parts | None:
+    """The same parts in windows that see more than a season; None if there is too little for them.
+
+    What lies a season before the first rows nobody knows, so those are given everywhere and never scored.
+    """
+    lengths = np.array([len(item) for item in x])
+    rng = np.random.default_rng(seed)
+    none = np.zeros(len(x), int)
+    learned, kept = _by_sequence(lengths, none, rng) if len(x) >= 5 else _by_time(lengths, none)
+    before = season + SEASON_MARGIN
+    windows = [w for piece in learned for w in _slices(piece, piece.first + before, SCORED, before)]
+    stretches = []
+    for piece in kept:
+        first = piece.first + max(piece.context, before)
+        if piece.context < before < piece.last - piece.first and piece.first:
+            first = piece.first + piece.context
+            piece = Piece(piece.sequence, max(0, first - before), piece.last, min(first, before))
+        stretches += _slices(piece, first, STRETCH, before)
+    if len(windows) < LEAST_VALIDATION or not stretches:
+        return None
+    order = rng.permutation(len(windows))[: max(LEAST_SEASONAL, MOST_SEASONAL // (before + SCORED))]
+    validation = _validation(order, [])
+    training = [i for i in order if i not in set(validation)]
+    return Parts(
+        _gather(x, y, [windows[i] for i in training]),
+        _gather(x, y, [windows[i] for i in validation]),
+        _gather(x, y, _thin(stretches, MOST_ROWS)),
     )
 
 
@@ -102,16 +144,18 @@ def cut(piece: Piece) -> list[Piece]:
     return [Piece(piece.sequence, piece.first, middle, 0), *_slices(piece, middle, SCORED)]
 
 
-def _slices(piece: Piece, start: int, scored: int) -> list[Piece]:
+def _slices(piece: Piece, start: int, scored: int, context: int = CONTEXT) -> list[Piece]:
     """The piece from row `start` on, so many scored rows at a time, each with the context before them."""
     found = []
     for first in range(start, piece.last, scored):
-        before = min(CONTEXT, first - piece.first)
+        before = min(context, first - piece.first)
         found.append(Piece(piece.sequence, first - before, min(first + scored, piece.last), before))
     return found
 
 
-def _by_sequence(lengths: np.ndarray, rng: np.random.Generator) -> tuple[list[Piece], list[Piece]]:
+def _by_sequence(
+    lengths: np.ndarray, unknown: np.ndarray, rng: np.random.Generator
+) -> tuple[list[Piece], list[Piece]]:
     """Whole sequences are kept back: the longest, if they are longer than others, and some of any length."""
     count = max(1, round(HELD_OUT * len(lengths)))
     order = rng.permutation(len(lengths))
@@ -124,20 +168,20 @@ def _by_sequence(lengths: np.ndarray, rng: np.random.Generator) -> tuple[list[Pi
     learned = rest[count - len(longest) :]
 
     def whole(i: int) -> Piece:
-        return Piece(i, 0, int(lengths[i]), 0)
+        return Piece(i, 0, int(lengths[i]), int(unknown[i]))
 
     return [whole(i) for i in learned], [whole(i) for i in kept]
 
 
-def _by_time(lengths: np.ndarray) -> tuple[list[Piece], list[Piece]]:
+def _by_time(lengths: np.ndarray, unknown: np.ndarray) -> tuple[list[Piece], list[Piece]]:
     """The end of each of a few sequences is kept back."""
     learned, kept = [], []
     for i, length in enumerate(lengths.tolist()):
         middle = length - max(1, round(HELD_OUT * length))
         if middle < 1:
-            learned.append(Piece(i, 0, length, 0))
+            learned.append(Piece(i, 0, length, int(unknown[i])))
             continue
-        learned.append(Piece(i, 0, middle, 0))
+        learned.append(Piece(i, 0, middle, int(unknown[i])))
         context = middle if middle <= KNOWN_PAST else CONTEXT
         kept.append(Piece(i, middle - context, length, context))
     return learned, kept

@@ -14,6 +14,8 @@ import numpy as np
 
 from weights2code.data.sequences import Sequences, from_arrays
 from weights2code.language import Domain, Recurrence
+from weights2code.language.categories import categories_of
+from weights2code.language.domain import Category
 from weights2code.tasks import PaperSettings, StepFunction, Task
 
 #: Whole-number outputs with a range of at least this may be rounded readings.
@@ -48,6 +50,8 @@ class Problem:
     paper : the paper's settings of a task, if it reports any.
     state_tracking : whether a task tracks state, which the paper writes as text; None if nobody says.
     original : the problem as the user gave it, if outputs that it does not have were put before its own.
+    season : how many rows a season has, of a problem in windows that see more than one.
+    seasonal : the same problem in such windows, if there is a season.
     remarks : what whoever reads a certificate should know about those, and about the data.
     """
 
@@ -68,10 +72,22 @@ class Problem:
     state_tracking: bool | None = None
     original: Problem | None = None
     remarks: tuple[str, ...] = ()
+    season: int | None = None
+    seasonal: Problem | None = None
 
     @property
     def integer_outputs(self) -> bool:
         return all(domain.discrete for domain in self.output_domains)
+
+    @property
+    def categories(self) -> dict[str, tuple[Category, ...]]:
+        """The texts of the inputs and outputs that hold texts."""
+        return categories_of(self.inputs, self.domains) | self.output_categories
+
+    @property
+    def output_categories(self) -> dict[str, tuple[Category, ...]]:
+        """The texts of the outputs that hold texts."""
+        return categories_of(self.outputs, self.output_domains)
 
     @property
     def whole(self) -> bool:
@@ -108,7 +124,7 @@ class Problem:
 
 
 def _many(domain: Domain) -> bool:
-    return domain.high - domain.low >= MANY
+    return domain.high - domain.low >= MANY and not domain.categories
 
 
 def from_task(
@@ -126,7 +142,7 @@ def from_task(
         everything.take(slice(validation, None)),
         everything.take(slice(0, validation)),
         length,
-        task.machine,
+        task.specification,
         task.draw,
         paper=task.paper,
         state_tracking=task.state_tracking,

@@ -13,7 +13,9 @@ from typing import Any, Literal
 import numpy as np
 
 from weights2code.data.exact_numbers import NO_NUMBERS, changed
+from weights2code.data.texts import as_codes
 from weights2code.errors import InputError
+from weights2code.language.domain import Category
 
 Form = Literal["list", "sequences", "batch", "steps", "samples"]
 AXES = ("auto", "sequences", "steps", "samples")
@@ -101,7 +103,7 @@ def read_inputs(X: Any, given: Given) -> list[np.ndarray]:
 
 
 def to_array(data: Any, what: str) -> tuple[tuple[str, ...], np.ndarray]:
-    """Column names, if there are any, and finite numbers."""
+    """Column names, if there are any, and finite numbers; where texts are among them, all are objects."""
     if hasattr(data, "toarray") and hasattr(data, "nnz"):
         raise InputError(f"{what} is sparse; sparse data is not supported, use {what}.toarray().")
     names: tuple[str, ...] = ()
@@ -116,6 +118,8 @@ def to_array(data: Any, what: str) -> tuple[tuple[str, ...], np.ndarray]:
     raw = data.to_numpy() if hasattr(data, "to_numpy") else np.asarray(data)
     if np.iscomplexobj(raw):
         raise InputError(f"Complex data not supported: {what} holds complex numbers; give real ones.")
+    if _holds_texts(raw):
+        return names, raw.astype(object)
     if raw.dtype.kind in NO_NUMBERS:
         raise InputError(f"{what} holds {NO_NUMBERS[raw.dtype.kind]}.")
     try:  # a TypeError already says what it is about
@@ -130,6 +134,45 @@ def to_array(data: Any, what: str) -> tuple[tuple[str, ...], np.ndarray]:
     if len(changed(raw, values)):
         raise InputError(f"{what} holds whole numbers beyond 2^53 that double precision cannot hold.")
     return names, values
+
+
+def _holds_texts(raw: np.ndarray) -> bool:
+    """Whether an array holds texts, beside nothing but numbers."""
+    if raw.dtype.kind == "U":
+        return bool(raw.ndim)
+    plain = (str, int, float, bool, np.number, np.bool_)
+    if raw.dtype != object or not raw.ndim or not all(isinstance(value, plain) for value in raw.flat):
+        return False
+    return any(isinstance(value, str) for value in raw.flat)
+
+
+def as_numbers(
+    given: Given, xs: Sequence[np.ndarray], ys: Sequence[np.ndarray]
+) -> tuple[list[np.ndarray], list[np.ndarray], dict[str, tuple[Category, ...]]]:
+    """Sequences with their texts as numbers, and the texts of each column that holds texts."""
+    if not any(item.dtype == object for item in (*xs, *ys)):
+        return list(xs), list(ys), {}
+    names = (*given.inputs, *given.outputs)
+    rows = [np.hstack([x, y]) for x, y in zip(xs, ys, strict=True)]
+    table = np.concatenate(rows).astype(object)
+    written: dict[str, np.ndarray] = {}
+    for i, name in enumerate(names):
+        texts = [isinstance(value, str) for value in table[:, i]]
+        if any(texts):
+            if not all(texts) or "" in table[:, i]:
+                raise InputError(
+                    f"{name} holds texts and {'empty ones' if all(texts) else 'numbers'}; mend it."
+                )
+            written[name] = table[:, i].astype(str)
+    codes, categories = as_codes(written)
+    numbers = np.column_stack(
+        [codes[n] if n in codes else table[:, i].astype(float) for i, n in enumerate(names)]
+    )
+    if not np.isfinite(numbers).all():
+        raise InputError("Input contains NaN or infinity; remove those rows or fill them.")
+    parts = np.split(numbers, np.cumsum([len(item) for item in xs])[:-1])
+    columns = len(given.inputs)
+    return [part[:, :columns] for part in parts], [part[:, columns:] for part in parts], categories
 
 
 def _refuse_empty(x: np.ndarray) -> None:

@@ -97,7 +97,7 @@ def _texts(values: np.ndarray) -> Sequence[str]:
     """Cells of a column; a value that is none is an empty one."""
     if values.dtype.kind == "f":
         return ["" if value != value else repr(value) for value in values.tolist()]
-    return [str(value) for value in values.tolist()]
+    return ["" if value is None else str(value) for value in values.tolist()]
 
 
 def _write_parquet(path: Path, columns: Mapping[str, np.ndarray], file: Any, out: Path | None) -> None:
@@ -127,4 +127,13 @@ def _write_npz(path: Path, columns: Mapping[str, np.ndarray], file: Any, out: Pa
                     shutil.copyfileobj(source, target)
         for name, values in columns.items():
             with new.open(f"{name}.npy", "w", force_zip64=True) as target:
-                np.lib.format.write_array(target, values, allow_pickle=False)
+                np.lib.format.write_array(target, _plain(values), allow_pickle=False)
+
+
+def _plain(values: np.ndarray) -> np.ndarray:
+    """Objects as arrays have them: texts, or numbers, of which missing ones are `nan`."""
+    if values.dtype != object:
+        return values
+    if any(isinstance(value, str) for value in values.flat):
+        return np.array(_texts(values.ravel())).reshape(values.shape)
+    return np.array([np.nan if v is None else float(v) for v in values.flat]).reshape(values.shape)

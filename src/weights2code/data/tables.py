@@ -9,13 +9,15 @@ from __future__ import annotations
 import warnings
 import zipfile
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from weights2code.data.csv_table import csv_rows, read_csv
+from weights2code.data.csv_table import names_in_csv, read_csv
 from weights2code.data.exact_numbers import convert, entry, refuse_gap
 from weights2code.data.limits import LARGEST, check_cells, check_readable, find_column
+from weights2code.data.loose_cells import Gaps, Loosely
 from weights2code.errors import InputError
 
 #: Columns by name: numbers (float64), or for labels whatever they are.
@@ -24,23 +26,26 @@ Columns = dict[str, np.ndarray]
 _LABELS = "biufMmUS"
 
 
-def read_columns(path: Path, numbers: Sequence[str], labels: Sequence[str] = ()) -> Columns:
-    """The named columns of a file: `numbers` as float64, `labels` (ids, times) as they are.
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Columns, which of them hold texts (missing ones are empty), and how many cells hold nothing."""
 
-    In an NPZ file a column may be an array (n, T): n sequences; all others are one-dimensional.
-    """
-    check_readable(path)
-    suffix = path.suffix.lower()
-    readers: dict[str, Callable[[Path, Sequence[str], Sequence[str]], Columns]] = {
-        ".parquet": read_parquet,
-        ".pq": read_parquet,
-        ".npz": read_npz,
-    }
-    return readers.get(suffix, read_csv)(path, numbers, labels)
+    columns: Columns
+    texts: frozenset[str]
+    gaps: dict[str, Gaps]
 
 
-def column_names(path: Path) -> list[str]:
-    """The names of all columns of a file."""
+def read_table(
+    path: Path, values: Sequence[str], labels: Sequence[str] = (), texts: Sequence[str] = ()
+) -> Table:
+    """The named columns: `values` are numbers or texts (`texts` in any case), `labels` what they are."""
+    loosely = Loosely(frozenset(texts))
+    columns = read_columns(path, values, labels, loosely)
+    return Table(columns, frozenset(loosely.texts), loosely.gaps)
+
+
+def names_in(path: Path) -> list[str]:
+    """The names of all columns of a file, in its order."""
     check_readable(path)
     suffix = path.suffix.lower()
     try:
@@ -49,15 +54,34 @@ def column_names(path: Path) -> list[str]:
         if suffix == ".npz":
             with zipfile.ZipFile(path) as archive:
                 return [info.filename.removesuffix(".npy") for info in archive.infolist()]
-    except InputError:
+    except (ImportError, InputError):
         raise
-    except Exception as error:  # what the readers raise for damaged files is not one family
+    except Exception as error:
         raise InputError(f"{path} cannot be read ({_first(error)}); write it again.") from None
-    with csv_rows(path) as (header, _, _, _):
-        return [name.strip() for name in header]
+    return names_in_csv(path)
 
 
-def read_parquet(path: Path, numbers: Sequence[str], labels: Sequence[str] = ()) -> Columns:
+def read_columns(
+    path: Path, numbers: Sequence[str], labels: Sequence[str] = (), loosely: Loosely | None = None
+) -> Columns:
+    """The named columns of a file: `numbers` as float64, `labels` (ids, times) as they are.
+
+    With `loosely` numbers may be missing, and columns be texts, which is noted there. In an NPZ file a column
+    may be an array (n, T): n sequences; all others are one-dimensional.
+    """
+    check_readable(path)
+    suffix = path.suffix.lower()
+    readers: dict[str, Callable[[Path, Sequence[str], Sequence[str], Loosely | None], Columns]] = {
+        ".parquet": read_parquet,
+        ".pq": read_parquet,
+        ".npz": read_npz,
+    }
+    return readers.get(suffix, read_csv)(path, numbers, labels, loosely)
+
+
+def read_parquet(
+    path: Path, numbers: Sequence[str], labels: Sequence[str] = (), loosely: Loosely | None = None
+) -> Columns:
     """Columns of a Parquet file, by pyarrow or polars."""
     wanted = [*numbers, *labels]
     try:
@@ -69,7 +93,9 @@ def read_parquet(path: Path, numbers: Sequence[str], labels: Sequence[str] = ())
         raise
     except Exception as error:  # what the readers raise for damaged files is not one family
         raise InputError(f"{path} cannot be read as Parquet ({_first(error)}); write it again.") from None
-    return {name: clean(path, name, columns[name], number=name in numbers) for name in wanted}
+    return {
+        name: clean(path, name, columns[name], number=name in numbers, loosely=loosely) for name in wanted
+    }
 
 
 def _parquet_reader(path: Path) -> tuple[list[str], Callable[[list[str]], Columns]]:
@@ -110,7 +136,9 @@ def _check_sizes(path: Path, metadata: object) -> None:
         raise InputError(f"{path} unpacks to more than {LARGEST >> 30} GiB; give fewer rows.")
 
 
-def read_npz(path: Path, numbers: Sequence[str], labels: Sequence[str] = ()) -> Columns:
+def read_npz(
+    path: Path, numbers: Sequence[str], labels: Sequence[str] = (), loosely: Loosely | None = None
+) -> Columns:
     """Arrays of an NPZ file: (rows,) each, or (n, T) each, all of one shape; nothing is unpickled."""
     wanted = [*numbers, *labels]
     try:
@@ -134,7 +162,9 @@ def read_npz(path: Path, numbers: Sequence[str], labels: Sequence[str] = ()) -> 
     if len({shapes[name] for name in wanted}) > 1 or len(shapes[wanted[0]]) not in (1, 2):
         listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise InputError(f"{path}: the arrays must all be (rows,) or all (n, T), but are {listed}.")
-    return {name: clean(path, name, columns[name], number=name in numbers) for name in wanted}
+    return {
+        name: clean(path, name, columns[name], number=name in numbers, loosely=loosely) for name in wanted
+    }
 
 
 def _read_array(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
@@ -162,11 +192,15 @@ def _first(error: Exception) -> str:
     return "".join(c if c.isprintable() else "?" for c in text) or type(error).__name__
 
 
-def clean(path: Path | str, name: str, column: np.ndarray, *, number: bool) -> np.ndarray:
+def clean(
+    path: Path | str, name: str, column: np.ndarray, *, number: bool, loosely: Loosely | None = None
+) -> np.ndarray:
     """A column as finite float64, or as it is where it is a label; what cannot be is refused."""
     column = np.asarray(column)
     if not column.size:
         raise InputError(f"{path} has no rows; add data.")
+    if number and loosely:
+        return loosely.array(str(path), name, column)
     return convert(str(path), name, column) if number else _clean_labels(path, name, column)
 
 

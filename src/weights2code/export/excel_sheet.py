@@ -40,7 +40,7 @@ def write(program: Program, source: FileSource | None = None) -> bytes:
     for t in range(rows):
         values = [_value(value) for value in x[t].tolist()]
         cells.append([*values, *(_formula(rule, step.name, t) for step in rule.recurrence.steps)])
-    notes = [[("text", line)] for line in comment_lines(program)]
+    notes = [[("text", line)] for line in comment_lines(program, numbered=True)]
     return _workbook({"program": cells, "about": notes})
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 from weights2code.data import FileSource
 from weights2code.export.rules import Rule, comment_lines, rule_of, words, written
 from weights2code.language import Expr, Retrieval, Var
+from weights2code.language.categories import Categories
 from weights2code.program import Program
 
 #: Words that mean something else there.
@@ -15,7 +17,7 @@ _TAKEN = words(
     arguments await break case catch class const continue debugger default delete do else enum eval
     export extends false finally for function if implements import in instanceof interface let new null
     package private protected public return static super switch this throw true try typeof undefined var
-    void while with yield Math Map Array Infinity NaN rows row t out mod first
+    void while with yield Math Map Array Infinity NaN rows row t out mod first number
     """
 )
 
@@ -25,11 +27,18 @@ _MOD = """const mod = (a, b) => { // the remainder has the sign of b
 };
 """
 
+_NUMBER = """const number = (texts, text) => { // what a text is computed with
+  const found = texts.indexOf(Array.isArray(text) ? text[0] : text) + 1;
+  if (!found) throw new RangeError(`${text} is none of ${texts}`);
+  return found;
+};
+"""
+
 
 def write(program: Program, source: FileSource | None = None) -> str:
     """The text of `program.mjs`."""
     rule = rule_of(program, _TAKEN)
-    body = _body(rule)
+    body = _body(rule, program.categories)
     columns, outputs = rule.recurrence.inputs, rule.recurrence.outputs
     given = "a number, or [number]" if len(columns) == 1 else f"[{', '.join(columns)}]"
     gives = "a number" if len(outputs) == 1 else f"[{', '.join(outputs)}]"
@@ -38,6 +47,7 @@ def write(program: Program, source: FileSource | None = None) -> str:
             *(f"// {line}".rstrip() for line in comment_lines(program)),
             "",
             *([_MOD] if any("mod(" in line for line in body) else []),
+            *([_NUMBER] if program.categories else []),
             "// " + " ".join(f"`rows` is one sequence, each row {given}; each answer is {gives}.".split()),
             f"export function {rule.function}(rows) {{",
             *(f"  {line}" for line in body),
@@ -47,21 +57,28 @@ def write(program: Program, source: FileSource | None = None) -> str:
     )
 
 
-def _body(rule: Rule) -> list[str]:
+def _body(rule: Rule, texts: Categories) -> list[str]:
     recurrence = rule.recurrence
+    width = len(recurrence.inputs)
+
+    def cell(row: str, name: str) -> str:
+        found = row if width == 1 else f"{row}[{recurrence.inputs.index(name)}]"
+        if name not in texts:
+            return f"Number({found})"
+        return f"number({json.dumps(list(texts[name]))}, {found})"
+
     lines = []
     for name, lag in rule.lags.items():
         start = _number(rule.start(name))
         if rule.first(name):
-            place = recurrence.inputs.index(name)
-            start = f"rows.length ? {_cell('rows[0]', place, len(recurrence.inputs))} : 0"
+            start = f"rows.length ? {cell('rows[0]', name)} : 0"
         lines.append(f"const {rule.names[name]}_past = new Array({lag}).fill({start});")
     tables = [step.name for step in recurrence.steps if isinstance(step.definition, Retrieval)]
     lines += [f"const {rule.names[name]}_table = new Map();" for name in tables]
     lines += ["const out = [];", "for (let t = 0; t < rows.length; t++) {"]
     inside = []
-    for place, name in enumerate(recurrence.inputs):
-        inside.append(f"const {rule.names[name]} = {_cell('rows[t]', place, len(recurrence.inputs))};")
+    for name in recurrence.inputs:
+        inside.append(f"const {rule.names[name]} = {cell('rows[t]', name)};")
     for step in recurrence.steps:
         definition, name = step.definition, rule.names[step.name]
         if not isinstance(definition, Retrieval):
@@ -81,13 +98,12 @@ def _body(rule: Rule) -> list[str]:
     for name in rule.lags:
         past = f"{rule.names[name]}_past"
         inside.append(f"{past}.unshift({rule.names[name]}), {past}.pop();")
-    outputs = [rule.names[name] for name in recurrence.outputs]
+    outputs = [
+        f"{json.dumps(list(texts[name]))}[{rule.names[name]} - 1]" if name in texts else rule.names[name]
+        for name in recurrence.outputs
+    ]
     inside.append(f"out.push({outputs[0] if len(outputs) == 1 else '[' + ', '.join(outputs) + ']'});")
     return [*lines, *(f"  {line}" for line in inside), "}", "return out;"]
-
-
-def _cell(row: str, place: int, columns: int) -> str:
-    return f"Number({row})" if columns == 1 else f"Number({row}[{place}])"
 
 
 def _keep(rule: Rule, step: str, definition: Retrieval, lag: int) -> str:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from weights2code.errors import InputError
 from weights2code.language import OPERATORS, Const, Expr, Number, Op, Recurrence, Retrieval, Var
+from weights2code.language.domain import quoted
 from weights2code.language.kinds import lags_of
 from weights2code.program import Program
-from weights2code.program.python_source import formula_lines, readable_names
+from weights2code.program.python_source import readable_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +77,16 @@ def written(expr: Expr, language: str, read: Callable[[Var], str], number: Calla
     return getattr(OPERATORS[expr.name], language).format(*parts)
 
 
-def comment_lines(program: Program) -> list[str]:
-    """What stands at the top of a text: the rule, its domain, and how far it is trusted."""
-    recurrence = program.recurrence
-    domains = zip(recurrence.inputs, program.domains, strict=True)
-    lines = [*formula_lines(recurrence), "", *(f"{name}: {domain}" for name, domain in domains)]
+def comment_lines(program: Program, *, numbered: bool = False) -> list[str]:
+    """What stands at the top of a text: the rule, its domain, and how far it is trusted.
+
+    Where texts are `numbered`, the text has no place for them, and says which number stands for which.
+    """
+    domains = zip(program.recurrence.inputs, program.domains, strict=True)
+    lines = [*program.formula().splitlines(), "", *(f"{name}: {domain}" for name, domain in domains)]
+    for name, texts in program.categories.items() if numbered else ():
+        listed = ", ".join(f"{code} is {quoted(text)}" for code, text in enumerate(texts, start=1))
+        lines.append(f"Texts are numbers here: of {name}, {listed}.")
     lines += [*program.verdict.splitlines(), "Made by weights2code; it computes what program.py computes."]
     return [printable(line) for line in lines]
 

@@ -13,6 +13,8 @@ from weights2code.data import FileSource
 from weights2code.errors import InputError
 from weights2code.export.rules import Rule, comment_lines, printable, refuse_lookups, rule_of, written
 from weights2code.language import Expr, Var
+from weights2code.language.categories import Categories
+from weights2code.language.domain import Category
 from weights2code.program import Program
 from weights2code.verify.product import inlined
 
@@ -41,7 +43,7 @@ def write(program: Program, source: FileSource | None = None) -> str:
     rule = rule_of(program, _TAKEN)
     refuse_lookups(rule, "sql")
     try:
-        query = "\n".join(_query(rule, table))
+        query = "\n".join(_query(rule, table, program.categories))
     except MemoryError:
         query = " " * (LONGEST + 1)
     if len(query) > LONGEST:
@@ -58,20 +60,20 @@ def write(program: Program, source: FileSource | None = None) -> str:
     return "\n".join([*(f"-- {line}".rstrip() for line in head), query, ""])
 
 
-def _query(rule: Rule, table: Table) -> list[str]:
+def _query(rule: Rule, table: Table, texts: Categories) -> list[str]:
     """Rows with their earlier inputs, then a table that walks through them."""
     recurrence = rule.recurrence
     formulas = inlined(recurrence)
     kept = {name: lag for name, lag in rule.lags.items() if name not in recurrence.inputs}
     selected = []
     for name in recurrence.inputs:
-        column = f"CAST({_quoted(name)} AS REAL)"
+        column = _number_of(name, texts[name]) if name in texts else f"CAST({_quoted(name)} AS REAL)"
         selected.append(f"{column} AS {_quoted(name)}")
         for lag in range(1, rule.lags.get(name, 0) + 1):
             start = f"FIRST_VALUE({column}) OVER w_" if rule.first(name) else _number(rule.start(name))
             before = f"COALESCE(LAG({column}, {lag}) OVER w_, {start})"
             selected.append(f"{before} AS {_quoted(_before(name, lag))}")
-    outputs = [_quoted(name) for name in recurrence.outputs]
+    outputs = [_answer(name, _quoted(name), texts) for name in recurrence.outputs]
     sequence = _quoted(table.sequence) if table.sequence else "0"
     order = _quoted(table.order) if table.order else "rowid"
     shown = f"sequence_ AS {sequence}, " if table.sequence else ""
@@ -86,7 +88,7 @@ def _query(rule: Rule, table: Table) -> list[str]:
         ")",
     ]
     if not kept:
-        answers = [f"{_text(formulas[name], rule, None)} AS {_quoted(name)}" for name in recurrence.outputs]
+        answers = [_answer(name, _text(formulas[name], rule, None), texts) for name in recurrence.outputs]
         return [
             *lines,
             f"SELECT {shown}, {', '.join(answers)}",
@@ -128,6 +130,25 @@ def _text(expr: Expr, rule: Rule, start: bool | None) -> str:
         return f"run_.{_quoted(_before(name, lag - 1))}"
 
     return written(expr, "sql", read, _number)
+
+
+def _number_of(name: str, texts: tuple[Category, ...]) -> str:
+    """The number of a text in a column."""
+    cases = " ".join(f"WHEN {_literal(text)} THEN {code}.0" for code, text in enumerate(texts, start=1))
+    return f"CASE {_quoted(name)} {cases} END"
+
+
+def _answer(name: str, value: str, texts: Categories) -> str:
+    """An output under its name, as the text that it stands for if it is one."""
+    if name in texts:
+        cases = [f"WHEN {code}.0 THEN {_literal(text)}" for code, text in enumerate(texts[name], start=1)]
+        value = f"CASE {value} {' '.join(cases)} END"
+    return value if value == _quoted(name) else f"{value} AS {_quoted(name)}"
+
+
+def _literal(text: Category) -> str:
+    escaped = str(text).replace("'", "''")
+    return str(text) if isinstance(text, int) else f"'{escaped}'"
 
 
 def _before(name: str, lag: int) -> str:

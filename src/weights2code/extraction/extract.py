@@ -24,6 +24,7 @@ from weights2code.extraction.attempt import Attempt
 from weights2code.extraction.judge import judged, unmatched_words, with_caveat, with_note
 from weights2code.extraction.members import members
 from weights2code.extraction.values import Extraction, Log, Member
+from weights2code.json_values import MOST_NODES
 from weights2code.program import Origin
 from weights2code.program.listing_check import check_listing
 from weights2code.program.raw_program import raw_program_source
@@ -52,6 +53,8 @@ REGRESSED_ON = 8192
 ROUNDS = 2
 #: Sequences that may refute on which side of its border a threshold is.
 BORDERS = 6
+#: Outputs of one rule in two orders of its operations differ by this much, in relation and in size.
+ROUNDING = 1e-9
 #: Training sequences whose beginnings are put before a refuting sequence.
 BEGINNINGS = 24
 #: A refuting sequence may be so many times as long as they are; what comes with a longer one is, at least.
@@ -193,7 +196,7 @@ def right_borders(found: Extraction, problem: Problem, log: Log) -> Extraction:
         right = (
             candidate
             for candidate in other_borders(program)
-            if all(np.array_equal(candidate.run(x), reference.run(x)) for x in refuting)
+            if all(np.allclose(candidate.run(x), reference.run(x), ROUNDING, ROUNDING) for x in refuting)
         )
         candidate = next(right, None)
         if candidate is None:
@@ -312,7 +315,9 @@ def with_explanation(extraction: Extraction, problem: Problem, log: Log) -> Extr
     if extraction.explained is not None or matched is None or not matched.finite:
         return extraction  # nothing is regressed on what are no numbers
     try:
-        return replace(extraction, explained=matched.explain(problem, LISTING_EFFORT))
+        explained = matched.explain(problem, LISTING_EFFORT)
+        small = {i: fit for i, fit in explained.operators.items() if fit.formula.size() <= MOST_NODES}
+        return replace(extraction, explained=replace(explained, operators=small))
     except Exception as error:
         log.failed("explanation of the graph", defect(error))
         return extraction

@@ -59,11 +59,14 @@ class HiddenClimb:
         """Before anything is trained: whether that is the end."""
         return self._allowed() and self._try(self._remembering.at_once(self._by_extremum, self._by_lookup))
 
-    def before(self, rung: Rung) -> bool:
+    def before(self, rung: Rung, summed: bool) -> bool:
         """Before a rung is trained: whether that is the end. Those of one layer come first: what they see
-        may be all that is needed."""
-        if self._tried or rung.sizes["layers"] == 1 or not self._allowed():
+        may be all that is needed. A sum has no end, which no network follows where remainders are taken of
+        it, so a few states with a short rule come before one."""
+        if self._tried or not self._allowed() or (rung.sizes["layers"] == 1 and not summed):
             return False
+        if summed:
+            return self.climb.problem.reference is not None and self._try(self._remembering.short())
         self._tried = True
         return self._try(self._remembering.later())
 

@@ -8,14 +8,19 @@ import numpy as np
 
 from weights2code.data import Problem, Regime, from_arrays
 from weights2code.effort import time_is_up
+from weights2code.errors import NotExtracted
 from weights2code.explain.explanation import MatchedGraph
 from weights2code.extraction.values import Extraction
 from weights2code.graph import DiscreteGraph
 from weights2code.language import Expr, Recurrence
+from weights2code.language.categories import speaks
 from weights2code.program import Origin, Program
+from weights2code.rules.unordered import unordered
 from weights2code.simplify import grouped_as_read, simplify_recurrence
+from weights2code.simplify.recurrences import without_repeats
 from weights2code.verify import Certificate, certify
 from weights2code.verify.certificate import Agreement
+from weights2code.verify.links import with_texts
 from weights2code.verify.own_data import certify_measured
 from weights2code.verify.testing import compare
 
@@ -31,17 +36,37 @@ def judged(
     recurrence: Recurrence, origin: Origin, matched: MatchedGraph, problem: Problem, seed: int
 ) -> Extraction:
     """The program of a recurrence, certified."""
+    recurrence = recurrence.live() if problem.categories else recurrence
     formulas = [step.definition for step in recurrence.steps if isinstance(step.definition, Expr)]
     short = origin is not Origin.TABLE and sum(formula.size() for formula in formulas) <= SIMPLIFIED
-    if short and not time_is_up():
-        recurrence = simplify_recurrence(recurrence, problem.domains)
+    if short and not time_is_up() and not problem.output_categories:
+        simple = simplify_recurrence(recurrence, problem.domains)
+        if speaks(simple, problem.categories) or not speaks(recurrence, problem.categories):
+            recurrence = simple
+    if problem.categories:
+        recurrence = without_order(recurrence, problem)
+        recurrence = without_repeats(recurrence, problem.domains, problem.categories)
     recurrence = grouped_as_read(recurrence, problem.domains)
     certificate = certificate_of(recurrence, matched.graph, problem, seed)
     program = Program(
-        problem.name, recurrence, problem.domains, problem.integer_outputs, origin, problem.asked.regime
+        problem.name,
+        recurrence,
+        problem.domains,
+        problem.integer_outputs,
+        origin,
+        problem.asked.regime,
+        output_categories=problem.output_categories,
     )
     program = program.with_verdict(certificate.words())
     return Extraction(matched.graph, None, program, certificate, matched)
+
+
+def without_order(recurrence: Recurrence, problem: Problem) -> Recurrence:
+    """The recurrence without arithmetic on texts, of which only equality means anything."""
+    found = unordered(recurrence, problem.domains, problem.categories)
+    if found is None:
+        raise NotExtracted("the rule that was found computes with texts as if they were numbers.")
+    return found
 
 
 def certificate_of(recurrence: Recurrence, graph: DiscreteGraph, problem: Problem, seed: int) -> Certificate:
@@ -51,7 +76,11 @@ def certificate_of(recurrence: Recurrence, graph: DiscreteGraph, problem: Proble
     not enough.
     """
     certificate = _certificate(recurrence, graph, problem, seed)
-    certificate = replace(certificate, notes=(*certificate.notes, *problem.remarks))
+    certificate = replace(
+        certificate,
+        notes=(*certificate.notes, *problem.remarks),
+        counterexample=with_texts(certificate.counterexample, problem.inputs, problem.categories),
+    )
     whole = problem.integer_outputs and problem.asked.regime is not Regime.MISTAKES
     if not (whole and certificate.verified and certificate.max_abs_error > LAST_DIGIT):
         return certificate

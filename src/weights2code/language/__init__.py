@@ -1,6 +1,6 @@
 """The language that reference machines and extracted programs share: expressions, recurrences, domains."""
 
-from weights2code.language.domain import BITS, Domain, infer, integers, reals, uniform
+from weights2code.language.domain import BITS, Domain, infer, integers, reals, texts, uniform
 from weights2code.language.evaluation import compile_numpy, evaluate, evaluate_exact, exact_number
 from weights2code.language.expression import Const, Expr, Number, Op, Var, as_expr
 from weights2code.language.json_form import from_dict, to_dict
@@ -52,6 +52,7 @@ __all__ = [
     "python_text",
     "reals",
     "renamed",
+    "texts",
     "to_dict",
     "uniform",
     "where",

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from weights2code.json_values import mapping, number, shown
+from weights2code.json_values import items, mapping, number, shown, text
 
-Kind = Literal["bits", "integers", "reals"]
+#: What a category is called: a text, or a whole number that stands for something.
+Category = str | int
+Kind = Literal["bits", "integers", "reals", "texts"]
 #: Whole numbers up to here are float64 numbers, each of them.
 EXACT = 2**53
+#: Categories that a sentence names.
+MOST_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """Bits, integers low..high (both included), or reals between low and high."""
+    """Bits, integers low..high (both included), reals between low and high, or texts.
+
+    Texts are numbered from 1 on, in the order of `categories`, and the numbers mean nothing but which text it
+    is; 0, which is none of them, is what lies before the start.
+    """
 
     kind: Kind
     low: float
     high: float
+    categories: tuple[Category, ...] = ()
 
     @property
     def discrete(self) -> bool:
@@ -40,7 +50,8 @@ class Domain:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON form."""
-        return {"kind": self.kind, "low": self.low, "high": self.high}
+        listed = {"categories": list(self.categories)} if self.categories else {}
+        return {"kind": self.kind, "low": self.low, "high": self.high, **listed}
 
     @staticmethod
     def from_dict(data: Any) -> Domain:
@@ -52,9 +63,18 @@ class Domain:
             raise ValueError(f"not a domain: {shown(data)}")
         if kind == "bits" and (low, high) != (0, 1):
             raise ValueError("bits are 0 and 1")
-        return Domain(kind, low, high)
+        listed = read_categories(data.get("categories", []))
+        if (kind == "texts") != bool(listed) or (listed and (low, high) != (1, len(set(listed)))):
+            raise ValueError(f"not a domain: {shown(data)}")
+        return Domain(kind, low, high, listed)
 
     def __str__(self) -> str:
+        if self.categories:
+            some = [quoted(category) for category in self.categories[:MOST_NAMED]]
+            rest = len(self.categories) - len(some)
+            if rest:
+                return f"{', '.join(some)} and {rest} other texts"
+            return f"{', '.join(some[:-1])} or {some[-1]}" if len(some) > 1 else some[0]
         if self.kind == "bits":
             return "bits"
         if self.kind == "integers":
@@ -63,6 +83,25 @@ class Domain:
 
 
 BITS = Domain("bits", 0, 1)
+
+
+def texts(categories: Sequence[Category]) -> Domain:
+    """One of these categories; they have no order."""
+    return Domain("texts", 1, len(categories), tuple(categories))
+
+
+def read_categories(data: Any) -> tuple[Category, ...]:
+    """Categories out of a JSON file."""
+    found = items(data, "categories")
+    return tuple(item if isinstance(item, int) else text(item, "a category") for item in found)
+
+
+def quoted(category: Category | None) -> str:
+    """A text as Python writes it, in double quotes; None is nothing."""
+    if not isinstance(category, str):
+        return str(category)
+    written = json.dumps(category, ensure_ascii=False)
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in written)
 
 
 def integers(low: int, high: int) -> Domain:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
+from weights2code.language.categories import Label
 from weights2code.language.expression import Const, Expr, Op, Var
 from weights2code.language.operators import OPERATORS, Binding, Written
 
@@ -33,6 +34,11 @@ def latex(expr: Expr, variable: Callable[[Var], str] = latex_variable) -> str:
 
 
 def _write(expr: Expr, write: Callable[[Var], str]) -> Written:
+    if isinstance(expr, Label):
+        if isinstance(expr.text, int):
+            return Written(str(expr.text))
+        text = "nothing" if expr.text is None else f"``{escape(expr.text)}''"
+        return Written(rf"\text{{{text}}}")
     if isinstance(expr, Const):
         return _number(expr)
     if isinstance(expr, Var):

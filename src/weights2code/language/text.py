@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeGuard
 
+from weights2code.language.categories import Label
 from weights2code.language.domain import EXACT
 from weights2code.language.expression import Const, Expr, Number, Op, Var
 from weights2code.language.operators import OPERATORS, Binding, Written, is_boolean
@@ -64,6 +65,20 @@ def positive_part(expr: Expr) -> Expr | None:
     return None
 
 
+def one_of(expr: Expr) -> tuple[Var, tuple[Label, ...]] | None:
+    """The variable and the texts, if the formula says that it is one of several texts."""
+    if not isinstance(expr, Op):
+        return None
+    if expr.name == "eq" and isinstance(expr.args[0], Var) and isinstance(expr.args[1], Label):
+        return expr.args[0], (expr.args[1],)
+    parts = [one_of(argument) for argument in expr.args] if expr.name == "or" else [None]
+    found = [part for part in parts if part is not None]
+    if len(found) < len(parts) or len({variable for variable, _ in found}) > 1:
+        return None
+    labels = tuple(item for _, some in found for item in some)
+    return found[0][0], labels
+
+
 @dataclass(frozen=True, slots=True)
 class _Writer:
     variable: Callable[[Var], str]
@@ -73,6 +88,8 @@ class _Writer:
 
     def value(self, expr: Expr) -> Written:
         """The text and how tightly it binds."""
+        if isinstance(expr, Label):
+            return Written(str(expr))
         if isinstance(expr, Const):
             return self.number(expr.value)
         if isinstance(expr, Var):
@@ -150,6 +167,11 @@ class _Writer:
 
     def condition(self, expr: Expr) -> Written:
         """The text where only being zero or not counts: no brackets, no casts."""
+        chosen = one_of(expr)
+        if chosen is not None and len(chosen[1]) > 1:
+            variable, labels = chosen
+            listed = ", ".join(str(item) for item in labels)
+            return Written(f"{self.variable(variable)} in ({listed})", Binding.COMPARE)
         if is_boolean(expr):
             return self.operator(expr)
         return self.value(expr)

@@ -73,6 +73,15 @@ class Remembering:
         machine = self._worth_having()
         return None if machine is None else self._numbered(machine)
 
+    def short(self) -> Memory | None:
+        """The memory, if it has short rules that are soon found, and the last output does not show it."""
+        machine = self.machine() if self._finite() and self.problem.whole else None
+        if machine is None or machine.states > FEW_STATES or shown_by_output(machine):
+            return None
+        state = Var(free_name(self.problem, "state"), 1)
+        found = _soon_numbered(machine, self.problem, state, variables_read(machine, self.problem))
+        return found if found is not None and found.cost <= ENOUGH else None
+
     def _numbered(self, machine: Machine) -> Memory | None:
         """With the rules of its states; no table where visible values tell them apart."""
         return numbered(machine, self.problem, tables=visible_window(machine) is None)

@@ -7,7 +7,7 @@ import json
 from weights2code.data import Problem
 from weights2code.errors import InputError
 from weights2code.memory.hidden import Memory, with_memory
-from weights2code.run_folder import MEMORY, RunFolder
+from weights2code.run_folder import GRAPH, MEMORY, RunFolder
 from weights2code.source import problem_of
 
 
@@ -17,7 +17,12 @@ def problem_in(folder: RunFolder) -> Problem:
 
 
 def remembered(problem: Problem, folder: RunFolder) -> Problem:
-    """The problem of the folder's source with what the folder remembers."""
+    """The problem of the folder's source with what the folder remembers, and as far back as it looks."""
+    seasonal = problem.seasonal
+    if seasonal is not None and folder.has(GRAPH):
+        graph = folder.read_json(GRAPH)
+        if isinstance(graph, dict) and graph.get("length") == seasonal.length:
+            return seasonal
     memory = memory_in(folder, problem)
     return problem if memory is None else with_memory(problem, memory)
 

@@ -18,16 +18,26 @@ from weights2code.heads import RECENCY, HeadKind
 from weights2code.model.long_product import long_product
 
 
-def offset_basis(length: int, window: int, *, clip: bool, device: torch.device, dtype: torch.dtype) -> Tensor:
+def offset_basis(
+    length: int,
+    window: int,
+    *,
+    clip: bool,
+    device: torch.device,
+    dtype: torch.dtype,
+    offsets: Tensor | None = None,
+) -> Tensor:
     """0/1 tensor (window, length * length): which (query, key) pairs each offset stands for.
 
-    With `clip`, offsets beyond the window share the last one (T5-style); without, they belong to none.
+    With `clip`, offsets beyond the window share the last one (T5-style); without, they belong to none. Some
+    `offsets` alone have a row each.
     """
     position = torch.arange(length, device=device)
     offset = position[:, None] - position[None, :]
     clipped = offset.clamp_max(window - 1) if clip else offset
-    basis = clipped[None] == torch.arange(window, device=device)[:, None, None]
-    return (basis & (offset >= 0)[None]).to(dtype).reshape(window, length * length)
+    told_apart = torch.arange(window, device=device) if offsets is None else offsets
+    basis = clipped[None] == told_apart[:, None, None]
+    return (basis & (offset >= 0)[None]).to(dtype).reshape(len(told_apart), length * length)
 
 
 def location_attention(

@@ -23,6 +23,9 @@ from weights2code.model.architecture import Architecture, Choice, Wiring, wiring
 from weights2code.model.long_product import long_product
 from weights2code.model.sampler import HARD, Sampling, sample
 
+#: A window so wide is one with a season in it: a few offsets of many.
+WIDE = 64
+
 
 def parameter_shapes(a: Architecture, table: Wiring) -> dict[str, tuple[int, ...]]:
     """The shape of each parameter of one member."""
@@ -310,7 +313,16 @@ class DiscreteTransformer(nn.Module):
         if n := a.location:
             values = read(slice(row, row + 2 * n, 2))
             offsets = table[:, row + 1 : row + 2 * n : 2, : a.window + 1]
-            basis = self._basis(shape[0], flat, clip=False)
+            if a.window > WIDE:  # most of it is masked, and need not be computed
+                some = (
+                    self.choice_mask[:, row + 1 : row + 2 * n : 2, : a.window].any(0).any(0).nonzero()[:, 0]
+                )
+                offsets = offsets[..., some]
+                basis = attention.offset_basis(
+                    shape[0], a.window, clip=False, device=flat.device, dtype=flat.dtype, offsets=some
+                )
+            else:
+                basis = self._basis(shape[0], flat, clip=False)
             outputs.append(attention.location_attention(offsets, values, basis, null)[:, :, first:])
             row += 2 * n
         for kind, n, before in (("pointer", a.pointer, 0), ("equality", a.equality, a.pointer)):

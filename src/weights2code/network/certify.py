@@ -26,7 +26,7 @@ from weights2code.network.contexts.scoring import SINGLE
 from weights2code.network.contexts.view import Unsuited, View
 from weights2code.network.trial import LARGEST, Trial, drawn, one_step, outputs_of, run_side_by_side
 from weights2code.verify.exhaustive import all_sequences, longest_length
-from weights2code.verify.links import BEYOND, NetworkCertificate, Sequence, at_least
+from weights2code.verify.links import BEYOND, NetworkCertificate, Sequence, at_least, with_texts
 from weights2code.verify.ranges import positions_below
 
 #: Effort for one network, in seconds of a usual machine, and for a first look whether exploration ends.
@@ -47,6 +47,12 @@ class Checked:
 
 def certify_network(graph: DiscreteGraph, program: Recurrence, problem: Problem, seed: int) -> Checked:
     """Compare a network with its program, as far as can be done with little effort."""
+    found = _compared(graph, program, problem, seed)
+    example = with_texts(found.certificate.counterexample, problem.inputs, problem.categories)
+    return replace(found, certificate=replace(found.certificate, counterexample=example))
+
+
+def _compared(graph: DiscreteGraph, program: Recurrence, problem: Problem, seed: int) -> Checked:
     if not problem.integer_outputs:
         return _reals(graph, program, problem, seed)
     linear = not any(isinstance(graph.nodes[index], OperatorNode) for index in graph.live())

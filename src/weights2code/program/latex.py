@@ -9,30 +9,45 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from weights2code.language import Const, Domain, Recurrence, Retrieval, Var
+from weights2code.language import Const, Domain, Expr, Recurrence, Retrieval, Start, Var
+from weights2code.language.categories import Categories, categories_of, label, spoken
 from weights2code.language.latex import escape, latex, latex_name, latex_variable
 
 
-def latex_lines(recurrence: Recurrence) -> list[str]:
+def latex_lines(recurrence: Recurrence, categories: Categories | None = None) -> list[str]:
     """One equation a step, with `&` before the equals sign, then the start values that are not zero."""
     lines = []
+    recurrence, types = spoken(recurrence, categories or {})
+
+    def value(number: Start, name: str) -> Expr:
+        return label(number, types[name]) if name in types else Const(float(number))
+
     for step in recurrence.steps:
         definition = step.definition
-        right = _retrieval(definition) if isinstance(definition, Retrieval) else latex(definition)
+        if isinstance(definition, Retrieval):
+            right = _retrieval(definition, latex(value(definition.default, definition.value)))
+        else:
+            right = latex(definition)
         lines.append(f"{latex_variable(Var(step.name))} &= {right}")
     for name in recurrence.depths():
         start = recurrence.start_of(name)
         if isinstance(start, str):
             lines.append(f"{latex_name(name)}_{{s}} &= {latex_name(name)}_{{0}} \\quad (s < 0)")
         elif start != 0:
-            lines.append(f"{latex_name(name)}_{{s}} &= {latex(Const(start))} \\quad (s < 0)")
+            lines.append(f"{latex_name(name)}_{{s}} &= {latex(value(start, name))} \\quad (s < 0)")
     return lines
 
 
 def latex_source(
-    recurrence: Recurrence, domains: Sequence[Domain], name: str, *, verdict: str = "not verified"
+    recurrence: Recurrence,
+    domains: Sequence[Domain],
+    name: str,
+    *,
+    verdict: str = "not verified",
+    categories: Categories | None = None,
 ) -> str:
-    """The text of `program.tex`."""
+    """The text of `program.tex`; `categories` are the texts of outputs that hold texts."""
+    known = categories_of(recurrence.inputs, domains) | dict(categories or {})
     inputs = "; ".join(
         f"${latex_name(column)}$: {escape(str(domain))}"
         for column, domain in zip(recurrence.inputs, domains, strict=True)
@@ -47,7 +62,7 @@ def latex_source(
             r"\begin{document}",
             rf"\texttt{{{escape(name)}}} ({inputs})",
             r"\begin{align*}",
-            " \\\\\n".join(f"  {line}" for line in latex_lines(recurrence)),
+            " \\\\\n".join(f"  {line}" for line in latex_lines(recurrence, known)),
             r"\end{align*}",
             r"\end{document}",
             "",
@@ -55,9 +70,9 @@ def latex_source(
     )
 
 
-def _retrieval(definition: Retrieval) -> str:
+def _retrieval(definition: Retrieval, default: str) -> str:
     value, key = f"{latex_name(definition.value)}_{{s}}", f"{latex_name(definition.key)}_{{s}}"
-    query, default = latex(definition.query), latex(Const(definition.default))
+    query = latex(definition.query)
     last = f"t-{definition.gap}" if definition.gap else "t"
     latest = rf"\text{{for the last }} s \le {last} \text{{ with }} {key} = {query}"
     return rf"\begin{{cases}} {value} & {latest} \\ {default} & \text{{if there is none}} \end{{cases}}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -18,6 +18,8 @@ import numpy as np
 from weights2code.data import Regime
 from weights2code.json_values import items, mapping, name, text, truth
 from weights2code.language import Domain, Recurrence, Retrieval, expression_of
+from weights2code.language.categories import categories_of, encoded, in_words
+from weights2code.language.domain import Category, read_categories
 from weights2code.program.latex import latex_source
 from weights2code.program.python_source import formula_lines, identifier, python_source
 
@@ -53,6 +55,8 @@ class Program:
         How far the targets were trusted that it was found on.
     verdict
         The certificate's verdict, as a sentence.
+    output_categories
+        The texts of outputs that hold texts, by name; those of inputs are in their domains.
 
     Examples
     --------
@@ -73,6 +77,7 @@ class Program:
     origin: str = ""
     regime: Regime = Regime.EXACT
     verdict: str = "not verified"
+    output_categories: Mapping[str, tuple[Category, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", identifier(self.name))
@@ -87,19 +92,53 @@ class Program:
 
         One sequence gives (T,), or (T, outputs) if there are several outputs; a batch gives (n, T, outputs).
         """
-        values, columns = np.asarray(x, dtype=float), len(self.recurrence.inputs)
+        values, columns = self.encode(x), len(self.recurrence.inputs)
         if values.ndim == 3:
-            return self.recurrence.run(values)
+            return self.decode(self.recurrence.run(values))
         flat = values.ndim == 1 and (columns == 1 or not values.size)
         if not flat and values.shape[1:] != (columns,):
             wanted = "(T,), (T, 1) or (n, T, 1)" if columns == 1 else f"(T, {columns}) or (n, T, {columns})"
             raise ValueError(f"expected shape {wanted}, got {values.shape}")
-        result = self.recurrence.run(values.reshape(1, -1, columns))[0]
+        result = self.decode(self.recurrence.run(values.reshape(1, -1, columns))[0])
         return result[:, 0] if len(self.recurrence.outputs) == 1 else result
+
+    @property
+    def categories(self) -> dict[str, tuple[Category, ...]]:
+        """The texts of every input and output that holds texts."""
+        return categories_of(self.recurrence.inputs, self.domains) | dict(self.output_categories)
+
+    def encode(self, x: Any) -> np.ndarray:
+        """Inputs as numbers, texts as those that stand for them.
+
+        Raises
+        ------
+        ValueError
+            If a column of texts holds one that the program does not know.
+        """
+        given = np.asarray(x) if not self.categories else np.asarray(x, dtype=object)
+        if given.dtype != object:
+            return given.astype(float)
+        names, columns = self.recurrence.inputs, len(self.recurrence.inputs)
+        flat = given.reshape(-1, columns)
+        numbers = np.empty(flat.shape)
+        for i, (read, domain) in enumerate(zip(names, self.domains, strict=True)):
+            column = flat[:, i]
+            if not domain.categories:
+                numbers[:, i] = column.astype(float)
+                continue
+            numbers[:, i] = encoded(column, domain.categories)
+            if (numbers[:, i] < 0).any():
+                other = column[int(np.argmax(numbers[:, i] < 0))]
+                raise ValueError(f"{read}: {other!r} is none of {domain}")
+        return numbers.reshape(given.shape)
+
+    def decode(self, answers: np.ndarray) -> np.ndarray:
+        """Outputs (..., outputs), those that hold texts as texts; then all are objects."""
+        return in_words(answers, self.recurrence.outputs, self.output_categories)
 
     def formula(self) -> str:
         """One line a step, then the start values that are not zero."""
-        return "\n".join(formula_lines(self.recurrence))
+        return "\n".join(formula_lines(self.recurrence, categories=self.categories))
 
     def source(self) -> str:
         """The text of `program.py`."""
@@ -110,11 +149,18 @@ class Program:
             integer_outputs=self.integer_outputs,
             origin=self.how,
             verdict=self.verdict,
+            categories=self.output_categories,
         )
 
     def latex(self) -> str:
         """The text of `program.tex`."""
-        return latex_source(self.recurrence, self.domains, self.name, verdict=self.verdict)
+        return latex_source(
+            self.recurrence,
+            self.domains,
+            self.name,
+            verdict=self.verdict,
+            categories=self.output_categories,
+        )
 
     @property
     def how(self) -> str:
@@ -159,6 +205,11 @@ class Program:
             "origin": self.origin,
             "regime": str(self.regime),
             "verdict": self.verdict,
+            **(
+                {"output_categories": {name: list(texts) for name, texts in self.output_categories.items()}}
+                if self.output_categories
+                else {}
+            ),
         }
 
     @staticmethod
@@ -173,6 +224,10 @@ class Program:
             text(data["origin"], "the origin"),
             Regime(text(data.get("regime", Regime.EXACT), "the regime")),
             text(data["verdict"], "the verdict"),
+            {
+                key: read_categories(texts)
+                for key, texts in mapping(data.get("output_categories", {}), "output_categories").items()
+            },
         )
 
 

@@ -11,11 +11,14 @@ from __future__ import annotations
 import keyword
 import re
 import textwrap
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 
 from weights2code.language import (
+    Const,
     Domain,
     Expr,
+    Op,
     Recurrence,
     Retrieval,
     Start,
@@ -24,21 +27,33 @@ from weights2code.language import (
     formula,
     number_text,
     python_text,
+    texts,
 )
+from weights2code.language.categories import Categories, categories_of, spoken
+from weights2code.language.categories import start_words as text_start
+from weights2code.language.domain import Category, quoted
 from weights2code.language.kinds import Kinds, kinds_of, lags_of
 
 WIDTH = 100
+#: Texts of a column that a program checks its input against; with more, it takes any.
+MOST_CHECKED = 100
 
 #: What the generated text itself uses: neither the function nor a variable may be called so.
 _TAKEN = {"np", "ArrayLike", "ValueError", "T", "t", "data", "table"}
 _TAKEN |= {"range", "len", "int", "bool", "abs", "max", "min"}
 
 
+#: A text in quotes.
+_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
 def identifier(text: str) -> str:
-    """A valid Python name that is as close to `text` as possible."""
-    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_") or "program"
+    """A valid Python name that is as close to `text` as possible, in any script."""
+    name = re.sub(r"\W+", "_", unicodedata.normalize("NFKC", text)).strip("_") or "program"
     if name[0].isdigit():
         name = f"_{name}"
+    if not name.isidentifier():  # such as digits of other scripts, or marks that no letter comes before
+        name = "".join(c if f"_{c}".isidentifier() else "_" for c in f"_{name}")
     taken = keyword.iskeyword(name) or keyword.issoftkeyword(name) or name in _TAKEN
     return f"{name}_" if taken else name
 
@@ -54,9 +69,12 @@ def readable_names(recurrence: Recurrence, function: str) -> dict[str, str]:
     return names
 
 
-def formula_lines(recurrence: Recurrence, names: Mapping[str, str] | None = None) -> list[str]:
+def formula_lines(
+    recurrence: Recurrence, names: Mapping[str, str] | None = None, categories: Categories | None = None
+) -> list[str]:
     """One line a step, `y[t] = x[t] + y[t-1]`, then a line for start values that are not zero."""
     label = names or {}
+    recurrence, types = spoken(recurrence, categories or {})
 
     def write(variable: Var) -> str:
         return f"{label.get(variable.name, variable.name)}[t{f'-{variable.lag}' if variable.lag else ''}]"
@@ -65,23 +83,24 @@ def formula_lines(recurrence: Recurrence, names: Mapping[str, str] | None = None
     for step in recurrence.steps:
         definition = step.definition
         if isinstance(definition, Retrieval):
-            text = _retrieval_words(definition, write)
+            text = _retrieval_words(definition, write, types)
         else:
             text = formula(definition, write)
         lines.append(f"{write(Var(step.name))} = {text}")
-    starts = start_words(recurrence, label)
+    starts = start_words(recurrence, label, types)
     return [*lines, *([starts] if starts else [])]
 
 
-def start_words(recurrence: Recurrence, names: Mapping[str, str]) -> str:
-    """What lies before the start, where it matters and is not zero."""
+def start_words(recurrence: Recurrence, names: Mapping[str, str], types: Categories) -> str:
+    """What lies before the start, where it matters and is not zero, or of texts no text."""
     words, lags = [], lags_of(recurrence)
     for name in recurrence.depths():
         start, label = recurrence.start_of(name), names.get(name, name)
         if start == "first":
             words.append(f"{label} = {label}[0]")
         elif start != 0 and name in lags:
-            words.append(f"{label} = {_start_text(start)}")
+            value = text_start(start, types[name]) if name in types else _start_text(start)
+            words.append(f"{label} = {value}")
     return f"before the start {', '.join(words)}" if words else ""
 
 
@@ -93,13 +112,18 @@ def python_source(
     integer_outputs: bool = False,
     origin: str = "",
     verdict: str = "not verified",
+    categories: Categories | None = None,
 ) -> str:
-    """The text of `program.py`: one public function, documented, at any length."""
+    """The text of `program.py`: one public function, documented, at any length.
+
+    `categories` are the texts of outputs that hold texts.
+    """
     function = identifier(name)
     names = readable_names(recurrence, function)
-    writer = _Body(recurrence, names, kinds_of(recurrence, domains))
+    known = categories_of(recurrence.inputs, domains) | dict(categories or {})
+    writer = _Body(recurrence, names, kinds_of(recurrence, domains), known)
     argument = names[recurrence.inputs[0]] if len(recurrence.inputs) == 1 else "data"
-    documentation = _documentation(recurrence, domains, names, integer_outputs, origin, verdict)
+    documentation = _documentation(recurrence, domains, names, integer_outputs, origin, verdict, known)
     return "\n".join(
         [
             "import numpy as np",
@@ -123,19 +147,26 @@ def _documentation(
     integer_outputs: bool,
     origin: str,
     verdict: str,
+    categories: Categories,
 ) -> str:
-    rule = formula_lines(recurrence, names)
+    rule = formula_lines(recurrence, names, categories)
     columns = len(recurrence.inputs)
     shape = "(T,) or (T, 1)" if columns == 1 else f"(T, {columns})"
     inputs = "; ".join(
         f"{names[name]}: {domain}" + (f" (column {name!r})" if names[name] != name else "")
         for name, domain in zip(recurrence.inputs, domains, strict=True)
     )
-    outputs = ", ".join(names[name] for name in recurrence.outputs)
+    outputs = "; ".join(
+        f"{names[name]}: {texts(categories[name])}" if name in categories else names[name]
+        for name in recurrence.outputs
+    )
+    if not categories:
+        outputs = outputs.replace(";", ",")
+    whole = integer_outputs and not set(recurrence.outputs) & set(categories)
     result = "(T,)" if len(recurrence.outputs) == 1 else f"(T, {len(recurrence.outputs)})"
     facts = [
         f"Input: one sequence, shape {shape}, any length T; {inputs}.",
-        f"Output: {outputs}, shape {result}{', whole numbers' if integer_outputs else ''}.",
+        f"Output: {outputs}, shape {result}{', whole numbers' if whole else ''}.",
         *([f"Origin: {_sentence(origin)}"] if origin else []),
         *(_sentence(line) for line in f"Verdict: {verdict}".splitlines()),
     ]
@@ -145,11 +176,22 @@ def _documentation(
     else:
         lines = [textwrap.wrap(line, WIDTH - 8, subsequent_indent="    ") for line in rule]
         head = ["The rule, for t = 0, 1, 2, ...:", "", *(f"    {part}" for line in lines for part in line)]
-    if not start_words(recurrence, names) and lags_of(recurrence):
-        wrapped = ["Every value before the start is 0.", *wrapped]
+    wrapped = [*_zeros(recurrence, names, categories), *wrapped]
     # nothing that a file or a column is called may end the docstring early
     text = "\n".join([*head, "", *wrapped]).replace("\\", "/").replace('"""', "'''")
     return f'"""{text}\n"""' if not text.endswith('"') else f'"""{text} \n"""'
+
+
+def _zeros(recurrence: Recurrence, names: Mapping[str, str], categories: Categories) -> list[str]:
+    """What lies before the start where nothing else is said."""
+    types = spoken(recurrence, categories)[1]
+    read = set(lags_of(recurrence))
+    if start_words(recurrence, names, types) or not read:
+        return []
+    if not read & set(types):
+        return ["Every value before the start is 0."]
+    none = "Every text before the start is None."
+    return [none if read <= set(types) else f"{none[:-1]}, every number 0."]
 
 
 def _sentence(text: str) -> str:
@@ -157,11 +199,13 @@ def _sentence(text: str) -> str:
     return words if words.endswith(".") else f"{words}."
 
 
-def _retrieval_words(definition: Retrieval, write: Callable[[Var], str]) -> str:
+def _retrieval_words(definition: Retrieval, write: Callable[[Var], str], types: Categories) -> str:
     value, key = (write(Var(n)).replace("[t]", "[s]") for n in (definition.value, definition.key))
     gap = {0: "s <= t", 1: "s < t"}.get(definition.gap, f"s <= t-{definition.gap}")
     query = formula(definition.query, write)
     default = number_text(definition.default).removesuffix(".0")
+    if definition.value in types:
+        default = text_start(definition.default, types[definition.value])
     return f"{value} at the last {gap} with {key} == {query}, else {default}"
 
 
@@ -174,7 +218,10 @@ def _start_text(start: Start, *, python: bool = False) -> str:
 class _Body:
     """Writes the function's body for one recurrence."""
 
-    def __init__(self, recurrence: Recurrence, names: Mapping[str, str], kinds: Kinds) -> None:
+    def __init__(
+        self, recurrence: Recurrence, names: Mapping[str, str], kinds: Kinds, categories: Categories
+    ) -> None:
+        recurrence, self.types = spoken(recurrence, categories)
         self.recurrence = recurrence
         self.names = names
         self.kinds = kinds
@@ -213,13 +260,47 @@ class _Body:
         else:
             test = f"{argument}.shape[1:] != ({columns},) and {argument}.shape != (0,)"
             expected = f"(T, {columns})"
+        kind = "object" if set(self.types) & set(self.recurrence.inputs) else "float"
         return [
-            f"{argument} = np.asarray({argument}, dtype=float)",
+            f"{argument} = np.asarray({argument}, dtype={kind})",
             f"if {test}:",
             f'    raise ValueError(f"expected shape {expected}, got {{{argument}.shape}}")',
             f"T = len({argument})",
-            *self._columns(argument, columns),
+            *(self._columns(argument, columns) if kind == "float" else self._text_columns(argument, columns)),
         ]
+
+    def _text_columns(self, argument: str, columns: int) -> list[str]:
+        """Texts beside numbers: each column by itself, texts checked."""
+        inputs = self.recurrence.inputs
+        labels = [self.names[name] for name in inputs]
+        split = f".reshape(-1, {columns}).T" if columns > 1 else ".ravel()"
+        lines = [f"{', '.join(labels)} = {argument}{split}"]
+        text, known = (self._free(name) for name in ("text", "known"))
+        for name, label in zip(inputs, labels, strict=True):
+            texts = self.types.get(name, ())
+            if not texts:
+                lines.append(f"{label} = {label}.astype(float)")
+            elif len(texts) <= MOST_CHECKED:
+                lines += _listed(known, texts)
+                lines += [
+                    f"for {text} in {label}:",
+                    f"    if {text} not in {known}:",
+                    f'        raise ValueError(f"{label}: {{{text}!r}} is none of {{{known}}}")',
+                ]
+        return [*lines, *(self._input_history(name) for name in inputs if name in self.padded)]
+
+    def _free(self, name: str) -> str:
+        """A name that no variable has."""
+        while name in self.names.values():
+            name += "_"
+        return name
+
+    def _start(self, name: str, *, python: bool = False) -> str:
+        """The start value of a name, as it is written."""
+        start = self.recurrence.start_of(name)
+        if name in self.types and start != "first":
+            return text_start(start, self.types[name])
+        return _start_text(start, python=python)
 
     def _columns(self, argument: str, columns: int) -> list[str]:
         """One array a column, with its start values at the end (`np.append` flattens)."""
@@ -246,7 +327,7 @@ class _Body:
         if self.recurrence.start_of(name) == "first":
             rows = f"{label}[:1]" if depth == 1 else f"np.repeat({label}[:1], {depth})"
         else:
-            value = _start_text(self.recurrence.start_of(name), python=True)
+            value = self._start(name, python=True)
             rows = value if depth == 1 else f"[{value}] * {depth}"
         return f"{label} = np.append({label}, {rows})  # {self._before(name)}"
 
@@ -254,17 +335,18 @@ class _Body:
         """The comment that names what lies before the start."""
         label, depth, start = self.names[name], self.lags[name], self.recurrence.start_of(name)
         indices = ", ".join(f"{label}[-{lag}]" for lag in range(1, min(depth, 2) + 1))
-        value = f"{label}[0]" if start == "first" else _start_text(start)
+        value = f"{label}[0]" if start == "first" else self._start(name)
         return f"{indices}{', ...' if depth > 2 else ''} = {value}"
 
     def _arrays(self) -> list[str]:
         """One line for all arrays that start alike: their zeros (or start values) include the past."""
-        lines = []
+        lines = [self._text_array(name) for name in self.arrays if name in self.types]
+        numbers = [name for name in self.arrays if name not in self.types]
         starts: dict[str, Start] = {
-            name: self.recurrence.start_of(name) if name in self.padded else 0.0 for name in self.arrays
+            name: self.recurrence.start_of(name) if name in self.padded else 0.0 for name in numbers
         }
         for start in dict.fromkeys(starts.values()):
-            names = [name for name in self.arrays if starts[name] == start]
+            names = [name for name in numbers if starts[name] == start]
             read = [name for name in names if name in self.padded]
             if read:
                 self.padded |= set(names)
@@ -277,6 +359,14 @@ class _Body:
             comment = f"  # {'; '.join(self._before(name) for name in read)}" if read else ""
             lines.append(f"{', '.join(self.names[name] for name in names)} = {made}{comment}")
         return lines
+
+    def _text_array(self, name: str) -> str:
+        label, depth = self.names[name], self.lags[name]
+        if not depth:
+            return f"{label} = np.full(T, None)"
+        value = self._start(name)
+        kind = "" if value == "None" else ", dtype=object"
+        return f"{label} = np.full(T + {depth}, {value}{kind})  # {self._before(name)}"
 
     def _read(self, variable: Var) -> str:
         label = self.names[variable.name]
@@ -291,9 +381,31 @@ class _Body:
         target, definition = self._read(Var(step.name)), step.definition
         if isinstance(definition, Retrieval):
             table, default = self.tables[step.name], _start_text(definition.default, python=True)
+            if definition.value in self.types:
+                default = text_start(definition.default, self.types[definition.value])
             lookup = f"{target} = {table}.get({self._write(definition.query)}, {default})"
             return [*self._store(table, definition, 0), lookup] if definition.gap == 0 else [lookup]
-        return _fold(f"{target} = {self._write(definition)}")
+        return self._assigned(target, definition)
+
+    def _assigned(self, target: str, expr: Expr, indent: int = 0) -> list[str]:
+        """The lines of an assignment; choices that are too long for one line are statements."""
+        line = f"{target} = {self._write(expr)}"
+        word, lines = "if", list[str]()
+        while isinstance(expr, Op) and expr.name == "where" and len(line) + 8 + indent > WIDTH:
+            condition, yes, expr = expr.args
+            lines += [
+                f"{word} {self._truth(condition)}:",
+                *(f"    {inner}" for inner in self._assigned(target, yes, indent + 4)),
+            ]
+            line, word = f"{target} = {self._write(expr)}", "elif"
+        if not lines:
+            return _fold(line)
+        return [*lines, "else:", *(f"    {inner}" for inner in self._assigned(target, expr, indent + 4))]
+
+    def _truth(self, condition: Expr) -> str:
+        """The text of a condition, as a choice has it."""
+        choice = self._write(Op("where", (condition, Const(1), Const(0))))
+        return choice.partition(" if ")[2].rpartition(" else ")[0]
 
     def _remember(self) -> list[str]:
         return [
@@ -318,18 +430,34 @@ class _Body:
         return f"return np.stack([{', '.join(outputs)}], axis=1)"
 
 
+def _listed(name: str, texts: Sequence[Category]) -> list[str]:
+    """A tuple of texts in as many lines as it takes."""
+    words = [f"{quoted(text)}," for text in texts]
+    line = f"{name} = ({' '.join(words).removesuffix(',' if len(texts) > 1 else '')})"
+    if len(line) + 4 <= WIDTH:
+        return [line]
+    lines = [""]
+    for word in words:
+        lines = (
+            [*lines, word] if len(lines[-1]) + len(word) + 9 > WIDTH else [*lines[:-1], f"{lines[-1]} {word}"]
+        )
+    return [f"{name} = (", *(f"    {text.strip()}" for text in lines), ")"]
+
+
 def _fold(line: str) -> list[str]:
-    """Break a long assignment before its outermost plus and minus signs."""
+    """Break a long assignment before its outermost plus and minus signs, or the choices of texts."""
     if len(line) + 8 <= WIDTH:
         return [line]
     target, _, text = line.partition(" = ")
+    bare = _TEXT.sub(lambda found: "_" * len(found[0]), text)
+    signs = (" else ",) if bare != text else (" + ", " - ")
     pieces, depth, start = [], 0, 0
-    for i, character in enumerate(text):
+    for i, character in enumerate(bare):
         depth += (character in "([") - (character in ")]")
-        if depth == 0 and text[i : i + 3] in (" + ", " - "):
+        if depth == 0 and bare.startswith(signs, i):
             pieces.append(text[start:i])
             start = i + 1
     pieces.append(text[start:])
-    if len(pieces) == 1 or " if " in text:
+    if len(pieces) == 1 or (bare == text and " if " in text):
         return [line]
     return [f"{target} = (", *(f"    {piece}" for piece in pieces), ")"]

@@ -35,8 +35,8 @@ _NUMPY = numpy_names() | _words(
     "min mod nan ndarray pi repeat round stack sum zeros"
 )
 _BUILTINS = _words(
-    "abs all any bool dict enumerate float int len list max min range reversed round set sorted sum tuple "
-    "zip ValueError"
+    "abs all any bool dict enumerate float int len list max min object range reversed round set sorted sum "
+    "tuple zip ValueError"
 )
 _METHODS = _words("T append astype copy get item items mean ndim ravel reshape shape size sum tolist")
 _MODULES = {
@@ -59,7 +59,7 @@ _NODES: tuple[type[ast.AST], ...] = (
 # What the isolated interpreter executes. NumPy is imported before the limits are set, because it needs
 # files; builtins and imports are cut down once more, in case the check above is ever wrong.
 _RUNNER = """
-import builtins, json, sys
+import builtins, json, sys, unicodedata  # names in other scripts need the last one
 sys.path.append(sys.argv[1])
 import numpy as np
 import numpy.typing
@@ -89,11 +89,13 @@ try:
     results = []
     left = job["numbers"]
     for shape, values in job["sequences"]:
-        result = np.asarray(function(np.array(values, dtype=float).reshape(shape)), dtype=float)
+        given = np.array(values, dtype=object if job["texts"] else float).reshape(shape)
+        result = np.asarray(function(given))
+        result = result if result.dtype == object else result.astype(float)
         left -= result.size
         if left < 0:
             raise ValueError("it returns more numbers than a program has outputs")
-        results.append([result.shape, result.ravel().tolist()])
+        results.append([result.shape, result.ravel().tolist(), result.dtype == object])
     answer = {"results": results}
 except BaseException as error:
     said = str(error)[:job["characters"]] if isinstance(error, Exception) else ""
@@ -134,7 +136,7 @@ def run_program(
     program
         A `Path` to a file, or the text itself.
     sequences
-        One array a sequence, each of shape (T,) or (T, columns).
+        One array a sequence, each of shape (T,) or (T, columns); with texts, all of them of objects.
     timeout, memory
         Seconds of time and bytes of memory that the subprocess may use.
 
@@ -148,8 +150,11 @@ def run_program(
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         raise InputError(f"the program is refused: {problems[0]}{more}")
-    arrays = [np.asarray(sequence, dtype=float) for sequence in sequences]
+    texts = any(np.asarray(sequence).dtype == object for sequence in sequences)
+    kind = object if texts else float
+    arrays = [np.asarray(sequence, dtype=kind) for sequence in sequences]
     job = {
+        "texts": texts,
         "source": text,
         "sequences": [[array.shape, array.ravel().tolist()] for array in arrays],
         "modules": sorted(_MODULES),
@@ -168,7 +173,10 @@ def run_program(
     answer = _answer(job, timeout)
     if "error" in answer:
         raise InputError(f"the program fails: {answer['error']}")
-    return [np.array(values, dtype=float).reshape(shape) for shape, values in answer["results"]]
+    return [
+        np.array(values, dtype=object if texts else float).reshape(shape)
+        for shape, values, texts in answer["results"]
+    ]
 
 
 def _answer(job: dict, timeout: float) -> dict:

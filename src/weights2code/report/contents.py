@@ -39,6 +39,8 @@ SEQUENCES = 512
 FRESH = 64
 #: Inputs to start from, and how long they are at most.
 EXAMPLES, LONGEST = 5, 12
+#: Columns of a file that a sentence names.
+MOST_NAMED = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,7 +139,8 @@ def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome |
 def about(source: Source) -> str:
     """What a run is about, in a sentence."""
     if isinstance(source, FileSource):
-        columns = f"{', '.join(source.targets)} computed from {', '.join(source.inputs)}"
+        read = ", ".join(source.inputs[:MOST_NAMED]) + ", ..." * (len(source.inputs) > MOST_NAMED)
+        columns = f"{', '.join(source.targets)} computed from {read}"
         return f"Learned from {Path(source.path).name}: {columns}."
     if isinstance(source, TaskFile):
         return f"Task: {source.name} of {Path(source.path).name}."

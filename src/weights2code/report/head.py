@@ -54,7 +54,7 @@ def formula_block(program: Program) -> str:
     if size > TYPESET:
         name = "long"
     label = f'role="region" tabindex="0" aria-label="{escape(text, quote=True)}"'
-    typeset = "" if name == "long" else mathml.rule(program.recurrence)
+    typeset = "" if name == "long" else mathml.rule(program.recurrence, program.categories)
     # a narrow screen shows the text, which wraps; typeset formulas do not
     whole = INDEXED.sub(lambda found: f"<b>{found[0]}</b>", escape(text))
     lines = "".join(f"<span>{line}</span>" for line in whole.splitlines())
@@ -76,7 +76,11 @@ def reading_key(program: Program) -> str:
     if "%" in text:
         parts.append("mod is the remainder, from 0 up")
     if "[t-" in text:
-        parts.append(f"values before the start are 0{' unless said' * ('before the start' in text)}")
+        unless = " unless said" * ("before the start" in text)
+        what = "values before the start are 0"
+        if program.categories:
+            what = "before the start there is no text, and numbers are 0"
+        parts.append(f"{what}{unless}")
     return "; ".join(parts) + "."
 
 
@@ -105,6 +109,8 @@ def verdict(certificate: Certificate) -> str:
 def facts(program: Program, certificate: Certificate) -> str:
     """The numbers that people look for first."""
     pairs = [("largest error", number(certificate.max_abs_error, 3)), ("RMSE", number(certificate.rmse, 3))]
+    if set(program.recurrence.outputs) <= set(program.output_categories):
+        pairs = []  # a text is right or wrong
     if certificate.accuracy is not None:
         pairs.append(("accuracy", percent(certificate.accuracy)))
     pairs += [

@@ -23,17 +23,20 @@ from weights2code.language import (
     Var,
     formula,
 )
+from weights2code.language.categories import Categories, spoken
 
 #: Marks the place of a variable in the text of a step: between two of these stand its index and lag.
 MARK = "\x01"
 
 
-def machine(recurrence: Recurrence, domains: tuple[Domain, ...]) -> str:
+def machine(recurrence: Recurrence, domains: tuple[Domain, ...], categories: Categories | None = None) -> str:
     """A JavaScript object literal: names, start values, and one function a step.
 
-    A step is called with `r`, the reader of a variable by index and lag, and `find`, the retrieval.
+    A step is called with `r`, the reader of a variable by index and lag, and `find`, the retrieval. Texts are
+    computed with as their numbers; `texts` has them by name, and null for names of numbers.
     """
     names = _names(recurrence)
+    recurrence, types = spoken(recurrence, categories or {})
     steps = ",\n".join(
         f"  {{text: {literal(step_text(recurrence, index))}, "
         f"value: (r, find) => {_definition(step.definition, names)}}}"
@@ -43,6 +46,7 @@ def machine(recurrence: Recurrence, domains: tuple[Domain, ...]) -> str:
         "names": names,
         "inputs": len(recurrence.inputs),
         "outputs": [names.index(name) for name in recurrence.outputs],
+        "texts": [[*map(str, types[name])] if name in types else None for name in names],
         "domains": [{"words": str(d), "discrete": d.discrete, "low": d.low, "high": d.high} for d in domains],
     }
     starts = ", ".join(_start(recurrence, name) for name in names)

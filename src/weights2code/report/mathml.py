@@ -5,23 +5,26 @@ from __future__ import annotations
 from fractions import Fraction
 from html import escape
 
-from weights2code.language import OPERATORS, Const, Expr, Number, Op, Recurrence, Retrieval, Var
+from weights2code.language import OPERATORS, Const, Expr, Number, Op, Recurrence, Retrieval, Start, Var
+from weights2code.language.categories import Categories, Label, label, spoken
+from weights2code.language.domain import Category, quoted
 from weights2code.language.operators import Binding, Written, fenced
 from weights2code.language.text import positive_part
 
 _OPENING, _, _CLOSING = fenced("\0", "(", ")").partition("\0")
 
 
-def rule(recurrence: Recurrence) -> str:
+def rule(recurrence: Recurrence, categories: Categories | None = None) -> str:
     """All steps as one block of equations aligned at the equals sign, then what lies before the start."""
-    rows = [_row(variable(step.name), _definition(step.definition)) for step in recurrence.steps]
+    recurrence, types = spoken(recurrence, categories or {})
+    rows = [_row(variable(step.name), _definition(step.definition, types)) for step in recurrence.steps]
     for name in recurrence.depths():
         start = recurrence.start_of(name)
         before = _text(" for s < 0")
         if start == "first":
             rows.append(_row(_at(name, _identifier("s")), _at(name, "<mn>0</mn>") + before))
         elif start != 0:
-            rows.append(_row(_at(name, _identifier("s")), _number(start).text + before))
+            rows.append(_row(_at(name, _identifier("s")), _constant(start, types.get(name)) + before))
     return f'<math display="block" class="rule"><mtable>{"".join(rows)}</mtable></math>'
 
 
@@ -53,7 +56,12 @@ def _text(words: str) -> str:
     return f"<mtext>{escape(words).replace(' ', '&#160;')}</mtext>"
 
 
-def _definition(definition: Expr | Retrieval) -> str:
+def _constant(value: Start, texts: tuple[Category, ...] | None) -> str:
+    """A number, or the text that it stands for."""
+    return _value(label(value, texts)).text if texts else _number(float(value)).text
+
+
+def _definition(definition: Expr | Retrieval, types: Categories) -> str:
     if isinstance(definition, Expr):
         return _value(definition).text
     last = f"<mo>−</mo><mn>{definition.gap}</mn>" if definition.gap else ""
@@ -65,7 +73,7 @@ def _definition(definition: Expr | Retrieval) -> str:
     return _cases(
         [
             (_at(definition.value, s), found),
-            (_number(definition.default).text, _text("if there is none")),
+            (_constant(definition.default, types.get(definition.value)), _text("if there is none")),
         ]
     )
 
@@ -81,6 +89,8 @@ def _written(text: str, binding: Binding = Binding.ATOM) -> Written:
 
 def _value(expr: Expr) -> Written:
     """The mark-up and how tightly it binds."""
+    if isinstance(expr, Label):
+        return _written(_text("nothing" if expr.text is None else quoted(expr.text)))
     if isinstance(expr, Const):
         return _number(expr.value)
     if isinstance(expr, Var):

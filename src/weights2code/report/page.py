@@ -66,8 +66,10 @@ def _box_script(contents: Contents) -> list[str]:
     columns = len(program.recurrence.inputs)
     examples = [[_plain(example[:, i]) for i in range(columns)] for example in contents.examples]
     if not examples:
-        examples = [[[0.0] * 8 for _ in range(columns)]]
-    return [f"startBox({machine(program.recurrence, program.domains)}, {literal(examples)});"]
+        examples = [[[max(domain.low, 0.0)] * 8 for domain in program.domains]]
+    return [
+        f"startBox({machine(program.recurrence, program.domains, program.categories)}, {literal(examples)});"
+    ]
 
 
 def _plain(column: object) -> list[float]:

@@ -7,11 +7,14 @@ from collections import Counter
 import numpy as np
 
 from weights2code.data import Sequences
+from weights2code.language.domain import quoted
 from weights2code.program import Program
 from weights2code.report.svg import Drawing, Frame, legend, number, plural, spread
 
 #: Outputs that get a picture of their own, points of the scatter, positions of the trace.
 OUTPUTS, POINTS, POSITIONS = 4, 400, 80
+#: Texts that are named below a drawing.
+TEXTS = 12
 
 
 def prediction_drawings(program: Program, fresh: Sequences, *, one_step: bool = False) -> list[Drawing]:
@@ -24,13 +27,19 @@ def prediction_drawings(program: Program, fresh: Sequences, *, one_step: bool = 
     with np.errstate(all="ignore"):
         answers = program.recurrence.run(fresh.x, fresh.y, until)
     return [
-        _drawing(name, answers[..., i], fresh, i, program.integer_outputs, one_step)
+        _drawing(name, answers[..., i], fresh, i, program.integer_outputs, one_step, program)
         for i, name in enumerate(program.recurrence.outputs[:OUTPUTS])
     ]
 
 
 def _drawing(
-    name: str, answers: np.ndarray, fresh: Sequences, output: int, whole: bool, one_step: bool
+    name: str,
+    answers: np.ndarray,
+    fresh: Sequences,
+    output: int,
+    whole: bool,
+    one_step: bool,
+    program: Program,
 ) -> Drawing:
     targets = fresh.y[..., output]
     # the liveliest sequence tells most
@@ -54,6 +63,12 @@ def _drawing(
     body += _points(scatter, pairs, whole)
     body += f'<text x="530" y="34" class="tick">program, {plural(len(targets), "sequence")}</text>'
     error = float(np.max(np.abs(pairs[:, 0] - pairs[:, 1]))) if len(pairs) else float("nan")
+    known = program.output_categories.get(name, ())[:TEXTS]
+    told = f"the largest error is {number(error, 3)}"
+    if known:
+        wrong = int((np.round(pairs[:, 0]) != np.round(pairs[:, 1])).sum())
+        listed = ", ".join(f"{place} is {quoted(text)}" for place, text in enumerate(known, start=1))
+        told = f"{plural(wrong, 'text')} of {len(pairs)} wrong; {listed}"
     ran = "one step ahead, the true past outputs given" if one_step else "free-running"
     return Drawing(
         f"predictions_{name}",
@@ -62,7 +77,7 @@ def _drawing(
         body,
         f"Predictions of {name} against targets",
         f"The program {ran} on {plural(len(targets), 'sequence')} of up to {int(fresh.lengths.max())} "
-        f"positions that training did not see; the largest error is {number(error, 3)}.",
+        f"positions that training did not see; {told}.",
     )
 
 

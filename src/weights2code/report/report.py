@@ -84,8 +84,9 @@ def fragment(program: Program, certificate: Certificate, explained: ExplainedGra
     if certificate.network is not None:
         verdict += f"<br>Network: {escape(certificate.network.explain())}"
     source = f'<pre style="background:none;color:inherit;margin:6px 0 0">{escape(program.source())}</pre>'
+    typeset = rule(program.recurrence, program.categories)
     return (
-        f'<div style="{frame}"><div style="font-size:1.35em">{rule(program.recurrence)}</div>'
+        f'<div style="{frame}"><div style="font-size:1.35em">{typeset}</div>'
         f'<p style="margin:10px 0 0">{verdict}</p>{picture}<details style="margin-top:8px">'
         f'<summary style="cursor:pointer">Program</summary>{source}</details></div>'
     )

@@ -8,12 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from html import escape
+from typing import Any
 
 import numpy as np
 
 from weights2code.explain.routing import RouterMatch
 from weights2code.graph import RouterNode
 from weights2code.language import Recurrence
+from weights2code.language.categories import in_words
+from weights2code.language.domain import quoted
 from weights2code.network.trial import one_step, outputs_of
 from weights2code.program import Origin
 from weights2code.report import mathml
@@ -114,17 +117,16 @@ def state_section(contents: Contents, _: Figures) -> str:
     )
     if machine.states > MOST_STATES or len(machine.symbols) > MOST_SYMBOLS:
         return text
-    read = [
-        ", ".join(number(value, 3) for value in symbol) if len(symbol) > 1 else number(float(symbol[0]), 3)
-        for symbol in machine.symbols
-    ]
+    program = contents.program
+    symbols = in_words(np.asarray(machine.symbols, float), program.recurrence.inputs, program.categories)
+    read = [", ".join(map(_shortly, symbol)) for symbol in symbols]
     head = "".join(f'<th scope="col">{escape(symbol)}</th>' for symbol in read)
     rows = ""
     for state in range(machine.states):
         cells = ""
         for symbol in range(len(read)):
             after = int(machine.moves[state, symbol])
-            outputs = ", ".join(number(float(value), 3) for value in machine.answers[state, symbol])
+            outputs = ", ".join(map(_shortly, program.decode(machine.answers[state, symbol])))
             seen = _numbers(memory.numbers[after]) if after >= 0 else ""
             cells += f"<td>{seen}, gives {outputs}</td>" if after >= 0 else "<td>never seen</td>"
         start = " (start)" if state == 0 else ""
@@ -134,6 +136,10 @@ def state_section(contents: Contents, _: Figures) -> str:
         'role="region" tabindex="0" aria-label="Transitions"><table><thead><tr><th scope="col">'
         f"{escape(names)}</th>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
+
+
+def _shortly(value: Any) -> str:
+    return escape(str(value)) if value is None or isinstance(value, str) else number(float(value), 3)
 
 
 def _numbers(values: np.ndarray) -> str:
@@ -218,9 +224,11 @@ def _network(contents: Contents, recurrence: Recurrence, network: NetworkCertifi
     rows = network.counterexample
     if not rows or any(len(row) != len(recurrence.inputs) for row in rows):
         return text
-    x = np.array(rows, dtype=float)[None]
+    assert contents.program is not None
+    x = contents.program.encode(rows)[None]
     right = outputs_of(recurrence, x)
-    answers = [(f"{name}, program", right[0, :, i]) for i, name in enumerate(recurrence.outputs)]
+    told = contents.program.decode(right)
+    answers = [(f"{name}, program", told[0, :, i]) for i, name in enumerate(recurrence.outputs)]
     if contents.explained is not None:
         text += "<p>Both agree up to the last position, where the network rounds to another number.</p>"
         given = np.round(one_step(contents.explained.graph, x, right, whole=True), 3)
@@ -236,10 +244,10 @@ def _counterexample(
     answers: tuple[tuple[str, np.ndarray], ...] = (),
 ) -> str:
     """A sequence as a table: inputs, and what is made of them."""
-    columns = [list(column) for column in zip(*rows, strict=True)]
+    columns = [list(column) for column in zip(*rows, strict=True)]  # numbers, or texts
     named = [*zip(recurrence.inputs, columns, strict=True), *answers]
     lines = "".join(
-        f'<tr><th scope="row">{escape(name)}</th>{"".join(f"<td>{number(v, 6)}</td>" for v in column)}</tr>'
+        f'<tr><th scope="row">{escape(name)}</th>{"".join(f"<td>{_shown(v)}</td>" for v in column)}</tr>'
         for name, column in named
     )
     loaded = escape(json.dumps(columns), quote=True)
@@ -248,6 +256,10 @@ def _counterexample(
         f"<table><tbody>{lines}</tbody></table></div>"
         f'<p><button type="button" data-sequence="{loaded}" hidden>Run it in the box</button></p>'
     )
+
+
+def _shown(value: Any) -> str:
+    return escape(quoted(value)) if value is None or isinstance(value, str) else number(value, 6)
 
 
 def try_section(contents: Contents, _: Figures) -> str:
@@ -264,8 +276,9 @@ def try_section(contents: Contents, _: Figures) -> str:
     )
     one = len(program.recurrence.inputs) == 1
     lines = "a sequence" if one else "a sequence, one line a column,"
+    between = "commas between the texts" if program.categories else "spaces or commas between the numbers"
     return (
-        f"<p>Type {lines} with spaces or commas between the numbers. The page itself computes every "
+        f"<p>Type {lines} with {between}. The page itself computes every "
         "variable, as <code>program.py</code> does. Choose a position to see how its values come about.</p>"
         "<noscript><p>The box needs JavaScript.</p></noscript>"
         f'<div id="fields">{fields}</div>'

@@ -161,7 +161,7 @@ def meanings(
             rows.columns,
             values,
             variables=rows.leaves,
-            domains=leaf_domains(problem, rows.leaves, rows.columns),
+            domains=leaf_domains(problem, rows.leaves, rows.columns, assembly),
             tolerance=tolerance,
             weights=rows.counts,
             effort=effort,

@@ -16,11 +16,13 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.data.sufficiency import LEAST_REPEATS, determines, needed
 from weights2code.errors import NotExtracted, Reason
-from weights2code.language import OPERATORS, Domain, Recurrence, Start, Step, Var, infer
+from weights2code.language import OPERATORS, Domain, Expr, Recurrence, Start, Step, Var, infer, texts
+from weights2code.language.categories import with_locals
 from weights2code.rules.assembly import Assembly
 from weights2code.rules.starts import delayed_starts, unusual_start, usual_starts
 from weights2code.simplify.denominators import clear_denominators
 from weights2code.symbolic.engine import Candidate, Engine
+from weights2code.symbolic.over_texts import search_over_texts
 from weights2code.symbolic.reals.neighbours import surely_lossy
 from weights2code.verify.residuals import answers
 
@@ -28,6 +30,8 @@ from weights2code.verify.residuals import answers
 #: whole windows, which takes a share of the time. The most that even these are asked of.
 MOST_LEAVES = 9
 SHORT_SEARCH = 0.3
+#: Unless they have at most so many values together, as bits do.
+MOST_WAYS = 4096
 #: The same of reals, where the search itself finds out which values matter.
 SHORT_SEARCH_OF_REALS = 0.5
 WIDEST = 32
@@ -35,6 +39,8 @@ WIDEST = 32
 REAL_TOLERANCE = 1e-6
 #: The same for whole numbers, as it is.
 WHOLE_TOLERANCE = 1e-6
+#: What a sum gains is a difference of means times counts, and has so many decimals.
+GAIN_DECIMALS = 9
 #: Exact candidates an output that are tried.
 CANDIDATES = 3
 #: Sequences that a rule and its start values are checked on.
@@ -57,9 +63,10 @@ def direct_recurrences(
                 text = f"{name} depends on {len(leaves)} values, too many to regress directly."
                 raise NotExtracted(text, Reason.TOO_MANY)
             share = effort / len(problem.outputs)
-            many = len(leaves) > MOST_LEAVES
+            many = len(leaves) > MOST_LEAVES and _ways(problem, leaves) > MOST_WAYS
             share *= 1.0 if not many else SHORT_SEARCH if problem.whole else SHORT_SEARCH_OF_REALS
-            found = regress(assembly, problem, row, leaves, share, engine, with_start)
+            found = [] if with_start else regress_mean(assembly, problem, row, leaves, share, engine)
+            found = found or regress(assembly, problem, row, leaves, share, engine, with_start)
             if not found and not with_start:
                 found = regress_change(assembly, problem, row, leaves, share, engine)
             if many and not found:
@@ -78,6 +85,14 @@ def direct_recurrences(
                 yield clear_denominators(settled)
         if some:
             return
+
+
+def _ways(problem: Problem, leaves: tuple[Var, ...]) -> float:
+    """How many values the leaves have together, as far as their domains say."""
+    names = (*problem.inputs, *problem.outputs)
+    domains = dict(zip(names, (*problem.domains, *problem.output_domains), strict=True))
+    known = [domains.get(leaf.name) for leaf in leaves]
+    return float(np.prod([float(d.size) if d is not None and d.discrete else np.inf for d in known]))
 
 
 def needed_leaves(assembly: Assembly, problem: Problem, row: int) -> tuple[Var, ...]:
@@ -115,14 +130,14 @@ def regress(
     columns, target = table(assembly, problem.training, leaves, row, with_start=with_start)
     if not len(target):
         return []  # a leaf lies further back than the sequences are long
-    domains = leaf_domains(problem, leaves, columns)
+    domains = leaf_domains(problem, leaves, columns, assembly)
     if surely_lossy(columns, target, tuple(domain.discrete for domain in domains)):
         return []  # no function of these values is the output
     if problem.output_domains[row].discrete:
         tolerance = WHOLE_TOLERANCE
     else:
         tolerance = REAL_TOLERANCE * max(float(np.std(target)), 1e-12)
-    return _exact(problem, row, leaves, columns, target, tolerance, effort, engine)
+    return _exact(problem, row, leaves, columns, target, tolerance, effort, engine, assembly)
 
 
 def regress_change(
@@ -132,7 +147,7 @@ def regress_change(
     needed for that: of an output that grows without end rows hardly repeat, of its changes they do."""
     last = Var(problem.outputs[row], 1)
     others = tuple(leaf for leaf in leaves if leaf.name not in problem.outputs)
-    if last not in leaves or not others or not problem.whole:
+    if last not in leaves or not others or not problem.whole or problem.output_domains[row].categories:
         return []
     columns, target = table(assembly, problem.training, (*others, last), row)
     rest, change = columns[:, :-1], target - columns[:, -1]
@@ -141,8 +156,39 @@ def regress_change(
     if not kept or (len(kept) == len(others) and repeats < LEAST_REPEATS):
         return []
     some, rest = tuple(others[i] for i in kept), rest[:, kept]
-    found = _exact(problem, row, some, rest, change, WHOLE_TOLERANCE, effort, engine)
+    found = _exact(problem, row, some, rest, change, WHOLE_TOLERANCE, effort, engine, assembly)
     return [replace(candidate, expr=last + candidate.expr) for candidate in found]
+
+
+def regress_mean(
+    assembly: Assembly, problem: Problem, row: int, leaves: tuple[Var, ...], effort: float, engine: Engine
+) -> list[Candidate]:
+    """The output as a mean of everything so far: what it is the mean of is the gain of its sum, which is
+    regressed on the leaves beside its last value and the count of positions."""
+    last = Var(problem.outputs[row], 1)
+    counting = {step.name for step in assembly.steps if step.definition in _counting(step.name)}
+    count = next((leaf for leaf in leaves if leaf.name in counting and not leaf.lag), None)
+    others = tuple(leaf for leaf in leaves if leaf not in (last, count))
+    if last not in leaves or count is None or not others or problem.output_domains[row].discrete:
+        return []
+    columns, target = table(assembly, problem.training, (*others, last, count), row)
+    if not len(target):
+        return []
+    rest, before, number = columns[:, :-2], columns[:, -2], columns[:, -1]
+    gain = np.round(number * target - (number - 1) * before, GAIN_DECIMALS)
+    discrete = tuple(domain.discrete for domain in leaf_domains(problem, others, rest))
+    if surely_lossy(rest, gain, discrete) or (all(discrete) and not determines(rest, gain)[0]):
+        return []
+    tolerance = REAL_TOLERANCE * max(float(np.std(gain)), 1e-12)
+    found = _exact(problem, row, others, rest, gain, tolerance, effort, engine)[:1]
+    total = assembly.local(f"g{row}")
+    for candidate in found:
+        assembly.add(total, Var(total, 1) + candidate.expr)
+    return [replace(candidate, expr=Var(total) / count) for candidate in found]
+
+
+def _counting(name: str) -> tuple[Expr, ...]:
+    return Var(name, 1) + 1, 1 + Var(name, 1)
 
 
 def _exact(
@@ -154,12 +200,15 @@ def _exact(
     tolerance: float,
     effort: float,
     engine: Engine,
+    assembly: Assembly,
 ) -> list[Candidate]:
-    front = engine.search(
+    front = search_over_texts(
+        engine,
         columns,
         target,
         variables=leaves,
-        domains=leaf_domains(problem, leaves, columns),
+        domains=leaf_domains(problem, leaves, columns, assembly),
+        answer=problem.output_domains[row],
         tolerance=tolerance,
         effort=effort,
         operators=sensible_operators(problem, row),
@@ -174,9 +223,14 @@ def sensible_operators(problem: Problem, row: int) -> frozenset[str] | None:
     return None
 
 
-def leaf_domains(problem: Problem, leaves: tuple[Var, ...], columns: np.ndarray) -> tuple[Domain, ...]:
-    """The declared domains of inputs, and of all else what the data show."""
+def leaf_domains(
+    problem: Problem, leaves: tuple[Var, ...], columns: np.ndarray, assembly: Assembly
+) -> tuple[Domain, ...]:
+    """The declared domains of inputs, and of whatever holds texts; of all else what the data show."""
     declared = dict(zip(problem.inputs, problem.domains, strict=True))
+    if problem.categories:
+        draft = Recurrence(problem.inputs + problem.outputs, tuple(assembly.steps), ())
+        declared |= {name: texts(known) for name, known in with_locals(draft, problem.categories).items()}
     return tuple(
         declared[v.name] if v.name in declared else infer(c) for v, c in zip(leaves, columns.T, strict=True)
     )

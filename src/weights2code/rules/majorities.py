@@ -20,6 +20,7 @@ from weights2code.rules.assembly import Assembly
 from weights2code.rules.from_leaves import MOST_LEAVES, leaf_cost, leaf_domains, sensible_operators, table
 from weights2code.rules.starts import likeliest_start
 from weights2code.symbolic.engine import Engine
+from weights2code.symbolic.over_texts import search_over_texts
 
 #: Rows of a combination that make its majority count, and the share of them that must agree.
 LEAST_ROWS = 4
@@ -60,11 +61,13 @@ def regress(assembly: Assembly, problem: Problem, row: int, effort: float, engin
     if covered < COVERED:
         text = "the combinations of values come up too rarely to tell rule from mistake."
         raise NotExtracted(text, Reason.TOO_RARE)
-    front = engine.search(
+    front = search_over_texts(
+        engine,
         rows,
         majority,
         variables=leaves,
-        domains=leaf_domains(problem, leaves, columns),
+        domains=leaf_domains(problem, leaves, columns, assembly),
+        answer=problem.output_domains[row],
         tolerance=1e-6,
         effort=effort,
         operators=sensible_operators(problem, row),

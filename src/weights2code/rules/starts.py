@@ -17,15 +17,17 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.language import Const, Expr, Op, Recurrence, Start, Step, Var, op
 from weights2code.rules.assembly import Assembly
+from weights2code.rules.same_at_lags import as_lines
 from weights2code.symbolic import NativeEngine
+from weights2code.symbolic.over_texts import search_over_texts
 from weights2code.verify.residuals import rounding
 
 #: Whole-number outputs with at most this many values are tried one after the other.
 MOST_VALUES = 64
 #: Of a variable inside a rule, so many values are tried before the start.
 MOST_LEVELS = 8
-#: What was not computed yet is one of these.
-DELAYED = (0.0, 1.0, -1.0)
+#: What was not computed yet is one of these; a test that stands for 1 or -1 is neither half way.
+DELAYED = (0.0, 1.0, -1.0, 0.5)
 #: Steps of the secant method, and the digits and the relative error that what it finds may have.
 SECANT_STEPS = 8
 MOST_DIGITS = 12
@@ -51,6 +53,9 @@ def start_candidates(name: str, problem: Problem, assembly: Assembly) -> list[St
     found: list[Start] = [0.0]
     if name in problem.inputs:
         found.append("first")
+    known = problem.categories.get(name)
+    if known:
+        return [*found, *(float(code) for code in range(1, min(len(known), MOST_VALUES) + 1))]
     found += [1.0, math.inf, -math.inf]
     learned = assembly.start.get(name, 0.0)
     if isinstance(learned, float) and math.isfinite(learned):
@@ -114,8 +119,11 @@ def delayed_starts(draft: Recurrence, problem: Problem) -> Iterator[Recurrence]:
     """The draft with what it computes from the past alone as steps that have start values of their own.
 
     What was computed some positions ago was not computed at all before the start: then it is zero, or another
-    usual number, whatever the formula would give.
+    usual number, whatever the formula would give. So with a line that is summed up at several lags
+    (`same_at_lags`).
     """
+    early = problem.training.take(np.flatnonzero(problem.training.given == 0)[:MOST_STARTS])
+    yield from as_lines(draft, early)
     delayed = with_delayed_parts(draft)
     names = {step.name for step in delayed.steps} - {step.name for step in draft.steps}
     if not names:
@@ -223,11 +231,13 @@ def _first_formula(problem: Problem, early: Sequences, row: int) -> Expr | None:
     target = early.y[:, 0, row]
     if np.ptp(target) == 0:
         return Const(float(target[0]))
-    front = NativeEngine().search(
+    front = search_over_texts(
+        NativeEngine(),
         early.x[:, 0],
         target,
         variables=tuple(Var(name) for name in problem.inputs),
         domains=problem.domains,
+        answer=problem.output_domains[row],
         tolerance=1e-6 * max(float(np.std(target)), 1e-12),
         effort=EFFORT,
     )

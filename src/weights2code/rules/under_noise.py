@@ -26,6 +26,7 @@ from weights2code.rules.starts import likeliest_start
 from weights2code.symbolic import snap
 from weights2code.symbolic.engine import Engine
 from weights2code.symbolic.notation import tidy
+from weights2code.symbolic.over_texts import search_over_texts
 from weights2code.symbolic.snapping import refit
 from weights2code.verify.residuals import answers, residuals
 
@@ -70,11 +71,15 @@ def regress_noisy(
         return None
     values = dict(zip(leaves, columns.T, strict=True))
     some, fewer = useful(leaves, columns, target)
-    front = engine.search(
+    if problem.output_domains[row].categories:
+        return None  # a text is right or wrong, and not nearly right
+    front = search_over_texts(
+        engine,
         fewer,
         target,
         variables=some,
-        domains=leaf_domains(problem, some, fewer),
+        domains=leaf_domains(problem, some, fewer, assembly),
+        answer=problem.output_domains[row],
         tolerance=1e-9 * max(float(np.std(target)), 1e-300),
         effort=effort,
         max_complexity=MOST_NODES,

@@ -23,6 +23,7 @@ from weights2code.language import (
     is_boolean,
     renamed,
 )
+from weights2code.language.categories import Categories
 from weights2code.simplify.collect import polynomial
 
 _LETTERS = ["r", "s", "u", "v", "w", "p", "q", "h", "g", "m", "n", "k", "d", "e"]
@@ -82,6 +83,26 @@ def rename_locals(recurrence: Recurrence, nameless: Collection[str] = ()) -> Rec
                 table[step.name] = chosen
         elif step.name not in recurrence.outputs and _is_node(step.name) and letters:
             table[step.name] = letters.pop(0)
+    steps = tuple(Step(table.get(s.name, s.name), renamed(s.definition, table)) for s in recurrence.steps)
+    start: dict[str, Start] = {table.get(name, name): value for name, value in recurrence.start.items()}
+    return Recurrence(recurrence.inputs, steps, recurrence.outputs, start)
+
+
+def name_counters(recurrence: Recurrence, categories: Categories) -> Recurrence:
+    """Steps that count how often a text came up are called after it."""
+    taken = {*recurrence.inputs, *(step.name for step in recurrence.steps)}
+    table: dict[str, str] = {}
+    for step in recurrence.steps:
+        for test in step.definition.args if isinstance(step.definition, Op) else ():
+            counts = step.definition == Op("add", (Var(step.name, 1), test))
+            if not counts or step.name in recurrence.outputs or not isinstance(test, Op) or test.name != "eq":
+                continue
+            read, code = test.args
+            if isinstance(read, Var) and read.name in categories and isinstance(code, Const):
+                text = str(categories[read.name][int(code.value) - 1])
+                name = "count_" + re.sub(r"\W+", "_", text)
+                if name not in taken | {*table.values()}:
+                    table[step.name] = name
     steps = tuple(Step(table.get(s.name, s.name), renamed(s.definition, table)) for s in recurrence.steps)
     start: dict[str, Start] = {table.get(name, name): value for name, value in recurrence.start.items()}
     return Recurrence(recurrence.inputs, steps, recurrence.outputs, start)

@@ -35,12 +35,13 @@ from weights2code.language import (
     uniform,
     with_formula,
 )
+from weights2code.language.categories import Categories
 from weights2code.language.kinds import Kinds, kinds_of
 from weights2code.simplify.cost import cost, recurrence_cost
 from weights2code.simplify.expressions import simplify
 from weights2code.simplify.gauge import choose_numberings
 from weights2code.simplify.lookups import of_one_value, without_delay, without_query
-from weights2code.simplify.names import free_letters, in_reading_order, rename_locals
+from weights2code.simplify.names import free_letters, in_reading_order, name_counters, rename_locals
 from weights2code.simplify.repeats import name_repeats
 
 #: A formula longer, or with brackets nested deeper, is worth a second line.
@@ -97,6 +98,21 @@ def simplify_recurrence(recurrence: Recurrence, domains: Sequence[Domain]) -> Re
         with_words,
     )
     for step in passes:
+        candidate = step(result)
+        if candidate != result and same(candidate):
+            result = candidate
+    return result
+
+
+def without_repeats(recurrence: Recurrence, domains: Sequence[Domain], categories: Categories) -> Recurrence:
+    """The same outputs in fewer steps with readable names; formulas stay what they are."""
+    same = _same_outputs(recurrence, domains)
+
+    def named(candidate: Recurrence) -> Recurrence:
+        return name_counters(rename_locals(in_reading_order(candidate)), categories)
+
+    result = recurrence
+    for step in (Recurrence.live, merge_equal, inline_single, absorb_aliases, named):
         candidate = step(result)
         if candidate != result and same(candidate):
             result = candidate

@@ -9,6 +9,9 @@ import numpy as np
 from weights2code.language import Const, Expr, Number, Var, op
 from weights2code.symbolic.notation import weighted_sum
 
+#: Terms of one sum.
+MOST_TERMS = 64
+
 
 @dataclass(frozen=True, slots=True)
 class Hinges:
@@ -87,7 +90,10 @@ def piecewise_readoff(
         inner = weighted_sum([(_number(w), v) for w, v in zip(weights, names, strict=True)], _number(bias))
         terms.append((_number(factor), op("relu", inner)))
     affine: list[tuple[Number, Expr]] = [(_number(w), v) for w, v in zip(found.slope, names, strict=True)]
-    return weighted_sum([*affine, *terms], _number(found.offset))
+    total = weighted_sum([*affine, *terms[:MOST_TERMS]], _number(found.offset))
+    for first in range(MOST_TERMS, len(terms), MOST_TERMS):  # one sum of all would be nested too deeply
+        total = total + weighted_sum(terms[first : first + MOST_TERMS], 0)
+    return total
 
 
 def _number(value: float) -> Number:

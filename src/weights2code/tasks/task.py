@@ -95,7 +95,7 @@ class Task:
     name: str
     aliases: tuple[str, ...]
     description: str
-    machine: Recurrence | StepFunction
+    specification: Recurrence | StepFunction
     domains: tuple[Domain, ...]
     category: Category
     window_class: WindowClass
@@ -139,7 +139,7 @@ class Task:
             "name": name,
             "aliases": aliases,
             "description": description,
-            "machine": machine,
+            "specification": machine,
             "domains": tuple(columns.values()),
             "category": category,
             "window_class": window_class,
@@ -160,14 +160,21 @@ class Task:
         return other
 
     @property
+    def machine(self) -> Recurrence:
+        """The specification as a recurrence, which it is of every built-in task."""
+        if isinstance(self.specification, StepFunction):
+            raise InputError(f"{self.name} is specified by a plain function, which is no recurrence.")
+        return self.specification
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The names of the inputs."""
-        return self.machine.inputs
+        return self.specification.inputs
 
     @property
     def outputs(self) -> tuple[str, ...]:
         """The names of the outputs."""
-        return self.machine.outputs
+        return self.specification.outputs
 
     @property
     def integer_outputs(self) -> bool:
@@ -247,12 +254,12 @@ class Task:
         if (
             self.exact_length is not None
             and length > self.exact_length
-            and isinstance(self.machine, Recurrence)
+            and isinstance(self.specification, Recurrence)
         ):
             return run_exact(self.machine, x, most_bits=None)
         y = np.empty((count, length, len(self.outputs)))
         for begin in range(0, count, _BLOCK):
-            y[begin : begin + _BLOCK] = self.machine.run(x[begin : begin + _BLOCK])
+            y[begin : begin + _BLOCK] = self.specification.run(x[begin : begin + _BLOCK])
         return y
 
 

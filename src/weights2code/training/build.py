@@ -8,6 +8,7 @@ output does not need. Fixed choices are masks that leave one option, so the mode
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import torch
 
@@ -29,12 +30,12 @@ def build(
     """The rung's ensemble with the masks of its variants."""
     concat = rung.layout == "concat"
     inputs, outputs = len(problem.inputs), len(problem.outputs)
+    usual: dict[str, Any] = {"window": problem.length + 4 if concat else window_of(problem)}
     architecture = Architecture(
         channels=channels,
         outputs=outputs,
-        window=problem.length + 4 if concat else window_of(problem),
         past=outputs if rung.layout == "autoregressive" else 0,
-        **rung.sizes,
+        **usual | rung.sizes,
     )
     model = DiscreteTransformer(architecture, rung.members, value_range, seed, sharpness=sharpness)
     if rung.leaves:

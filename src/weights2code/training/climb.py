@@ -23,8 +23,8 @@ from weights2code.training.ruled_out import Skipped, ruled_out
 from weights2code.training.search import Progress, Record, Trained, pick_device, train_rung
 from weights2code.training.seen import Seen
 
-#: Told of a rung that is about to be trained; whether the climb ends there.
-Before = Callable[[Rung], bool]
+#: Told of a rung that is about to be trained, and whether it goes over sums; whether the climb ends there.
+Before = Callable[[Rung, bool], bool]
 
 
 def climb(
@@ -51,7 +51,7 @@ def climb(
     free = not settings.asked_for()
     focus = settings.recipe == "fast" and not settings.fixed_architecture() and not settings.hide
     known = cache(lambda: sufficient(problem))
-    seen, memories = Seen(problem.integer_outputs), Memories(problem)
+    seen, memories = Seen(problem.integer_outputs), {past: Memories(problem, past) for past in (True, False)}
     coming, postponed = deque(enumerate(ladder)), set[int]()
     while coming:
         index, rung = coming.popleft()
@@ -69,16 +69,19 @@ def climb(
             if skipped is not None:
                 skipped.append(Skipped(rung.name, reason))
             continue
-        if before is not None and before(rung):
+        if before is not None and before(rung, False):
             return
         place = -1
-        for place, part in enumerate(memories.rungs(rung) if rung.kind == "memory" else [None]):
+        kept = memories[any(variant.past for variant in rung.variants)]
+        for place, part in enumerate(kept.rungs(rung) if rung.kind == "memory" else [None]):
             if place and now() - began > settings.time_limit:
                 return
             finished = folder / f"rung{index}{f'_{place}' * (place > 0)}.safetensors" if folder else None
             if finished and finished.exists():
                 trained = Trained.load(finished, problem)
                 began -= trained.seconds
+            elif part and part.sums and before is not None and before(part.rung, True):
+                return
             else:
                 current = folder / "current.safetensors" if folder else None
                 looking = part.rung if part else focused(rung, problem, enough)

@@ -72,9 +72,11 @@ def _of_places(
     """The lookup whose key is a function of some places, if there is one."""
     points, codes = rows.points(places)
     beside = rows.last if past and rows.last is not None else np.zeros(len(rows.target), np.int64)
-    for value in (*range(len(problem.inputs)), None):
-        if effort.spent() or (past and value is None):
+    for value in (None, *range(len(problem.inputs))):  # what is the output itself first
+        if effort.spent():
             return
+        if past and value is None:
+            continue
         effort.spend(A_ROW * min(SAMPLE, len(rows.target)) * (len(places) + 3 * len(BACK)))
         stored = [rows.column(value, back) if value is not None else codes[back] for back in BACK]
         some = slice(0, SAMPLE)
@@ -266,6 +268,27 @@ def _levels(matches: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     return key, query
 
 
+def _few_levels(matches: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """The same where key and query are one function, with as few levels as the rows allow: values that match,
+    also by way of others, have one level, and so have values that nothing tells apart."""
+    count = len(matches)
+    linked = ((matches == 1) | (matches == 1).T | np.eye(count, dtype=bool)).astype(int)
+    while np.count_nonzero(further := np.minimum(linked @ linked, 1)) > np.count_nonzero(linked):
+        linked = further
+    group = np.unique(linked, axis=0, return_inverse=True)[1].reshape(-1)
+    apart = np.zeros((int(group.max()) + 1,) * 2, bool)
+    one, other = np.nonzero(matches == 0)
+    apart[group[one], group[other]] = apart[group[other], group[one]] = True
+    if np.any(np.diag(apart)):
+        return None
+    level = np.full(len(apart), -1)
+    for place in np.argsort(-np.bincount(group), kind="stable"):
+        taken = {int(level[near]) for near in np.flatnonzero(apart[place])}
+        level[place] = next(number for number in range(len(apart)) if number not in taken)
+    found = level[group]
+    return (found, found) if len(set(found.tolist())) > 1 else None
+
+
 def _agree(one: np.ndarray, other: np.ndarray) -> bool:
     """Whether two values match the same ones, as far as the rows tell, and some that both are known for."""
     known = (one >= 0) & (other >= 0)
@@ -280,11 +303,13 @@ def _stored(
     low, high = np.full(len(points), np.inf), np.full(len(points), -np.inf)
     np.minimum.at(low, before, target)
     np.maximum.at(high, before, target)
-    if np.any(low < high) or len(np.unique(before)) < len(points):
+    seen = np.flatnonzero(low <= high)
+    if np.any(low < high):
         return None
-    given = _formula_of(points, _wider(places, points), low)
-    levels = dict(zip(points, low.tolist(), strict=True)) if given is None else given
-    return Quantity(places, levels=tuple(sorted(levels.items())))
+    given = _formula_of([points[place] for place in seen.tolist()], _wider(places, points), low[seen])
+    if given is None and len(seen) < len(points):
+        return None  # of what was never looked up only a formula says what it is
+    return _as_it_is(places, dict(zip(points, low.tolist(), strict=True)) if given is None else given)
 
 
 def _compared(
@@ -317,7 +342,7 @@ def _compared(
         for values in formulas:
             if fits(values, column):
                 return made(values, column)
-    levels = _levels(matches)
+    levels = _levels(matches) or _few_levels(matches)
     if levels is None:
         return None
     both = [np.full(len(wider), float(len(wider) + own)) for own in range(2)]  # what was never seen: no match

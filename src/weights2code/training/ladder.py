@@ -143,6 +143,13 @@ FAST_LADDER: tuple[Rung, ...] = (
         kind="window",
     ),
     Rung(
+        "memory of inputs",
+        {"layers": 1, "submlps": 1, "hidden": 64, "learned_start": True},
+        _recipe(400, head="projected", noise=0.0, batch=64),
+        (Variant(3, past=False), Variant(1, past=False, start=True)),
+        kind="memory",
+    ),
+    Rung(
         "wide window",
         {"reach": LONGEST_WINDOW, "submlps": 1, "hidden": 96, "learned_start": True},
         _recipe(500, head="projected", noise=0.0, batch=96),
@@ -227,6 +234,7 @@ def _fitted_to(problem: Problem, layout: str) -> tuple[Rung, ...]:
     layout = "tagging" if layout == "tagging" else "autoregressive"
     inputs, outputs = len(problem.inputs), len(problem.outputs)
     channels = inputs + (0 if layout == "tagging" else outputs)
+    texts = all(domain.categories for domain in problem.domains)
     fitted: list[Rung] = []
     widest, ladder = 0, FAST_LADDER
     if problem.original is not None:
@@ -247,6 +255,8 @@ def _fitted_to(problem: Problem, layout: str) -> tuple[Rung, ...]:
                 continue
         elif rung.kind == "lookup" and inputs < 2:
             continue
+        if texts and (rung.kind == "prefix" or (rung.aggregates and rung.kind != "memory")):
+            continue  # texts have no sums and no extrema
         fitted.append(replace(rung, sizes=own, layout=layout if rung.wired else rung.layout))
     return tuple(fitted)
 

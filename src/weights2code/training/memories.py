@@ -41,6 +41,8 @@ POSITION, TOTAL = "position", "total"
 MOST_ASKED = 10
 #: How far before an equal key what stood there is looked at.
 FARTHEST_FOLLOWED = 4
+#: Values of a column that are counted together, at most.
+MOST_TALLIED = 8
 #: Those in which the order of both matters.
 ORDERED = frozenset({"difference", "greater"})
 #: Those that say nothing of reals, which are hardly ever equal.
@@ -140,12 +142,24 @@ class Memory:
         return last_equal(self.query.values(sequences), self.key.values(sequences), value, self.gap)
 
     @property
+    def read(self) -> list[Quantity]:
+        """All that the head reads."""
+        return [self.value, *(part for part in (self.key, self.query) if part is not None)]
+
+    def of_inputs(self, inputs: int) -> bool:
+        """Whether it reads inputs alone, which are so many columns."""
+        return all(column < inputs for part in self.read for column, _ in part.places)
+
+    @property
     def cost(self) -> float:
         """Simple ones first."""
-        read = [self.value, *(part for part in (self.key, self.query) if part is not None)]
         always = self.query is not None and self.query.function == ONE
         later = 0.1 if always else -0.1  # a condition is asked of the present too, a key of the past
-        return sum(part.cost for part in read) + 0.5 * (self.kind in ("mean", "equality")) + later * self.gap
+        return (
+            sum(part.cost for part in self.read)
+            + 0.5 * (self.kind in ("mean", "equality"))
+            + later * self.gap
+        )
 
 
 def last_equal(query: np.ndarray, key: np.ndarray, value: np.ndarray, gap: int) -> np.ndarray:
@@ -166,6 +180,9 @@ def plain(problem: Problem) -> Iterator[Memory]:
     inputs = range(len(problem.inputs))
     outputs = range(len(inputs), len(inputs) + len(problem.outputs))
     for column in inputs:
+        if problem.domains[column].categories:  # texts have no sum: how often each of them came up so far
+            yield from (Memory("sum", test) for test in _values_of(column, problem))
+            continue
         for kind in ("sum", "max", "min", "mean"):
             yield Memory(kind, Quantity(((column, 0),)))
     if not any(domain.discrete for domain in problem.domains):
@@ -186,7 +203,8 @@ def plain(problem: Problem) -> Iterator[Memory]:
         for value, gap in product(inputs, (1, 0)):
             yield Memory("equality", Quantity(((value, 0),)), before, asked, gap)
         for value in outputs:
-            for function in (None, ONE_MORE):
+            texts = bool(problem.output_domains[value - len(inputs)].categories)
+            for function in (None,) if texts else (None, ONE_MORE):
                 yield Memory("equality", Quantity(((value, 1),), function), before, asked, 0)
 
 
@@ -234,6 +252,18 @@ def followed(problem: Problem) -> Iterator[tuple[Memory, ...]]:
         yield tuple(Memory("equality", Quantity((place,)), compared, asked, 1) for place in places)
 
 
+def tallies(problem: Problem) -> Iterator[tuple[Memory, ...]]:
+    """How often each value of a column came up: all of them together say what is the most frequent, and
+    every sum of a function of the column."""
+    for column, domain in enumerate(problem.domains):
+        if domain.discrete and 2 < domain.size <= MOST_TALLIED:
+            values = domain.values().astype(float).tolist()
+            yield tuple(
+                Memory("sum", Quantity(((column, 0),), levels=tuple(((o,), float(o == v)) for o in values)))
+                for v in values
+            )
+
+
 def walks(problem: Problem) -> Iterator[tuple[Memory, Memory]]:
     """A sum that goes up and down, and the least or the most that it was: of bits, 0 is a step down."""
     for column, domain in enumerate(problem.domains):
@@ -249,14 +279,21 @@ def walks(problem: Problem) -> Iterator[tuple[Memory, Memory]]:
 def _conditions(problem: Problem) -> list[Quantity]:
     """Comparisons of two values, and whether a column has one of its values."""
     found = [quantity for quantity in _functions(problem) if quantity.function in CONDITIONS]
-    for column, domain in enumerate(problem.domains):
-        if domain.discrete and domain.size <= MOST_ASKED:
-            values = domain.values().astype(float).tolist()
-            found += [
-                Quantity(((column, 0),), levels=tuple(((other,), float(other == value)) for other in values))
-                for value in values
-            ]
+    for column in range(len(problem.domains)):
+        found += _values_of(column, problem)
     return found
+
+
+def _values_of(column: int, problem: Problem) -> list[Quantity]:
+    """Whether a column has one of its values, if they are few."""
+    domain = problem.domains[column]
+    if not domain.discrete or domain.size > MOST_ASKED:
+        return []
+    values = domain.values().astype(float).tolist()
+    return [
+        Quantity(((column, 0),), levels=tuple(((other,), float(other == value)) for other in values))
+        for value in values
+    ]
 
 
 def _functions(problem: Problem) -> Iterator[Quantity]:
@@ -265,9 +302,12 @@ def _functions(problem: Problem) -> Iterator[Quantity]:
     pairs += [((column, 0), (column, 1)) for column in inputs]
     for places in pairs:
         whole = all(problem.domains[column].discrete for column, _ in places)
+        kinds = {problem.domains[column].categories for column, _ in places}
         for function in FUNCTIONS:
             if function in OF_WHOLE and not whole:
                 continue
+            if kinds != {()} and (function not in OF_WHOLE or len(kinds) > 1):
+                continue  # texts are the same or not, and no more
             if function in ("difference", "sum") and places[0][0] == places[1][0]:
                 continue  # a sum over differences in time is the last value
             yield Quantity(places, function)

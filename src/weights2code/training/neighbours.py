@@ -16,7 +16,7 @@ import numpy as np
 from weights2code.data import Problem
 from weights2code.effort import Effort
 from weights2code.training.keys import learned_keys
-from weights2code.training.memories import Memory, Place, computed, conditional, plain
+from weights2code.training.memories import ONE, Memory, Place, Quantity, computed, conditional, plain
 from weights2code.training.pointers import pointed_at
 from weights2code.training.remembered import Remembered, placed
 from weights2code.training.summands import learned_sums
@@ -83,17 +83,19 @@ class Neighbours:
             self._columns[leaf] = values * (APART if few else 1.0 / spread if spread > 0 else 1.0)
         return self._columns[leaf]
 
-    def open(self, leaves: Iterable[Leaf]) -> float:
+    def open(self, leaves: Iterable[Leaf], target: np.ndarray | None = None) -> float:
+        """Of the output, or of another target at the same rows."""
         from scipy.spatial import KDTree
 
         columns = [self.column(leaf) for leaf in leaves]
-        if not columns or len(self.target) < 100:
+        target = self.target if target is None else target
+        if not columns or len(target) < 100:
             return 1.0
         rows = np.column_stack(columns)
         self.effort.spend(A_ROW * len(rows) * len(columns))
         near = KDTree(rows[self.asked :]).query(rows[: self.asked])[1]
-        apart = self.target[: self.asked] - self.target[self.asked :][near]
-        variance = np.maximum(self.target.var(axis=0), 1e-300)
+        apart = target[: self.asked] - target[self.asked :][near]
+        variance = np.maximum(target.var(axis=0), 1e-300)
         return float(np.mean(np.mean(apart**2, axis=0) / (2 * variance)))
 
 
@@ -102,6 +104,7 @@ def near_rows(problem: Problem) -> Iterator[Remembered]:
     if problem.whole or problem.training.given.any():
         return
     screen = _Screen(problem)
+    yield from screen.gains()
     if screen.without < LITTLE:
         return
     learned = [learned_sums(problem, Effort(SUM_EFFORT)), learned_keys(problem, Effort(KEY_EFFORT))]
@@ -137,6 +140,22 @@ class _Screen:
         near = [(column, lag) for lag in range(back + 1) for column in range(self.inputs)]
         outputs = range(self.inputs, self.inputs + self.outputs)
         return (*near, *((column, 1) for column in outputs if past))
+
+    def gains(self) -> Iterator[Remembered]:
+        """How many positions there are, where the output is a mean: what its sum gains is left open by recent
+        inputs no more than any function of them."""
+        rows = self.many
+        count = Memory("sum", Quantity(((0, 0),), ONE))
+        number = count.values(rows.sequences)[..., None]
+        y = rows.sequences.y
+        gain = number * y - (number - 1) * np.pad(y, ((0, 0), (1, 0), (0, 0)))[:, :-1]
+        gain = gain[rows.chosen]
+        for back in (0, 1):
+            columns = self.columns(back, past=False)
+            if np.all(gain.std(axis=0) > 0) and rows.open(columns, gain) < LITTLE:
+                leaves = [(count, 0), *self.columns(back, past=True)]
+                yield placed((count,), leaves, self.inputs, rows.open(columns, gain))
+                return
 
     def ranked(self, memories: Iterable[Memory]) -> list[tuple[float, float, Memory]]:
         """Those that leave less open than no memory does, with how much, and what they cost."""

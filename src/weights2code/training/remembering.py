@@ -22,13 +22,14 @@ from weights2code.graph.laid_out import model_of_all
 from weights2code.heads import EQUALITY_SHARPNESS, FORBIDDEN, sharpness_for
 from weights2code.language import infer
 from weights2code.model import DiscreteTransformer
+from weights2code.training.delays import delayed
 from weights2code.training.focus import focused
 from weights2code.training.functions import all_of, borders, operator, table
 from weights2code.training.ladder import MOST_OPERANDS, Rung
 from weights2code.training.memories import ONE, POSITION, TOTAL, Memory, Place, Quantity
 from weights2code.training.neighbours import near_rows
 from weights2code.training.remembered import Remembered
-from weights2code.training.repeats import repeated_rows
+from weights2code.training.repeats import repeated_rows, without_outputs
 
 #: Sets of memories that are trained with, at most.
 MOST_TRIED = 3
@@ -44,6 +45,11 @@ class Above:
     problem: Problem
     memories: tuple[Memory, ...]
     original: Problem
+
+    @property
+    def sums(self) -> bool:
+        """Whether something is added up, without end."""
+        return any(memory.kind in ("sum", "mean") for memory in self.memories)
 
     def kept(self, model: DiscreteTransformer, layout: Layout) -> dict[str, Any]:
         """The model with heads in the place of the further inputs, and its layout."""
@@ -61,9 +67,11 @@ class Above:
 
 @dataclass(slots=True, eq=False)
 class Memories:
-    """The memories that the data of a problem ask for, found when they are needed."""
+    """The memories that the data of a problem ask for, found when they are needed: those that make up for
+    what windows lack, or those that make up for past outputs."""
 
     problem: Problem
+    past: bool = True
     _coming: Iterator[Remembered] | None = None
     _found: list[Remembered] = field(default_factory=list)
 
@@ -71,7 +79,9 @@ class Memories:
         """No set twice, and no more than can be trained with."""
         yield from self._found
         if self._coming is None:
-            self._coming = chain(repeated_rows(self.problem), near_rows(self.problem))
+            asked = (repeated_rows, near_rows) if self.past else (without_outputs,)
+            late = (delayed(self.problem, ask) for ask in asked)
+            self._coming = chain.from_iterable(chain(late, (ask(self.problem) for ask in asked)))
         for remembered in self._coming if len(self._found) < MOST_TRIED else ():
             known = any(remembered.memories == other.memories for other in self._found)
             if not known and len(remembered.leaves) <= MOST_OPERANDS:

@@ -16,7 +16,18 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.effort import Effort
 from weights2code.training.keys import learned_keys
-from weights2code.training.memories import Memory, Place, ages, computed, conditional, followed, plain, walks
+from weights2code.training.memories import (
+    Memory,
+    Place,
+    Quantity,
+    ages,
+    computed,
+    conditional,
+    followed,
+    plain,
+    tallies,
+    walks,
+)
 from weights2code.training.remembered import Remembered, placed
 from weights2code.training.summands import learned_sums
 
@@ -30,7 +41,7 @@ EXPECTED_NEAR = 30.0
 #: The farthest that a memory or a column is looked at, and what is looked at, the least first: steps back of
 #: the memory, and up to how many of the columns (-1 is none).
 DEEPEST = 3
-MEMORY_LAGS = ((0,), (1,), (0, 1), (0, 2), (0, 3), (0, 1, 2))
+MEMORY_LAGS = ((0,), (1,), (0, 1), (0, 2), (0, 3), (0, 1, 2), (0, 1, 2, 3))
 COLUMN_LAGS = (-1, 0, 1, 2)
 #: Means and what is made of them are the same if they are so to this many decimals.
 DECIMALS = 9
@@ -136,6 +147,7 @@ def repeated_rows(problem: Problem) -> Iterator[Remembered]:
     simple = screen.ranked(plain(problem))
     yield from screen.alone(simple[:MOST_PROMISING])
     yield from screen.together(walks(problem))
+    yield from screen.together(tallies(problem), ((0,),))
     yield from screen.alone(screen.ranked(computed(problem), TELLING)[:MOST_PROMISING])
     yield from screen.alone(screen.ranked(conditional(problem), TELLING)[:MOST_PROMISING])
     yield from screen.alone(learned_keys(problem, Effort(KEY_EFFORT)))
@@ -143,6 +155,26 @@ def repeated_rows(problem: Problem) -> Iterator[Remembered]:
     yield from screen.together(ages(problem))
     yield from screen.together(combinations(simple[:PAIRED], 2))
     yield from screen.alone(simple[MOST_PROMISING:])
+
+
+def without_outputs(problem: Problem) -> Iterator[Remembered]:
+    """Memories that determine the output together with inputs alone, where windows do so too, but only with
+    past outputs: a rule may be shorter in what was gathered than in what it gave last."""
+    if not problem.whole or problem.training.given.any():
+        return
+    screen = _Screen(problem, pasts=(False,))
+    if screen.contradicted() or not screen.many.pairs(screen.columns(DEEPEST, False))[1]:
+        return
+    simple = screen.ranked(memory for memory in plain(problem) if memory.of_inputs(len(problem.inputs)))
+    yield from screen.alone(simple[:MOST_PROMISING])
+    yield from screen.together(_both_extrema(problem))
+    yield from screen.alone(screen.ranked(computed(problem), TELLING)[:MOST_PROMISING])
+
+
+def _both_extrema(problem: Problem) -> Iterator[tuple[Memory, Memory]]:
+    for column in range(len(problem.inputs)):
+        read = Quantity(((column, 0),))
+        yield Memory("max", read), Memory("min", read)
 
 
 def extrema(problem: Problem) -> Iterator[Remembered]:
@@ -155,8 +187,8 @@ def extrema(problem: Problem) -> Iterator[Remembered]:
 
 
 class _Screen:
-    def __init__(self, problem: Problem) -> None:
-        self.effort = Effort(EFFORT)
+    def __init__(self, problem: Problem, pasts: tuple[bool, ...] = (False, True)) -> None:
+        self.effort, self.pasts = Effort(EFFORT), pasts
         self.few, self.many = (Rows.of(problem, most, self.effort) for most in (FIRST_ASKED, ASKED))
         self.inputs, self.outputs = len(problem.inputs), len(problem.outputs)
         self.more = (len(self.many.target[0]) / max(len(self.few.target[0]), 1)) ** 2
@@ -219,7 +251,7 @@ class _Screen:
     def context(self, memories: tuple[Memory, ...], lags: Sequence[tuple[int, ...]]) -> Remembered | None:
         """The least that is needed beside some memories, if anything is enough: inputs up to some steps back,
         or where the memories are looked at."""
-        for back, past in product((*COLUMN_LAGS, None), (False, True)):
+        for back, past in product((*COLUMN_LAGS, None), self.pasts):
             for own in lags:
                 columns = self.columns(-1 if back is None else back, past)
                 if back is None:

@@ -430,8 +430,10 @@ def _first_scored(rung: Rung, problem: Problem) -> int:
     """In `concat` the first outputs cannot be told from windows that are cut off.
 
     Own data may begin anywhere, a balance at what was in the account: the first output teaches no rule, and
-    start values are settled later. Otherwise all are scored.
+    start values are settled later. A machine that was merged from them begins where they do. Otherwise all
+    are scored.
     """
     if rung.layout == "concat":
         return min(3, problem.length - 1)
-    return 1 if problem.reference is None and problem.length >= SHORTEST_WITH_START else 0
+    anywhere = problem.reference is None and problem.original is None
+    return 1 if anywhere and problem.length >= SHORTEST_WITH_START else 0

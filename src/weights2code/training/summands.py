@@ -56,8 +56,7 @@ def learned_sums(problem: Problem, effort: Effort) -> Iterator[Memory]:
                     "mean": position.ravel()[chosen],
                 }
                 for kind, factor in kinds.items():
-                    effort.spend(A_CELL * rows.size * len(points))
-                    levels = _solved(rows, wanted * factor)
+                    levels = _solved(rows, wanted * factor, effort)
                     if levels is not None and len(np.unique(levels)) > 1:
                         yield Memory(kind, _named(places, points, levels))
                         return
@@ -94,6 +93,7 @@ def _places(problem: Problem) -> Iterator[tuple[Place, ...]]:
         (*now, *((column, lag) for lag in range(1, back + 1)))
         for column, back in product(columns, range(1, DEEPEST + 1))
     ]
+    sets += [(one, (column, lag)) for one, column in product(now, columns) for lag in range(1, DEEPEST + 1)]
     seen: set[tuple[Place, ...]] = set()
     for places in sets:
         size = np.prod([problem.domains[column].size for column, _ in places], dtype=float)
@@ -126,15 +126,17 @@ def _where(problem: Problem, sequences: Sequences) -> Iterator[np.ndarray]:
                 yield sequences.x[..., column] == value
 
 
-def _solved(rows: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
+def _solved(rows: np.ndarray, wanted: np.ndarray, effort: Effort) -> np.ndarray | None:
     """The level of each column of counts, if they make the output what it is."""
     if not np.ptp(wanted):
         return None
     few = min(len(wanted), 2 * rows.shape[1] + 10)  # enough to see that it is no sum
-    levels, _, rank, _ = np.linalg.lstsq(rows[:few], wanted[:few], rcond=None)
+    effort.spend(A_CELL * few * rows.shape[1] ** 2)
+    levels = np.linalg.lstsq(rows[:few], wanted[:few], rcond=None)[0]
     tolerance = EXACT * max(1.0, float(np.abs(wanted).max()))
-    if rank == rows.shape[1] and np.abs(rows[:few] @ levels - wanted[:few]).max() > 1e3 * tolerance:
+    if np.abs(rows[:few] @ levels - wanted[:few]).max() > 1e3 * tolerance:
         return None
+    effort.spend(A_CELL * rows.size * rows.shape[1])
     levels, _, rank, _ = np.linalg.lstsq(rows, wanted, rcond=None)
     levels = np.round(levels, DECIMALS) + 0.0
     if rank < rows.shape[1] or np.abs(rows @ levels - wanted).max() > tolerance:

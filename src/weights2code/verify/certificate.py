@@ -22,7 +22,7 @@ from importlib import metadata
 from typing import Any, Literal, cast, get_args
 
 from weights2code.json_values import any_number, items, mapping, number, text, truth, whole
-from weights2code.verify.links import Listing, NetworkCertificate, Rule, Sequence
+from weights2code.verify.links import Listing, NetworkCertificate, Rule, Sequence, read_sequence
 
 Verdict = Literal["proved", "bounded", "exhaustive", "tested", "failed"]
 
@@ -227,12 +227,7 @@ class Certificate:
             invariant=_texts(data.get("invariant", []), "the invariant"),
             error=None if data.get("error") is None else float(number(data["error"], "an error")),
             model_fits=truth(data.get("model_fits", True), "model_fits"),
-            counterexample=None
-            if example is None
-            else tuple(
-                tuple(float(number(value, "an input")) for value in items(row, "a row of a counterexample"))
-                for row in items(example, "a counterexample")
-            ),
+            counterexample=None if example is None else read_sequence(example),
             notes=_texts(data["notes"], "the notes"),
             network=None if data.get("network") is None else NetworkCertificate.from_dict(data["network"]),
             listing=None if data.get("listing") is None else Listing.from_dict(data["listing"]),

@@ -17,12 +17,16 @@ from dataclasses import asdict, dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any, Literal, cast, get_args
 
+import numpy as np
+
 from weights2code.json_values import items, mapping, number, text, truth, whole
+from weights2code.language.categories import Categories, in_words
+from weights2code.language.domain import quoted
 
 #: Written for what is no number, or an infinite one.
 BEYOND = 1e300
 #: Inputs of one sequence: one tuple of column values a position.
-Sequence = tuple[tuple[float, ...], ...]
+Sequence = tuple[tuple[Any, ...], ...]
 NetworkVerdict = Literal["proved", "exhaustive", "bounded", "tested", "differs"]
 #: Two digits of a bound, on the safe side.
 _UP, _DOWN = Context(prec=2, rounding=ROUND_CEILING), Context(prec=2, rounding=ROUND_FLOOR)
@@ -129,12 +133,7 @@ class NetworkCertificate:
             _optional(data["error"], "an error"),
             _optional(data["free_running"], "an error"),
             whole(data["sequences"], "sequences"),
-            None
-            if example is None
-            else tuple(
-                tuple(float(number(value, "an input")) for value in items(row, "a row of a counterexample"))
-                for row in items(example, "a counterexample")
-            ),
+            None if example is None else read_sequence(example),
             whole(data["trained_on"], "trained_on"),
             truth(data.get("wired", False), "wired"),
         )
@@ -154,9 +153,36 @@ def inputs_in_words(sequence: Sequence | None) -> str:
     """The inputs of a sequence, as far as a sentence can hold them; several columns in brackets."""
     if sequence is None:
         return "of a sequence that is not given"
-    rows = [", ".join(f"{value:.10g}" for value in row) for row in sequence[:SHOWN]]
+    rows = [", ".join(map(_in_words, row)) for row in sequence[:SHOWN]]
     shown = ", ".join(f"({row})" if "," in row else row for row in rows)
     return f"{shown}, ... ({len(sequence)} positions)" if len(sequence) > SHOWN else shown
+
+
+def _in_words(value: Any) -> str:
+    return f"{value:.10g}" if isinstance(value, float) else quoted(value)
+
+
+def with_texts(sequence: Sequence | None, names: tuple[str, ...], categories: Categories) -> Sequence | None:
+    """The inputs of a sequence with the texts that their numbers stand for."""
+    if sequence is None or not set(names) & set(categories):
+        return sequence
+    rows = in_words(np.array(sequence, dtype=float), names, categories)
+    return tuple(tuple(row) for row in rows.tolist())
+
+
+def read_sequence(data: Any) -> Sequence:
+    """The inputs of a sequence out of a JSON file: numbers, and texts."""
+    return tuple(
+        tuple(_read_input(value) for value in items(row, "a row of a counterexample"))
+        for row in items(data, "a counterexample")
+    )
+
+
+def _read_input(value: Any) -> Any:
+    if value is None or isinstance(value, str):
+        return value if value is None else text(value, "an input")
+    found = number(value, "an input")
+    return float(found)
 
 
 def _to_json(value: float | None) -> float | None:

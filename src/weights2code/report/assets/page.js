@@ -86,7 +86,20 @@ function startBox(machine, examples) {
   let values = null;
   let now = 0;
 
-  const parse = (text, name) => {
+  // Texts are numbered from 1 on; 0 is none, which lies before the start.
+  const say = (i, value, scale = 0) => (machine.texts[i] ? machine.texts[i][value - 1] ?? "nothing" : show(value, scale));
+  const parse = (text, i) => (machine.texts[i] ? parseTexts(text, i) : parseNumbers(text, machine.names[i]));
+  const parseTexts = (text, i) => {
+    const known = machine.texts[i];
+    const tokens = text.split(/[,;\n]/.test(text) ? /[,;\n]+/ : known.some((word) => word.includes(" ")) ? /\n+/ : /\s+/).map((token) => token.trim().replace(/^"(.*)"$/, "$1")).filter((token) => token !== "");
+    const wrong = tokens.find((token) => !known.includes(token));
+    const listed = known.slice(0, 12).join(", ") + (known.length > 12 ? ", …" : "");
+    if (wrong !== undefined) throw new Error(`“${wrong}” in ${machine.names[i]} is none of ${listed}.`);
+    if (tokens.length === 0) throw new Error(`Type texts for ${machine.names[i]}, with commas between them: ${listed}.`);
+    if (tokens.length > LONGEST) throw new Error(`${machine.names[i]} has more than ${LONGEST} texts; use program.py for longer sequences.`);
+    return tokens.map((token) => known.indexOf(token) + 1);
+  };
+  const parseNumbers = (text, name) => {
     const tokens = text.replaceAll("−", "-").split(/[\s,;[\]()]+/).filter((token) => token !== "");
     const wrong = tokens.find((token) => !/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(token));
     if (wrong !== undefined) throw new Error(`“${wrong}” in ${name} is not a number.`);
@@ -127,10 +140,10 @@ function startBox(machine, examples) {
       name.scope = "row";
       const scale = Math.max(...line.filter(Number.isFinite).map(Math.abs), 0);
       row.append(name, ...line.map((value, t) => {
-        const made = cell("td", show(value, scale));
+        const made = cell("td", say(i, value, scale));
         made.dataset.t = t;
         made.dataset.value = String(value);
-        made.title = `${machine.names[i]}[${t}] = ${value}`;
+        made.title = `${machine.names[i]}[${t}] = ${machine.texts[i] ? say(i, value) : value}`;
         return made;
       }));
       return row;
@@ -154,17 +167,18 @@ function startBox(machine, examples) {
     working.replaceChildren(...machine.steps.map((step, k) => {
       const index = machine.inputs + k;
       const inNames = fill(step, (i, lag) => `${machine.names[i]}[t${lag ? `−${lag}` : ""}]`);
-      const inNumbers = fill(step, (i, lag) => { const v = read(i, lag); return v < 0 ? `(${show(v)})` : show(v); });
+      const inNumbers = fill(step, (i, lag) => { const v = read(i, lag); return machine.texts[i] ? `"${say(i, v)}"` : v < 0 ? `(${show(v)})` : show(v); });
       const line = document.createElement("li");
-      const result = cell("b", show(values[index][now]));
-      line.append(`${machine.names[index]}[${now}] = ${inNames} = ${inNumbers === show(values[index][now]) ? "" : `${inNumbers} = `}`, result);
+      const told = say(index, values[index][now]);
+      const result = cell("b", told);
+      line.append(`${machine.names[index]}[${now}] = ${inNames} = ${inNumbers === told || inNumbers === `"${told}"` ? "" : `${inNumbers} = `}`, result);
       return line;
     }));
   };
 
   const refresh = () => {
     try {
-      const columns = fields.map((field, i) => parse(field.value, machine.names[i]));
+      const columns = fields.map((field, i) => parse(field.value, i));
       const lengths = new Set(columns.map((column) => column.length));
       if (lengths.size > 1) throw new Error(`Every line needs as many numbers: ${columns.map((c, i) => `${machine.names[i]} has ${c.length}`).join(", ")}.`);
       values = compute(machine, columns);
@@ -196,7 +210,7 @@ function startBox(machine, examples) {
   back.addEventListener("click", () => go(now - 1));
   forward.addEventListener("click", () => go(now + 1));
   let next = 0;
-  const load = (columns) => { columns.forEach((column, i) => { fields[i].value = column.join(" "); }); now = 1; refresh(); };
+  const load = (columns) => { columns.forEach((column, i) => { fields[i].value = machine.texts[i] ? column.map((v) => (typeof v === "number" ? machine.texts[i][v - 1] : v)).join(", ") : column.join(" "); }); now = 1; refresh(); };
   const another = document.getElementById("another");
   another.hidden = examples.length < 2;
   another.addEventListener("click", () => { next = (next + 1) % examples.length; load(examples[next]); });

@@ -130,7 +130,8 @@ def _of(
     if len(one) < _FEWEST:
         return
     templates = _templates(len(pattern))
-    some = problem.X[problem.rows[:_GLANCED]][:, moved[0]].T
+    glanced = np.random.default_rng(6).permutation(problem.rows)[:_GLANCED]
+    some = problem.X[glanced][:, moved[0]].T
     problem.spend("trees", 2 * len(templates.write) * some.shape[1])
     values = np.sort(templates.values(some, np.arange(len(templates.write))), axis=1)
     few = 1.0 + np.count_nonzero(np.diff(values, axis=1), axis=1)
@@ -212,7 +213,7 @@ class Templates:
 
 @lru_cache
 def _templates(count: int) -> Templates:
-    """Sums, products, extrema and tests of so many variables, and remainders of the first two."""
+    """Sums, products, extrema, tests and choices of so many variables, and remainders of the first two."""
     write: list[Callable[[Sequence[Var]], Expr]] = []
     bases: list[Callable[[np.ndarray], np.ndarray]] = []
     base: list[int] = []
@@ -269,6 +270,14 @@ def _templates(count: int) -> Templates:
             add(
                 lambda names, name=name: op(name, *names),
                 lambda columns, test=test: test(columns[0], columns[1]),
+                False,
+            )
+        for i, c, k in itertools.product((0, 1), range(-5, 6), range(-2, 3)):
+            add(
+                lambda names, i=i, c=c, k=k: op(
+                    "where", op("gt", names[i], Const(c)), names[1 - i], Const(k)
+                ),
+                lambda columns, i=i, c=c, k=k: np.where(columns[i] > c, columns[1 - i], float(k)),
                 False,
             )
     return Templates(tuple(write), tuple(bases), np.array(base), np.array(modulus, dtype=float))

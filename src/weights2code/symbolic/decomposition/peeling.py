@@ -1,9 +1,11 @@
-"""What a rule adds up, and what keeps it within bounds, taken off: y = clip(u + r, low, high), (u + r) % m.
+"""What a rule adds up, and what keeps it within bounds, taken off: y = clip(u + r, low, high), (u + r) % m,
+max(u, r).
 
 A level, a stock or a counter is its last value plus something, often kept between two ends. Between the ends
 y - u says what that something is: it needs fewer variables than y, or has far fewer values. That is a problem
 of its own, which is searched as a whole; where y is at an end the rows say nothing of it. Of a remainder they
-say the rest up to multiples of the divisor.
+say the rest up to multiples of the divisor. Of the larger of a variable and something else, such as the most
+so far, they say that something wherever y is above the variable.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ from weights2code.symbolic.search.walk import Search
 
 #: A variable goes if so many rows have another that differs in nothing else.
 _REPEATS = 0.3
+#: y is the larger of a variable and something else if it is the variable on this share of the rows at least.
+_MET = 0.05
 #: What is left has few values if it has at most so many, and at most this share of the values of y.
 _FEW, _SHARE = 7, 0.5
 #: Variables at most of which all stay, if what is left needs those that are carried over.
@@ -47,9 +51,14 @@ class Peeled:
     divisor: int | None = None
     #: What was taken off is needed for nothing else, which only a true sum shows.
     independent: bool = False
+    #: What y is the larger or the smaller of, beside what is left.
+    beside: tuple[str, Var] | None = None
 
     def whole(self, rest: Expr) -> Expr:
         """y, given a formula of what is left."""
+        if self.beside is not None:
+            name, variable = self.beside
+            return op(name, variable, rest)
         total = weighted_sum([*self.terms, (1, rest)])
         low, high = self.ends
         if self.divisor is not None:
@@ -81,6 +90,7 @@ def peelings(problem: Problem) -> Iterator[Peeled]:
     if ends != (None, None) and not any(peeled.independent for peeled in found):
         found += _within(problem, ends)
     yield from found or _modulo(problem)
+    yield from _beside(problem)
 
 
 def _ends(problem: Problem) -> Ends:
@@ -140,6 +150,28 @@ def _modulo(problem: Problem) -> Iterator[Peeled]:
     if left is not None:
         named = tuple((weight, problem.variables[j]) for weight, j in gone)
         yield Peeled(named, (None, None), left, divisor)
+
+
+def _beside(problem: Problem) -> Iterator[Peeled]:
+    """y as the larger, or the smaller, of a variable and of something that does not depend on it."""
+    for j, variable in enumerate(problem.variables):
+        difference = problem.y - problem.X[:, j]
+        for name, passed, never in (
+            ("max", difference > 0, difference < 0),
+            ("min", difference < 0, difference > 0),
+        ):
+            there = np.count_nonzero(passed)
+            if never.any() or there < FEWEST_ROWS or there > (1 - _MET) * len(passed):
+                continue
+            kept = [k for k in range(len(problem.variables)) if k != j]
+            problem.spend("sorted cells", 2 * there * len(kept))
+            X, y = problem.X[passed][:, kept], problem.y[passed]
+            code = numbered(X)
+            first = examples(code)
+            if len(first) <= (1 - _REPEATS) * len(code) and np.array_equal(y[first[code]], y):
+                left = _problem(problem, X[first], y[first], kept)
+                if left is not None:
+                    yield Peeled((), (None, None), left, independent=True, beside=(name, variable))
 
 
 def _independent(

@@ -16,6 +16,7 @@ import numpy as np
 from weights2code.effort import Effort
 from weights2code.language import OPERATORS, Expr, Var
 from weights2code.symbolic.decomposition.copies import copied
+from weights2code.symbolic.decomposition.outer_steps import OuterStep, outer_steps
 from weights2code.symbolic.decomposition.separators import Separator, separators
 from weights2code.symbolic.decomposition.splits import examples, numbered, outermost, splits
 from weights2code.symbolic.search.collector import Collector
@@ -36,6 +37,8 @@ _LAST = 5.0
 #: Shares of the effort that is left: for all chains of steps, for what follows from one step, and for the
 #: formulas of one split.
 _CHAINS, _FOLLOW, _FORMULAS = 0.6, 0.5, 0.06
+#: The same for what a last step leaves.
+_UNDONE = 0.7
 #: Without a variable that does not matter at most this share of the rows is left.
 _FEWER = 0.7
 #: With less effort nothing is begun; the least for the formulas of a split.
@@ -50,6 +53,10 @@ _GLANCE = frozenset(
     | {"sums of functions"}
 )
 _ONE = frozenset({*_GLANCE, "single atoms", "pieces", "extrema of two", "branches", "table"})
+#: Where one function at several lags leaves so few of the rows, the whole search looks at them at once.
+_FAR, _FAR_EFFORT = 0.05, 0.5
+#: What is asked besides of what a last step leaves.
+_UNDONE_GLANCE = frozenset({"thresholds by case"})
 _FEW_SUMS = 400
 
 
@@ -87,6 +94,8 @@ class Decomposition:
 
         Functions that occur at several lags are told by the rows: a glance at each comes before all else.
         """
+        if self.undo(chain, outer_steps(chain.problem, 1.0), depth):
+            return True
         alike, done = self.copies(chain)
         if done or any(self.follow(chain, new, depth, glance=False) for new in alike):
             return True
@@ -98,6 +107,36 @@ class Decomposition:
             if new is not None and self.follow(chain, new, depth):
                 return True
         return False
+
+    def undo(self, chain: Chain, steps: Iterator[OuterStep], depth: int) -> bool:
+        """Whether a last step could be taken off, and what it leaves be written."""
+        for step in steps:
+            written: list[Expr] = []
+            for problem in step.problems:
+                effort = chain.problem.effort
+                if effort.left < _LEAST or effort.spent():
+                    return False
+                expr = self.written(problem, _UNDONE * effort.left, depth)
+                effort.spend(_UNDONE * effort.left - max(problem.effort.left, 0.0))
+                if expr is None:
+                    break
+                written.append(expr)
+            else:
+                expr = step.whole(*written).substitute(chain.meaning)
+                candidate = self.search.collector.offer(without_idle(self.search.problem, expr))
+                if candidate is not None and candidate.exact:
+                    return True
+        return False
+
+    def written(self, problem: Problem, effort: float, depth: int) -> Expr | None:
+        """What a last step left, at a glance or in further steps."""
+        problem.effort.left = effort
+        found = Collector(problem)
+        below = Decomposition(Search(problem, found, self.search.stages))
+        chain = Chain(problem, {name: name for name in problem.variables})
+        if not below.glance(chain, _UNDONE_GLANCE) and depth < _DEEPEST and _suits(problem):
+            below.explore(chain, depth + 1)
+        return found.exact.expr if found.exact is not None and found.exact.kind == "formula" else None
 
     def copies(self, chain: Chain) -> tuple[list[Chain], bool]:
         """What functions at several lags leave, and whether one of them was written at a glance."""
@@ -130,9 +169,9 @@ class Decomposition:
             self.ends.append(new)
         return done
 
-    def glance(self, chain: Chain) -> bool:
+    def glance(self, chain: Chain, more: frozenset[str] = frozenset()) -> bool:
         problem, found = chain.problem, Collector(chain.problem)
-        names = _ONE if len(problem.variables) == 1 else _GLANCE
+        names = _ONE if len(problem.variables) == 1 else _GLANCE | more
         self.search.some(problem, found, names, _FEW_SUMS)
         return self.offer(chain, found)
 
@@ -163,8 +202,14 @@ def decomposition_stage(search: Search) -> None:
 def copies_stage(search: Search) -> None:
     """One function in place of its variables at several lags, where a glance tells the rest."""
     problem = search.problem
-    if len(problem.variables) <= _MOST_COPIED:
-        Decomposition(search).copies(Chain(problem, {name: name for name in problem.variables}))
+    if len(problem.variables) > _MOST_COPIED:
+        return
+    decomposition, chain = Decomposition(search), Chain(problem, {name: name for name in problem.variables})
+    alike, done = decomposition.copies(chain)
+    for new in alike:
+        if not done and len(new.problem.X) <= _FAR * len(problem.X):
+            new.problem.effort.left = _FAR_EFFORT * problem.effort.left
+            done = decomposition.offer(new, search.below(new.problem))
 
 
 def ends_stage(search: Search) -> None:

@@ -3,8 +3,8 @@
 Two rows that lie near each other and have different labels have a border between them. Along the right
 direction (`directions`) one level lies between all pairs of its border; along a wrong one no level lies
 between many. So for every direction the level is found that parts most of these pairs, and least of near
-rows with equal labels. The pairs that it parts are settled, and what is left shows the next border. In the end all
-rows are asked: the cells that the borders make must have one label each, and a level is the simplest
+rows with equal labels. The pairs that it parts are settled, and what is left shows the next border. In the
+end all rows are asked: the cells that the borders make must have one label each, and a level is the simplest
 number in the gap that the rows leave.
 """
 
@@ -21,12 +21,14 @@ from weights2code.symbolic.reals.directions import Directions, Term, directions
 from weights2code.symbolic.search.rows import Problem
 
 #: Rows among which neighbours are looked for, and rows that ask for them, by the number of reals.
-AMONG, ASKED = 24_000, {1: 24_000, 2: 24_000, 3: 12_000}
-FEWER_ASKED = 6_000
+AMONG, ASKED = 24_000, {1: 24_000, 2: 12_000}
+FEWER_ASKED = 5_000
 #: Neighbours of each, and how far apart different discrete values are kept.
-NEAREST, APART = 6, 50.0
-#: Pairs that every direction is asked of, those that the best directions are asked of, and how many these are.
-FEW_PAIRS, MOST_PAIRS, CLOSER = 240, 1500, 30
+NEAREST, APART = 5, 50.0
+#: Pairs that every direction is asked of, those that the best are asked of, and how many these are.
+FEW_PAIRS, MOST_PAIRS, CLOSER = 150, 1200, 40
+#: Real columns of which products are made, where there are more.
+MOST_TELLING = 5
 #: Directions that are asked at a time.
 TOGETHER = 400
 #: Borders, and rounds in which rows of mixed cells are asked for more.
@@ -36,12 +38,14 @@ LEAST_PARTED = 0.08
 #: What a node of a direction costs, in shares of the pairs.
 A_NODE = 0.002
 #: Pairs that are left when borders are enough, and the fewest that say anything.
-LEFT, FEWEST = 0.01, 12
+LEFT, FEWEST = 0.01, 5
 #: Pairs that the first borders may leave: with more, there are too many borders of this kind.
-MOST_LEFT = 0.03
+MOST_LEFT = 0.01
+#: How much more than its share of all pairs may be left after each of the most borders that there may be.
+UNEVEN = 0.1
 #: Pairs that may lie beyond a level by chance, as a share of those that it parts.
 SLACK = 0.03
-#: Rows in mixed cells that a wrong level may explain.
+#: The share of rows in the wrong cell that levels may explain which are not quite right.
 ALMOST = 0.03
 
 
@@ -66,22 +70,34 @@ def borders(
 ) -> list[Border] | None:
     """Borders whose cells have one label each, given all discrete values; None where none are found.
 
-    Sums of reals are tried first, then sums with discrete values in them, then products. `more`
-    directions are weights of terms.
+    Sums of inputs are tried first, then sums of all reals, sums with discrete values in them, and products.
+    `more` directions are weights of terms.
     """
-    known = directions(problem, more)
-    real = {j for j, domain in enumerate(problem.domains) if not domain.discrete}
+    real = [not domain.discrete for domain in problem.domains]
+    known = directions(real, _divisors(problem), more)
+    present = {v.name for v in problem.variables if v.lag == 0}
+    input_like = [v.name in present for v in problem.variables]
     used = known.used()
     flat = np.array([all(len(term) == 1 for term in terms) for terms in used])
-    pure = np.array([all(term[0] in real for term in terms) for terms in used])
+    pure = flat & np.array([all(real[term[0]] for term in terms) for terms in used])
+    plain = pure & np.array([all(input_like[term[0]] for term in terms) for terms in used])
     held = [j for j, domain in enumerate(problem.domains) if domain.discrete]
     place = numbers(problem.X[:, held])
     mixed = np.flatnonzero(_mixed(place, label))
     pairs, alike = _pairs(problem, mixed, place, label)
+    if len(pairs) < FEWEST:
+        return None
     tried = 0
-    for chosen in (flat & pure, flat, np.ones_like(flat)):
-        if chosen.sum() == tried or len(pairs) < FEWEST or problem.expired():
+    first: list[Border] = []
+    for chosen in (plain, pure, flat, np.ones_like(flat)):
+        if chosen.sum() == tried or problem.expired():
             continue
+        if chosen.all() and not flat.all():
+            fewer = _telling(problem, first)
+            if not first:
+                return None
+            if len(fewer) < len(problem.variables):
+                return _of_columns(problem, fewer, label, more)
         tried, some = int(chosen.sum()), known.some(chosen)
         first, left = _parting(problem, some, pairs, alike)
         found = _completed(problem, some, place, label, first) if left <= MOST_LEFT else None
@@ -90,15 +106,42 @@ def borders(
     return None
 
 
+def _telling(problem: Problem, found: list[Border]) -> list[int]:
+    """The columns of the first borders, as many as products are made of, and all discrete ones."""
+    place = {variable: j for j, variable in enumerate(problem.variables)}
+    order = dict.fromkeys(
+        place[v] for border in found for v in sorted(border.expr.variables(), key=lambda v: place[v])
+    )
+    real = [j for j in order if not problem.domains[j].discrete][:MOST_TELLING]
+    return sorted({*real, *(j for j, domain in enumerate(problem.domains) if domain.discrete)})
+
+
+def _of_columns(
+    problem: Problem, columns: list[int], label: np.ndarray, more: Sequence[Mapping[Term, float]]
+) -> list[Border] | None:
+    """Borders in some columns alone: there near rows are nearer."""
+    new = {j: i for i, j in enumerate(columns)}
+    smaller = replace(
+        problem,
+        variables=tuple(problem.variables[j] for j in columns),
+        domains=tuple(problem.domains[j] for j in columns),
+        X=problem.X[:, columns],
+    )
+    inside = [form for form in more if all(j in new for term in form for j in term)]
+    moved = [{tuple(new[j] for j in term): w for term, w in form.items()} for form in inside]
+    return borders(smaller, label, moved)
+
+
 def _completed(
     problem: Problem, known: Directions, place: np.ndarray, label: np.ndarray, found: list[Border]
 ) -> list[Border] | None:
     """The borders with their levels put right, and more of them where rows of mixed cells show more."""
     for _ in range(ROUNDS):
+        problem.spend("sorted cells", 4 * len(label) * (2 + len(found)))
         mixed = _mixed(cells(place, found), label)
         if not mixed.any():
             return _needed(place, found, label)
-        if found and np.mean(mixed) < ALMOST:
+        if found and _wrong(cells(place, found), label) < ALMOST:
             found = _moved(found, place, label)
             mixed = _mixed(cells(place, found), label)
             if not mixed.any():
@@ -110,6 +153,15 @@ def _completed(
         found = [*found, *new]
     found = _moved(found, place, label)
     return None if _mixed(cells(place, found), label).any() else _needed(place, found, label)
+
+
+def _divisors(problem: Problem) -> list[int]:
+    """Counts: discrete columns of several positive values."""
+    return [
+        j
+        for j, domain in enumerate(problem.domains)
+        if domain.discrete and problem.X[:, j].min() > 0 and np.ptp(problem.X[:, j]) > 1
+    ]
 
 
 def numbers(columns: np.ndarray) -> np.ndarray:
@@ -139,6 +191,12 @@ def _majority(cell: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, np.ndarr
     majority = np.zeros(len(names), dtype=np.int64)
     majority[both[order] // most] = both[order] % most
     return names, place, majority
+
+
+def _wrong(cell: np.ndarray, label: np.ndarray) -> float:
+    """The share of rows with another label than most of their cell."""
+    _, place, majority = _majority(cell, label)
+    return float(np.mean(majority[place] != label))
 
 
 def _mixed(cell: np.ndarray, label: np.ndarray) -> np.ndarray:
@@ -194,14 +252,14 @@ def _parting(
             break
         index, below, above = chosen
         values = known.values(problem.X, np.array([index]))[0]
-        border = Border(known.exprs[index], values, _level(below, above), (below, above))
+        border = Border(known.expr(index, problem.variables), values, _level(below, above), (below, above))
         found.append(border)
         side = border.above()
         left = pairs[side[pairs[:, 0]] == side[pairs[:, 1]]]
-        if len(left) == len(pairs):
-            break
         pairs = left
-    return found, len(pairs) / max(everything, 1)
+        if len(pairs) > everything * (1 - len(found) / MOST_BORDERS + UNEVEN):
+            break
+    return found, len(pairs) / everything if len(pairs) >= FEWEST else 0.0
 
 
 def _pairs(
@@ -221,7 +279,7 @@ def _pairs(
     asked = np.arange(min(ASKED.get(reals, FEWER_ASKED), len(rows)))
     problem.spend("near rows", (len(rows) + NEAREST * len(asked)) * X.shape[1])
     count = min(NEAREST + 1, len(rows))
-    far, near = KDTree(Z).query(Z[asked], k=count)
+    far, near = (np.asarray(found) for found in KDTree(Z).query(Z[asked], k=count))
     one, other, far = np.repeat(asked, count - 1), near[:, 1:].ravel(), far[:, 1:].ravel()
     same, differ = cell[rows[one]] == cell[rows[other]], label[rows[one]] != label[rows[other]]
     alike = rng.permutation(np.flatnonzero(same & ~differ))[:MOST_PAIRS]
@@ -260,7 +318,7 @@ def _best(
     """The direction, and between which numbers its level lies, that parts most pairs for its length."""
     rng = np.random.default_rng(32)
     few = rng.permutation(pairs)[:FEW_PAIRS], alike[:FEW_PAIRS]
-    size = np.array([expr.size() for expr in known.exprs])
+    size = known.sizes
     score = np.concatenate(
         [
             _parted(problem, known, np.arange(start, min(start + TOGETHER, len(size))), *few)[0]
@@ -278,7 +336,7 @@ def _best(
 def _parted(
     problem: Problem, known: Directions, chosen: np.ndarray, pairs: np.ndarray, alike: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For each direction the largest share of pairs that one level parts, and where such levels begin and end.
+    """For each direction the largest share of pairs that one level parts, and where such levels lie.
 
     The level moves up, and each pair counts from its lower to its upper row; near rows with equal labels
     count against it.

@@ -20,6 +20,8 @@ FEWEST_ROWS = 1000
 MOST_VALUES = 100
 #: The share of the effort for the search on cells.
 SHARE = 0.6
+#: The share of the effort that is left for shorter ways to say what was found.
+LEFT = 0.3
 #: With less effort nothing is begun.
 LEAST = 0.1
 
@@ -33,8 +35,13 @@ def cell_stage(search: Search) -> None:
     if not 2 <= len(values) <= MOST_VALUES:
         return
     found = borders(problem, label)
-    if found:
-        of_cells(search, found)
+    if found and of_cells(search, found):
+        seldom_shorter(problem)
+
+
+def seldom_shorter(problem: Problem) -> None:
+    """What is exact on so many rows of reals is what is meant: little is left for shorter ways to say it."""
+    problem.effort.spend((1 - LEFT) * max(problem.effort.left, 0.0))
 
 
 def suits(problem: Problem) -> bool:

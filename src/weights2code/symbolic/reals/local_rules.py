@@ -1,9 +1,9 @@
 """Rules that hold in parts of the space: affine ones, or polynomials, each exact on the rows of its part.
 
-A few rows that lie close together mostly follow one rule. So a rule is put through some rows near a row, with
-rows to spare: if those are met too, all rows are asked how many follow it. How close is close is not known, so
-neighbourhoods of several sizes are tried. The rules that settle most rows are kept until every row is settled;
-rows that are left over show further rules.
+A few rows that lie close together mostly follow one rule. So a rule is put through some rows near a row,
+with rows to spare: if those are met too, all rows are asked how many follow it. How close is close is not
+known, so neighbourhoods of several sizes are tried. The rules that settle most rows are kept until every row
+is settled; rows that are left over show further rules.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Pieces of real functions of reals, wherever their borders lie.
 
-`x if [|x1 - 0.4| > |x - 0.4|] else -x` follows one rule here and another there (`local_rules`). Which one is a
-label of each row, and labels have borders (`borders`). The shortest tree of tests of these borders, with the
-rules as its leaves, is the formula; maxima and minima of the rules where they say the same.
+`x if |x1 - 0.4| > |x - 0.4| else -x` follows one rule here and another there (`local_rules`). Which one is
+a label of each row, and labels have borders (`borders`). The shortest tree of tests of these borders, with
+the rules as its leaves, is the formula; maxima and minima of the rules where they say the same.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from weights2code.language import Const, Expr, op
 from weights2code.symbolic.notation import branch, flattened
 from weights2code.symbolic.piecewise.joined_planes import MOST_FOLDED, folded, joined
 from weights2code.symbolic.reals.borders import Border, borders
-from weights2code.symbolic.reals.cells import suits
+from weights2code.symbolic.reals.cells import seldom_shorter, suits
 from weights2code.symbolic.reals.directions import Term
 from weights2code.symbolic.reals.local_rules import LocalRule, local_rules, terms_of
 from weights2code.symbolic.search.rows import Problem
@@ -49,6 +49,8 @@ def local_piece_stage(search: Search) -> None:
             _extrema(search, rules)
         if search.collector.exact is None or search.collector.exact.kind != "formula":
             _tree(search, rules, terms)
+        if search.collector.exact is not None:
+            seldom_shorter(problem)
         return
 
 

@@ -42,7 +42,7 @@ COSTS = {
     # neighbours in some quantities: rows times rows among which they are looked for
     "neighbours": 4e-9,
     # neighbours from a tree of rows: columns of rows that it is made of, and of each neighbour asked for
-    "near rows": 3e-7,
+    "near rows": 6e-7,
     # thresholds of sums: rows times squared numbers of a Newton step; linear programs
     "separation cells": 1e-9,
     "linear programs": 4e-3,

@@ -1,8 +1,9 @@
 """The stages of the native search as a table, from cheap to dear.
 
 Constant and linear; small trees and typed atoms; sums, remainders and carries of whole numbers; products and
-pairs of atoms; pieces, branches and regions; functions with an inner constant; and at last tables. What each
-is worth is measured by `benchmarks/symbolic_regression/ablation.py`.
+pairs of atoms; pieces, branches and regions, and borders between rows of reals; functions with an inner
+constant; and at last tables. What each is worth is measured by
+`benchmarks/symbolic_regression/ablation.py`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from weights2code.effort import Effort
 from weights2code.language import Const
 from weights2code.symbolic.decomposition import (
+    added_by_lag_stage,
     added_stage,
     copies_stage,
     decomposition_stage,
@@ -30,6 +32,7 @@ from weights2code.symbolic.piecewise.decision_trees import region_stage
 from weights2code.symbolic.piecewise.extrema_of_two import extremum_stage
 from weights2code.symbolic.piecewise.joined_planes import plane_stage
 from weights2code.symbolic.piecewise.special_values import special_stage
+from weights2code.symbolic.piecewise.thresholds_by_case import threshold_case_stage
 from weights2code.symbolic.piecewise.thresholds_of_sums import threshold_stage
 from weights2code.symbolic.reals.cells import cell_stage
 from weights2code.symbolic.reals.first_steps import first_step_stage
@@ -37,6 +40,7 @@ from weights2code.symbolic.reals.pieces import local_piece_stage
 from weights2code.symbolic.reals.sums_of_curves import curve_stage
 from weights2code.symbolic.search.extrema_of_many import envelope_stage
 from weights2code.symbolic.search.inner_constants import family_stage
+from weights2code.symbolic.search.largest_of_several import winner_stage
 from weights2code.symbolic.search.polynomials import polynomial_stage
 from weights2code.symbolic.search.relevant_variables import relevant_variables
 from weights2code.symbolic.search.remainders import remainder_stage
@@ -55,8 +59,9 @@ _MANY = 7
 _SHORT = 13
 #: The share of the effort that is left that thresholds of sums may take.
 _THRESHOLDS = 0.4
-#: On many rows of several variables what was found by taking rules apart is not made shorter.
-_MANY_ROWS, _SEVERAL, _SHORT_ENOUGH = 1100, 4, 40
+#: On many rows of several variables what was found by taking rules apart is not made shorter; of fewer
+#: variables only what is long.
+_MANY_ROWS, _SEVERAL, _SHORT_ENOUGH = 600, 4, 40
 #: Regions and their like are found early, and are long; what may say the same in fewer nodes is tried after.
 _LONG = 20
 #: No formula is longer: a stage of this size only runs if nothing exact was found.
@@ -70,6 +75,8 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
     order = {"linear": 0}
     if count > 2:
         order |= {"extrema of many": 3, "windows": 3}
+    if count > 2 and problem.whole:
+        order |= {"largest of several": 3}
     order |= {"small trees": 2}
     if problem.whole and any(variable.lag for variable in problem.variables):
         order |= {"one test at several lags": 8}
@@ -80,14 +87,17 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
     if count > 4 and not problem.discrete:
         order |= {"cells": _SHORT} if problem.whole else {"local pieces": _LONG}
         order |= {"first steps": _SHORT}
+    if problem.whole and problem.discrete and count > 5:
+        order |= {"sums of functions of one lag": 8}
     order |= {"single atoms": 5}
     if sums:
         order |= {"tests and remainders of sums": 5}
     order |= {"trees of 5 nodes": 5, "single atoms beside linear": 6, "polynomials": 7}
     if problem.whole and problem.discrete and count > 2:
+        order |= {"sums of functions of one lag": 8}
         order |= {"one function at several lags": 8, "sums and bounds": 8}
     if problem.whole:
-        order |= {"comparisons of trees": 7, "thresholds of sums": 8}
+        order |= {"comparisons of trees": 7, "thresholds of sums": 8, "thresholds by case": 8}
         if not problem.discrete:
             order |= {"cells": _SHORT}
     if sums:
@@ -96,7 +106,7 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
     if problem.whole and problem.discrete:
         # Branches are cheap on few variables, and often shorter than sums and products of tests.
         least = 8 if count <= 3 else _SHORT
-        if count > 3:
+        if count > 3 or (count > 2 and len(problem.X) >= _MANY_ROWS):
             order |= {"decomposition": _SHORT}
         order |= {"extrema of two": least, "regions": least, "special values": least}
         order |= {"trees of 6 nodes": least, "branches": least, "sums of functions": _SHORT}
@@ -170,8 +180,9 @@ def taken_apart(stage: Callable[[Search], None]) -> Callable[[Search], None]:
     def run(search: Search) -> None:
         stage(search)
         problem = search.problem
-        many = len(problem.X) >= _MANY_ROWS and len(problem.variables) >= _SEVERAL
-        search.settled = many and search.collector.limit() <= _SHORT_ENOUGH
+        least = 0 if len(problem.variables) >= _SEVERAL else _LONG
+        many = len(problem.X) >= _MANY_ROWS
+        search.settled = many and least <= search.collector.limit() <= _SHORT_ENOUGH
 
     return run
 
@@ -181,6 +192,7 @@ _ENOUGH = {"linear": 0, "windows": _MANY}
 _RUN: dict[str, Callable[[Search], None]] = {
     "linear": linear,
     "extrema of many": lambda s: envelope_stage(s.problem, s.collector),
+    "largest of several": lambda s: winner_stage(s.problem, s.collector),
     "windows": lambda s: window_stage(s.problem, s.collector, s.glance),
     "small trees": lambda s: s.trees.grow_to(4),
     "single atoms": lambda s: s.collector.offer_all(s.flat.singles()),
@@ -191,12 +203,14 @@ _RUN: dict[str, Callable[[Search], None]] = {
     "thresholds of sums": thresholds,
     "cells": cell_stage,
     "local pieces": local_piece_stage,
+    "thresholds by case": lambda s: threshold_case_stage(s.problem, s.collector, s.trees),
     "carries": lambda s: carry_stage(s.problem, s.collector, s.scan),
     "products": lambda s: s.collector.offer_all(s.flat.products()),
     "pairs": lambda s: s.collector.offer_all(s.flat.pairs()),
     "pieces": lambda s: piece_stage(s.problem, s.collector),
     "one of two": either_stage,
     "sums of functions": added_stage,
+    "sums of functions of one lag": added_by_lag_stage,
     "polynomials": lambda s: polynomial_stage(s.problem, s.collector),
     "one function at several lags": taken_apart(copies_stage),
     "one test at several lags": repeated_test_stage,
@@ -204,7 +218,7 @@ _RUN: dict[str, Callable[[Search], None]] = {
     "sums and bounds": taken_apart(peeling_stage),
     "first steps": first_step_stage,
     "sums of curves": curve_stage,
-    "decomposition": decomposition_stage,
+    "decomposition": taken_apart(decomposition_stage),
     "ends of decompositions": ends_stage,
     "extrema of two": lambda s: extremum_stage(s.problem, s.collector, s.pool),
     "regions": lambda s: region_stage(s.problem, s.collector),

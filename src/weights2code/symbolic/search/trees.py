@@ -61,7 +61,7 @@ class Enumeration:
         self.tried: set[Expr] = set()
         self.noisy = problem.estimated and not problem.whole and problem.noise == 0
         self.nearest = np.inf
-        self.outer = Outer(problem, self.y)
+        self.outer = Outer(problem, X, self.y)
 
     def grow_to(self, size: int) -> None:
         """Grow to each size in turn, as long as a simpler exact formula could still come."""
@@ -167,6 +167,11 @@ class Enumeration:
                 self._offer(recipes(int(i)), bool(linear))
         for i in self.outer.remainders(safe):
             self.collector.offer_all(self.outer.written_remainders(self.build(recipes(i))))
+        for i, name, bound, divisor in self.outer.bounded(safe):
+            tree = self.build(recipes(i))
+            self.collector.offer(op(name, bound, tree if divisor is None else op("mod", tree, divisor)))
+        for i, m in self.outer.divisions(safe):
+            self.collector.offer_all(self.outer.written_division(self.build(recipes(i)), m))
         for i in self.outer.tests(safe):
             self.collector.offer_all(self.outer.written_tests(self.build(recipes(i))))
 

@@ -1,0 +1,159 @@
+"""Columns as people have them: texts beside numbers, and cells that hold nothing.
+
+A column of which most cells are no numbers is a column of texts. One text among numbers is more likely a
+mistake, and is refused as ever, unless the column was declared to hold categories. Cells that hold nothing
+become `nan`, or an empty text, and are counted: what to do about them is for the caller to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from weights2code.data.exact_numbers import (
+    LOCAL_TIME,
+    WORLD_TIME,
+    HoldsText,
+    convert,
+    entry,
+    is_like_a_number,
+    parse,
+)
+from weights2code.errors import InputError
+
+#: Cells of a column of texts that say that a value is missing; "none" and "-" may be texts.
+MISSING_TEXTS = frozenset({"", "na", "n/a", "nan", "null"})
+#: The longest text: an array of text is as wide as its longest one.
+LONGEST_TEXT = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """How many cells of a column hold nothing, and where the first of them is."""
+
+    count: int
+    first: str
+
+
+@dataclass(slots=True)
+class Loosely:
+    """How the columns of one file are read: which of them hold texts, and which cells hold nothing.
+
+    Parameters
+    ----------
+    declared : columns of texts, whatever they look like.
+    """
+
+    declared: frozenset[str] = frozenset()
+    texts: set[str] = field(default_factory=set)
+    numbers: set[str] = field(default_factory=set)
+    gaps: dict[str, Gaps] = field(default_factory=dict)
+
+    def cells(self, where: str, name: str, cells: Sequence[str], lines: Sequence[int]) -> np.ndarray:
+        """Some cells of a CSV file: numbers with gaps, or texts."""
+        if name not in self.declared | self.texts:
+            try:
+                values = parse(where, name, cells, lines, gaps=True)
+            except HoldsText as error:
+                if name in self.numbers or not _mostly_texts(cells):
+                    raise InputError(f"{str(error)[:-1]}, or name it in --categories.") from None
+                _refuse_times(where, name, cells)
+            else:
+                self.numbers.add(name)
+                self._note(name, np.isnan(values), lambda i: f"{where}, line {lines[i]}")
+                return values
+        self.texts.add(name)
+        stripped = [cell.strip() for cell in cells]
+        found = np.array(["" if cell.lower() in MISSING_TEXTS else cell for cell in stripped])
+        _refuse_long(found, name, lambda i: f"{where}, line {lines[i]}")
+        self._note(name, found == "", lambda i: f"{where}, line {lines[i]}")
+        return found
+
+    def array(self, where: str, name: str, column: np.ndarray) -> np.ndarray:
+        """A column of a Parquet or NPZ file: numbers with gaps, or texts."""
+
+        def place(index: int) -> str:
+            return f"{where}, {entry(np.array(np.unravel_index(index, column.shape)))}"
+
+        texts = _texts(column, declared=name in self.declared)
+        if texts is None:
+            values = convert(where, name, _with_nan(column), gaps=True)
+            self._note(name, np.isnan(values).ravel(), place)
+            return values
+        self.texts.add(name)
+        found = np.char.strip(texts)
+        found = np.where(np.isin(np.char.lower(found), list(MISSING_TEXTS)), "", found)
+        _refuse_long(found.ravel(), name, place)
+        self._note(name, (found == "").ravel(), place)
+        return found
+
+    def _note(self, name: str, missing: np.ndarray, place: Any) -> None:
+        count = int(missing.sum())
+        if count:
+            before = self.gaps.get(name)
+            first = before.first if before else place(int(np.argmax(missing)))
+            self.gaps[name] = Gaps(count + (before.count if before else 0), first)
+
+
+def _mostly_texts(cells: Sequence[str]) -> bool:
+    told = [cell.strip() for cell in cells]
+    told = [cell for cell in told if cell.lower() not in MISSING_TEXTS]
+    return 2 * sum(map(is_like_a_number, told)) < len(told)
+
+
+def _refuse_times(where: str, name: str, cells: Sequence[str]) -> None:
+    told = [cell.strip() for cell in cells if cell.strip()]
+    if all(LOCAL_TIME.fullmatch(cell) or WORLD_TIME.fullmatch(cell) for cell in told):
+        raise InputError(
+            f"{where}, column {name!r} holds dates; give the time that has passed as numbers, or sort by it "
+            "with --order."
+        )
+
+
+def _refuse_long(texts: np.ndarray, name: str, place: Any) -> None:
+    lengths = np.char.str_len(texts)
+    if len(texts) and lengths.max() > LONGEST_TEXT:
+        longest = int(np.argmax(lengths))
+        raise InputError(
+            f"{place(longest)}, column {name!r} holds a text of {lengths[longest]} characters; shorten texts "
+            f"to {LONGEST_TEXT}."
+        )
+
+
+def _texts(column: np.ndarray, *, declared: bool) -> np.ndarray | None:
+    """The column as texts, if that is what it holds; a missing one is empty."""
+    if column.dtype.kind == "U":
+        return column
+    if column.dtype.kind == "S":
+        return np.char.decode(column, "utf-8")
+    if column.dtype.kind == "O":
+        known = [value for value in column.flat if not _is_nothing(value)]
+        if known and all(isinstance(value, str) for value in known):
+            told = ["" if _is_nothing(value) else value for value in column.flat]
+            return np.array(told, dtype=str).reshape(column.shape)
+    if not declared:
+        return None
+    told = ["" if _is_nothing(value) else _plain(value) for value in column.astype(object).flat]
+    return np.array(told, dtype=str).reshape(column.shape)
+
+
+def _with_nan(column: np.ndarray) -> np.ndarray:
+    """Truth values and numbers among which something is missing, as numbers."""
+    if column.dtype.kind != "O" or not any(_is_nothing(value) for value in column.flat):
+        return column
+    if all(_is_nothing(value) or isinstance(value, (bool, int, float)) for value in column.flat):
+        told = [np.nan if _is_nothing(value) else value for value in column.flat]
+        return np.array(told, dtype=float).reshape(column.shape)
+    return column
+
+
+def _is_nothing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value != value)
+
+
+def _plain(value: Any) -> str:
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if whole or isinstance(value, bool) else str(value)

@@ -1,0 +1,143 @@
+"""Formulas that compute with the number of a text, as others that only ask which text it is.
+
+What is found about whole numbers knows nothing of texts: it may say `state > 1` or `2*event + 1` where texts
+are numbered. Wherever a formula does so, its values are listed for all that its variables can hold, and
+chosen by a list of rules instead; where numbers without end are in it too, it is written once for each text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from weights2code.language import (
+    Const,
+    Domain,
+    Expr,
+    Op,
+    Recurrence,
+    Step,
+    Var,
+    compile_numpy,
+    expression_of,
+    infer,
+    op,
+    texts,
+    with_formula,
+)
+from weights2code.language.categories import Categories, fits, speaks, with_locals
+from weights2code.language.kinds import Kinds, kinds_of
+from weights2code.symbolic.rule_lists import rule_list
+
+#: Rows that a formula is listed on, at most, and texts that one is written for.
+MOST_ROWS, MOST_CASES = 5000, 12
+#: Numbers that rules choose from, at most.
+MOST_CHOSEN = 6
+
+
+def unordered(recurrence: Recurrence, domains: Sequence[Domain], categories: Categories) -> Recurrence | None:
+    """The same recurrence without arithmetic on texts; None if it cannot be said without."""
+    if speaks(recurrence, categories):
+        return recurrence
+    types, kinds = with_locals(recurrence, categories), kinds_of(recurrence, domains)
+    steps: list[Step] = []
+    for step in recurrence.steps:
+        wanted = types.get(step.name, ()) if expression_of(step.definition) is step.definition else ()
+        steps.append(
+            Step(step.name, with_formula(step.definition, lambda e, w=wanted: _mended(e, w, types, kinds)))
+        )
+    found = replace(recurrence, steps=tuple(steps))
+    return found if speaks(found, categories) else None
+
+
+def _mended(expr: Expr, wanted: tuple, types: Categories, kinds: Kinds) -> Expr:
+    if fits(expr, wanted, types):
+        return expr
+    listed = _listed(expr, wanted, types, kinds)
+    if listed is not None or wanted or not isinstance(expr, Op):
+        return expr if listed is None else listed
+    parts = Op(expr.name, tuple(_mended(argument, (), types, kinds) for argument in expr.args))
+    return parts if fits(parts, (), types) else _by_text(parts, types, kinds)
+
+
+def _listed(expr: Expr, wanted: tuple, types: Categories, kinds: Kinds) -> Expr | None:
+    """The values of a formula as a list of rules, if its variables can hold few."""
+    variables = expr.variables()
+    values = [_held(variable, types, kinds) for variable in variables]
+    if not variables or not all(values) or prod(len(some) for some in values) > MOST_ROWS:
+        return None
+    rows = np.array(list(product(*values)), dtype=float)
+    with np.errstate(all="ignore"):
+        target = np.broadcast_to(compile_numpy(expr, variables)(*rows.T), len(rows))
+    sure = np.isfinite(target)
+    if wanted:  # what comes before the start may lead to no text at all
+        sure &= (target >= 1) & (target <= len(wanted)) & (target == np.round(target))
+    if not sure.any() or (not wanted and (not sure.all() or len(np.unique(target)) > MOST_CHOSEN)):
+        return None
+    domains = [
+        texts(types[v.name]) if v.name in types else infer(rows[:, i]) for i, v in enumerate(variables)
+    ]
+    answer = texts(wanted) if wanted else infer(target)
+    return rule_list(rows[sure], target[sure], variables, domains, answer)
+
+
+def _held(variable: Var, types: Categories, kinds: Kinds) -> tuple[float, ...]:
+    if variable.name in types:
+        first = 0 if variable.lag else 1
+        return tuple(float(code) for code in range(first, len(types[variable.name]) + 1))
+    return kinds.values.get(variable.name, ())
+
+
+def _by_text(expr: Op, types: Categories, kinds: Kinds) -> Expr:
+    """The formula once for each text of the first variable that holds texts."""
+    variable = next((v for v in expr.variables() if v.name in types), None)
+    if variable is None or len(types[variable.name]) > MOST_CASES:
+        return expr
+    cases: dict[Expr, list[float]] = {}
+    for code in _held(variable, types, kinds):
+        case = _folded(expr.substitute({variable: Const(code)}))
+        if isinstance(case, Op) and not fits(case, (), types):
+            case = _by_text(case, types, kinds)
+        cases.setdefault(case, []).append(code)
+    ordered = sorted(cases.items(), key=lambda case: len(case[1]))
+    result = ordered[-1][0]
+    for case, codes in reversed(ordered[:-1]):
+        test: Expr = variable.equals(codes[0])
+        for code in codes[1:]:
+            test = op("or", test, variable.equals(code))
+        result = op("where", test, case, result)
+    return result
+
+
+def _folded(expr: Expr) -> Expr:
+    """The formula with its constant parts computed."""
+
+    def fold(node: Expr) -> Expr:
+        if not isinstance(node, Op):
+            return node
+        if node.name == "where" and isinstance(node.args[0], Const):
+            return node.args[1] if node.args[0].value else node.args[2]
+        if not all(isinstance(argument, Const) for argument in node.args):
+            return _neutral(node)
+        with np.errstate(all="ignore"):
+            value = float(compile_numpy(node, ())())
+        return Const(value) if np.isfinite(value) else node
+
+    return expr.transform(fold)
+
+
+def _neutral(node: Op) -> Expr:
+    """Without what changes nothing."""
+    if node.name == "mul":
+        for one, other in (node.args, node.args[::-1]):
+            if one in (Const(0), Const(1)):
+                return other if one == Const(1) else Const(0)
+    if node.name in ("add", "sub") and node.args[1] == Const(0):
+        return node.args[0]
+    if node.name == "add" and node.args[0] == Const(0):
+        return node.args[1]
+    return node

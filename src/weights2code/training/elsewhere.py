@@ -1,0 +1,64 @@
+"""Weights that were trained elsewhere, as a run folder: `w2c extract` reads a program from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from weights2code.data import Layout, Problem
+from weights2code.errors import InputError
+from weights2code.model import DiscreteTransformer
+from weights2code.run_folder import MODEL, begin
+from weights2code.settings import Settings
+from weights2code.source import Source, problem_of, task_named
+from weights2code.training.ladder import Rung, Variant
+from weights2code.training.loop import to_batch
+from weights2code.training.recipes import Recipe
+from weights2code.training.search import Trained, check_layout, rank
+
+#: What the rung is called that nobody here climbed.
+RUNG = "elsewhere"
+
+
+def save_network(
+    model: DiscreteTransformer, layout: Layout, folder: Path | str, source: Source, **settings: Any
+) -> Path:
+    """Leave a trained ensemble in a run folder, from where `w2c extract` reads a program.
+
+    Parameters
+    ----------
+    model
+        The ensemble; its members are sorted by their discrete loss.
+    layout
+        How it was fed: what `fit_layout` gave, or a `Layout` with scales of one's own.
+    folder
+        A place that is empty, or a run folder of the same source and settings.
+    source
+        What it was trained on: a built-in task, `"file.py:name"`, or a `FileSource`.
+    settings
+        Those of `Settings` that differ from the defaults, such as `seed`.
+    """
+    named = task_named(source) if isinstance(source, str) else source
+    chosen = Settings(**settings)
+    trained = trained_elsewhere(model, layout, problem_of(named, chosen))
+    with begin(folder, named, chosen) as opened:
+        if opened.has(MODEL):
+            raise InputError(f"{opened.path} holds a model already; choose another folder.")
+        trained.save(opened.file(MODEL))
+        return opened.path
+
+
+def trained_elsewhere(model: DiscreteTransformer, layout: Layout, problem: Problem) -> Trained:
+    """The ensemble as what a rung found: its members judged by what their argmax computes, best first."""
+    try:
+        check_layout(model, layout, problem)
+    except ValueError as error:
+        raise InputError(f"the model does not fit {problem.name}: {error}.") from None
+    recipe = Recipe(epochs=0, tune_steps=0, head="learned")  # the head is what it is
+    sizes = model.architecture.to_dict()
+    rung = Rung(RUNG, sizes, recipe, (Variant(model.members),), layout.name)
+    plain = model.take(range(model.members)).cpu().to(torch.float32)
+    validation = to_batch(layout.encode(problem.validation), torch.device("cpu"))
+    return rank(rung, layout, plain, validation, problem, [], 0.0)

@@ -1,0 +1,81 @@
+"""Rules with a season in them: found, certified, checked again, and run on new rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from weights2code.cli import main
+from weights2code.data.own import from_lists
+from weights2code.extraction.seasons import linear_leaves
+
+
+@pytest.fixture(autouse=True)
+def empty_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+Rule = Callable[[np.ndarray, np.ndarray, int], float]
+
+
+def write(name: str, rows: int, season: int, rule: Rule) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 9, rows), np.zeros(rows)
+    for t in range(rows):
+        y[t] = rule(x, y, t) if t >= season else rng.integers(0, 9)
+    lines = [f"{a},{b!r}" for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+    Path(name).write_text("x,y\n" + "\n".join(lines) + "\n")
+
+
+def test_least_squares_choose_what_a_linear_rule_reads():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(800, 2)), np.zeros((800, 1))
+    for t in range(30, 800):
+        y[t] = 2 * x[t, 1] - x[t - 30, 0] + 0.5 * y[t - 31]
+    problem = from_lists([x], [y], ("a", "b"), ("y",), 0, season=30)
+    assert problem.seasonal is not None
+    chosen, left = linear_leaves(problem.seasonal)
+    assert set(chosen) == {(1, 0), (0, 30), (2, 30)}
+    assert left < 1e-10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("season", "declared", "rule", "formula"),
+    [
+        (24, False, lambda x, y, t: x[t] + 0.5 * y[t - 24], "y[t] = x[t] + 0.5*y[t-24]"),
+        (168, False, lambda x, y, t: max(x[t], x[t - 168]), "y[t] = max(x[t], x[t-168])"),
+        (52, True, lambda x, y, t: y[t - 52] + (x[t] > 7), "y[t] = y[t-52] + [x[t] == 8]"),
+    ],
+)
+def test_a_rule_with_a_season_is_found(
+    season: int, declared: bool, rule: Rule, formula: str, capsys: pytest.CaptureFixture[str]
+):
+    write("rows.csv", 10 * season + 600, season, rule)
+    command = ["fit", "rows.csv", "--inputs", "x", "--targets", "y", "--out", "out", "--json"]
+    assert main([*command, *(["--season", str(season)] if declared else [])]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["formula"] == [formula]
+    assert result["certificate"]["verdict"] == "tested"
+    assert any(f"a season of {season} rows back" in note for note in result["certificate"]["notes"])
+    for later in ("verify", "extract", "report"):
+        assert main([later, "out", "--quiet"]) == 0
+    Path("new.csv").write_text("x\n" + "3\n" * (season + 2))
+    capsys.readouterr()
+    assert main(["predict", "out", "new.csv"]) == 0
+    assert f"the rule looks {season} rows back" in capsys.readouterr().err
+
+
+def test_a_season_that_is_none_is_one_sentence(capsys: pytest.CaptureFixture[str]):
+    write("rows.csv", 200, 10, lambda x, y, t: x[t])
+    assert (
+        main(["fit", "rows.csv", "--inputs", "x", "--targets", "y", "--season", "168", "--out", "out"]) == 2
+    )
+    said = capsys.readouterr().err
+    assert "--season 168 needs a sequence of at least 504 rows" in said
+    assert said.count("\n") == 1
+    assert not Path("out").exists()

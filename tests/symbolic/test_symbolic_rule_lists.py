@@ -1,0 +1,116 @@
+"""Lists of rules: choices among texts, found on rows."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from weights2code.language import Recurrence, Step, Var, compile_numpy, integers, reals, texts
+from weights2code.language.categories import speaks, spoken
+from weights2code.symbolic import NativeEngine
+from weights2code.symbolic.over_texts import search_over_texts
+from weights2code.symbolic.rule_lists import rule_list
+
+EVENT, STATE = ("close", "lock", "open", "push", "unlock"), ("closed", "locked", "open")
+MODE = ("off", "on")
+RNG = np.random.default_rng(0)
+
+
+def as_text(expr, names: dict[str, tuple]) -> str:
+    inputs = tuple(name for name in names if name != "y")
+    found, _ = spoken(Recurrence(inputs, (Step("y", expr),), ("y",)), names)
+    return str(found.steps[0].definition)
+
+
+def right(expr, variables, columns, target) -> bool:
+    return bool(
+        np.array_equal(np.broadcast_to(compile_numpy(expr, variables)(*columns.T), len(target)), target)
+    )
+
+
+def test_a_door():
+    after = {
+        ("open", "closed"): "open", ("close", "open"): "closed", ("lock", "closed"): "locked",
+        ("unlock", "locked"): "closed", ("push", "open"): "closed", ("push", "closed"): "open",
+    }  # fmt: skip
+    pairs = list(product(EVENT, STATE))
+    columns = np.array([(EVENT.index(e) + 1, STATE.index(s) + 1) for e, s in pairs], float)
+    target = np.array([STATE.index(after.get(pair, pair[1])) + 1 for pair in pairs], float)
+    variables = (Var("event"), Var("y", 1))
+    found = rule_list(columns, target, variables, (texts(EVENT), texts(STATE)), texts(STATE))
+    assert right(found, variables, columns, target)
+    assert as_text(found, {"event": EVENT, "y": STATE}).endswith("else y[t-1]")
+
+
+def test_a_thermostat_has_its_thresholds():
+    temperature, mode = np.round(RNG.uniform(10, 30, 3000), 1), RNG.integers(1, 3, 3000).astype(float)
+    target = np.where(temperature < 18, 2.0, np.where(temperature > 22, 1.0, mode))
+    columns, variables = np.column_stack([temperature, mode]), (Var("x"), Var("y", 1))
+    found = rule_list(columns, target, variables, (reals(10, 30), texts(MODE)), texts(MODE))
+    text = as_text(found, {"x": (), "y": MODE})
+    assert text == '"off" if x[t] > 22 else "on" if x[t] < 18 else y[t-1]'
+
+
+def test_numbers_are_compared_with_each_other():
+    a, b, mode = (RNG.integers(low, high, 2000).astype(float) for low, high in ((0, 20), (0, 20), (1, 3)))
+    target = np.where(a > b, 1.0, mode)
+    columns, variables = np.column_stack([a, b, mode]), (Var("a"), Var("b"), Var("y", 1))
+    domains = (integers(0, 19), integers(0, 19), texts(MODE))
+    text = as_text(rule_list(columns, target, variables, domains, texts(MODE)), {"a": (), "b": (), "y": MODE})
+    assert text == '"off" if a[t] > b[t] else y[t-1]'
+
+
+def test_texts_are_the_same_or_not():
+    suits = ("clubs", "hearts", "spades")
+    columns = np.array(list(product((1.0, 2.0, 3.0), repeat=2)))
+    target = np.where(columns[:, 0] == columns[:, 1], 2.0, 1.0)
+    variables = (Var("x"), Var("x", 1))
+    found = rule_list(columns, target, variables, (texts(suits), texts(suits)), texts(("no", "yes")))
+    assert as_text(found, {"x": suits, "y": ("no", "yes")}) == '"yes" if x[t] == x[t-1] else "no"'
+
+
+def test_every_table_has_a_list():
+    for seed in range(3):
+        table = np.random.default_rng(seed).integers(1, 5, (5, 4))
+        columns = np.array(list(product(range(1, 6), range(1, 5))), float)
+        target = np.array([table[int(i) - 1, int(j) - 1] for i, j in columns], float)
+        variables, domains = (Var("x"), Var("y", 1)), (texts("abcde"), texts("pqrs"))
+        assert right(
+            rule_list(columns, target, variables, domains, texts("pqrs")), variables, columns, target
+        )
+
+
+def test_rows_that_contradict_each_other_have_none():
+    columns, target = np.array([[1.0], [1.0], [2.0]]), np.array([1.0, 2.0, 1.0])
+    assert rule_list(columns, target, (Var("x"),), (texts("ab"),), texts("pq")) is None
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        (lambda k, n: np.where(k == 1, n, np.where(k == 2, -n, 0.0)), 11),
+        (lambda k, n: 3 * n + 5 * (k == 3), 9),
+        (lambda k, n: ((k == 2) & (n > 10)).astype(float), 7),
+        (lambda k, n: np.choose(k.astype(int) - 1, [2 * n, 3 * n + 1, np.full(len(n), 40.0)]), 21),
+    ],
+)
+def test_numbers_from_texts(rule, expected: int):
+    k, n = RNG.integers(1, 4, 500).astype(float), RNG.integers(0, 30, 500).astype(float)
+    variables, names = (Var("kind"), Var("n")), {"kind": ("a", "b", "c")}
+    target = rule(k, n)
+    front = search_over_texts(
+        NativeEngine(),
+        np.column_stack([k, n]),
+        target,
+        variables=variables,
+        domains=(texts(names["kind"]), integers(0, 29)),
+        answer=integers(int(target.min()), int(target.max())),
+        tolerance=1e-6,
+        effort=2.0,
+    )
+    best = next(candidate for candidate in front if candidate.exact)
+    assert right(best.expr, variables, np.column_stack([k, n]), target)
+    assert best.complexity <= expected
+    assert speaks(Recurrence(("kind", "n"), (Step("y", best.expr),), ("y",)), names)
