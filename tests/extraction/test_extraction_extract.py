@@ -16,7 +16,7 @@ from weights2code.effort import within
 from weights2code.errors import NotExtracted, Reason
 from weights2code.extraction import members as members_module
 from weights2code.extraction.climb import Climb
-from weights2code.extraction.extract import extract, with_explanation
+from weights2code.extraction.extract import LONG, extract, with_counterexample, with_explanation
 from weights2code.extraction.members import members, only
 from weights2code.extraction.values import Log, Member
 from weights2code.language import Recurrence, Step, Var
@@ -228,3 +228,19 @@ def test_the_same_question_is_asked_once(monkeypatch):
     engine.search(rows + 1, rows[:, 0], variables=(), domains=(), tolerance=0.1)
     engine.search(rows.copy(), rows[:, 0].copy(), variables=(), domains=(), tolerance=0.1)
     assert len(asked) == 3
+
+
+def test_a_counterexample_beyond_the_training_length_comes_with_long_sequences(summed):
+    problem, trained = summed
+    found = extract(only(trained, 0), problem, Regime.EXACT, Log(), resort=True)
+    assert found is not None
+    problem = replace(problem, reference=found.program.recurrence)
+    length, before = problem.training.x.shape[1], len(problem.training)
+    certificate = replace(found.certificate, counterexample=((1.0,),) * (length + 3))
+    training = with_counterexample(problem, certificate).training
+    assert training.x.shape[1] == LONG * length
+    assert training.lengths[before] == length + 3
+    assert np.array_equal(training.y[before:], problem.reference.run(training.x[before:]))
+    assert np.array_equal(training.lengths[:before], problem.training.lengths)
+    held = training.x[-1, :, 0].reshape(LONG, length)
+    assert np.all(held == held[:, :1])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from weights2code.language import BITS, Domain, Expr, Var, formula, integers, op, reals
+from weights2code.symbolic.decomposition.peeling import peelings
 from weights2code.symbolic.engine import Candidate
 from weights2code.symbolic.piecewise.decision_lists import extreme_tests
 from weights2code.symbolic.search.collector import Collector
@@ -282,6 +283,16 @@ def test_every_stage_has_its_case() -> None:
         stage.name for rule, domains in kinds for stage in stages_for(problem_of(rule, domains, variables))
     }
     assert names == set(CASES)
+
+
+def test_a_step_towards_a_level_reads_the_level_that_it_is_added_to() -> None:
+    names = (Var("x"), Var("y", 1))
+    domains = (integers(0, 3), integers(-2, 19))
+    problem = problem_of(lambda x, y: y + np.clip(7 * x - 2 - y, -1, 1), domains, names)
+    (peeled,) = peelings(problem)
+    assert peeled.terms == ((1, names[1]),)
+    assert peeled.problem.variables == names
+    assert set(peeled.problem.y) == {-1, 0, 1}
 
 
 BEYOND: dict[str, tuple[set[str], Rule, tuple[Domain, ...], str]] = {

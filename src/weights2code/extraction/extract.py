@@ -57,6 +57,8 @@ BORDERS = 6
 ROUNDING = 1e-9
 #: Training sequences whose beginnings are put before a refuting sequence.
 BEGINNINGS = 24
+#: A refuting sequence may be so many times as long as they are; what comes with a longer one is, at least.
+LONGER, LONG = 20, 4
 
 
 def extract(
@@ -223,24 +225,44 @@ def with_counterexample(problem: Problem, certificate: Certificate) -> Problem:
     """The refuting sequence joins the training sequences: the next rule must get it right too.
 
     Rules are regressed where every lag lies inside the sequence, so the refuting inputs also come after the
-    beginnings of some training sequences.
+    beginnings of some training sequences. One that is longer than these shows what only long sequences do:
+    training sequences that are laid end to end, and inputs that are held for a while, come with it.
     """
     if problem.reference is None or certificate.counterexample is None:
         return problem
     training = problem.training
     _, length, columns = training.x.shape
     found = np.array(certificate.counterexample, dtype=float).reshape(-1, columns)
+    longest = length
+    if len(found) > LONGER * length or training.context is not None:
+        return problem
     if len(found) > length:
-        return problem  # it shows only beyond the training length
-    x = np.concatenate([np.zeros((1, length, columns)), training.x[:BEGINNINGS]])
-    x[0, : len(found)] = found
-    x[1:, length - len(found) :] = found
+        longest = max(len(found), LONG * length)
+        x = np.concatenate([np.zeros((1, longest, columns)), *_long_sequences(training, longest)])
+        x[0, : len(found)] = found
+    else:
+        x = np.concatenate([np.zeros((1, length, columns)), training.x[:BEGINNINGS]])
+        x[0, : len(found)] = found
+        x[1:, length - len(found) :] = found
+    beyond = ((0, 0), (0, longest - length), (0, 0))
     grown = Sequences(
-        np.concatenate([training.x, x]),
-        np.concatenate([training.y, problem.reference.run(x)]),
-        np.concatenate([training.lengths, [len(found)], np.full(len(x) - 1, length)]),
+        np.concatenate([np.pad(training.x, beyond), x]),
+        np.concatenate([np.pad(training.y, beyond), problem.reference.run(x)]),
+        np.concatenate([training.lengths, [len(found)], np.full(len(x) - 1, longest)]),
     )
     return replace(problem, training=grown)
+
+
+def _long_sequences(training: Sequences, longest: int) -> Iterator[np.ndarray]:
+    """Inputs of training sequences end to end, and each of them held as long as a sequence is."""
+    length = training.x.shape[1]
+    whole = training.x[training.lengths == length]
+    each = -(-longest // length)
+    many = min(BEGINNINGS, len(whole) // each)
+    if many:
+        chosen = whole[: many * each].reshape(many, each, length, -1)
+        yield chosen.reshape(many, each * length, -1)[:, :longest]
+        yield np.repeat(chosen[:, :, 0], length, axis=1)[:, :longest]
 
 
 # -- rules that most of the data follow ----------------------------------------------------------------------

@@ -29,6 +29,8 @@ _REPEATS = 0.3
 _MET = 0.05
 #: What is left has few values if it has at most so many, and at most this share of the values of y.
 _FEW, _SHARE = 7, 0.5
+#: Variables at most of which all stay, if what is left needs those that are carried over.
+_ALL_KEPT = 3
 _LARGEST_DIVISOR = 60
 #: Rows that rule out most sums at once.
 _GLANCED = 200
@@ -121,13 +123,17 @@ def _within(problem: Problem, ends: Ends) -> Iterator[Peeled]:
     few = _few_values(problem, X, y, kept, np.ptp(problem.y) + 1)
     if few is not None:
         y = y - sum(weight * X[:, j] for weight, j in few)
-        if not gone:  # rows too rare to say which variables are done with: what is carried over is
-            kept = [j for j in kept if (1, j) not in few or not problem.variables[j].lag]
-    if (gone or few) and kept:
-        left = _problem(problem, X[:, kept], y, kept)
+    ways = [kept]
+    if few is not None and not gone:
+        # rows too rare to say which variables are done with: what is carried over is
+        carried = {j for weight, j in few if weight == 1 and problem.variables[j].lag}
+        ways = [[j for j in kept if j not in carried], *ways[len(problem.variables) > _ALL_KEPT :]]
+    for kept in ways if gone or few else ():
+        left = _problem(problem, X[:, kept], y, kept) if kept else None
         if left is not None:
             named = tuple((weight, problem.variables[j]) for weight, j in (*gone, *(few or ())))
             yield Peeled(named, ends, left, independent=bool(gone))
+            return
 
 
 def _modulo(problem: Problem) -> Iterator[Peeled]:

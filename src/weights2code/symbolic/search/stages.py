@@ -111,6 +111,8 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
         order |= {"extrema of two": least, "regions": least, "special values": least}
         order |= {"trees of 6 nodes": least, "branches": least, "sums of functions": _SHORT}
         order |= {"one of two": _SHORT}
+        if count == 2:
+            order |= {"sums and bounds": _SHORT}
         order |= {"decomposition": _SHORT, "remainders": _SHORT, "planes": _ANY}
         order |= {"products beside linear": _ANY, "pairs beside linear": _ANY}
     else:
