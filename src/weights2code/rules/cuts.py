@@ -8,6 +8,7 @@ and the first exact rule is the program.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -47,7 +48,9 @@ class Cut:
 
 
 def first_cut(matched: MatchedGraph, problem: Problem) -> Iterator[Cut]:
-    """The leaves alone."""
+    """The leaves alone; a mean that is read at several lags is first a leaf itself."""
+    if problem.whole and (assembly := _with_means(matched, problem)) is not None:
+        yield Cut(0, assembly, only=True)
     yield Cut(0, Assembly.of(matched, problem, EXPLANATION_EFFORT), only=True)
 
 
@@ -56,17 +59,17 @@ def cuts(matched: MatchedGraph, problem: Problem, lowest: int = 0) -> Iterator[C
 
     A single operator says no more than the output itself, and is read only if nodes are asked for. In
     `concat` what a token is depends on how far back it lies: nothing there is a variable at every position.
-    Beside reals a mean is first a leaf itself, then a sum and a count.
+    Beside reals, or at several lags, a mean is first a leaf itself, then a sum and a count.
     """
     graph, layers = matched.graph, operator_layers(matched.graph)
     readable = graph.layout.name != "concat" and not matched.unmatched() and matched.finite
     only = not readable or sum(map(len, layers)) < (1 if lowest else 2)
-    if not lowest and not problem.whole and _has_mean(matched):
-        yield Cut(0, replace(Assembly.of(matched, problem, EXPLANATION_EFFORT), means=True), only)
-    if only:
-        yield from first_cut(matched, problem)
-        return
+    if not lowest and (means := _with_means(matched, problem)) is not None:
+        yield Cut(0, means, only)
     assembly = Assembly.of(matched, problem, EXPLANATION_EFFORT)
+    if only:
+        yield Cut(0, assembly, only=True)
+        return
     if not lowest:
         yield Cut(0, assembly)
     network = Replaced.of(graph, problem)
@@ -80,6 +83,20 @@ def cuts(matched: MatchedGraph, problem: Problem, lowest: int = 0) -> Iterator[C
                     break
         if assembly is not before and number >= lowest:
             yield Cut(number, assembly)
+
+
+def _with_means(matched: MatchedGraph, problem: Problem) -> Assembly | None:
+    """The leaves with means among them, where that may be shorter than sums and counts."""
+    if not _has_mean(matched):
+        return None
+    assembly = replace(Assembly.of(matched, problem, EXPLANATION_EFFORT), means=True)
+    if problem.whole:
+        known = {*problem.inputs, *problem.outputs}
+        rows = range(len(problem.outputs))
+        lags = Counter(leaf.name for row in rows for leaf in assembly.output_leaves(row))
+        if not any(count > 1 for name, count in lags.items() if name not in known):
+            return None
+    return assembly
 
 
 def _has_mean(matched: MatchedGraph) -> bool:
