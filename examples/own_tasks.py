@@ -1,4 +1,4 @@
-"""Tasks of one's own: `w2c run examples/own_tasks.py:turnstile` trains on one, reads the network, proves it."""
+"""Tasks of one's own: `w2c run examples/own_tasks.py:turnstile` trains, reads the network, proves it."""
 
 from weights2code import Task
 
@@ -6,7 +6,7 @@ NOTHING, COIN, PUSH = range(3)
 
 
 def turn(state, row):
-    """A coin unlocks the turnstile; a push goes through it once. The output says that somebody went through."""
+    """A coin unlocks the turnstile; a push goes through it once. The output says that somebody did."""
     if row["event"] == COIN:
         return "unlocked", 0
     if row["event"] == PUSH and state == "unlocked":
