@@ -109,6 +109,8 @@ def rpni(table: Table, training: list[Row], test: list[Row]) -> str:
             machine = run_RPNI(list(labels.items()), "moore", print_info=False, input_completeness=None)
     except OutOfTime:
         return "wrong"
+    if machine is None:
+        return "wrong"
     for rows in _sequences(test):
         state = machine.initial_state
         for row in rows:

@@ -28,9 +28,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from baselines import baselines
+from fields import TABLES
 from table import Table, write
 
-from tables import TABLES
 from weights2code.experiments.tables import markdown
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

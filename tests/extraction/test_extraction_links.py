@@ -13,6 +13,7 @@ from weights2code.extraction import links
 from weights2code.extraction.links import with_network
 from weights2code.extraction.values import Log
 from weights2code.graph import DiscreteGraph, OperatorNode
+from weights2code.language import Recurrence
 from weights2code.network.certify import certify_network
 from weights2code.network.tuning.lessons import to_learn_from
 from weights2code.network.tuning.wired_for import solved, wired_for, with_slopes
@@ -104,7 +105,7 @@ def test_what_no_sub_mlp_sees_together_is_wired(task: str, verdict: str):
 def test_a_wiring_counts_without_end_and_tells_values_apart(summed: tuple[Outcome, Problem]):
     """y = y[t-1] + [x is even]: what adds up is weighed by the head, what does not by one sub-MLP."""
     problem = problem_of("Evens_Counter", SETTINGS)
-    assert problem.reference is not None
+    assert isinstance(problem.reference, Recurrence)
     outcome, _ = summed
     assert outcome.extraction is not None
     layout = replace(outcome.extraction.graph.layout, input_scales=(8.0,), output_scales=(8.0,))
@@ -122,7 +123,7 @@ def test_a_wiring_counts_without_end_and_tells_values_apart(summed: tuple[Outcom
 
 def test_reals_are_learned_at_every_past_that_may_be_asked_for():
     problem = problem_of("linear_drop", SETTINGS)
-    assert problem.reference is not None
+    assert isinstance(problem.reference, Recurrence)
     learned = to_learn_from([], problem.reference, problem, 0)
     given = learned.given > 0
     assert given.any()

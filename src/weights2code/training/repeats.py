@@ -200,11 +200,17 @@ class _Screen:
         return (*near, *((column, 1) for column in outputs if past))
 
     def contradicted(self) -> bool:
-        """Whether what is near does not determine the output."""
+        """Whether what is near does not determine the output: inputs and the last outputs, nor, where many
+        rows would show it, with outputs from further back."""
+        older = range(self.inputs, self.inputs + self.outputs)
+        further = tuple((column, lag) for lag in range(2, DEEPEST + 1) for column in older)
+        return self._contradicted((), EXPECTED_NEAR) and self._contradicted(further, EXPECTED)
+
+    def _contradicted(self, beside: tuple[Place, ...], expected: float) -> bool:
         by_chance = self.many.lacking(())
         for back in range(DEEPEST, -1, -1):
-            pairs, apart = self.many.pairs(self.columns(back, True))
-            if apart or pairs * by_chance >= EXPECTED_NEAR:
+            pairs, apart = self.many.pairs((*self.columns(back, True), *beside))
+            if apart or pairs * by_chance >= expected:
                 return apart > 0
         return True
 
