@@ -207,10 +207,11 @@ class Weights:
             if block.part == "hidden" and block.node in direct:
                 node = self.graph.nodes[block.node]
                 assert isinstance(node, OperatorNode)
-                slots, own = _slots(node), slice(block.first, block.last - len(node.hidden_bias))
-                by_unit = derivatives[..., own].reshape(*derivatives.shape[:2], -1, len(slots))
+                slots, units = _slots(node), len(node.hidden_bias)
+                own = slice(block.first, block.last - units)
+                by_unit = derivatives[..., own].reshape(*derivatives.shape[:2], units, len(slots))
                 kept = by_unit @ steady(node, self.growing)[np.ix_(slots, slots)]
-                derivatives[..., own] = kept.reshape(*derivatives.shape[:2], -1)
+                derivatives[..., own] = kept.reshape(*derivatives.shape[:2], units * len(slots))
 
     def _run(
         self, vector: np.ndarray, rows: Rows, jacobians: dict[int, np.ndarray] | None

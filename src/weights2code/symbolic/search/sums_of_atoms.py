@@ -141,7 +141,7 @@ class Basis:
             order = np.argsort(cost[rows] + cost[columns], kind="stable")[:keep]
             yield from zip(rows[order].tolist(), columns[order].tolist(), strict=True)
             return
-        for flat in np.argpartition(left, 1, axis=None)[:2]:
+        for flat in np.argpartition(left, min(1, left.size - 1), axis=None)[:2]:
             i, j = np.unravel_index(flat, left.shape)
             if np.isfinite(left[i, j]):
                 yield int(i), int(j)
