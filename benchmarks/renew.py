@@ -73,7 +73,9 @@ WAYS = {
 }
 EXPERIMENT_FILES = ("experiment.json", "table.csv", "table.md", "figure.svg", "figure.png")
 #: The seed of random programs that are only measured, never looked at.
-UNSEEN = 103
+UNSEEN = 104
+#: The same for deeper programs.
+UNSEEN_DEEP = 103
 #: The same for programs with hidden memory.
 UNSEEN_HIDDEN = 201
 OPEN_TASKS = "div_3 magnetic bit_addition balanced_parenthesis"
@@ -169,7 +171,7 @@ def figures() -> list[Figure]:
         Figure(
             "random_deep",
             "benchmarks/random_programs/results/fresh_deep.json",
-            (random_command(f"--count 40 --seed {UNSEEN} --sizes 4,5", "fresh_deep"),),
+            (random_command(f"--count 40 --seed {UNSEEN_DEEP} --sizes 4,5", "fresh_deep"),),
         ),
         Figure(
             "random_hidden",
