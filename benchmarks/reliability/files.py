@@ -38,7 +38,7 @@ def _stopping_before_training() -> Iterator[list[Any]]:
     noted: list[Any] = []
     from_lists, search = own.from_lists, pipeline.search
 
-    def note(x: Any, y: Any, *arguments: Any) -> Any:
+    def note(x: Any, y: Any, *arguments: Any, **more: Any) -> Any:
         noted.append((x, y))
         return from_lists(x, y, *arguments)
 

@@ -161,7 +161,7 @@ def test_sources_are_read_back(tmp_path: Path):
     ):
         assert FileSource.from_dict(source.to_dict()) == source
     assert set(file_source(path, ["x"], ["y"]).to_dict()) == {
-        "file", "size", "sha256", "inputs", "targets", "sequence", "order", "time", "season"
+        "file", "size", "sha256", "inputs", "targets", "sequence", "order"
     }  # fmt: skip
     with pytest.raises(ValueError, match="missing cells"):
         FileSource.from_dict({**source.to_dict(), "missing": "perhaps"})

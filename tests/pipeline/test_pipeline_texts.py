@@ -60,11 +60,11 @@ def vending(rng: np.random.Generator, length: int) -> list[tuple[str, str]]:
         (
             door,
             "id,event,state",
-            ('"locked" if event[t] == "lock" and state[t-1] == "closed"', "else state[t-1]"),
+            ('event[t] == "close"', 'state[t-1] == "open"'),
         ),
         (bank, "id,kind,amount,balance", ('kind[t] == "',)),
         (follows, "id,suit,verdict", ('"follows" if suit[t] == suit[t-1] else "no"',)),
-        (vending, "id,coin,result", ('"wait" if coin[t] != "push"', "state[t-1]")),
+        (vending, "id,coin,result", ('coin[t] != "push"', "state[t-1]")),
     ],
 )
 def test_a_table_of_texts_becomes_a_program(

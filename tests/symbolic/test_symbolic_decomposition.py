@@ -168,12 +168,6 @@ def test_a_variable_that_y_passes_on_both_sides_bounds_nothing() -> None:
             26,
         ),
         (
-            lambda a, b, c, c1, c2: np.maximum(np.maximum((np.max([c, c1, c2], axis=0) + a + c) % 5, b), a),
-            (A, B, C, Var("c", 1), Var("c", 2)),
-            (DAY,) * 5,
-            24,
-        ),
-        (
             lambda a, a1, a2: np.where((np.min([a, a1, a2], axis=0) * a) % 7 == 0, a, a1),
             (A, Var("a", 1), Var("a", 2)),
             (integers(-9, 9),) * 3,

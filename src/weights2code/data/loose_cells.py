@@ -83,6 +83,11 @@ class Loosely:
             values = convert(where, name, _with_nan(column), gaps=True)
             self._note(name, np.isnan(values).ravel(), place)
             return values
+        if name not in self.declared and not _mostly_texts(texts.ravel().tolist()):
+            raise InputError(
+                f"{where}, column {name!r} holds numbers written as texts; write them as numbers, or name it "
+                "in --categories."
+            )
         self.texts.add(name)
         found = np.char.strip(texts)
         found = np.where(np.isin(np.char.lower(found), list(MISSING_TEXTS)), "", found)

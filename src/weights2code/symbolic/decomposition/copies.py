@@ -40,6 +40,8 @@ _GLANCED = 200
 _CLOSER, _MOST = 60, 3
 #: As many rows each of them is held against before all are.
 _SOME_ROWS = (2500, 10_000)
+#: The share of the effort that patterns of which one variable stays may take.
+_BESIDE_SHARE = 0.08
 _LARGEST_MODULUS = 12
 _WEIGHTS = {1: (1,), 2: (1, 2, 3, 4, 5), 3: (1, 2, 3)}
 
@@ -68,8 +70,9 @@ def copied(problem: Problem) -> list[Copied]:
     patterns = list(itertools.islice(_patterns(problem.variables), _MOST_PATTERNS))
     most = _MOST_BESIDE if len(problem.variables) <= _FEW_VARIABLES else 0
     for ways in ([(*pattern, None) for pattern in patterns], itertools.islice(_beside(patterns), most)):
+        least = (1 - _BESIDE_SHARE) * problem.effort.left
         for pattern, shifts, beside in ways:
-            if problem.expired():
+            if problem.expired() or (beside is not None and problem.effort.left < least):
                 break
             found += _of(problem, codes, pattern, shifts, beside)
         if found:

@@ -47,6 +47,8 @@ def local_piece_stage(search: Search) -> None:
             continue
         if degree == 1:
             _extrema(search, rules)
+        else:
+            _bounded(search, rules)
         if search.collector.exact is None or search.collector.exact.kind != "formula":
             _tree(search, rules, terms)
         if search.collector.exact is not None:
@@ -61,6 +63,17 @@ def _extrema(search: Search, rules: list[LocalRule]) -> None:
         search.collector.offer_all(joined(problem, planes))
     elif 4 <= len(planes) <= MOST_FOLDED:
         search.collector.offer_all(folded(problem, planes, problem.X[rows], problem.y[rows]))
+
+
+def _bounded(search: Search, rules: list[LocalRule]) -> None:
+    """One of two rules, whichever is larger or smaller; or one between two bounds."""
+    exprs = [rule.expr for rule in rules]
+    bounds = sorted((e for e in exprs if isinstance(e, Const)), key=lambda bound: float(bound.value))
+    others = [e for e in exprs if not isinstance(e, Const)]
+    if len(exprs) == 2:
+        search.collector.offer_all(op(name, *exprs) for name in ("max", "min"))
+    elif len(bounds) == 2 and len(others) == 1:
+        search.collector.offer(op("clip", *others, *bounds))
 
 
 def _tree(search: Search, rules: list[LocalRule], terms: Sequence[Term]) -> None:
