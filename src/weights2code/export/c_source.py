@@ -156,18 +156,13 @@ def _past(rule: Rule, name: str) -> list[str]:
 
 
 def _keep(rule: Rule, step: str, definition: Retrieval, lag: int) -> list[str]:
-    key, value = (_read(rule, Var(name, lag)) for name in (definition.key, definition.value))
+    key, value = (rule.read(Var(name, lag)) for name in (definition.key, definition.value))
     line = f"failed |= keep(&{rule.names[step]}_table, {key}, {value});"
     return [f"if (t >= {lag}) {line}" if lag else line]
 
 
 def _text(expr: Expr, rule: Rule) -> str:
-    return written(expr, "c", lambda variable: _read(rule, variable), _number)
-
-
-def _read(rule: Rule, variable: Var) -> str:
-    name = rule.names[variable.name]
-    return f"{name}_past[{variable.lag - 1}]" if variable.lag else name
+    return written(expr, "c", rule.read, _number)
 
 
 def _number(value: float) -> str:

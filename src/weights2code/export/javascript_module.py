@@ -107,18 +107,13 @@ def _body(rule: Rule, texts: Categories) -> list[str]:
 
 
 def _keep(rule: Rule, step: str, definition: Retrieval, lag: int) -> str:
-    key, value = (_read(rule, Var(name, lag)) for name in (definition.key, definition.value))
+    key, value = (rule.read(Var(name, lag)) for name in (definition.key, definition.value))
     line = f"{rule.names[step]}_table.set({key}, {value});"
     return f"if (t >= {lag}) {line}" if lag else line
 
 
 def _text(expr: Expr, rule: Rule) -> str:
-    return written(expr, "javascript", lambda variable: _read(rule, variable), _number)
-
-
-def _read(rule: Rule, variable: Var) -> str:
-    name = rule.names[variable.name]
-    return f"{name}_past[{variable.lag - 1}]" if variable.lag else name
+    return written(expr, "javascript", rule.read, _number)
 
 
 def _number(value: float) -> str:

@@ -34,6 +34,11 @@ class Rule:
         start = self.recurrence.start_of(name)
         return 0.0 if isinstance(start, str) else float(start)
 
+    def read(self, variable: Var) -> str:
+        """A value now, or out of the array that keeps the last ones."""
+        name = self.names[variable.name]
+        return f"{name}_past[{variable.lag - 1}]" if variable.lag else name
+
 
 def rule_of(program: Program, taken: Collection[str]) -> Rule:
     """The program's rule; no name is one of those that are `taken`."""

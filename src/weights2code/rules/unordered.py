@@ -25,12 +25,12 @@ from weights2code.language import (
     compile_numpy,
     expression_of,
     infer,
-    op,
     texts,
     with_formula,
 )
 from weights2code.language.categories import Categories, fits, speaks, with_locals
 from weights2code.language.kinds import Kinds, kinds_of
+from weights2code.symbolic.over_texts import joined_cases
 from weights2code.symbolic.rule_lists import rule_list
 
 #: Rows that a formula is listed on, at most, and texts that one is written for.
@@ -103,14 +103,7 @@ def _by_text(expr: Op, types: Categories, kinds: Kinds) -> Expr:
         if isinstance(case, Op) and not fits(case, (), types):
             case = _by_text(case, types, kinds)
         cases.setdefault(case, []).append(code)
-    ordered = sorted(cases.items(), key=lambda case: len(case[1]))
-    result = ordered[-1][0]
-    for case, codes in reversed(ordered[:-1]):
-        test: Expr = variable.equals(codes[0])
-        for code in codes[1:]:
-            test = op("or", test, variable.equals(code))
-        result = op("where", test, case, result)
-    return result
+    return joined_cases(variable, cases)
 
 
 def _folded(expr: Expr) -> Expr:

@@ -192,7 +192,7 @@ def _case_by_case(
                 break
             cases.setdefault(expr, []).append(float(value))
         else:
-            found.append(_exact(_joined(variables[i], cases)))
+            found.append(_exact(joined_cases(variables[i], cases)))
     return sorted(found, key=lambda candidate: candidate.complexity)
 
 
@@ -227,7 +227,7 @@ def _case(
     return next((candidate.expr for candidate in front if candidate.exact), None)
 
 
-def _joined(variable: Var, cases: dict[Expr, list[float]]) -> Expr:
+def joined_cases(variable: Var, cases: dict[Expr, list[float]]) -> Expr:
     """The formulas, each under the texts that it is for; the one of most texts last."""
     ordered = sorted(cases.items(), key=lambda case: len(case[1]))
     result = ordered[-1][0]
