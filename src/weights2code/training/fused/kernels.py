@@ -47,7 +47,8 @@ SIZES = (
 def once_for_all(function):
     """A kernel that is compiled once whatever the sizes are."""
     named = inspect.signature(function).parameters
-    return triton.jit(function, do_not_specialize=[name for name in SIZES if name in named])
+    open_ = [name for name in SIZES if name in named and named[name].annotation is inspect.Parameter.empty]
+    return triton.jit(function, do_not_specialize=open_)
 
 
 @triton.jit

@@ -18,7 +18,9 @@ from weights2code.model import DiscreteTransformer
 from weights2code.training.recipes import Recipe
 from weights2code.training.step import Batch
 
-#: Sequences of one warp, and columns of the small products.
+#: Pairs of a sequence and a key that one warp holds in its registers; columns of the kernels without keys,
+#: and of the small products.
+PAIRS = 512
 LANES = 32
 COLUMNS = 64
 #: How small products are made: of three products of ten bits each, which lose next to nothing.
@@ -93,7 +95,7 @@ class FusedTraining:
         self.batch = min(recipe.batch, self.count)
         self.columns = self.length * self.batch
         self.first = _first(training[2])
-        self.parts_count = self.batch // LANES
+        self.parts_count = self.batch // min(PAIRS // keys for keys, _, _ in self._phases(0))
         self.variables = a.stream_width(a.layers)
         self._flatten()
         members, rows, width = model.choices.shape
@@ -322,28 +324,31 @@ class FusedTraining:
         return {
             "HEADS": a.pointer, "ALL_HEADS": a.layers * a.pointer, "VARIABLES": self.variables,
             "LENGTH": self.length, "BATCH": self.batch, "WINDOW": a.window, "BOUNDARIES": a.bins + 1,
-            "COOLED": int(self.recipe.cooled), "FAST": self.fast, "BLOCK": LANES,
+            "COOLED": int(self.recipe.cooled), "FAST": self.fast,
         }  # fmt: skip
 
     def _attend(self, layer: int, base: int, keys: int, begin: int, end: int) -> None:
         a, model = self.model.architecture, self.model
-        self.kernels.attend[(model.members * a.pointer, self.batch // LANES)](
+        block = PAIRS // keys
+        self.kernels.attend[(model.members * a.pointer, self.batch // block)](
             self.reads[layer], self.stream, self.factors, model.relative_bias, model.null_score,
             *self.saved[layer], self.step, self.schedule, float(self.recipe.noise), self._salt(layer),
             self._low, self._scale, base, layer * a.pointer, BEGIN=begin, END=end, KEYS=keys,
-            **self._attend_sizes(), num_warps=1,
+            BLOCK=block, **self._attend_sizes(), num_warps=1,
         )  # fmt: skip
 
     def _attend_backward(
         self, layer: int, base: int, keys: int, begin: int, end: int, *, added: bool
     ) -> None:
         a, model = self.model.architecture, self.model
-        self.kernels.attend_backward[(model.members * a.pointer, self.batch // LANES)](
+        block = PAIRS // keys
+        self.kernels.attend_backward[(model.members * a.pointer, self.batch // block)](
             self.reads[layer], self.stream_gradient, self.factors, model.relative_bias, model.null_score,
             *self.saved[layer], self.read_gradient[layer], self.pulls, self._part("relative_bias"),
             self._part("null_score"), self.weights.numel(), self.step, self.schedule,
             float(self.recipe.noise), self._salt(layer), self._low, self._scale, base, layer * a.pointer,
-            BEGIN=begin, END=end, KEYS=keys, ADDED=int(added), **self._attend_sizes(), num_warps=1,
+            BEGIN=begin, END=end, KEYS=keys, ADDED=int(added), BLOCK=block,
+            **self._attend_sizes(), num_warps=1,
         )  # fmt: skip
 
     def _salt(self, layer: int) -> int:
