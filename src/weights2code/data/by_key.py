@@ -1,8 +1,8 @@
 """Whether rows of one long sequence are several sequences in truth, told apart by a column.
 
-The stock of an article, whether a customer was here before: what the next row of the same article or customer
-says follows from their last row, wherever that stands. Rows show it: beside the present, the last target under
-the same key determines the target, and the last target as such does not.
+The stock of an article, whether a customer was here before: what the next row of the same article or
+customer says follows from their last row, wherever that stands. Rows show it: beside the present, the last
+target under the same key determines the target, and the last target as such does not.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ import numpy as np
 
 from weights2code.effort import time_is_up
 from weights2code.language import Const, Domain, Expr, Op, Var, compile_numpy, op
+from weights2code.symbolic.shorter_lists import shortened
 
 #: Lists that are continued at a time, and rules that each is continued with.
 BEAM, BRANCHES = 10, 6
@@ -112,7 +113,9 @@ def rule_list(
         expr = written(found)
         wrong = np.flatnonzero(_evaluated(expr, variables, rows[:, :-1]) != rows[:, -1])
         if not len(wrong):
-            return expr
+            needed = [(rule.tests, rule.value) for rule in found.rules]
+            needed = shortened(needed, rows[:, :-1], rows[:, -1], variables)
+            return written(replace(found, rules=tuple(Rule(*rule) for rule in needed)))
         chosen = np.unique(np.concatenate([chosen, wrong[:MOST_ROWS]]))
     return None
 
