@@ -10,6 +10,8 @@ from weights2code.explain import ByValue, FixedOffset, match_heads
 from weights2code.explain.by_value import Branch, Decision, decided
 from weights2code.explain.routing import attended, match
 from weights2code.graph import RouterNode
+from weights2code.language import Var
+from weights2code.language.evaluation import evaluate
 from weights2code.program.raw_program import raw_program
 from weights2code.rules.assembly import Assembly
 
@@ -69,6 +71,37 @@ def test_what_no_decision_explains_is_unmatched() -> None:
     found = match(newest, values)
     assert found.hypothesis is None
     assert found.runner_up is not None
+
+
+def comparing() -> RouterNode:
+    """The value before where it is at most the present one, else nothing: on three values."""
+    scores = np.where(np.arange(3)[:, None] >= np.arange(3)[None, :], 9.0, -9.0)
+    return RouterNode(
+        "V2_Attn_L0H0", "pointer", {"query": 0, "key": 0, "value": 0},
+        query_table=np.eye(3), key_table=scores.T * np.sqrt(3), value_range=(0.0, 1.0),
+        relative_bias=np.where(np.arange(WINDOW) == 1, 0.0, -1e3), null_score=0.0,
+    )  # fmt: skip
+
+
+def test_query_and_key_are_compared(builder) -> None:
+    made = builder(layout=Layout("tagging", (2.0, 1.0), (1.0,)), inputs=("a", "b"))
+    made.nodes.append(comparing())
+    made.output({2: 1.0})
+    x = np.random.default_rng(0).integers(0, 3, (80, 10, 2)).astype(float)
+    wanted = made.graph().run(made.sequences(x))
+    problem = made.problem(x, wanted)
+    matched = match_heads(made.graph(), problem.validation)
+    found = matched.routers[2].hypothesis
+    assert isinstance(found, ByValue)
+    assert found.tree == Decision("difference", 1, 0.25, 1, None)
+    assert found.describe() == "Nothing where the key 1 back exceeds the query, else offset 1"
+    units = {"query": 2.0, "key": 2.0, "value": 2.0}
+    assert found.in_units(units) == "nothing where the key 1 back less the query > 0.5, else offset 1"
+    assert found.operands() == (("key", 1), ("query", 0), ("value", 1))
+    assert np.allclose(Assembly.of(matched, problem, 1.0).compose().run(x)[:, 1:], wanted[:, 1:])
+    other = found.combined([Var("k"), Var("q"), Var("v")], {**units, "key": 1.0})
+    values = {Var("k"): 1.0, Var("q"): 3.0, Var("v"): 5.0}  # the key is 1, the query 1.5, in their units
+    assert float(evaluate(other, {name: np.array(value) for name, value in values.items()})) == 5.0
 
 
 def test_positions_can_be_weighed() -> None:

@@ -2,8 +2,8 @@
 
 A head that matches no hypothesis is harmless if the network is as right without it: with a constant in its
 place, with the hypothesis that comes nearest, or with the other variables of the output head weighed anew.
-Heads are taken one after the other, those with the least effect first, and what was put in the place of one
-stays there: two heads that stand in for each other are not both superfluous.
+Heads are taken one after the other, those with the least effect first, and what was put in the place of a
+harmless one stays there: two heads that stand in for each other are not both superfluous.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from weights2code.data import Problem, Sequences
 from weights2code.experiments.head_effects import Judge, Network
 from weights2code.experiments.head_reasons import (
     DEAD,
+    HARMLESS,
     NEEDED,
     NEGLIGIBLE,
     REDUNDANT,
@@ -226,7 +227,7 @@ def analyse_heads(graph: DiscreteGraph, problem: Problem, sequences: Sequences) 
     -------
     dict
         `matched` and `unmatched` heads, a row each; `fits`; the scores of the `network`, and of the one with
-        something else in the place of every unmatched head, `replaced`; whether that is as right, `harmless`.
+        something else in the place of every unmatched head, `replaced`; whether all of these are `harmless`.
         Of a live head that matches, but neither of the paper's two patterns, `by_the_paper` is why it would
         be harmless or not if there were no others.
     """
@@ -255,22 +256,26 @@ def analyse_heads(graph: DiscreteGraph, problem: Problem, sequences: Sequences) 
     values = base.stream(judge.sequences)
     within = replace(judge, network=base)
     order = sorted(open_heads, key=lambda index: _least_effect(Place(base, index, values), within))
-    current = base
+    current, missing = base, {}
     for index in order:
         found = explain_unmatched(Place(current, index, current.stream(judge.sequences)), judge, problem)
         alone = Place(base, index, values)
         unmatched.append(
             _unmatched_row(alone, every.routers[index], within, found.reason, found.detail, live=True)
         )
-        current = found.network
+        if found.reason in HARMLESS:
+            current = found.network
+        else:  # it stays while the others are looked at
+            missing[index] = found.network.instead[index]
+    replaced = replace(current, instead={**current.instead, **missing})
     return {
         "heads_in_all": len(every.routers),
         "matched": matched,
         "unmatched": unmatched,
         "fits": judge.fits,
         "network": judge.scores(judge.network),
-        "replaced": judge.scores(current),
-        "harmless": judge.as_right(current),
+        "replaced": judge.scores(replaced),
+        "harmless": not missing,
     }
 
 

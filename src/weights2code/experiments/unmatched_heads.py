@@ -225,7 +225,7 @@ NOTES = (
     f"addition, and no more than {MOST_CHANGED:.0%} are others; on reals the loss relative to the variance "
     "at most doubles, rises by no more than 0.001, or stays below 1e-9; on fresh sequences, with past "
     "outputs given, and free-running if the network computes the task so. Heads are replaced one after the "
-    "other, and what was put in the place of one stays there. A model *fits* if "
+    "other, and what was put in the place of a harmless one stays there. A model *fits* if "
     f"{FITS_RIGHT:.0%} of its rounded outputs are right, or if its loss is below {FITS_LOSS}. The two "
     "columns of scores are means over the seeds of the share of outputs that round right, or of the loss, "
     "with past outputs given and free-running.",

@@ -1,4 +1,5 @@
-"""A head that decides: which of a few offsets it reads hangs on what its query, or a key there, holds.
+"""A head that decides: which of a few offsets it reads hangs on what its query, or a key there, holds, or on
+which of the two is larger.
 
 On finitely many values a pointer head is a list of priorities: for each query the pairs of an offset and a
 key in the order of their scores. Where few of them matter it is a decision or two, such as "the present value
@@ -8,7 +9,7 @@ nothing simpler matches, and more is asked of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,16 +23,17 @@ MOST_OFFSETS = 4
 #: Values of a query or a key are told apart at no more places than this.
 MOST_THRESHOLDS = 8
 #: Sequences that the search looks at.
-SEARCHED_ON = 400
+SEARCHED_ON = 200
 #: One decision more must add so much agreement.
 WORTH = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What is taken where the query, or the key `offset` back, is at most `threshold`, and where it is more.
+    """What is taken where something is at most `threshold`, and where it is more.
 
-    A branch is a decision, an offset, or None for nothing. Thresholds are in the units of the stream.
+    What is asked for is the `role` "query", the "key" `offset` back, or their "difference", that key less the
+    query. A branch is a decision, an offset, or None for nothing. Thresholds are in the units of the stream.
     """
 
     role: str
@@ -40,11 +42,21 @@ class Decision:
     low: Branch
     high: Branch
 
-    @property
-    def place(self) -> str:
-        """What is asked for, in words."""
+    def asked(self, read: Callable[[str, int], np.ndarray]) -> np.ndarray:
+        """What is asked for, of what is read in a role so far back."""
+        if self.role == "difference":
+            return read("key", self.offset) - read("query", 0)
+        return read(self.role, self.offset)
+
+    def high_words(self, units: Mapping[str, float] | None) -> str:
+        """What holds on the high side, in words; without units no threshold is named."""
         back = f"{self.offset} back" if self.offset else "here"
-        return "the query" if self.role == "query" else f"the key {back}"
+        what = "the query" if self.role == "query" else f"the key {back}"
+        difference = self.role == "difference"
+        if units is None:
+            return f"{what} {'exceeds the query' if difference else 'is high'}"
+        scaled = self.threshold * units["query" if difference else self.role]
+        return f"{what} {'less the query ' if difference else ''}> {scaled:.4g}"
 
 
 Branch = Decision | int | None
@@ -62,13 +74,15 @@ class ByValue(Hypothesis):
         yield from ()
 
     def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
+        def read(role: str, offset: int) -> np.ndarray:
+            return shifted(values[..., node.reads[role]], offset, 0.0)
+
         def taken(branch: Branch) -> np.ndarray:
             if branch is None:
                 return np.zeros(values.shape[:2])
             if isinstance(branch, int):
-                return shifted(values[..., node.reads["value"]], branch, 0.0)
-            asked = shifted(values[..., node.reads[branch.role]], branch.offset, 0.0)
-            return np.where(asked <= branch.threshold, taken(branch.low), taken(branch.high))
+                return read("value", branch)
+            return np.where(branch.asked(read) <= branch.threshold, taken(branch.low), taken(branch.high))
 
         return taken(self.tree)
 
@@ -94,8 +108,13 @@ class ByValue(Hypothesis):
                 return Const(0)
             if isinstance(branch, int):
                 return read["value", branch]
-            threshold = Const(branch.threshold * units[branch.role])
-            return where(read[branch.role, branch.offset] <= threshold, taken(branch.low), taken(branch.high))
+            if branch.role == "difference":
+                unit, key = units["query"], read["key", branch.offset]
+                alike = key if units["key"] == unit else key * (unit / units["key"])
+                asked = alike - read["query", 0]
+            else:
+                unit, asked = units[branch.role], read[branch.role, branch.offset]
+            return where(asked <= Const(branch.threshold * unit), taken(branch.low), taken(branch.high))
 
         return taken(self.tree)
 
@@ -105,7 +124,10 @@ class ByValue(Hypothesis):
 
 def _operands(branch: Branch) -> Iterator[Operand]:
     if isinstance(branch, Decision):
-        yield branch.role, branch.offset
+        if branch.role != "query":
+            yield "key", branch.offset
+        if branch.role != "key":
+            yield "query", 0
         yield from _operands(branch.low)
         yield from _operands(branch.high)
     elif branch is not None:
@@ -116,10 +138,9 @@ def _sentence(branch: Branch, units: Mapping[str, float] | None) -> str:
     """A branch in words; without units, high and low stand for the sides of a threshold."""
     if not isinstance(branch, Decision):
         return "nothing" if branch is None else f"offset {branch}"
-    side = "is high" if units is None else f"> {branch.threshold * units[branch.role]:.4g}"
     high, low = _sentence(branch.high, units), _sentence(branch.low, units)
     high = f"({high})" if isinstance(branch.high, Decision) else high
-    return f"{high} where {branch.place} {side}, else {low}"
+    return f"{high} where {branch.high_words(units)}, else {low}"
 
 
 def decided(
@@ -148,12 +169,12 @@ def decided(
     given = [np.zeros(actual.size) if leaf is None else column("value", leaf) for leaf in leaves]
     right = np.stack([np.abs(found - actual.ravel()) < near for found in given], 1).astype(float)
     right *= 1.0 if weight is None else weight[:SEARCHED_ON].reshape(-1, 1)
-    asked = [("query", 0), *(("key", offset) for offset in kept)]
+    asked = [("query", 0), *((role, offset) for role in ("key", "difference") for offset in kept)]
     splits = [
         (role, offset, threshold, found <= threshold)
         for role, offset in asked
-        for found in [column(role, offset)]
-        for threshold in _thresholds(found)
+        for found in [Decision(role, offset, 0.0, None, None).asked(column)]
+        for threshold in _thresholds(found, around_zero=role == "difference")
     ]
     if not splits:
         return None
@@ -161,12 +182,16 @@ def decided(
     return ByValue(tree) if isinstance(tree, Decision) else None
 
 
-def _thresholds(column: np.ndarray) -> list[float]:
-    """Places between values, or between quantiles where there are many."""
-    held = np.unique(column)
+def _thresholds(column: np.ndarray, *, around_zero: bool = False) -> list[float]:
+    """Places between values, or between quantiles where there are many; with `around_zero` also those that
+    tell zero from what is more and what is less."""
+    every = held = np.unique(column)
     if len(held) > MOST_THRESHOLDS + 1:
         held = np.unique(np.quantile(column, np.linspace(0, 1, MOST_THRESHOLDS + 2)))
-    return ((held[1:] + held[:-1]) / 2).tolist()
+    found = ((held[1:] + held[:-1]) / 2).tolist()
+    if around_zero and len(every) > len(held):
+        found += [float(side[0]) / 2 for side in (every[every > 0], every[every < 0][::-1]) if len(side)]
+    return found
 
 
 _Split = tuple[str, int, float, np.ndarray]
