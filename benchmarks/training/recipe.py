@@ -34,7 +34,6 @@ VARIATIONS: dict[str, dict[str, Any]] = {
     "leak .1, fading": {"leak": 0.1},
     "leak .3, fading": {"leak": 0.3},
     "fading, hidden 32": {"leak": 0.1, "hidden": 32},
-    "fading, hidden 64": {"leak": 0.1, "hidden": 64},
     "fading, uncooled noise": {"leak": 0.1, "cooled": False},
     "fading, noise .3": {"leak": 0.1, "noise": 0.3},
     "fading, rate .02": {"leak": 0.1, "learning_rate": 0.02},

@@ -262,7 +262,7 @@ class FusedTraining:
                 model.output_weight, self.operand_gradient, self._part("hidden_weight"),
                 self._part("hidden_bias"), self._part("output_weight"), self._part("output_bias"), stride,
                 *self._now, seen, layer, **self._mlp_sizes(start), PARTS=self.parts_count,
-                BLOCK=LANES, num_warps=1,
+                BLOCK=max(PAIRS // power(a.hidden, LANES // 2), 1), num_warps=1,
             )  # fmt: skip
             row -= a.submlps * a.arity
             self._read_backward(self.operand_gradient, row, a.submlps * a.arity, seen, start, start)
