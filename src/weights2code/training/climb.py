@@ -16,6 +16,7 @@ from weights2code.data import Problem
 from weights2code.effort import TimeUp, now
 from weights2code.errors import Reason
 from weights2code.settings import Settings
+from weights2code.training.few_values import few_values, may_add_up
 from weights2code.training.focus import focused, sufficient
 from weights2code.training.ladder import Rung, ladder_of
 from weights2code.training.remembering import Memories
@@ -61,8 +62,19 @@ def climb(
             postponed.add(index)
             coming.append((index, rung))
             continue
-        enough = known() if focus and rung.sizes["layers"] > 1 else None
+        enough = known() if focus and (rung.kind == "few" or rung.sizes["layers"] > 1) else None
         reason = ruled_out(rung, problem, ladder[:index], enough) if free else None
+        if rung.kind == "few":
+            few = few_values(rung, problem, enough)
+            smaller = coming[0][1] if free and coming and index not in postponed else None
+            if few is None:
+                reason = Reason.NOT_EVIDENT
+            elif enough is not None and smaller and may_add_up(smaller, problem, enough):
+                postponed.add(index)
+                coming.insert(1, (index, rung))
+                continue
+            else:
+                rung = few
         if free and (seen.in_vain(rung) or (rung.kind == "memory" and enough is not None)):
             reason = Reason.NOTHING_NEW
         if reason is not None:
