@@ -17,7 +17,7 @@ from weights2code.effort import TimeUp, now
 from weights2code.errors import Reason
 from weights2code.settings import Settings
 from weights2code.training.few_values import few_values, may_add_up
-from weights2code.training.focus import focused, sufficient
+from weights2code.training.focus import focused, sufficient, with_last_outputs
 from weights2code.training.ladder import Rung, ladder_of
 from weights2code.training.remembering import Memories
 from weights2code.training.ruled_out import Skipped, ruled_out
@@ -62,9 +62,11 @@ def climb(
             postponed.add(index)
             coming.append((index, rung))
             continue
-        enough = known() if focus and (rung.kind == "few" or rung.sizes["layers"] > 1) else None
+        looks_at_few = rung.kind == "few"
+        enough = known() if focus and (looks_at_few or rung.sizes["layers"] > 1) else None
         reason = ruled_out(rung, problem, ladder[:index], enough) if free else None
-        if rung.kind == "few":
+        if looks_at_few:
+            enough = with_last_outputs(problem, enough)
             few = few_values(rung, problem, enough)
             smaller = coming[0][1] if free and coming and index not in postponed else None
             if few is None:
@@ -115,7 +117,8 @@ def climb(
                     trained.save(finished)
                     current.unlink(missing_ok=True)
             some = True
-            seen.learn(rung, trained.losses[0], trained.accuracies[0], fitted=trained.fitted)
+            if not looks_at_few:  # a wider window may find others that are enough
+                seen.learn(rung, trained.losses[0], trained.accuracies[0], fitted=trained.fitted)
             yield trained
         if place < 0 and skipped is not None:
             skipped.append(Skipped(rung.name, Reason.NOT_ASKED_FOR))
