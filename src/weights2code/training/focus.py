@@ -82,8 +82,8 @@ def sufficient(problem: Problem) -> Leaves | None:
 
 
 def with_last_outputs(problem: Problem, leaves: Leaves | None) -> Leaves | None:
-    """As many values that are enough without outputs from further back, or fewer, if there are; else those that
-    are known.
+    """Values that are enough without outputs from further back, if there are as many of them or fewer; else
+    those that are known.
 
     A rule seldom reads older outputs: these only show inputs that it reads.
     """
