@@ -127,8 +127,11 @@ def test_the_paper_s_finding_about_unmatched_heads() -> None:
     assert judged([unfit]) == (unmatched_heads.OPEN, None)
     assert judged([unfit, heads_row(fits=False)]) == (unmatched_heads.OPEN, None)
     assert judged([heads_row(fits=False)])[0] == unmatched_heads.HOLDS + unmatched_heads.NO_FIT
+    assert judged([heads_row(fits=False, matched=[further])]) == (unmatched_heads.OPEN, None)
     assert judged([heads_row(matched=[further])]) == (unmatched_heads.EXPLAINED, "equal")
     assert judged([heads_row(matched=[not_needed])]) == (unmatched_heads.HOLDS, "equal")
+    replaced = {"head": "V1", "reason": "substitutable", "by_the_paper": "needed"}
+    assert judged([heads_row(unmatched=[replaced])]) == (unmatched_heads.EXPLAINED, "equal")
     assert judged([]) == ("-", None)
 
 

@@ -76,7 +76,8 @@ class Place:
         node, until = self.node, hypothesis.reach() if own_start else 0
 
         def give(values: np.ndarray) -> np.ndarray:
-            found = hypothesis.predict(node, values)
+            found = np.asarray(hypothesis.predict(node, values), float)
+            found = np.where(np.isfinite(found), found, 0.0)  # an extremum of nothing is none
             if until:
                 found[:, :until] = node.compute(values[:, :until])
             return found
@@ -154,11 +155,13 @@ def weighed_anew(network: Network, problem: Problem) -> Network:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Why a head without a hypothesis is no trouble, or that it is; what stands in its place, in words."""
+    """Why a head without a hypothesis is no trouble, or that it is; what stands in its place, in words; and
+    the hypothesis that does."""
 
     reason: str
     detail: str
     network: Network
+    hypothesis: Hypothesis | None = None
 
 
 def explain_unmatched(
@@ -178,13 +181,13 @@ def explain_unmatched(
     for hypothesis in place.candidates(sensitivity(place, judge), allowed):
         network = place.with_hypothesis(hypothesis)
         if judge.as_right(network):
-            return Found(SUBSTITUTABLE, place.with_agreement(hypothesis), network)
+            return Found(SUBSTITUTABLE, place.with_agreement(hypothesis), network, hypothesis)
         tried.append((judge.score(judge.given(network)).loss, hypothesis, network))
         if hypothesis.reach() > place.first:
             network = place.with_hypothesis(hypothesis, own_start=True)
             if judge.as_right(network):
                 words = f"{place.with_agreement(hypothesis)} but for the first {hypothesis.reach()}"
-                return Found(SUBSTITUTABLE, words, network)
+                return Found(SUBSTITUTABLE, words, network, hypothesis)
     anew = weighed_anew(place.with_constant(place.mean), problem)
     if judge.as_right(anew):
         return Found(REDUNDANT, f"nearest to {place.twin()}", anew)
@@ -193,7 +196,7 @@ def explain_unmatched(
         anew = weighed_anew(network, problem)
         if judge.as_right(anew):
             words = f"{place.with_agreement(hypothesis)}, the output weighed anew"
-            return Found(SUBSTITUTABLE, words, anew)
+            return Found(SUBSTITUTABLE, words, anew, hypothesis)
     _, hypothesis, network = tried[0]
     words = f"best in its place: {place.with_agreement(hypothesis)}"
     return Found(NEEDED if judge.fits else UNFIT, words, network)
@@ -228,8 +231,8 @@ def analyse_heads(graph: DiscreteGraph, problem: Problem, sequences: Sequences) 
     dict
         `matched` and `unmatched` heads, a row each; `fits`; the scores of the `network`, and of the one with
         something else in the place of every unmatched head, `replaced`; whether all of these are `harmless`.
-        Of a live head that matches, but neither of the paper's two patterns, `by_the_paper` is why it would
-        be harmless or not if there were no others.
+        Of a live head that matches, or can be replaced, but by neither of the paper's two patterns,
+        `by_the_paper` is why it would be harmless or not if there were no others.
     """
     judge = Judge(Network(graph), sequences, problem.integer_outputs)
     pruned = prune(graph, problem)
@@ -258,11 +261,12 @@ def analyse_heads(graph: DiscreteGraph, problem: Problem, sequences: Sequences) 
     order = sorted(open_heads, key=lambda index: _least_effect(Place(base, index, values), within))
     current, missing = base, {}
     for index in order:
-        found = explain_unmatched(Place(current, index, current.stream(judge.sequences)), judge, problem)
-        alone = Place(base, index, values)
-        unmatched.append(
-            _unmatched_row(alone, every.routers[index], within, found.reason, found.detail, live=True)
-        )
+        place, alone = Place(current, index, current.stream(judge.sequences)), Place(base, index, values)
+        found = explain_unmatched(place, judge, problem)
+        row = _unmatched_row(alone, every.routers[index], within, found.reason, found.detail, live=True)
+        if found.hypothesis is not None and not isinstance(found.hypothesis, THE_PAPERS):
+            row["by_the_paper"] = explain_unmatched(place, judge, problem, THE_PAPERS).reason
+        unmatched.append(row)
         if found.reason in HARMLESS:
             current = found.network
         else:  # it stays while the others are looked at
