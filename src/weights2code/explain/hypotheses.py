@@ -9,6 +9,7 @@ fixed offsets; they give `offsets` and `combine`, and the rest follows. A new on
 from __future__ import annotations
 
 import math
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,9 @@ import numpy as np
 
 from weights2code.explain.steps import HeadSteps
 from weights2code.graph import RouterNode, shifted
-from weights2code.language import Const, Expr, Retrieval, op
+from weights2code.heads import Relation
+from weights2code.language import Const, Count, Expr, Retrieval, op
+from weights2code.language.recurrence import SIGNS
 
 #: Of the offsets that a pointer head often selects, so many are tried in pairs.
 MOST_PAIRED = 5
@@ -323,6 +326,37 @@ class PrefixAggregate(Hypothesis):
 
 
 @dataclass(frozen=True, slots=True)
+class PrefixCount(Hypothesis):
+    """How many keys so far compare with the present value in some way."""
+
+    relation: Relation
+
+    @classmethod
+    def candidates(cls, node: RouterNode, length: int, often: tuple[int, ...]) -> Iterator[Hypothesis]:
+        if node.facts.relation:
+            yield cls(node.facts.relation)
+
+    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
+        return node.compute(values)
+
+    def describe(self) -> str:
+        return f"Count of keys {SIGNS[self.relation]} the value"
+
+    def to_expr(self, head: HeadSteps) -> Expr:
+        query, factor = head.read("value"), head.units["key"] / head.units["value"]
+        asked = query if factor == 1 else query * factor
+        return head.step("c", Count(head.sequence("key", "k"), asked, self.relation))
+
+    def pattern(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
+        key, value = (values[..., node.reads[role]] for role in ("key", "value"))
+        holds = getattr(operator, self.relation)(key[:, None, :], value[:, :, None])
+        return np.tril(holds.mean(axis=0))
+
+    def caption(self, reads: Mapping[str, str]) -> str:
+        return f"how many {reads['key']} so far are {SIGNS[self.relation]} {reads['value']}"
+
+
+@dataclass(frozen=True, slots=True)
 class OffsetExtremum(Hypothesis):
     """The larger (or smaller) of the values at two offsets; what lies before the start does not count.
 
@@ -365,5 +399,6 @@ HYPOTHESES: list[type[Hypothesis]] = [
     WindowedExtremum,
     EqualityRetrieval,
     PrefixAggregate,
+    PrefixCount,
     OffsetExtremum,
 ]

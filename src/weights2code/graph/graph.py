@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from weights2code.data import Layout, Sequences
-from weights2code.heads import EQUALITY_SHARPNESS, HEADS, RECENCY, HeadFacts, HeadKind
+from weights2code.heads import EQUALITY_SHARPNESS, HEADS, RECENCY, HeadFacts, HeadKind, count_of
 from weights2code.json_values import MOST_NODES, items, mapping, name, names, number, shown, whole
 
 
@@ -72,6 +72,8 @@ class RouterNode:
         value = values[..., self.reads["value"]]
         if self.facts.aggregate:
             return self.facts.aggregate(value)
+        if self.facts.relation:
+            return count_of(self.facts.relation, values[..., self.reads["key"]], value)
         if self.kind == "location":
             return shifted(value, self.offset, self.start)
         place = self.selection(values)
@@ -201,12 +203,12 @@ class DiscreteGraph:
         return out[:, -sequences.x.shape[1] :]  # in `concat` the first positions predict inputs
 
     def units(self) -> Float[np.ndarray, " variable"]:
-        """What one unit of each node means in the user's units; operators are pure numbers."""
+        """What one unit of each node means in the user's units; operators and counts are pure numbers."""
         units = np.ones(len(self.nodes))
         scales = channel_scales(self.layout)
         units[: len(scales)] = scales
         for index, node in enumerate(self.nodes):
-            if isinstance(node, RouterNode):
+            if isinstance(node, RouterNode) and not node.facts.relation:
                 units[index] = units[node.reads["value"]]
         return units
 

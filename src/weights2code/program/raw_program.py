@@ -221,6 +221,8 @@ class _Listing:
     def router(self, index: int, node: RouterNode, own: str, offset: int) -> _Listed:
         if node.facts.seeks:
             return self._seeking(index, node)
+        if node.facts.relation:
+            return self._counting(node, own)
         start = node.start * float(self.units[index]) + 0.0
         if node.kind == "location" and node.offset is None:
             self.add(RawNode(own, "formula", formula=Const(start), comment="Nothing (null slot)"))
@@ -238,6 +240,13 @@ class _Listing:
             self.add(RawNode(own, "mean" if node.kind == "mean" else "sum", reads))
             held = held.hull() if node.kind == "mean" else held.added_up()
         return replace(source, name=own, possible=held, shares=())
+
+    def _counting(self, node: RouterNode, own: str) -> _Listed:
+        """Keys and value are compared as they are listed, in the user's units."""
+        key, value = (self.value(node.reads[role]) for role in ("key", "value"))
+        assert node.facts.relation is not None
+        self.add(RawNode(own, "count", (key.name, value.name), relation=node.facts.relation))
+        return _Listed(own, Possible(0.0))
 
     def _seeking(self, index: int, node: RouterNode) -> _Listed:
         reads = {}
