@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from in_process import InProcess
 
+from weights2code.errors import InputError
 from weights2code.experiments import (
     attention_patterns,
     dynamics,
@@ -133,6 +134,19 @@ def test_the_paper_s_finding_about_unmatched_heads() -> None:
     replaced = {"head": "V1", "reason": "substitutable", "by_the_paper": "needed"}
     assert judged([heads_row(unmatched=[replaced])]) == (unmatched_heads.EXPLAINED, "equal")
     assert judged([]) == ("-", None)
+
+
+def test_models_that_are_there_are_named_with_their_experiment(tmp_path: Path) -> None:
+    assert reproduce.trained_by("") == reproduce.trained_by(str(tmp_path)) == {}
+    made = {"command": "w2c experiment table1", "commit": "abc", "rows": [1, 2, 3]}
+    (tmp_path / "experiment.json").write_text(json.dumps(made))
+    found = reproduce.trained_by(str(tmp_path))
+    assert found == {"trained_by": [{"command": "w2c experiment table1", "commit": "abc"}]}
+    with pytest.raises(InputError, match="table1 trains its own models"):
+        registry.get("table1").jobs(Options(models=str(tmp_path)))
+    (job,) = registry.get("unmatched_heads").jobs(Options(models=str(tmp_path), tasks=("sum",)))
+    assert job.arguments["models"] == str(tmp_path)
+    assert job.arguments["sizes"] == {"layers": 1, "heads": 2, "submlps": 2}
 
 
 def test_a_line_counts_heads_by_their_reason() -> None:

@@ -301,4 +301,5 @@ UNMATCHED_HEADS = Experiment(
     tuple(paper_numbers.by_task("architectures")),
     jobs,
     table,
+    takes_models=True,
 )
