@@ -145,6 +145,7 @@ def test_a_head_that_only_decides_by_value_is_matched_and_beyond_the_paper(made:
     (head,) = row["matched"]
     assert head["hypothesis"] == "offset 0 where the query > 0.5, else nothing"
     assert head["by_the_paper"] == NEEDED
+    assert row["listed"] == row["replaced"]  # it is exactly that
     assert row["harmless"]
 
 

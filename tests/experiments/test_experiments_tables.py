@@ -112,7 +112,7 @@ def test_the_ideal_pattern_follows_from_the_hypothesis() -> None:
 def heads_row(*, fits: bool = True, harmless: bool = True, **heads: Any) -> dict[str, Any]:
     score = {"right": 1.0, "free_right": 1.0, "loss": 0.0, "free_loss": 0.0}
     found = {"matched": [], "unmatched": [], "heads_in_all": 2, "members_passed_over": 0, **heads}
-    shared = {"task": "sum", "architecture": "L1H2M2", "network": score, "replaced": score}
+    shared = {"task": "sum", "architecture": "L1H2M2", "network": score, "replaced": score, "listed": score}
     return done(**shared, **found, fits=fits, harmless=harmless)
 
 

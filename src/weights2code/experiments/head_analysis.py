@@ -229,8 +229,9 @@ def analyse_heads(graph: DiscreteGraph, problem: Problem, sequences: Sequences) 
     Returns
     -------
     dict
-        `matched` and `unmatched` heads, a row each; `fits`; the scores of the `network`, and of the one with
-        something else in the place of every unmatched head, `replaced`; whether all of these are `harmless`.
+        `matched` and `unmatched` heads, a row each; `fits`; the scores of the `network`, of the one with
+        something else in the place of every unmatched head, `replaced`, and of that with every other head
+        doing what it matches, `listed`; whether all unmatched ones are `harmless`.
         Of a live head that matches, or can be replaced, but by neither of the paper's two patterns,
         `by_the_paper` is why it would be harmless or not if there were no others.
     """
@@ -256,8 +257,20 @@ def analyse_heads(graph: DiscreteGraph, problem: Problem, sequences: Sequences) 
         "fits": judge.fits,
         "network": judge.scores(judge.network),
         "replaced": judge.scores(best.network),
+        "listed": judge.scores(_by_hypotheses(best.network, known, judge)),
         "harmless": not best.missing,
     }
+
+
+def _by_hypotheses(network: Network, known: dict[int, RouterMatch], judge: Judge) -> Network:
+    """The network with every matched head replaced too, by what it matches."""
+    values = network.stream(judge.sequences)
+    instead = {
+        index: Place(network, index, values).with_hypothesis(found.hypothesis, own_start=True).instead[index]
+        for index, found in known.items()
+        if found.hypothesis
+    }
+    return replace(network, instead={**network.instead, **instead})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

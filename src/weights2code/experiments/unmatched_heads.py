@@ -190,6 +190,7 @@ def table(rows: Sequence[Row]) -> Table:
             "fits": share([{"fits": row.get("fits")} for row in found], "fits"),
             "right": _scores(known, "network"),
             "replaced": _scores(known, "replaced"),
+            "listed": _scores(known, "listed"),
             "solved": share(found, "solved") if any("solved" in row for row in known) else None,
             "finding": finding,
             "nearest": "; ".join(_named(heads, further)),
@@ -206,6 +207,7 @@ def table(rows: Sequence[Row]) -> Table:
         "fits": "models that fit",
         "right": "the network: right or loss, free",
         "replaced": "unmatched heads replaced",
+        "listed": "the others by their hypotheses too",
         "solved": "solved",
         "finding": "the paper's finding",
         "nearest": "examples: reason, effect",
@@ -228,7 +230,7 @@ NOTES = (
     f"the task so. Of a model that does not fit the outputs themselves stay, to {MOST_MOVED} of the "
     "variance. Heads are replaced one after the other, and what was put in the place of a harmless one stays "
     "there. A model *fits* if "
-    f"{FITS_RIGHT:.0%} of its rounded outputs are right, or if its loss is below {FITS_LOSS}. The two "
+    f"{FITS_RIGHT:.0%} of its rounded outputs are right, or if its loss is below {FITS_LOSS}. The "
     "columns of scores are means over the seeds of the share of outputs that round right, or of the loss, "
     "with past outputs given and free-running.",
     f"The finding is judged on the models that fit, on all if none does. *{HOLDS}*: every unmatched head is "
