@@ -53,6 +53,18 @@ def test_a_thermostat_has_its_thresholds():
     assert text == '"off" if x[t] > 22 else "on" if x[t] < 18 else y[t-1]'
 
 
+def test_the_last_rule_asks_for_nothing_that_holds_anyway():
+    a, b = (RNG.integers(0, high, 1500).astype(float) for high in (10, 40))
+    way = RNG.integers(1, 3, 1500).astype(float)
+    target = np.where(way == 1, a + b < 15, b - a < 15).astype(float)
+    columns, variables = np.column_stack([a, b, way]), (Var("a"), Var("b"), Var("way"))
+    found = rule_list(
+        columns, target, variables, (integers(0, 9), integers(0, 39), texts(MODE)), integers(0, 1)
+    )
+    assert right(found, variables, columns, target)
+    assert as_text(found, {"a": (), "b": (), "way": MODE, "y": ()}).endswith((" else 0", " else 1"))
+
+
 def test_numbers_are_compared_with_each_other():
     a, b, mode = (RNG.integers(low, high, 2000).astype(float) for low, high in ((0, 20), (0, 20), (1, 3)))
     target = np.where(a > b, 1.0, mode)

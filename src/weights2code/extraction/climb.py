@@ -60,7 +60,8 @@ class Kept:
 class Climb:
     """The rungs so far, the best program of them and the rung that it comes from.
 
-    `memory` is what was added to the problem, if anything was.
+    `memory` is what was added to the problem, if anything was; `explained` the least loss of a rung that gave
+    a rule for data that are not exact.
     """
 
     problem: Problem
@@ -70,6 +71,7 @@ class Climb:
     best: Extraction | None = None
     source: Trained | None = None
     kept: Kept | None = None
+    explained: float = np.inf
 
     @property
     def verified(self) -> bool:
@@ -157,13 +159,14 @@ class Climb:
     def _inexact(self, trained: Trained, regime: Regime) -> Kept | None:
         """Take what the rung leaves over for noise, rounding or mistakes, unless a smaller did as well."""
         loss = honest_loss(trained, self.problem)
-        if loss > EXPLAINS or (self.kept and loss > BETTER * self.kept.left):
+        if loss > min(EXPLAINS, BETTER * self.explained) or (self.kept and loss > BETTER * self.kept.left):
             return None
         if regime is Regime.MISTAKES and trained.accuracies[0] < 1 - MOST_MISTAKES:
             return None
         found = extract(trained, self.problem, regime, self.log)
         if found is None:
             return None
+        self.explained = min(loss, self.explained)
         if regime is Regime.MISTAKES:
             return self._with_mistakes(found)
         return self._exact_after_all(found) or self._with_noise(found)
