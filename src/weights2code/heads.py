@@ -1,18 +1,35 @@
 """The kinds of attention heads: what stands here is said nowhere else, neither of the model nor of its graph.
 
 Numerical attention (paper, section 3.2) adds a content score and a position score; a location head has the
-second alone, and aggregates (appendix) have none. The table needs no torch, so that graphs do not either.
+second alone, aggregates (appendix) have none, and heads that count add up ones where the content compares so
+with the present value. The table needs no torch, so that graphs do not either.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-HeadKind = Literal["location", "pointer", "equality", "mean", "sum", "max", "min"]
+#: How numbers compare, by the names of operators.
+Relation = Literal["lt", "le", "eq", "ge", "gt"]
+HeadKind = Literal[
+    "location",
+    "pointer",
+    "equality",
+    "mean",
+    "sum",
+    "max",
+    "min",
+    "less",
+    "at_most",
+    "same",
+    "at_least",
+    "more",
+]
 
 #: How strongly an equality head's content score falls with the squared distance of query and key, at least,
 #: and by how much it prefers newer positions among equal ones (less than any learned bias matters).
@@ -46,11 +63,14 @@ class HeadFacts:
     reads : the roles of what it reads.
     weights : what it has learned for itself, beside its choices; every head that seeks has a null score.
     aggregate : of values (n, T) so far, where that is what it gives.
+    relation : how keys so far compare with the present value, by the name of an operator, where it counts
+        those that do.
     """
 
     reads: tuple[str, ...] = ("value",)
     weights: tuple[str, ...] = ()
     aggregate: Callable[[np.ndarray], np.ndarray] | None = None
+    relation: Relation | None = None
 
     @property
     def seeks(self) -> bool:
@@ -58,7 +78,18 @@ class HeadFacts:
         return "query" in self.reads
 
 
-_SOUGHT = ("query", "key", "value")
+def count_at(relation: Relation, keys: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """How many keys (n, T) compare so with one value (n,)."""
+    return getattr(operator, relation)(keys, value[:, None]).sum(axis=1).astype(float)
+
+
+def count_of(relation: Relation, keys: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """How many keys (n, T) so far compare so with the value (n, T) at each position."""
+    found = [count_at(relation, keys[:, : t + 1], values[:, t]) for t in range(keys.shape[1])]
+    return np.stack(found, axis=1) if found else np.zeros(values.shape)
+
+
+_SOUGHT, _COUNTED = ("query", "key", "value"), ("key", "value")
 
 #: In the order in which the heads of a layer enter the stream.
 HEADS: dict[HeadKind, HeadFacts] = {
@@ -69,5 +100,12 @@ HEADS: dict[HeadKind, HeadFacts] = {
     "sum": HeadFacts(aggregate=lambda values: np.cumsum(values, 1)),
     "max": HeadFacts(aggregate=lambda values: np.maximum.accumulate(values, axis=1)),
     "min": HeadFacts(aggregate=lambda values: np.minimum.accumulate(values, axis=1)),
+    "less": HeadFacts(_COUNTED, relation="lt"),
+    "at_most": HeadFacts(_COUNTED, relation="le"),
+    "same": HeadFacts(_COUNTED, relation="eq"),
+    "at_least": HeadFacts(_COUNTED, relation="ge"),
+    "more": HeadFacts(_COUNTED, relation="gt"),
 }
+#: Those that count keys.
+COUNTS: tuple[HeadKind, ...] = tuple(kind for kind, facts in HEADS.items() if facts.relation)
 AGGREGATES: tuple[HeadKind, ...] = tuple(kind for kind, facts in HEADS.items() if facts.aggregate)

@@ -7,6 +7,7 @@ checked against something that is not text.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -14,11 +15,21 @@ from typing import Any, Literal
 import numpy as np
 
 from weights2code.graph.graph import encode
-from weights2code.heads import RECENCY
+from weights2code.heads import RECENCY, Relation
 from weights2code.language import Expr, evaluate
 
 Kind = Literal[
-    "input", "offset", "extremum", "retrieval", "seek", "mean", "sum", "formula", "table", "piecewise"
+    "input",
+    "offset",
+    "extremum",
+    "retrieval",
+    "seek",
+    "mean",
+    "sum",
+    "count",
+    "formula",
+    "table",
+    "piecewise",
 ]
 #: A unit of a sub-MLP: factor * relu(weights times what it reads + bias).
 Unit = tuple[float, tuple[float, ...], float]
@@ -80,6 +91,7 @@ class RawNode:
         `seek`: `reads` is (key, value, query); the value at the position with the highest of `scores`, the
         oldest of several, 0 if none reaches the score of nothing.
         `mean`, `sum`: of all values of `reads[0]` so far.
+        `count`: `reads` is (key, value); how many keys so far compare with the value now by `relation`.
         `formula`: an expression whose variables are the names of nodes.
         `table`: `rows` hold the values of `reads` and then the node's own, for all that can occur.
         `piecewise`: `slope` times the values of `reads`, plus `start`, plus the hinges `units`.
@@ -96,6 +108,7 @@ class RawNode:
     largest: bool = True
     padded: bool = False
     start: float = 0.0
+    relation: Relation = "lt"
     formula: Expr | None = None
     scores: Scores | None = None
     rows: Rows = ()
@@ -191,6 +204,8 @@ class RawProgram:
                     return value[s]
             return node.start
         source = values[node.reads[0]]
+        if node.kind == "count":
+            return float(getattr(operator, node.relation)(source[: t + 1], values[node.reads[1]][t]).sum())
         if node.kind == "offset":
             return source[t - node.offset] if t >= node.offset else node.start
         if node.kind == "extremum":

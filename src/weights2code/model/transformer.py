@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from weights2code.errors import InputError
-from weights2code.heads import AGGREGATES, EQUALITY_SHARPNESS, FORBIDDEN
+from weights2code.heads import AGGREGATES, COUNTS, EQUALITY_SHARPNESS, FORBIDDEN, HEADS
 from weights2code.model import attention
 from weights2code.model.architecture import Architecture, Choice, Wiring, wiring
 from weights2code.model.long_product import long_product
@@ -353,6 +353,13 @@ class DiscreteTransformer(nn.Module):
             if n := getattr(a, aggregate):
                 outputs.append(attention.PREFIX[aggregate](read(slice(row, row + n)))[:, :, first:])
                 row += n
+        for kind in COUNTS:
+            if n := getattr(a, kind):
+                key, value = (read(slice(row + i, row + 2 * n, 2)) for i in range(2))
+                relation = HEADS[kind].relation
+                assert relation is not None
+                outputs.append(attention.prefix_count(key, value, relation)[:, :, first:])
+                row += 2 * n
         return torch.cat(outputs, 1), row
 
     def _basis(self, length: int, like: Tensor, *, clip: bool) -> Tensor:

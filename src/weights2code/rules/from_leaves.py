@@ -62,7 +62,8 @@ def direct_recurrences(
         reads: dict[str, set[str]] = {}
         for row, name in enumerate(problem.outputs):
             # others of the same row that do not read this one, by whatever way
-            others = [other for other in problem.outputs if name not in _reached(other, reads) | {other}]
+            asked = problem.asked.outputs
+            others = [other for other in asked if name not in _reached(other, reads) | {other}]
             found = _rules(assembly, problem, row, others, effort, engine, with_start=with_start)
             if not found:
                 return
