@@ -36,6 +36,8 @@ BETTER = 0.95
 PATIENCE = 2.5
 #: Sequences that a head is solved on again.
 MOST_SEQUENCES = 1000
+#: Rungs without functions, which can only add.
+ADDING = ("linear", "prefix", "lookup")
 #: Deviation that a whole number may have.
 WHOLE = 1e-6
 #: The root mean square of what rounding leaves, 1 / sqrt(12), and a little for rounded past values.
@@ -158,6 +160,8 @@ class Climb:
 
     def _inexact(self, trained: Trained, regime: Regime) -> Kept | None:
         """Take what the rung leaves over for noise, rounding or mistakes, unless a smaller did as well."""
+        if trained.kind in ADDING and any(domain.categories for domain in self.problem.domains):
+            return None  # what adds the numbers of texts says nothing about noise
         loss = honest_loss(trained, self.problem)
         if loss > min(EXPLAINS, BETTER * self.explained) or (self.kept and loss > BETTER * self.kept.left):
             return None
