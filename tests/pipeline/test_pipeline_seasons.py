@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from weights2code.cli import main
-from weights2code.data.own import from_lists
+from weights2code.data import from_lists
 from weights2code.extraction.seasons import linear_leaves
 
 

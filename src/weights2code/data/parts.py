@@ -16,8 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weights2code.data.sequences import Sequences, from_list
-
 #: Positions of context in front of a window, and positions that it scores.
 CONTEXT = 12
 SCORED = 20
@@ -45,6 +43,8 @@ HELD_OUT = 0.2
 VALIDATION = 0.15
 #: Fewer true starts than this are too precious for one side: training and validation both get them.
 FEW_STARTS = 5
+#: With fewer sequences than this the end of each is kept back, else whole ones.
+FEW_SEQUENCES = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,28 +59,30 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """Sequences to learn from, to judge structures by, and for the certificate.
+    """Which rows to learn from, to judge structures by, and to certify with.
 
     Where sequences were cut, `beginnings` holds some of them from their true start, for rules over everything
     so far, which windows cannot show.
     """
 
-    training: Sequences
-    validation: Sequences
-    held_out: Sequences
-    beginnings: Sequences | None = None
+    training: list[Piece]
+    validation: list[Piece]
+    held_out: list[Piece]
+    beginnings: list[Piece] | None = None
+
+    def lists(self) -> list[list[Piece]]:
+        """The parts that there are, in this order."""
+        found = [self.training, self.validation, self.held_out]
+        return found if self.beginnings is None else [*found, self.beginnings]
 
 
-def divide(
-    x: Sequence[np.ndarray], y: Sequence[np.ndarray], seed: int, true_starts: Sequence[bool] | None = None
-) -> Parts:
-    """Split sequences, of any lengths, into the three parts, the same way for the same seed."""
-    lengths = np.array([len(item) for item in x])
+def divide(lengths: np.ndarray, seed: int, true_starts: Sequence[bool] | None = None) -> Parts:
+    """Split sequences of these lengths into the parts, the same way for the same seed."""
     rng = np.random.default_rng(seed)
     # a sequence that does not begin where it truly began has a past that nobody knows
-    unknown = np.zeros(len(x), int) if true_starts is None else np.where(true_starts, 0, UNKNOWN_PAST)
+    unknown = np.zeros(len(lengths), int) if true_starts is None else np.where(true_starts, 0, UNKNOWN_PAST)
     unknown = np.minimum(unknown, lengths // 2)
-    learned, kept = _by_sequence(lengths, unknown, rng) if len(x) >= 5 else _by_time(lengths, unknown)
+    learned, kept = _split(lengths, unknown, rng)
     windows = [window for piece in learned for window in cut(piece)]
     order = rng.permutation(len(windows))
     starts = [int(i) for i in order if windows[i].context == 0]
@@ -89,24 +91,20 @@ def divide(
     training = [i for i in order if i not in chosen][:MOST_TRAINING]
     stretches = [stretch for piece in kept for stretch in _stretches(piece)]
     return Parts(
-        _gather(x, y, [windows[i] for i in training or validation]),
-        _gather(x, y, [windows[i] for i in validation]),
-        _gather(x, y, _thin(stretches, MOST_ROWS)),
-        _gather(x, y, _beginnings(learned)) if len(windows) > len(learned) else None,
+        [windows[i] for i in training or validation],
+        [windows[i] for i in validation],
+        _thin(stretches, MOST_ROWS),
+        _beginnings(learned) if len(windows) > len(learned) else None,
     )
 
 
-def divide_by_season(
-    x: Sequence[np.ndarray], y: Sequence[np.ndarray], seed: int, season: int
-) -> Parts | None:
+def divide_by_season(lengths: np.ndarray, seed: int, season: int) -> Parts | None:
     """The same parts in windows that see more than a season; None if there is too little for them.
 
     What lies a season before the first rows nobody knows, so those are given everywhere and never scored.
     """
-    lengths = np.array([len(item) for item in x])
     rng = np.random.default_rng(seed)
-    none = np.zeros(len(x), int)
-    learned, kept = _by_sequence(lengths, none, rng) if len(x) >= 5 else _by_time(lengths, none)
+    learned, kept = _split(lengths, np.zeros(len(lengths), int), rng)
     before = season + SEASON_MARGIN
     windows = [w for piece in learned for w in _slices(piece, piece.first + before, SCORED, before)]
     stretches = []
@@ -120,11 +118,10 @@ def divide_by_season(
         return None
     order = rng.permutation(len(windows))[: max(LEAST_SEASONAL, MOST_SEASONAL // (before + SCORED))]
     validation = _validation(order, [])
-    training = [i for i in order if i not in set(validation)]
+    judged = set(validation)
+    training = [i for i in order if i not in judged]
     return Parts(
-        _gather(x, y, [windows[i] for i in training]),
-        _gather(x, y, [windows[i] for i in validation]),
-        _gather(x, y, _thin(stretches, MOST_ROWS)),
+        [windows[i] for i in training], [windows[i] for i in validation], _thin(stretches, MOST_ROWS)
     )
 
 
@@ -153,6 +150,15 @@ def _slices(piece: Piece, start: int, scored: int, context: int = CONTEXT) -> li
     return found
 
 
+def _split(
+    lengths: np.ndarray, unknown: np.ndarray, rng: np.random.Generator
+) -> tuple[list[Piece], list[Piece]]:
+    """What may be learned from, and what is kept back."""
+    if len(lengths) < FEW_SEQUENCES:
+        return _by_time(lengths, unknown)
+    return _by_sequence(lengths, unknown, rng)
+
+
 def _by_sequence(
     lengths: np.ndarray, unknown: np.ndarray, rng: np.random.Generator
 ) -> tuple[list[Piece], list[Piece]]:
@@ -163,7 +169,8 @@ def _by_sequence(
         longest = order[np.argsort(-lengths[order], kind="stable")][: max(1, count // 2)]
     else:
         longest = order[:0]
-    rest = [int(i) for i in order if i not in set(longest.tolist())]
+    chosen = set(longest.tolist())
+    rest = [int(i) for i in order if i not in chosen]
     kept = [int(i) for i in longest] + rest[: count - len(longest)]
     learned = rest[count - len(longest) :]
 
@@ -193,7 +200,8 @@ def _validation(order: np.ndarray, starts: list[int]) -> list[int]:
     count = min(MOST_VALIDATION, count)
     chosen = [int(i) for i in order[:count]]
     wanted = max(1, round(VALIDATION * len(starts))) if starts else 0
-    if sum(i in set(starts) for i in chosen) < wanted:
+    beginnings = set(starts)
+    if sum(i in beginnings for i in chosen) < wanted:
         chosen = starts[:wanted] + chosen[: max(0, count - wanted)]
     return list(dict.fromkeys(chosen))
 
@@ -213,9 +221,8 @@ def _thin(pieces: list[Piece], most: int) -> list[Piece]:
     return [ordered[int(i)] for i in np.linspace(0, len(ordered) - 1, count)]
 
 
-def _gather(x: Sequence[np.ndarray], y: Sequence[np.ndarray], pieces: list[Piece]) -> Sequences:
-    whole = from_list(
-        [x[p.sequence][p.first : p.last] for p in pieces], [y[p.sequence][p.first : p.last] for p in pieces]
-    )
-    context = np.array([piece.context for piece in pieces])
-    return Sequences(whole.x, whole.y, whole.lengths, context if context.any() else None)
+def places_of(pieces: Sequence[Piece], starts: np.ndarray) -> np.ndarray:
+    """The rows of all pieces, one piece after the other, where sequence i begins at row `starts[i]`."""
+    first = np.array([piece.first for piece in pieces]) + starts[[piece.sequence for piece in pieces]]
+    lengths = np.array([piece.last - piece.first for piece in pieces])
+    return np.arange(lengths.sum()) + np.repeat(first - (np.cumsum(lengths) - lengths), lengths)

@@ -1,0 +1,102 @@
+"""The rows that a problem needs, taken out of columns of any length one after the other.
+
+However long a file is, what is learned from and judged by is bounded (`parts`), so that after a column has
+been read, and its domain found over all of it, little of it is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from weights2code.data.columns import Stored
+from weights2code.data.parts import Parts, Piece, places_of
+from weights2code.data.seasons import MOST_ROWS
+from weights2code.data.sequences import Sequences
+from weights2code.data.texts import shared_numbers
+from weights2code.language import Domain
+from weights2code.language.domain import Category
+
+
+@dataclass(slots=True, eq=False)
+class Taken:
+    """Of each column some rows, and what is known about all of it.
+
+    Parameters
+    ----------
+    values : by name, the rows of all pieces one after the other, and then the first of the longest sequence.
+    parts : the pieces.
+    ranges, domains : of all values of each column; texts have none.
+    texts : what the numbers of some columns stand for.
+    gaps : whether any cell holds nothing.
+    """
+
+    parts: Parts
+    values: dict[str, np.ndarray]
+    ranges: dict[str, tuple[float, float]]
+    domains: dict[str, Domain]
+    texts: dict[str, tuple[str, ...]]
+    gaps: bool = False
+
+    def number_texts(self, declared: frozenset[str]) -> dict[str, tuple[Category, ...]]:
+        """Give the same texts the same numbers in columns that share them; what the numbers stand for."""
+        places, categories = shared_numbers(self.texts, declared)
+        for name, known in self.texts.items():
+            number = np.array([0.0, *(places[name][text] for text in known)])
+            self.values[name] = number[self.values[name]]
+        return categories
+
+    def sequences(
+        self, inputs: Sequence[str], outputs: Sequence[str]
+    ) -> tuple[Sequences, Sequences, Sequences, Sequences | None]:
+        """The parts: to learn from, to judge by, to certify with, and beginnings."""
+        first, found = 0, []
+        for pieces in self.parts.lists():
+            found.append(self._sequences(pieces, first, inputs, outputs))
+            first += int(found[-1].lengths.sum())
+        training, validation, held_out, *beginnings = found
+        return training, validation, held_out, beginnings[0] if beginnings else None
+
+    def _sequences(
+        self, pieces: Sequence[Piece], first: int, inputs: Sequence[str], outputs: Sequence[str]
+    ) -> Sequences:
+        lengths = np.array([piece.last - piece.first for piece in pieces])
+        valid = np.arange(lengths.max())[None, :] < lengths[:, None]
+        rows = slice(first, first + int(lengths.sum()))
+        x, y = (np.zeros((*valid.shape, len(names))) for names in (inputs, outputs))
+        for table, names in ((x, inputs), (y, outputs)):
+            for i, name in enumerate(names):
+                table[..., i][valid] = self.values[name][rows]
+        context = np.array([piece.context for piece in pieces])
+        return Sequences(x, y, lengths, context if context.any() else None)
+
+    def beginning(self, names: Sequence[str]) -> np.ndarray:
+        """The first rows of the longest sequence."""
+        first = sum(piece.last - piece.first for pieces in self.parts.lists() for piece in pieces)
+        return np.stack([np.asarray(self.values[name][first:], float) for name in names], -1)
+
+
+def take(stored: Stored, names: Sequence[str], parts: Parts) -> Taken:
+    """The rows of the parts, and the first rows of the longest sequence, out of each of the columns.
+
+    With the first column that has gaps it ends: they are for others to deal with.
+    """
+    starts, longest = stored.starts, int(np.argmax(stored.lengths))
+    places = [places_of(pieces, starts) for pieces in parts.lists()]
+    places.append(starts[longest] + np.arange(min(MOST_ROWS, int(stored.lengths[longest]))))
+    rows = np.concatenate(places)
+    taken = Taken(parts, {}, {}, {}, {})
+    for name in names:
+        column = stored.column(name)
+        if column.gaps:
+            taken.gaps = True
+            return taken
+        taken.values[name] = column.values[rows]
+        taken.ranges[name] = column.low, column.high
+        if column.texts is None:
+            taken.domains[name] = column.domain()
+        else:
+            taken.texts[name] = column.texts
+    return taken
