@@ -7,7 +7,7 @@ become `nan`, or an empty text, and are counted: what to do about them is for th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,7 +62,7 @@ class Loosely:
             try:
                 values = parse(where, name, cells, lines, gaps=True)
             except HoldsText as error:
-                if name in self.numbers or not _mostly_texts(cells):
+                if name in self.numbers or not mostly_texts(cells):
                     raise InputError(f"{str(error)[:-1]}, or name it in --categories.") from None
                 _refuse_times(where, name, cells)
             else:
@@ -91,7 +91,7 @@ class Loosely:
             values = convert(where, name, _with_nan(column), gaps=True)
             self._note(name, np.isnan(values).ravel(), place)
             return values
-        if name not in self.declared and not _mostly_texts(texts.ravel().tolist()):
+        if name not in self.declared and not mostly_texts(texts.ravel().tolist()):
             raise _written_as_texts(where, name)
         self.texts.add(name)
         found = np.char.strip(texts)
@@ -104,13 +104,14 @@ class Loosely:
         """A column of a Parquet or NPZ file as it is stored, if it can be; in line, whatever its shape."""
         self.gaps.pop(name, None)  # it may be read again
         if isinstance(array, Words):
-            return self._words(where, name, array)
+            return self.words(name, array, lambda i: f"{where}, {entry([i])}")
         flat = array.reshape(-1)
         if array.dtype.kind in "biuf" and array.dtype.itemsize <= 8:
             if name in self.declared:
                 values, places = np.unique(flat, return_inverse=True)
                 words = ["" if is_nothing(value) else as_text(value) for value in values.tolist()]
-                return self._words(where, name, Words(places.reshape(-1), words))
+                flat_words = Words(places.reshape(-1), words)
+                return self.words(name, flat_words, lambda i: f"{where}, {entry([i])}")
             flat = flat.view(np.uint8) if flat.dtype.kind == "b" else flat
             found = of_numbers(flat)
             if max(-found.low, found.high) < EXACT:  # neither infinite nor nothing, and exact
@@ -124,8 +125,8 @@ class Loosely:
         words, places = np.unique(values, return_inverse=True)
         return of_texts(places, words.tolist(), self.gaps.get(name))
 
-    def _words(self, where: str, name: str, given: Words) -> Column:
-        """Texts that are stored as places in a list of words."""
+    def words(self, name: str, given: Words, place: Callable[[int], str]) -> Column:
+        """Texts that are stored as places in a list of words; `place` says where a row stands."""
         counts = np.bincount(given.places, minlength=len(given.words))
         stripped = [word.strip() for word in given.words]
         found = ["" if word.lower() in MISSING_TEXTS else word for word in stripped]
@@ -133,13 +134,14 @@ class Loosely:
             told = [(word, count) for word, count in zip(found, counts.tolist(), strict=True) if word]
             like = sum(count for word, count in told if is_like_a_number(word))
             if told and 2 * like >= sum(count for _, count in told):
-                raise _written_as_texts(where, name)
-        missing = np.array([not word for word in found])[given.places]
+                raise _written_as_texts(place(0).rpartition(",")[0], name)
         self.texts.add(name)
-        for i in [i for i, word in enumerate(found) if len(word) > LONGEST_TEXT]:
-            first = int(np.argmax(given.places == i))
-            _refuse_long(np.array([found[i]]), name, lambda _, row=first: f"{where}, {entry([row])}")
-        self._note(name, missing, lambda i: f"{where}, {entry([i])}")
+        for i, word in enumerate(found):
+            if len(word) > LONGEST_TEXT:
+                first = int(np.argmax(given.places == i))
+                _refuse_long(np.array([word]), name, lambda _, row=first: place(row))
+        self.gaps.pop(name, None)
+        self._note(name, np.array([not word for word in found])[given.places], place)
         return of_texts(given.places, found, self.gaps.get(name))
 
     def _note(self, name: str, missing: np.ndarray, place: Any) -> None:
@@ -157,7 +159,8 @@ def _written_as_texts(where: str, name: str) -> InputError:
     )
 
 
-def _mostly_texts(cells: Sequence[str]) -> bool:
+def mostly_texts(cells: Sequence[str]) -> bool:
+    """Whether few of the cells that hold something may be meant as numbers."""
     told = [cell.strip() for cell in cells]
     told = [cell for cell in told if cell.lower() not in MISSING_TEXTS]
     return 2 * sum(map(is_like_a_number, told)) < len(told)

@@ -177,7 +177,7 @@ def from_file(source: FileSource, seed: int) -> Problem:
         )
     labels = tuple(name for name in (source.sequence, source.order, source.time) if name is not None)
     names = (*source.inputs, *source.targets)
-    table = open_table(path, names, tuple(dict.fromkeys(labels)), source.categories)
+    table = open_table(path, names, tuple(dict.fromkeys(labels)), source.categories, source.sequence)
     inputs, remarks, leaves = source.inputs, [], {}
     rows: np.ndarray | None = None
     if len(table.shape) == 2:

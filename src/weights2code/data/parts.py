@@ -47,6 +47,10 @@ FEW_STARTS = 5
 FEW_SEQUENCES = 5
 
 
+#: The place of the context in a row that stands for a piece.
+CONTEXT_COLUMN = 3
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
     """Rows [first, last) of a sequence; the first `context` of them are not scored."""
@@ -83,17 +87,17 @@ def divide(lengths: np.ndarray, seed: int, true_starts: Sequence[bool] | None = 
     unknown = np.zeros(len(lengths), int) if true_starts is None else np.where(true_starts, 0, UNKNOWN_PAST)
     unknown = np.minimum(unknown, lengths // 2)
     learned, kept = _split(lengths, unknown, rng)
-    windows = [window for piece in learned for window in cut(piece)]
+    windows = np.concatenate([_windows(piece) for piece in learned])
     order = rng.permutation(len(windows))
-    starts = [int(i) for i in order if windows[i].context == 0]
+    starts = order[windows[order, CONTEXT_COLUMN] == 0].tolist()
     validation = _validation(order, starts)
     chosen = set(validation) - (set(starts) if len(starts) < FEW_STARTS else set())
-    training = [i for i in order if i not in chosen][:MOST_TRAINING]
-    stretches = [stretch for piece in kept for stretch in _stretches(piece)]
+    training = order[~np.isin(order, list(chosen))][:MOST_TRAINING].tolist()
+    stretches = np.concatenate([_stretches(piece) for piece in kept])
     return Parts(
-        [windows[i] for i in training or validation],
-        [windows[i] for i in validation],
-        _thin(stretches, MOST_ROWS),
+        _pieces(windows[training or validation]),
+        _pieces(windows[validation]),
+        _pieces(_thin(stretches, MOST_ROWS)),
         _beginnings(learned) if len(windows) > len(learned) else None,
     )
 
@@ -106,22 +110,22 @@ def divide_by_season(lengths: np.ndarray, seed: int, season: int) -> Parts | Non
     rng = np.random.default_rng(seed)
     learned, kept = _split(lengths, np.zeros(len(lengths), int), rng)
     before = season + SEASON_MARGIN
-    windows = [w for piece in learned for w in _slices(piece, piece.first + before, SCORED, before)]
+    windows = [_slices(piece, piece.first + before, SCORED, before) for piece in learned]
     stretches = []
     for piece in kept:
         first = piece.first + max(piece.context, before)
         if piece.context < before < piece.last - piece.first and piece.first:
             first = piece.first + piece.context
             piece = Piece(piece.sequence, max(0, first - before), piece.last, min(first, before))
-        stretches += _slices(piece, first, STRETCH, before)
-    if len(windows) < LEAST_VALIDATION or not stretches:
+        stretches.append(_slices(piece, first, STRETCH, before))
+    windows, stretches = np.concatenate(windows), np.concatenate(stretches)
+    if len(windows) < LEAST_VALIDATION or not len(stretches):
         return None
     order = rng.permutation(len(windows))[: max(LEAST_SEASONAL, MOST_SEASONAL // (before + SCORED))]
     validation = _validation(order, [])
-    judged = set(validation)
-    training = [i for i in order if i not in judged]
+    training = order[~np.isin(order, validation)]
     return Parts(
-        [windows[i] for i in training], [windows[i] for i in validation], _thin(stretches, MOST_ROWS)
+        _pieces(windows[training]), _pieces(windows[validation]), _pieces(_thin(stretches, MOST_ROWS))
     )
 
 
@@ -133,21 +137,36 @@ def _beginnings(pieces: list[Piece]) -> list[Piece]:
 
 def cut(piece: Piece) -> list[Piece]:
     """Windows of a piece; each of its scored positions is scored in exactly one of them."""
+    return _pieces(_windows(piece))
+
+
+def _windows(piece: Piece) -> np.ndarray:
+    """The same, a row each: there may be millions."""
     if piece.last - piece.first <= LONGEST:
-        return [piece]
+        return _rows(piece)
     if piece.context:
         return _slices(piece, piece.first + piece.context, SCORED)
     middle = piece.first + LONGEST
-    return [Piece(piece.sequence, piece.first, middle, 0), *_slices(piece, middle, SCORED)]
+    first = Piece(piece.sequence, piece.first, middle, 0)
+    return np.concatenate([_rows(first), _slices(piece, middle, SCORED)])
 
 
-def _slices(piece: Piece, start: int, scored: int, context: int = CONTEXT) -> list[Piece]:
+def _slices(piece: Piece, start: int, scored: int, context: int = CONTEXT) -> np.ndarray:
     """The piece from row `start` on, so many scored rows at a time, each with the context before them."""
-    found = []
-    for first in range(start, piece.last, scored):
-        before = min(context, first - piece.first)
-        found.append(Piece(piece.sequence, first - before, min(first + scored, piece.last), before))
-    return found
+    first = np.arange(start, max(piece.last, start), scored)
+    before = np.minimum(context, first - piece.first)
+    last = np.minimum(first + scored, piece.last)
+    return np.stack([np.full(len(first), piece.sequence), first - before, last, before], 1)
+
+
+def _rows(*pieces: Piece) -> np.ndarray:
+    """Pieces as rows of numbers."""
+    return np.array([(piece.sequence, piece.first, piece.last, piece.context) for piece in pieces])
+
+
+def _pieces(rows: np.ndarray) -> list[Piece]:
+    """Inverse of `_rows`."""
+    return [Piece(*row) for row in rows.tolist()]
 
 
 def _split(
@@ -206,19 +225,19 @@ def _validation(order: np.ndarray, starts: list[int]) -> list[int]:
     return list(dict.fromkeys(chosen))
 
 
-def _stretches(piece: Piece) -> list[Piece]:
+def _stretches(piece: Piece) -> np.ndarray:
     """A kept piece in stretches that can be run in reasonable time."""
     if piece.last - piece.first - piece.context <= 2 * STRETCH:
-        return [piece]
+        return _rows(piece)
     return _slices(piece, piece.first + piece.context, STRETCH)
 
 
-def _thin(pieces: list[Piece], most: int) -> list[Piece]:
+def _thin(rows: np.ndarray, most: int) -> np.ndarray:
     """Pieces of about `most` rows in all: the longest, and an even choice of the others."""
-    ordered = sorted(pieces, key=lambda piece: piece.first - piece.last)
-    rows = sum(piece.last - piece.first for piece in ordered)
-    count = max(1, min(len(ordered), len(ordered) * most // max(rows, 1)))
-    return [ordered[int(i)] for i in np.linspace(0, len(ordered) - 1, count)]
+    lengths = rows[:, 2] - rows[:, 1]
+    order = np.argsort(-lengths, kind="stable")
+    count = max(1, min(len(rows), len(rows) * most // max(int(lengths.sum()), 1)))
+    return rows[order[np.linspace(0, len(rows) - 1, count).astype(int)]]
 
 
 def places_of(pieces: Sequence[Piece], starts: np.ndarray) -> np.ndarray:

@@ -55,6 +55,7 @@ def sequences_in(
             same = (np.diff(codes[rows]) == 0) & (keys[rows][1:] == keys[rows][:-1])
             if same.any():
                 twice = labels[rows[int(np.flatnonzero(same)[0])]]
+                twice = f"{twice:.17g}" if labels.dtype.kind == "f" else twice
                 hint = "" if sequence else " or name the column that tells sequences apart with --sequence"
                 raise InputError(
                     f"{path}, column {order!r}: {twice} stands twice in a sequence; make it unique{hint}."

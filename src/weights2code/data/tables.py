@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from weights2code.data.arrow_csv import read_with_arrow
 from weights2code.data.columns import Column, Gaps
 from weights2code.data.csv_table import names_in_csv, read_csv
 from weights2code.data.exact_numbers import convert, entry, refuse_gap
@@ -61,9 +62,16 @@ class OpenTable:
 
 
 def open_table(
-    path: Path, values: Sequence[str], labels: Sequence[str] = (), texts: Sequence[str] = ()
+    path: Path,
+    values: Sequence[str],
+    labels: Sequence[str] = (),
+    texts: Sequence[str] = (),
+    sequence: str | None = None,
 ) -> OpenTable:
-    """The named columns of a file, to be asked for: `values` are numbers or texts (`texts` in any case)."""
+    """The named columns of a file, to be asked for: `values` are numbers or texts (`texts` in any case).
+
+    Of the `labels`, those of the column `sequence` are only told apart.
+    """
     check_readable(path)
     loosely, suffix = Loosely(frozenset(texts)), path.suffix.lower()
     if suffix in (".parquet", ".pq"):
@@ -73,9 +81,7 @@ def open_table(
         arrays = _npz_arrays(path, [*values, *labels])
         shape, load = next(iter(arrays.values())).shape, arrays.__getitem__
     else:
-        held = read_csv(path, values, labels, loosely)
-        shape = next(iter(held.values())).shape
-        return OpenTable(shape, lambda name: loosely.read(name, held[name]), *[held.__getitem__] * 2)
+        return _open_csv(path, values, labels, loosely, sequence)
     if 0 in shape:
         raise InputError(f"{path} has no rows; add data.")
 
@@ -94,6 +100,33 @@ def open_table(
         lambda name: clean(path, name, spelled(load(name)), number=False),
         ids,
     )
+
+
+def _open_csv(
+    path: Path, values: Sequence[str], labels: Sequence[str], loosely: Loosely, sequence: str | None
+) -> OpenTable:
+    """A CSV file has no columns that could be read alone: what is named is read, and held."""
+    held = read_with_arrow(path, values, labels, loosely, sequence)
+    if held is None:
+        held = {**read_csv(path, values, labels, loosely)}
+
+    def column(name: str) -> Column:
+        found = held[name]
+        if isinstance(found, Words):
+            return loosely.words(name, found, lambda row: f"{path}, line {row + 2}")
+        return loosely.read(name, found)
+
+    def label(name: str) -> np.ndarray:
+        found = held[name]
+        return np.array(found.words)[found.places] if isinstance(found, Words) else found
+
+    def ids(name: str) -> np.ndarray:
+        found = held[name]
+        return found.places if isinstance(found, Words) else found
+
+    first = next(iter(held.values()))
+    rows = len(first.places if isinstance(first, Words) else first)
+    return OpenTable((rows,), column, label, ids)
 
 
 def names_in(path: Path) -> list[str]:

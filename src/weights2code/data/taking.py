@@ -64,13 +64,16 @@ class Taken:
     ) -> Sequences:
         lengths = np.array([piece.last - piece.first for piece in pieces])
         valid = np.arange(lengths.max())[None, :] < lengths[:, None]
-        rows = slice(first, first + int(lengths.sum()))
-        x, y = (np.zeros((*valid.shape, len(names))) for names in (inputs, outputs))
-        for table, names in ((x, inputs), (y, outputs)):
-            for i, name in enumerate(names):
-                table[..., i][valid] = self.values[name][rows]
+        places, rows = np.flatnonzero(valid), slice(first, first + int(lengths.sum()))
+
+        def padded(names: Sequence[str]) -> np.ndarray:
+            table = np.zeros((len(names), valid.size))
+            for column, name in zip(table, names, strict=True):
+                column[places] = self.values[name][rows]
+            return np.ascontiguousarray(table.T).reshape(*valid.shape, len(names))
+
         context = np.array([piece.context for piece in pieces])
-        return Sequences(x, y, lengths, context if context.any() else None)
+        return Sequences(padded(inputs), padded(outputs), lengths, context if context.any() else None)
 
     def beginning(self, names: Sequence[str]) -> np.ndarray:
         """The first rows of the longest sequence."""
