@@ -156,6 +156,12 @@ def figures() -> list[Figure]:
         Figure("fresh_first", f"{own}/results/fresh_first.json", (), kept="files are unseen only once"),
         Figure("large", f"{own}/results/large.json", (f"python {own}/large.py",)),
         Figure(
+            "wide",
+            f"{own}/results/wide.json",
+            (f"python {own}/wide.py",),
+            (f"{own}/runs/wide.jsonl",),
+        ),
+        Figure(
             "random_programs",
             "benchmarks/random_programs/results/seed3.json",
             (

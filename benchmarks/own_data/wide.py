@@ -2,13 +2,14 @@
 
     python benchmarks/own_data/wide.py [--rows N] [--csv-rows N]
 
-The file holds a tank (inflow, outflow, level, minute by minute: one sequence) and 96 columns that have nothing
-to do with it. Each row of the record is one command in a process of its own, with three inputs named or with
+The file holds a tank (inflow, outflow, level, minute by minute: one sequence) and 96 columns that have
+nothing to do with it. Each row of the record is one command in a process of its own, with three inputs named or with
 all columns, from Parquet and from CSV. Seconds are counted from the start of the command, imports included.
-Beside them stand the seconds that PyArrow takes for the same columns, in a process of its own and on one
-thread as we do, and its memory. `times_columns` is the most memory that was used, over the bytes of the
-columns that were used in their own types, `times_arrow` our process time for reading over PyArrow's: the
-machine may be shared. The result is `results/wide.json`.
+Beside them stand the seconds that PyArrow takes for the same columns in a process of its own, on one thread as
+we do, and of a Parquet file one column after the other, as all at once they need more than twice their size.
+`times_columns` is the most memory that the command used, over the bytes of the columns that were used, in their
+own types; `times_arrow` its process time for reading over PyArrow's: the machine may be shared. The result is
+`results/wide.json`; a run that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from records import write_record
+from records import Rows
 
 RESULTS = Path(__file__).parent / "results"
+RUNS = Path(__file__).parent / "runs"
 #: Columns that have nothing to do with the tank, and rows that are made at a time.
 OTHERS = 96
 PIECE = 1_000_000
@@ -74,18 +76,20 @@ def measure_arrow(path: Path, columns: list[str]) -> dict[str, Any]:
     import pyarrow as arrow
     from pyarrow import csv, parquet
 
-    began, busy = time.monotonic(), time.process_time()
+    began, busy, size = time.monotonic(), time.process_time(), 0
     if path.suffix == ".csv":
         wanted = csv.ConvertOptions(include_columns=columns)
         table = csv.read_csv(path, csv.ReadOptions(use_threads=False), convert_options=wanted)
+        size = sum(table.column(name).to_numpy().nbytes for name in columns)
     else:
-        table = parquet.read_table(path, columns=columns, use_threads=False)
-    arrays = [table.column(name).to_numpy() for name in columns]
+        file = parquet.ParquetFile(path)
+        for name in columns:
+            size += file.read(columns=[name], use_threads=False).column(0).to_numpy().nbytes
     return {
         "arrow_seconds": round(time.monotonic() - began, 2),
         "arrow_cpu_seconds": round(time.process_time() - busy, 2),
         "arrow_gib": peak(),
-        "columns_gib": round(sum(array.nbytes for array in arrays) / 2**30, 3),
+        "columns_gib": round(size / 2**30, 3),
         "pyarrow": arrow.__version__,
     }
 
@@ -156,26 +160,22 @@ def child(*words: str) -> dict[str, Any]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def rows_of(path: Path, rows: int, folder: Path) -> Iterator[dict[str, Any]]:
-    """What is measured on one file."""
+def row_of(path: Path, rows: int, inputs: tuple[str, ...], folder: Path) -> dict[str, Any]:
+    """What is measured on one file, with some inputs or all columns."""
     everything = [WHEN, "inflow", "outflow", *(f"other{i}" for i in range(OTHERS)), TARGET]
-    for inputs in (NAMED, ()):
-        used = [WHEN, *inputs, TARGET] if inputs else everything
-        arrow = child("--arrow", str(path), ",".join(used))
-        out = folder / f"{path.suffix[1:]}-{len(used)}"
-        found = child("--measure", str(path), ",".join(inputs), str(out))
-        row = {
-            "file": path.suffix[1:],
-            "rows": rows,
-            "file_gib": round(path.stat().st_size / 2**30, 3),
-            "columns_used": len(used),
-            **arrow,
-            **found,
-            "times_columns": round(found["peak_gib"] / arrow["columns_gib"], 2),
-            "times_arrow": round(found["cpu_seconds_to_read"] / max(arrow["arrow_cpu_seconds"], 0.01), 2),
-        }
-        print(json.dumps(row), flush=True)
-        yield row
+    used = [WHEN, *inputs, TARGET] if inputs else everything
+    arrow = child("--arrow", str(path), ",".join(used))
+    found = child("--measure", str(path), ",".join(inputs), str(folder / f"{path.suffix[1:]}-{len(used)}"))
+    return {
+        "file": path.suffix[1:],
+        "rows": rows,
+        "file_gib": round(path.stat().st_size / 2**30, 3),
+        "columns_used": len(used),
+        **arrow,
+        **found,
+        "times_columns": round(found["peak_gib"] / arrow["columns_gib"], 2),
+        "times_arrow": round(found["cpu_seconds_to_read"] / max(arrow["arrow_cpu_seconds"], 0.01), 2),
+    }
 
 
 def main() -> None:
@@ -196,16 +196,20 @@ def main() -> None:
         path, inputs, out = options.measure
         print(json.dumps(measure(Path(path), inputs, Path(out))))
     else:
-        rows = []
+        rows = Rows(RUNS / "wide.jsonl", [options.rows, options.csv_rows])
+        files = [(".parquet", options.rows), (".csv", options.csv_rows)]
+        asked = [(suffix, count, inputs) for suffix, count in files if count for inputs in (NAMED, ())]
         with tempfile.TemporaryDirectory() as name:
-            for path, count in (("tank.parquet", options.rows), ("tank.csv", options.csv_rows)):
-                if count:
-                    file = Path(name) / path
-                    child("--write", str(file), str(count))
-                    rows += rows_of(file, count, Path(name))
-                    file.unlink()
+            for suffix, count, inputs in asked[len(rows.rows) :]:
+                path = Path(name) / f"tank{suffix}"
+                if not path.exists():
+                    child("--write", str(path), str(count))
+                rows.add(row_of(path, count, inputs, Path(name)))
+                print(json.dumps(rows.rows[-1]), flush=True)
+                if not inputs:
+                    path.unlink()
         command = " ".join(["python benchmarks/own_data/wide.py", *sys.argv[1:]])
-        write_record(options.out, command, rows=rows)
+        rows.finish(options.out, command, seconds=round(sum(row["seconds"] for row in rows.rows), 1))
 
 
 if __name__ == "__main__":
