@@ -3,13 +3,13 @@
     python benchmarks/own_data/wide.py [--rows N] [--csv-rows N]
 
 The file holds a tank (inflow, outflow, level, minute by minute: one sequence) and 96 columns that have
-nothing to do with it. Each row of the record is one command in a process of its own, with three inputs named or with
-all columns, from Parquet and from CSV. Seconds are counted from the start of the command, imports included.
-Beside them stand the seconds that PyArrow takes for the same columns in a process of its own, on one thread as
-we do, and of a Parquet file one column after the other, as all at once they need more than twice their size.
-`times_columns` is the most memory that the command used, over the bytes of the columns that were used, in their
-own types; `times_arrow` its process time for reading over PyArrow's: the machine may be shared. The result is
-`results/wide.json`; a run that was stopped goes on.
+nothing to do with it. Each row of the record is one command in a process of its own, with three inputs named
+or with all columns, from Parquet and from CSV. Seconds are counted from the start of the command, imports
+included. Beside them stand the seconds that PyArrow takes for the same columns in a process of its own, on
+one thread as we do, and of a Parquet file one column after the other, as all at once they need more than
+twice their size. `times_columns` is the most memory that the command used, over the bytes of the columns that
+were used, in their own types; `times_arrow` its process time for reading over PyArrow's: the machine may be
+shared. The result is `results/wide.json`; a run that was stopped goes on.
 """
 
 from __future__ import annotations
