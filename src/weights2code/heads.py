@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
 import numpy as np
 
-HeadKind = Literal["location", "pointer", "equality", "mean", "sum", "max", "min"]
+#: The name of a kind: one of `BUILT_IN`, or one of the user's own (`explain.own_heads`).
+HeadKind = str
 
 #: How strongly an equality head's content score falls with the squared distance of query and key, at least,
 #: and by how much it prefers newer positions among equal ones (less than any learned bias matters).
@@ -46,11 +47,15 @@ class HeadFacts:
     reads : the roles of what it reads.
     weights : what it has learned for itself, beside its choices; every head that seeks has a null score.
     aggregate : of values (n, T) so far, where that is what it gives.
+    tensors : the same on values (member, head, pos, batch), of a kind of the user's own.
+    own : whether it is one; no proof of a network knows such heads.
     """
 
     reads: tuple[str, ...] = ("value",)
     weights: tuple[str, ...] = ()
     aggregate: Callable[[np.ndarray], np.ndarray] | None = None
+    tensors: Callable[[Any], Any] | None = None
+    own: bool = False
 
     @property
     def seeks(self) -> bool:
@@ -70,4 +75,5 @@ HEADS: dict[HeadKind, HeadFacts] = {
     "max": HeadFacts(aggregate=lambda values: np.maximum.accumulate(values, axis=1)),
     "min": HeadFacts(aggregate=lambda values: np.minimum.accumulate(values, axis=1)),
 }
+BUILT_IN: tuple[HeadKind, ...] = tuple(HEADS)
 AGGREGATES: tuple[HeadKind, ...] = tuple(kind for kind, facts in HEADS.items() if facts.aggregate)

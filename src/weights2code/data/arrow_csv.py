@@ -26,7 +26,7 @@ from weights2code.language.domain import EXACT
 #: Smaller files are read at once without it.
 LARGE = 1 << 20
 #: Bytes that are converted at a time, and rows that say what a column holds.
-BLOCK = 1 << 24
+BLOCK = 1 << 22
 FIRST_ROWS = 1000
 #: What a missing number may be written as.
 _NOTHING = sorted({form for word in MISSING for form in (word, word.upper(), word.title())} | {"NaN"})

@@ -15,10 +15,20 @@ import numpy as np
 
 from weights2code.graph.graph import encode
 from weights2code.heads import RECENCY
-from weights2code.language import Expr, evaluate
+from weights2code.language import Expr, Var, evaluate
 
 Kind = Literal[
-    "input", "offset", "extremum", "retrieval", "seek", "mean", "sum", "formula", "table", "piecewise"
+    "input",
+    "offset",
+    "extremum",
+    "retrieval",
+    "seek",
+    "mean",
+    "sum",
+    "running",
+    "formula",
+    "table",
+    "piecewise",
 ]
 #: A unit of a sub-MLP: factor * relu(weights times what it reads + bias).
 Unit = tuple[float, tuple[float, ...], float]
@@ -80,6 +90,7 @@ class RawNode:
         `seek`: `reads` is (key, value, query); the value at the position with the highest of `scores`, the
         oldest of several, 0 if none reaches the score of nothing.
         `mean`, `sum`: of all values of `reads[0]` so far.
+        `running`: `formula` of `reads[0]` and of the node itself one step back, `start` at first.
         `formula`: an expression whose variables are the names of nodes.
         `table`: `rows` hold the values of `reads` and then the node's own, for all that can occur.
         `piecewise`: `slope` times the values of `reads`, plus `start`, plus the hinges `units`.
@@ -191,6 +202,10 @@ class RawProgram:
                     return value[s]
             return node.start
         source = values[node.reads[0]]
+        if node.kind == "running":
+            assert node.formula is not None
+            last = values[node.name][t - 1] if t else node.start
+            return float(evaluate(node.formula, {Var(node.name, 1): last, Var(node.reads[0]): source[t]}))
         if node.kind == "offset":
             return source[t - node.offset] if t >= node.offset else node.start
         if node.kind == "extremum":

@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from weights2code.errors import InputError
-from weights2code.heads import AGGREGATES, EQUALITY_SHARPNESS, FORBIDDEN
+from weights2code.heads import EQUALITY_SHARPNESS, FORBIDDEN, HEADS
 from weights2code.model import attention
 from weights2code.model.architecture import Architecture, Choice, Wiring, wiring
 from weights2code.model.long_product import long_product
@@ -344,9 +344,10 @@ class DiscreteTransformer(nn.Module):
             )
             outputs.append(attention.select_values(self._sample(scores, sampling), value))
             row += 3 * n
-        for aggregate in AGGREGATES:
-            if n := getattr(a, aggregate):
-                outputs.append(attention.PREFIX[aggregate](read(slice(row, row + n)))[:, :, first:])
+        for kind, facts in HEADS.items():
+            if facts.aggregate and (n := a.count(kind)):
+                form = facts.tensors or attention.PREFIX[kind]
+                outputs.append(form(read(slice(row, row + n)))[:, :, first:])
                 row += n
         return torch.cat(outputs, 1), row
 
