@@ -1,17 +1,21 @@
 """The kinds of attention heads: what stands here is said nowhere else, neither of the model nor of its graph.
 
 Numerical attention (paper, section 3.2) adds a content score and a position score; a location head has the
-second alone, and aggregates (appendix) have none. The table needs no torch, so that graphs do not either.
+second alone, aggregates (appendix) have none, and heads that count add up ones where the content compares so
+with the present value. The table needs no torch, so that graphs do not either.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+#: How numbers compare, by the names of operators.
+Relation = Literal["lt", "le", "eq", "ge", "gt"]
 #: The name of a kind: one of `BUILT_IN`, or one of the user's own (`explain.own_heads`).
 HeadKind = str
 
@@ -47,6 +51,8 @@ class HeadFacts:
     reads : the roles of what it reads.
     weights : what it has learned for itself, beside its choices; every head that seeks has a null score.
     aggregate : of values (n, T) so far, where that is what it gives.
+    relation : how keys so far compare with the present value, by the name of an operator, where it counts
+        those that do.
     tensors : the same on values (member, head, pos, batch), of a kind of the user's own.
     own : whether it is one; no proof of a network knows such heads.
     """
@@ -54,6 +60,7 @@ class HeadFacts:
     reads: tuple[str, ...] = ("value",)
     weights: tuple[str, ...] = ()
     aggregate: Callable[[np.ndarray], np.ndarray] | None = None
+    relation: Relation | None = None
     tensors: Callable[[Any], Any] | None = None
     own: bool = False
 
@@ -63,7 +70,18 @@ class HeadFacts:
         return "query" in self.reads
 
 
-_SOUGHT = ("query", "key", "value")
+def count_at(relation: Relation, keys: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """How many keys (n, T) compare so with one value (n,)."""
+    return getattr(operator, relation)(keys, value[:, None]).sum(axis=1).astype(float)
+
+
+def count_of(relation: Relation, keys: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """How many keys (n, T) so far compare so with the value (n, T) at each position."""
+    found = [count_at(relation, keys[:, : t + 1], values[:, t]) for t in range(keys.shape[1])]
+    return np.stack(found, axis=1) if found else np.zeros(values.shape)
+
+
+_SOUGHT, _COUNTED = ("query", "key", "value"), ("key", "value")
 
 #: In the order in which the heads of a layer enter the stream.
 HEADS: dict[HeadKind, HeadFacts] = {
@@ -74,6 +92,13 @@ HEADS: dict[HeadKind, HeadFacts] = {
     "sum": HeadFacts(aggregate=lambda values: np.cumsum(values, 1)),
     "max": HeadFacts(aggregate=lambda values: np.maximum.accumulate(values, axis=1)),
     "min": HeadFacts(aggregate=lambda values: np.minimum.accumulate(values, axis=1)),
+    "less": HeadFacts(_COUNTED, relation="lt"),
+    "at_most": HeadFacts(_COUNTED, relation="le"),
+    "same": HeadFacts(_COUNTED, relation="eq"),
+    "at_least": HeadFacts(_COUNTED, relation="ge"),
+    "more": HeadFacts(_COUNTED, relation="gt"),
 }
 BUILT_IN: tuple[HeadKind, ...] = tuple(HEADS)
+#: Those that count keys.
+COUNTS: tuple[HeadKind, ...] = tuple(kind for kind, facts in HEADS.items() if facts.relation)
 AGGREGATES: tuple[HeadKind, ...] = tuple(kind for kind, facts in HEADS.items() if facts.aggregate)

@@ -20,12 +20,15 @@ from weights2code.export import FORMATS, exported
 from weights2code.language import (
     BITS,
     OPERATORS,
+    Count,
+    Definition,
     Domain,
     Op,
     Recurrence,
     Retrieval,
     Step,
     Var,
+    expression_of,
     integers,
     op,
     reals,
@@ -95,6 +98,21 @@ PROGRAMS: dict[str, Program] = {
     "lookup": looking_up(1, False),
     "lookup of the present": looking_up(0, True),
     "lookup from far back": looking_up(3, True),
+    "rank": Program(
+        "rule",
+        Recurrence(
+            ("a", "b"),
+            (
+                Step("k", Var("a") % 4),
+                Step("below", Count("a", Var("b"), "lt")),
+                Step("not_below", Count("k", Var("b") - 1, "ge")),
+                Step("y", Var("below") - 2 * Var("not_below", 1)),
+                Step("same", Count("b", Var("b"), "eq")),
+            ),
+            ("y", "same"),
+        ),
+        (integers(0, 9), integers(-3, 9)),
+    ),
 }
 FIXED = [name for name, made in PROGRAMS.items() if not made.recurrence.retrieves()]
 
@@ -114,9 +132,8 @@ def same(made: Program, x: np.ndarray, answers: np.ndarray) -> None:
         np.testing.assert_allclose(answers.reshape(right.shape), right, rtol=1e-14, atol=1e-14)
 
 
-def _nodes(definition: object) -> list[Op]:
-    expr = definition.query if isinstance(definition, Retrieval) else definition
-    return [node for node in expr.walk() if isinstance(node, Op)]  # type: ignore[attr-defined]
+def _nodes(definition: Definition) -> list[Op]:
+    return [node for node in expression_of(definition).walk() if isinstance(node, Op)]
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
@@ -251,6 +268,8 @@ def test_what_a_language_cannot_hold_is_refused_with_the_reason(name: str):
         InputError, match=f"{name} cannot hold this program: found is looked up among all earlier"
     ):
         exported(PROGRAMS["lookup"], name)
+    with pytest.raises(InputError, match="below is counted among all earlier rows"):
+        exported(PROGRAMS["rank"], name)
 
 
 @pytest.mark.slow

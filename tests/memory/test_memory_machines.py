@@ -15,6 +15,7 @@ from weights2code.memory.find import Remembering
 from weights2code.memory.machine import NOWHERE, Machine, positions_in
 from weights2code.memory.merging import contradicts_itself, merged
 from weights2code.memory.screen import contradictory, visible_window
+from weights2code.memory.smallest import smallest
 
 X, S = Var("x"), Var("s", 1)
 READS = ((0, 0),)
@@ -69,6 +70,21 @@ def test_rows_fold_into_the_machine_that_they_come_from():
     assert machine.states == 7
     assert not machine.wrong(rows_of(remainder, length=60, seed=1)).any()
     assert machine.seen.sum() == 300 * 12
+
+
+@pytest.mark.parametrize(("count", "length"), [(1, 1500), (3, 400)])
+def test_long_sequences_are_followed_to_the_smallest_machine(count: int, length: int):
+    machine = smallest(rows_of(remainder, count=count, length=length), READS)
+    assert machine is not None
+    assert machine.states == 7
+    assert not machine.wrong(rows_of(remainder, length=60, seed=1)).any()
+    assert machine.seen.sum() == count * length
+
+
+def test_what_follows_no_machine_is_followed_to_none(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("weights2code.memory.smallest.MOST_STEPS", 100_000)
+    drawn = np.random.default_rng(0).integers(0, 2, (1, 2000, 2)).astype(float)
+    assert smallest(from_arrays(drawn[..., :1], drawn[..., 1:]), READS) is None
 
 
 @pytest.mark.slow

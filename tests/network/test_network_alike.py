@@ -9,7 +9,7 @@ import pytest
 
 from weights2code.data import Layout, Problem, from_arrays
 from weights2code.graph import ChannelNode, DiscreteGraph, RouterNode
-from weights2code.language import BITS, Domain, Recurrence, Retrieval, Step, Var, integers, op, reals
+from weights2code.language import BITS, Count, Domain, Recurrence, Retrieval, Step, Var, integers, op, reals
 from weights2code.network import certify
 from weights2code.network.alike import remembered_alike
 from weights2code.network.certify import certify_network
@@ -123,3 +123,20 @@ def test_a_program_that_leaves_the_network_at_large_sums_is_not_proved(limit, mo
     )
     found = certify_network(graph, other, problem_of(other, (integers(0, 9),)), 0).certificate
     assert found.verdict in ("differs", "exhaustive", "tested")
+
+
+RANK = Recurrence(("x",), (Step("y", Count("x", x, "lt")),), ("y",))
+
+
+@pytest.mark.parametrize(
+    ("kind", "program", "domain", "proved"),
+    [
+        ("less", RANK, integers(0, 9), True),
+        ("at_most", RANK, integers(0, 9), False),
+        ("less", RANK, integers(2**60, 2**60 + 9), False),  # which float64 does not tell apart
+    ],
+)
+def test_a_count_is_the_same_if_it_compares_alike(kind, program, domain, proved):
+    graph = graph_of(("x",), RouterNode("V1_Attn", kind, {"key": 0, "value": 0}), 1.0, 0.0)
+    alike = remembered_alike(graph, program, (domain,))
+    assert (alike is not None) == proved

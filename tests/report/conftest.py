@@ -16,6 +16,7 @@ from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterN
 from weights2code.graph import to_dict as graph_to_dict
 from weights2code.language import (
     BITS,
+    Count,
     Recurrence,
     Retrieval,
     Step,
@@ -81,6 +82,12 @@ PROGRAMS = {
         "retrieve_now",
         rule("key value", "y", y=Retrieval("key", "value", (Var("key") + 1) % 3, 0)),
         (integers(0, 2), integers(0, 9)),
+        True,
+    ),
+    "counts": Program(
+        "ranks",
+        rule("x", "y", same=Count("x", x1, "eq"), y=Count("x", x + 1, "le")),
+        (integers(0, 5),),
         True,
     ),
     "remainder and floor": Program(

@@ -217,7 +217,9 @@ def from_file(source: FileSource, seed: int) -> Problem:
         missing=source.missing,
         season=source.season,
     )
-    said, seasonal = tuple(remark for remark in remarks if remark), problem.seasonal
-    if seasonal is not None:
-        seasonal = replace(seasonal, remarks=(*said, *seasonal.remarks))
-    return narrowed(replace(problem, remarks=(*said, *problem.remarks), seasonal=seasonal))
+    said = tuple(remark for remark in remarks if remark)
+    seasonal, uncut = (
+        None if other is None else replace(other, remarks=(*said, *other.remarks))
+        for other in (problem.seasonal, problem.uncut)
+    )
+    return narrowed(replace(problem, remarks=(*said, *problem.remarks), seasonal=seasonal, uncut=uncut))

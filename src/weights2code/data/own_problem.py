@@ -15,7 +15,7 @@ import numpy as np
 from weights2code.data.columns import Column, Stored
 from weights2code.data.gaps import without_gaps
 from weights2code.data.loose_cells import Loosely
-from weights2code.data.parts import LONGEST, divide, divide_by_season
+from weights2code.data.parts import LONGEST, Parts, divide, divide_by_season, divide_uncut
 from weights2code.data.problem import Problem
 from weights2code.data.seasons import checked_season, season_in
 from weights2code.data.taking import Taken, take
@@ -89,14 +89,14 @@ def from_columns(
     fewest = FEWEST_ROWS if fewest is None else fewest
     _refuse_few(stored, where, fewest)
     true_starts, remarks = None, ()
-    parts = divide(stored.lengths, seed)
-    taken = take(stored, (*inputs, *outputs), parts)
+    parts = _divisions(stored.lengths, seed)
+    taken = take(stored, (*inputs, *outputs), *parts)
     if taken.gaps:
         filled = without_gaps(stored, (*inputs, *outputs), missing)
         stored, true_starts, remarks = filled.stored, filled.true_starts, (filled.remark,)
         _refuse_few(stored, where, fewest)
-        parts = divide(stored.lengths, seed, true_starts)
-        taken = take(stored, (*inputs, *outputs), parts)
+        parts = _divisions(stored.lengths, seed, true_starts)
+        taken = take(stored, (*inputs, *outputs), *parts)
     categories = taken.number_texts(declared)
     _refuse_useless(taken, inputs, outputs, where)
     domains, output_domains = (
@@ -124,6 +124,8 @@ def from_columns(
         beginnings=beginnings,
         remarks=remarks,
     )
+    if len(parts) > 1 and problem.whole:
+        problem = replace(problem, uncut=_uncut(problem, taken))
     if season is None:
         found = season_in([taken.beginning(inputs)], [taken.beginning(outputs)])
     else:
@@ -134,6 +136,28 @@ def from_columns(
     again = take(stored, (*inputs, *outputs), seasons)
     again.number_texts(declared)
     return replace(problem, seasonal=_in_seasons(problem, again, found))
+
+
+def _divisions(
+    lengths: np.ndarray, seed: int, true_starts: Sequence[bool] | None = None
+) -> tuple[Parts, ...]:
+    """The parts, and where sequences were cut, those of sequences from their true start."""
+    parts = divide(lengths, seed, true_starts)
+    uncut = None if parts.beginnings is None else divide_uncut(lengths, seed, true_starts)
+    return (parts,) if uncut is None else (parts, uncut)
+
+
+def _uncut(problem: Problem, taken: Taken) -> Problem:
+    """The problem in sequences from their true start."""
+    training, validation, held_out, _ = taken.sequences(problem.inputs, problem.outputs, 1)
+    return replace(
+        problem,
+        training=training,
+        validation=validation,
+        held_out=held_out,
+        beginnings=None,
+        length=training.x.shape[1],
+    )
 
 
 def _refuse_few(stored: Stored, where: str, fewest: int) -> None:

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weights2code.data.sequences import Sequences
+
 #: Positions of context in front of a window, and positions that it scores.
 CONTEXT = 12
 SCORED = 20
@@ -88,15 +90,11 @@ def divide(lengths: np.ndarray, seed: int, true_starts: Sequence[bool] | None = 
     unknown = np.minimum(unknown, lengths // 2)
     learned, kept = _split(lengths, unknown, rng)
     windows = np.concatenate([_windows(piece) for piece in learned])
-    order = rng.permutation(len(windows))
-    starts = order[windows[order, CONTEXT_COLUMN] == 0].tolist()
-    validation = _validation(order, starts)
-    chosen = set(validation) - (set(starts) if len(starts) < FEW_STARTS else set())
-    training = order[~np.isin(order, list(chosen))][:MOST_TRAINING].tolist()
+    training, validation = _shared_out(windows, rng)
     stretches = np.concatenate([_stretches(piece) for piece in kept])
     return Parts(
-        _pieces(windows[training or validation]),
-        _pieces(windows[validation]),
+        training,
+        validation,
         _pieces(_thin(stretches, MOST_ROWS)),
         _beginnings(learned) if len(windows) > len(learned) else None,
     )
@@ -127,6 +125,45 @@ def divide_by_season(lengths: np.ndarray, seed: int, season: int) -> Parts | Non
     return Parts(
         _pieces(windows[training]), _pieces(windows[validation]), _pieces(_thin(stretches, MOST_ROWS))
     )
+
+
+def divide_uncut(lengths: np.ndarray, seed: int, true_starts: Sequence[bool] | None = None) -> Parts | None:
+    """Sequences as they are, each from its true start up to so many rows; None if none has a known start.
+
+    They are what a state that no output shows is found from; both to learn from and to judge by where there
+    are few.
+    """
+    known = np.arange(len(lengths)) if true_starts is None else np.flatnonzero(true_starts)
+    if not len(known):
+        return None
+    most = KNOWN_PAST + round(HELD_OUT / (1 - HELD_OUT) * KNOWN_PAST)
+    rng = np.random.default_rng(seed)
+    learned, kept = (_rows(*pieces) for pieces in _split(np.minimum(lengths[known], most), 0 * known, rng))
+    learned[:, 0], kept[:, 0] = known[learned[:, 0]], known[kept[:, 0]]
+    order = rng.permutation(len(learned))
+    chosen = np.zeros(len(learned), bool)
+    if len(learned) > LEAST_VALIDATION:
+        chosen[_validation(order, [])] = True
+    training = _pieces(_thin(learned[~chosen], MOST_ROWS))
+    validation = _pieces(_thin(learned[chosen], MOST_ROWS)) if chosen.any() else training
+    return Parts(training, validation, _pieces(_thin(kept, MOST_ROWS)))
+
+
+def windows(sequences: Sequences, seed: int) -> tuple[Sequences, Sequences]:
+    """Windows of sequences that begin at their true start: to learn from, and to judge by."""
+    pieces = np.concatenate([_windows(Piece(i, 0, int(end), 0)) for i, end in enumerate(sequences.lengths)])
+    training, validation = _shared_out(pieces, np.random.default_rng(seed))
+    return _gather(sequences, training), _gather(sequences, validation)
+
+
+def _shared_out(windows: np.ndarray, rng: np.random.Generator) -> tuple[list[Piece], list[Piece]]:
+    """Windows to learn from, and to judge by."""
+    order = rng.permutation(len(windows))
+    starts = order[windows[order, CONTEXT_COLUMN] == 0].tolist()
+    validation = _validation(order, starts)
+    chosen = set(validation) - (set(starts) if len(starts) < FEW_STARTS else set())
+    training = order[~np.isin(order, list(chosen))][:MOST_TRAINING].tolist()
+    return _pieces(windows[training or validation]), _pieces(windows[validation])
 
 
 def _beginnings(pieces: list[Piece]) -> list[Piece]:
@@ -245,3 +282,28 @@ def places_of(pieces: Sequence[Piece], starts: np.ndarray) -> np.ndarray:
     first = np.array([piece.first for piece in pieces]) + starts[[piece.sequence for piece in pieces]]
     lengths = np.array([piece.last - piece.first for piece in pieces])
     return np.arange(lengths.sum()) + np.repeat(first - (np.cumsum(lengths) - lengths), lengths)
+
+
+def padded(pieces: Sequence[Piece], columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Pieces as one array (n, T, columns), from the rows of each column one piece after the other."""
+    lengths = np.array([piece.last - piece.first for piece in pieces])
+    valid = np.arange(lengths.max())[None, :] < lengths[:, None]
+    table, places = np.zeros((len(columns), valid.size)), np.flatnonzero(valid)
+    for row, column in zip(table, columns, strict=True):
+        row[places] = column
+    return np.ascontiguousarray(table.T).reshape(*valid.shape, len(columns))
+
+
+def as_sequences(pieces: Sequence[Piece], x: Sequence[np.ndarray], y: Sequence[np.ndarray]) -> Sequences:
+    """Pieces as sequences, from the rows of the columns of inputs and outputs."""
+    context = np.array([piece.context for piece in pieces])
+    lengths = np.array([piece.last - piece.first for piece in pieces])
+    return Sequences(padded(pieces, x), padded(pieces, y), lengths, context if context.any() else None)
+
+
+def _gather(sequences: Sequences, pieces: Sequence[Piece]) -> Sequences:
+    """Pieces of sequences."""
+    n, length, _ = sequences.x.shape
+    places = places_of(pieces, length * np.arange(n))
+    x, y = (table.reshape(n * length, -1)[places].T for table in (sequences.x, sequences.y))
+    return as_sequences(pieces, list(x), list(y))

@@ -43,8 +43,10 @@ def narrowed(problem: Problem) -> Problem:
         f"beside {', '.join(names)} nothing was found in them that tells about {', '.join(problem.outputs)}"
     )
 
-    seasonal = problem.seasonal and _with_columns(problem.seasonal, kept, remark)
-    return replace(_with_columns(problem, kept, remark), seasonal=seasonal)
+    seasonal, uncut = (
+        other and _with_columns(other, kept, remark) for other in (problem.seasonal, problem.uncut)
+    )
+    return replace(_with_columns(problem, kept, remark), seasonal=seasonal, uncut=uncut)
 
 
 def _with_columns(problem: Problem, kept: list[int], remark: str) -> Problem:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weights2code.data.columns import Stored
-from weights2code.data.parts import Parts, Piece, places_of
+from weights2code.data.parts import Parts, as_sequences, places_of
 from weights2code.data.seasons import MOST_ROWS
 from weights2code.data.sequences import Sequences
 from weights2code.data.texts import shared_numbers
@@ -27,13 +27,13 @@ class Taken:
     Parameters
     ----------
     values : by name, the rows of all pieces one after the other, and then the first of the longest sequence.
-    parts : the pieces.
+    parts : the pieces, divided in one way or in several.
     ranges, domains : of all values of each column; texts have none.
     texts : what the numbers of some columns stand for.
     gaps : whether any cell holds nothing.
     """
 
-    parts: Parts
+    parts: tuple[Parts, ...]
     values: dict[str, np.ndarray]
     ranges: dict[str, tuple[float, float]]
     domains: dict[str, Domain]
@@ -49,45 +49,37 @@ class Taken:
         return categories
 
     def sequences(
-        self, inputs: Sequence[str], outputs: Sequence[str]
+        self, inputs: Sequence[str], outputs: Sequence[str], place: int = 0
     ) -> tuple[Sequences, Sequences, Sequences, Sequences | None]:
-        """The parts: to learn from, to judge by, to certify with, and beginnings."""
-        first, found = 0, []
-        for pieces in self.parts.lists():
-            found.append(self._sequences(pieces, first, inputs, outputs))
-            first += int(found[-1].lengths.sum())
+        """One of the divisions: to learn from, to judge by, to certify with, and beginnings."""
+        first = sum(_count(parts) for parts in self.parts[:place])
+        found = []
+        for pieces in self.parts[place].lists():
+            rows = slice(first, first + sum(piece.last - piece.first for piece in pieces))
+            x, y = ([self.values[name][rows] for name in names] for names in (inputs, outputs))
+            found.append(as_sequences(pieces, x, y))
+            first = rows.stop
         training, validation, held_out, *beginnings = found
         return training, validation, held_out, beginnings[0] if beginnings else None
 
-    def _sequences(
-        self, pieces: Sequence[Piece], first: int, inputs: Sequence[str], outputs: Sequence[str]
-    ) -> Sequences:
-        lengths = np.array([piece.last - piece.first for piece in pieces])
-        valid = np.arange(lengths.max())[None, :] < lengths[:, None]
-        places, rows = np.flatnonzero(valid), slice(first, first + int(lengths.sum()))
-
-        def padded(names: Sequence[str]) -> np.ndarray:
-            table = np.zeros((len(names), valid.size))
-            for column, name in zip(table, names, strict=True):
-                column[places] = self.values[name][rows]
-            return np.ascontiguousarray(table.T).reshape(*valid.shape, len(names))
-
-        context = np.array([piece.context for piece in pieces])
-        return Sequences(padded(inputs), padded(outputs), lengths, context if context.any() else None)
-
     def beginning(self, names: Sequence[str]) -> np.ndarray:
         """The first rows of the longest sequence."""
-        first = sum(piece.last - piece.first for pieces in self.parts.lists() for piece in pieces)
+        first = sum(map(_count, self.parts))
         return np.stack([np.asarray(self.values[name][first:], float) for name in names], -1)
 
 
-def take(stored: Stored, names: Sequence[str], parts: Parts) -> Taken:
+def _count(parts: Parts) -> int:
+    """The rows of all parts together."""
+    return sum(piece.last - piece.first for pieces in parts.lists() for piece in pieces)
+
+
+def take(stored: Stored, names: Sequence[str], *parts: Parts) -> Taken:
     """The rows of the parts, and the first rows of the longest sequence, out of each of the columns.
 
     With the first column that has gaps it ends: they are for others to deal with.
     """
     starts, longest = stored.starts, int(np.argmax(stored.lengths))
-    places = [places_of(pieces, starts) for pieces in parts.lists()]
+    places = [places_of(pieces, starts) for division in parts for pieces in division.lists()]
     places.append(starts[longest] + np.arange(min(MOST_ROWS, int(stored.lengths[longest]))))
     rows = np.concatenate(places)
     taken = Taken(parts, {}, {}, {}, {})

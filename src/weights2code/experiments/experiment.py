@@ -30,6 +30,7 @@ class Options:
     seeds : one run each.
     tasks : restricts the experiment to these; empty means all of its own.
     suite : of tasks, for the experiments that go over a whole suite.
+    models : a folder whose run folders hold the trained models, for the experiments that only look at models.
     numbers : fields of `Settings` that override the recipe's numbers (epochs, samples, members, ...).
     """
 
@@ -39,6 +40,7 @@ class Options:
     seeds: tuple[int, ...] = (0, 1, 2)
     tasks: tuple[str, ...] = ()
     suite: str = "paper"
+    models: str = ""
     numbers: Mapping[str, Any] = field(default_factory=dict)
 
     def layout_of(self, task: str) -> str:

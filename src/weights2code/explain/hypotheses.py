@@ -9,6 +9,7 @@ fixed offsets; they give `offsets` and `combine`, and the rest follows. A new on
 from __future__ import annotations
 
 import math
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,10 +21,19 @@ import numpy as np
 
 from weights2code.explain.steps import HeadSteps
 from weights2code.graph import RouterNode, shifted
-from weights2code.language import Const, Expr, Retrieval, op
+from weights2code.heads import Relation
+from weights2code.language import Const, Count, Expr, Retrieval, op
+from weights2code.language.recurrence import SIGNS
 
 #: Of the offsets that a pointer head often selects, so many are tried in pairs.
 MOST_PAIRED = 5
+
+#: Something that a head's output depends on: the role that it is read in, and how far back.
+Operand = tuple[str, int]
+
+
+#: What the steps of a role are named by.
+_LETTERS = {"query": "q", "key": "k", "value": "w"}
 
 
 class Hypothesis(ABC):
@@ -54,6 +64,15 @@ class Hypothesis(ABC):
         """The output as an expression of the values at the offsets, in the user's units."""
         raise NotImplementedError
 
+    def operands(self) -> tuple[Operand, ...] | None:
+        """All that decides the output: the values at the offsets, unless queries or keys do too."""
+        offsets = self.offsets()
+        return None if offsets is None else tuple(("value", offset) for offset in offsets)
+
+    def combined(self, values: Sequence[Expr], units: Mapping[str, float]) -> Expr:
+        """The output as an expression of the operands; `units` by role."""
+        return self.combine(values, units["value"])
+
     def before(self, unit: float) -> float:
         """What stands for values before the start."""
         return 0.0
@@ -68,9 +87,9 @@ class Hypothesis(ABC):
 
     def to_expr(self, head: HeadSteps) -> Expr:
         """What the head gives, at time t, in the user's units."""
-        unit = head.units["value"]
-        values = [head.delayed(offset, self.before(unit), "w") for offset in self.offsets() or ()]
-        return self.combine(values, unit)
+        start = self.before(head.units["value"])
+        values = [head.delayed(back, start, _LETTERS[role], role) for role, back in self.operands() or ()]
+        return self.combined(values, head.units)
 
     def caption(self, reads: Mapping[str, str]) -> str:
         """What stands on the node in the drawing of the graph."""
@@ -307,6 +326,37 @@ class PrefixAggregate(Hypothesis):
 
 
 @dataclass(frozen=True, slots=True)
+class PrefixCount(Hypothesis):
+    """How many keys so far compare with the present value in some way."""
+
+    relation: Relation
+
+    @classmethod
+    def candidates(cls, node: RouterNode, length: int, often: tuple[int, ...]) -> Iterator[Hypothesis]:
+        if node.facts.relation:
+            yield cls(node.facts.relation)
+
+    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
+        return node.compute(values)
+
+    def describe(self) -> str:
+        return f"Count of keys {SIGNS[self.relation]} the value"
+
+    def to_expr(self, head: HeadSteps) -> Expr:
+        query, factor = head.read("value"), head.units["key"] / head.units["value"]
+        asked = query if factor == 1 else query * factor
+        return head.step("c", Count(head.sequence("key", "k"), asked, self.relation))
+
+    def pattern(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
+        key, value = (values[..., node.reads[role]] for role in ("key", "value"))
+        holds = getattr(operator, self.relation)(key[:, None, :], value[:, :, None])
+        return np.tril(holds.mean(axis=0))
+
+    def caption(self, reads: Mapping[str, str]) -> str:
+        return f"how many {reads['key']} so far are {SIGNS[self.relation]} {reads['value']}"
+
+
+@dataclass(frozen=True, slots=True)
 class OffsetExtremum(Hypothesis):
     """The larger (or smaller) of the values at two offsets; what lies before the start does not count.
 
@@ -349,5 +399,6 @@ HYPOTHESES: list[type[Hypothesis]] = [
     WindowedExtremum,
     EqualityRetrieval,
     PrefixAggregate,
+    PrefixCount,
     OffsetExtremum,
 ]

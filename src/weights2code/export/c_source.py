@@ -1,6 +1,6 @@
 """A program in C99: one function over arrays of doubles, with no more memory than the rule looks back.
 
-Only lookups need more: a table that grows with the number of different keys.
+Only lookups and counts need more: a table that grows with the number of different keys, or all keys.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import math
 
 from weights2code.data import FileSource
 from weights2code.export.rules import Rule, comment_lines, rule_of, words, written
-from weights2code.language import Expr, Retrieval, Var
+from weights2code.language import OPERATORS, Count, Expr, Retrieval, Var, expression_of, searched_by
 from weights2code.program import Program
 
 #: Words that mean something else there.
@@ -17,7 +17,7 @@ _TAKEN = words(
     """
     auto break case char const continue default do double else enum extern float for goto if inline int
     long register restrict return short signed sizeof static struct switch typedef union unsigned void
-    volatile while main rows length out t k i row mod larger smaller lookup find keep free realloc
+    volatile while main rows length out t k i row mod larger smaller lookup find keep list enlist free realloc
     size_t NULL floor fabs fmod pow exp log sin cos tan sqrt abs INFINITY NAN y0 y1 yn j0 j1 jn gamma
     signal
     """
@@ -55,6 +55,19 @@ static int keep(lookup *table, double key, double value) {
     if (i == table->count) table->count++;
     return 0;
 }""",
+    "list": """typedef struct { double *keys; size_t count, room; } list; /* all keys so far */
+
+static int enlist(list *all, double key) {
+    if (all->count == all->room) {
+        size_t room = 2 * all->room + 16;
+        double *keys = realloc(all->keys, room * sizeof *keys);
+        if (!keys) return 1;
+        all->keys = keys;
+        all->room = room;
+    }
+    all->keys[all->count++] = key;
+    return 0;
+}""",
 }
 
 
@@ -78,7 +91,7 @@ def write(program: Program, source: FileSource | None = None) -> str:
             "#pragma STDC FP_CONTRACT OFF",
             "",
             *(f"{code}\n" for code in helpers),
-            f"/* `rows` holds {columns} numbers a row, `out` gets {outputs}, in the order of the formula.",
+            f"/* `rows` holds {columns} numbers a row, `out` gets {outputs}, in the order of the fit.",
             "   Returns 0, or 1 if there is not enough memory. */",
             f"int {rule.function}(const double *rows, size_t length, double *out) {{",
             *(f"    {line}" for line in body),
@@ -94,8 +107,11 @@ def _body(rule: Rule) -> list[str]:
     tables = [step.name for step in recurrence.steps if isinstance(step.definition, Retrieval)]
     lines = [line for name in rule.lags for line in _past(rule, name)]
     lines += [f"lookup {rule.names[name]}_table = {{0}};" for name in tables]
-    lines += ["int failed = 0;"] if tables else []
-    lines.append(f"for (size_t t = 0; {'!failed && ' if tables else ''}t < length; t++) {{")
+    counts = [step.name for step in recurrence.steps if isinstance(step.definition, Count)]
+    lines += [f"list {rule.names[name]}_table = {{0}};" for name in counts]
+    kept = [*tables, *counts]
+    lines += ["int failed = 0;"] if kept else []
+    lines.append(f"for (size_t t = 0; {'!failed && ' if kept else ''}t < length; t++) {{")
     inside = [f"const double *row = rows + {columns} * t;"]
     used = _used(rule)
     for place, name in enumerate(recurrence.inputs):
@@ -108,6 +124,13 @@ def _body(rule: Rule) -> list[str]:
             if definition.gap == 0:
                 inside += _keep(rule, step.name, definition, 0)
             inside.append(f"double {name} = {look};")
+        elif isinstance(definition, Count):
+            holds = OPERATORS[definition.relation].c.format(f"{name}_table.keys[i]", f"{name}_key")
+            inside += [
+                f"failed |= enlist(&{name}_table, {rule.names[definition.key]});",
+                f"double {name} = 0.0, {name}_key = {_text(definition.query, rule)};",
+                f"for (size_t i = 0; i < {name}_table.count; i++) {name} += {holds};",
+            ]
         else:
             inside.append(f"double {name} = {_text(definition, rule)};")
     for step in recurrence.steps:
@@ -122,9 +145,10 @@ def _body(rule: Rule) -> list[str]:
         inside.append(f"out[{outputs} * t + {place}] = {rule.names[name]};")
     lines += [f"    {line}" for line in inside]
     lines.append("}")
-    for name in tables:
-        lines += [f"free({rule.names[name]}_table.keys);", f"free({rule.names[name]}_table.values);"]
-    lines.append("return failed;" if tables else "return 0;")
+    for name in kept:
+        lines.append(f"free({rule.names[name]}_table.keys);")
+        lines += [f"free({rule.names[name]}_table.values);"] if name in tables else []
+    lines.append("return failed;" if kept else "return 0;")
     return lines
 
 
@@ -133,10 +157,9 @@ def _used(rule: Rule) -> set[str]:
     found = set(rule.lags)
     for step in rule.recurrence.steps:
         definition = step.definition
-        if isinstance(definition, Retrieval):
-            found |= {definition.key, definition.value}
-            definition = definition.query
-        found |= {variable.name for variable in definition.variables() if not variable.lag}
+        found |= {*searched_by(definition)}
+        read = expression_of(definition).variables()
+        found |= {variable.name for variable in read if not variable.lag}
     return found
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from weights2code.data import FileSource
 from weights2code.errors import InputError
 from weights2code.export.rules import Rule, comment_lines, printable, rule_of, written
-from weights2code.language import Const, Expr, Op, Recurrence, Retrieval, Var, uniform
+from weights2code.language import Const, Count, Definition, Expr, Op, Recurrence, Retrieval, Var, uniform
 from weights2code.program import Program
 
 #: Rows of the sheet, and of formulas that look back further than that at least as many again.
@@ -62,6 +62,8 @@ def _formula(rule: Rule, name: str, t: int) -> _Cell:
     definition = next(step.definition for step in recurrence.steps if step.name == name)
     if isinstance(definition, Retrieval):
         text = _lookup(rule, definition, t)
+    elif isinstance(definition, Count):
+        text = _count(rule, definition, t)
     else:
         text = _text(_without_infinity(_at(definition, rule, t)), rule, t)
     if len(text) > LONGEST or _depth(definition) > DEEPEST:
@@ -117,6 +119,13 @@ def _lookup(rule: Rule, definition: Retrieval, t: int) -> str:
     return f"IFERROR(LOOKUP(2,1/({keys}={query}),{values}),{default})"
 
 
+def _count(rule: Rule, definition: Count, t: int) -> str:
+    """How many cells so far compare so with what is asked."""
+    keys = f"{_cell(rule, definition.key, 0, fixed=True)}:{_cell(rule, definition.key, t)}"
+    sign = "=" if definition.relation == "eq" else definition.sign
+    return f"SUMPRODUCT(--({keys}{sign}{_text(_at(definition.query, rule, t), rule, t)}))"
+
+
 def _cell(rule: Rule, name: str, t: int, *, fixed: bool = False) -> str:
     recurrence = rule.recurrence
     names = (*recurrence.inputs, *(step.name for step in recurrence.steps))
@@ -143,7 +152,7 @@ def _number(value: float) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-def _depth(definition: Expr | Retrieval) -> int:
+def _depth(definition: Definition) -> int:
     if isinstance(definition, Op):
         return 1 + max(map(_depth, definition.args), default=0)
     return 1

@@ -7,7 +7,7 @@ import math
 
 from weights2code.data import FileSource
 from weights2code.export.rules import Rule, comment_lines, rule_of, words, written
-from weights2code.language import Expr, Retrieval, Var
+from weights2code.language import OPERATORS, Count, Expr, Retrieval, Var
 from weights2code.language.categories import Categories
 from weights2code.program import Program
 
@@ -75,12 +75,21 @@ def _body(rule: Rule, texts: Categories) -> list[str]:
         lines.append(f"const {rule.names[name]}_past = new Array({lag}).fill({start});")
     tables = [step.name for step in recurrence.steps if isinstance(step.definition, Retrieval)]
     lines += [f"const {rule.names[name]}_table = new Map();" for name in tables]
+    counts = [step.name for step in recurrence.steps if isinstance(step.definition, Count)]
+    lines += [f"const {rule.names[name]}_table = [];" for name in counts]
     lines += ["const out = [];", "for (let t = 0; t < rows.length; t++) {"]
     inside = []
     for name in recurrence.inputs:
         inside.append(f"const {rule.names[name]} = {cell('rows[t]', name)};")
     for step in recurrence.steps:
         definition, name = step.definition, rule.names[step.name]
+        if isinstance(definition, Count):
+            holds = OPERATORS[definition.relation].javascript.format(
+                f"{name}_key", _text(definition.query, rule)
+            )
+            inside.append(f"{name}_table.push({rule.names[definition.key]});")
+            inside.append(f"const {name} = {name}_table.reduce((sum, {name}_key) => sum + {holds}, 0);")
+            continue
         if not isinstance(definition, Retrieval):
             inside.append(f"const {name} = {_text(definition, rule)};")
             continue

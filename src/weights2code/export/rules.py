@@ -7,7 +7,17 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from weights2code.errors import InputError
-from weights2code.language import OPERATORS, Const, Expr, Number, Op, Recurrence, Retrieval, Var
+from weights2code.language import (
+    OPERATORS,
+    Const,
+    Expr,
+    Number,
+    Op,
+    OverAll,
+    Recurrence,
+    Retrieval,
+    Var,
+)
 from weights2code.language.domain import quoted
 from weights2code.language.kinds import lags_of
 from weights2code.program import Program
@@ -105,11 +115,13 @@ def printable(line: str) -> str:
 def refuse_lookups(rule: Rule, language: str) -> None:
     """Say why a language cannot hold a rule that looks up what was seen long ago."""
     for step in rule.recurrence.steps:
-        if isinstance(step.definition, Retrieval):
+        if isinstance(step.definition, OverAll):
+            looked_up = isinstance(step.definition, Retrieval)
             raise InputError(
-                f"{language} cannot hold this program: {step.name} is looked up among all earlier rows, and "
-                f"{language} carries from row to row only so many values as are counted beforehand; choose "
-                "c, javascript or excel."
+                f"{language} cannot hold this program: {step.name} is "
+                f"{'looked up' if looked_up else 'counted'} among all earlier rows, and {language} carries "
+                "from row to row only so many values as are counted beforehand; choose c, javascript or "
+                "excel."
             )
 
 

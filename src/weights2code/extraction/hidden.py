@@ -53,7 +53,12 @@ class HiddenClimb:
     _remembering: Remembering = field(init=False)
 
     def __post_init__(self) -> None:
-        self._remembering = Remembering(self.climb.problem)
+        self._remembering = Remembering(self._uncut)
+
+    @property
+    def _uncut(self) -> Problem:
+        """Sequences from their true start."""
+        return self.climb.problem.uncut or self.climb.problem
 
     def at_once(self) -> bool:
         """Before anything is trained: whether that is the end."""
@@ -74,13 +79,13 @@ class HiddenClimb:
         """Whether an extremum of everything so far remembers all that is needed."""
         from weights2code.training.repeats import extrema
 
-        return next(extrema(self.climb.problem), None) is not None
+        return next(extrema(self._uncut), None) is not None
 
     def _by_lookup(self, states: int) -> bool:
         """Whether a lookup may stand in the place of many states. A sum, which has no end, is no shorter."""
         from weights2code.training.repeats import repeated_rows
 
-        found = next(repeated_rows(self.climb.problem), None) if states > MANY_STATES else None
+        found = next(repeated_rows(self._uncut), None) if states > MANY_STATES else None
         return found is not None and all(memory.kind not in ("sum", "mean") for memory in found.memories)
 
     def _allowed(self) -> bool:

@@ -7,7 +7,7 @@ hard model. Values inside are scaled (see `data.layouts`); `units` says by how m
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from weights2code.data import Layout, Sequences
-from weights2code.heads import EQUALITY_SHARPNESS, HEADS, RECENCY, HeadFacts, HeadKind
+from weights2code.heads import EQUALITY_SHARPNESS, HEADS, RECENCY, HeadFacts, HeadKind, count_of
 from weights2code.json_values import MOST_NODES, items, mapping, name, names, number, shown, whole
 
 
@@ -72,6 +72,8 @@ class RouterNode:
         value = values[..., self.reads["value"]]
         if self.facts.aggregate:
             return self.facts.aggregate(value)
+        if self.facts.relation:
+            return count_of(self.facts.relation, values[..., self.reads["key"]], value)
         if self.kind == "location":
             return shifted(value, self.offset, self.start)
         place = self.selection(values)
@@ -167,9 +169,13 @@ class DiscreteGraph:
     length: int
 
     def stream(
-        self, channels: Float[np.ndarray, "sequence pos channel"]
+        self,
+        channels: Float[np.ndarray, "sequence pos channel"],
+        instead: Mapping[int, Callable[[np.ndarray], np.ndarray]] | None = None,
     ) -> Float[np.ndarray, "sequence pos variable"]:
-        """Every node's values from scaled channels."""
+        """Every node's values from scaled channels; `instead` gives those of some nodes, of the stream so
+        far."""
+        instead = instead or {}
         n, length, _ = channels.shape
         values = np.zeros((n, length, len(self.nodes)))
         values[..., : channels.shape[2]] = channels
@@ -177,7 +183,7 @@ class DiscreteGraph:
             if isinstance(node, ChannelNode):
                 values[:, 0, index] += node.start
             else:
-                values[..., index] = node.compute(values)
+                values[..., index] = instead.get(index, node.compute)(values)
         return values
 
     def encode(self, sequences: Sequences) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -197,12 +203,12 @@ class DiscreteGraph:
         return out[:, -sequences.x.shape[1] :]  # in `concat` the first positions predict inputs
 
     def units(self) -> Float[np.ndarray, " variable"]:
-        """What one unit of each node means in the user's units; operators are pure numbers."""
+        """What one unit of each node means in the user's units; operators and counts are pure numbers."""
         units = np.ones(len(self.nodes))
         scales = channel_scales(self.layout)
         units[: len(scales)] = scales
         for index, node in enumerate(self.nodes):
-            if isinstance(node, RouterNode):
+            if isinstance(node, RouterNode) and not node.facts.relation:
                 units[index] = units[node.reads["value"]]
         return units
 

@@ -7,6 +7,7 @@ checked against something that is not text.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -14,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from weights2code.graph.graph import encode
-from weights2code.heads import RECENCY
+from weights2code.heads import RECENCY, Relation
 from weights2code.language import Expr, Var, evaluate
 
 Kind = Literal[
@@ -26,6 +27,7 @@ Kind = Literal[
     "mean",
     "sum",
     "running",
+    "count",
     "formula",
     "table",
     "piecewise",
@@ -91,6 +93,7 @@ class RawNode:
         oldest of several, 0 if none reaches the score of nothing.
         `mean`, `sum`: of all values of `reads[0]` so far.
         `running`: `formula` of `reads[0]` and of the node itself one step back, `start` at first.
+        `count`: `reads` is (key, value); how many keys so far compare with the value now by `relation`.
         `formula`: an expression whose variables are the names of nodes.
         `table`: `rows` hold the values of `reads` and then the node's own, for all that can occur.
         `piecewise`: `slope` times the values of `reads`, plus `start`, plus the hinges `units`.
@@ -107,6 +110,7 @@ class RawNode:
     largest: bool = True
     padded: bool = False
     start: float = 0.0
+    relation: Relation = "lt"
     formula: Expr | None = None
     scores: Scores | None = None
     rows: Rows = ()
@@ -206,6 +210,8 @@ class RawProgram:
             assert node.formula is not None
             last = values[node.name][t - 1] if t else node.start
             return float(evaluate(node.formula, {Var(node.name, 1): last, Var(node.reads[0]): source[t]}))
+        if node.kind == "count":
+            return float(getattr(operator, node.relation)(source[: t + 1], values[node.reads[1]][t]).sum())
         if node.kind == "offset":
             return source[t - node.offset] if t >= node.offset else node.start
         if node.kind == "extremum":

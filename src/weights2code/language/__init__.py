@@ -6,7 +6,9 @@ from weights2code.language.expression import Const, Expr, Number, Op, Var, as_ex
 from weights2code.language.json_form import from_dict, to_dict
 from weights2code.language.operators import OPERATORS, Operator, is_boolean, maximum, minimum, op, where
 from weights2code.language.recurrence import (
+    Count,
     Definition,
+    OverAll,
     Recurrence,
     Retrieval,
     Start,
@@ -14,6 +16,7 @@ from weights2code.language.recurrence import (
     definition_variables,
     expression_of,
     renamed,
+    searched_by,
     with_formula,
 )
 from weights2code.language.text import formula, number_text, python_text
@@ -22,12 +25,14 @@ __all__ = [
     "BITS",
     "OPERATORS",
     "Const",
+    "Count",
     "Definition",
     "Domain",
     "Expr",
     "Number",
     "Op",
     "Operator",
+    "OverAll",
     "Recurrence",
     "Retrieval",
     "Start",
@@ -52,6 +57,7 @@ __all__ = [
     "python_text",
     "reals",
     "renamed",
+    "searched_by",
     "texts",
     "to_dict",
     "uniform",

@@ -14,7 +14,7 @@ import numpy as np
 
 from weights2code.language.domain import Category, Domain, quoted
 from weights2code.language.expression import Const, Expr, Number, Op, Var
-from weights2code.language.recurrence import Recurrence, Retrieval, Start, Step
+from weights2code.language.recurrence import Count, Definition, OverAll, Recurrence, Retrieval, Start, Step
 
 #: The texts that a name may hold, numbered from 1 on; names of numbers are not in it.
 Categories = Mapping[str, tuple[Category, ...]]
@@ -58,7 +58,7 @@ def with_locals(recurrence: Recurrence, known: Categories) -> dict[str, tuple[Ca
     return types
 
 
-def type_of(definition: Expr | Retrieval, types: Categories) -> tuple[Category, ...]:
+def type_of(definition: Definition, types: Categories) -> tuple[Category, ...]:
     """The texts that a formula gives; none if it gives numbers, or does not say."""
     if isinstance(definition, Retrieval):
         return types.get(definition.value, ())
@@ -96,6 +96,10 @@ def speaks(recurrence: Recurrence, known: Categories) -> bool:
             key = types.get(definition.key, ())
             if types.get(definition.value, ()) != texts or not fits(definition.query, key, types):
                 return False
+        elif isinstance(definition, Count):
+            key = types.get(definition.key, ())
+            if (key and definition.relation != "eq") or not fits(definition.query, key, types):
+                return False
         elif not fits(definition, texts, types):
             return False
     starts = ((name, start) for name, start in recurrence.start.items() if not isinstance(start, str))
@@ -127,7 +131,7 @@ def spoken(recurrence: Recurrence, known: Categories) -> tuple[Recurrence, dict[
     steps = []
     for step in recurrence.steps:
         definition = step.definition
-        if isinstance(definition, Retrieval):
+        if isinstance(definition, OverAll):
             query = _labelled(definition.query, types.get(definition.key, ()), types)
             definition = replace(definition, query=query)
         else:

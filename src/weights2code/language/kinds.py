@@ -16,6 +16,8 @@ import numpy as np
 from weights2code.language import (
     OPERATORS,
     Const,
+    Count,
+    Definition,
     Domain,
     Expr,
     Number,
@@ -65,7 +67,7 @@ def kinds_of(recurrence: Recurrence, domains: Sequence[Domain]) -> Kinds:
 
 
 def lag_of(recurrence: Recurrence, name: str) -> int:
-    """How far back formulas read `name`; a retrieval only looks at what is there, never before the start."""
+    """How far back formulas read `name`; lookups and counts look at what is there, never before the start."""
     return lags_of(recurrence).get(name, 0)
 
 
@@ -97,6 +99,8 @@ def whole_names(
             definition = step.definition
             if isinstance(definition, Retrieval):
                 stays = definition.value in names and _is_whole(Const(definition.default), names, infinities)
+            elif isinstance(definition, Count):
+                stays = True
             else:
                 stays = _is_whole(definition, names, infinities)
             if not stays:
@@ -150,10 +154,12 @@ def _value_sets(recurrence: Recurrence, domains: Sequence[Domain]) -> dict[str, 
     return {name: tuple(sorted(values)) for name, values in few.items()}
 
 
-def _step_values(definition: Expr | Retrieval, few: Mapping[str, set[float]]) -> set[float] | None:
+def _step_values(definition: Definition, few: Mapping[str, set[float]]) -> set[float] | None:
     if isinstance(definition, Retrieval):
         found = few.get(definition.value)
         return None if found is None else found | {float(definition.default)}
+    if isinstance(definition, Count):
+        return None  # it has no bound
     if is_boolean(definition):
         return {0.0, 1.0}
     variables = definition.variables()

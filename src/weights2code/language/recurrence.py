@@ -5,19 +5,22 @@ t, earlier steps at t, and anything (inputs, outputs, locals) at t-1, t-2, ...; 
 has a start value, zero unless said. It therefore runs at any length, and two recurrences can be proved
 equal by induction over t.
 
-`Retrieval` is the one step that is not a formula: the value at the last earlier position whose key equals
-the query (paper, appendix "Attention Patterns").
+Two kinds of steps are not formulas, since they go over everything so far: `Retrieval`, the value at the last
+earlier position whose key equals the query (paper, appendix "Attention Patterns"), and `Count`, how many keys
+so far compare with the query in some way, which makes ranks.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from weights2code import json_values
+from weights2code.heads import Relation
 from weights2code.json_values import MOST_LAG, MOST_NODES, MOST_STEPS
 from weights2code.language.evaluation import compile_numpy
 from weights2code.language.expression import Expr, Var
@@ -38,7 +41,32 @@ class Retrieval:
     default: float = 0.0
 
 
-Definition = Expr | Retrieval
+#: How relations are written in Python.
+SIGNS: dict[Relation, str] = {"lt": "<", "le": "<=", "eq": "==", "ge": ">=", "gt": ">"}
+RELATIONS: tuple[Relation, ...] = get_args(Relation)
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many s <= t there are where `key` stands in some relation to the present `query`."""
+
+    key: str
+    query: Expr
+    relation: Relation
+
+    def holds(self, key: Any, query: Any) -> Any:
+        """Whether a key counts."""
+        return getattr(operator, self.relation)(key, query)
+
+    @property
+    def sign(self) -> str:
+        """The relation as it is written."""
+        return SIGNS[self.relation]
+
+
+#: Steps that go over everything so far.
+OverAll = Retrieval | Count
+Definition = Expr | OverAll
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +142,8 @@ class Recurrence:
         return replace(rest, start={n: value for n, value in self.start.items() if n in rest.depths()})
 
     def retrieves(self) -> bool:
-        return any(isinstance(step.definition, Retrieval) for step in self.steps)
+        """Whether a step is no formula, but looks up or counts."""
+        return any(isinstance(step.definition, OverAll) for step in self.steps)
 
     def run(self, x: Any, known: Any = None, until: Any = 0) -> np.ndarray:
         """All outputs, shape (n, T, outputs), for inputs of shape (n, T, inputs).
@@ -151,6 +180,9 @@ class Recurrence:
                 if isinstance(step.definition, Retrieval):
                     table = past if step.definition.gap else values
                     result = _retrieve(step.definition, table, np.broadcast_to(result, count), t)
+                elif isinstance(step.definition, Count):
+                    keys = values[step.definition.key][:, : t + 1]
+                    result = step.definition.holds(keys, np.broadcast_to(result, count)[:, None]).sum(axis=1)
                 values[step.name][:, t] = result
             for name, right in given.items():
                 past[name][:, t] = np.where(t < np.asarray(until), right[:, t], values[name][:, t])
@@ -201,21 +233,31 @@ class Recurrence:
 
 
 def definition_variables(definition: Definition) -> tuple[Var, ...]:
-    """What a step reads; a retrieval reads its key and value sequences from `gap` steps back."""
+    """What a step reads; a retrieval reads its key and value sequences from `gap` steps back, a count its
+    keys from the present on."""
+    if isinstance(definition, Count):
+        return (*definition.query.variables(), Var(definition.key))
     if isinstance(definition, Retrieval):
         table = (Var(definition.key, definition.gap), Var(definition.value, definition.gap))
         return (*definition.query.variables(), *table)
     return definition.variables()
 
 
+def searched_by(definition: Definition) -> tuple[str, ...]:
+    """The names that a retrieval or a count goes over."""
+    if isinstance(definition, Retrieval):
+        return definition.key, definition.value
+    return (definition.key,) if isinstance(definition, Count) else ()
+
+
 def expression_of(definition: Definition) -> Expr:
-    """The formula of a step: its own, or the query of a retrieval."""
-    return definition.query if isinstance(definition, Retrieval) else definition
+    """The formula of a step: its own, or the query of a retrieval or a count."""
+    return definition.query if isinstance(definition, OverAll) else definition
 
 
 def with_formula(definition: Definition, change: Callable[[Expr], Expr]) -> Definition:
-    """The same definition with its formula, or the query of a retrieval, changed."""
-    if isinstance(definition, Retrieval):
+    """The same definition with its formula, or the query of a retrieval or a count, changed."""
+    if isinstance(definition, OverAll):
         return replace(definition, query=change(definition.query))
     return change(definition)
 
@@ -226,6 +268,8 @@ def renamed(definition: Definition, names: Mapping[str, str]) -> Definition:
     if isinstance(definition, Retrieval):
         key, value = (names.get(name, name) for name in (definition.key, definition.value))
         definition = replace(definition, key=key, value=value)
+    elif isinstance(definition, Count):
+        definition = replace(definition, key=names.get(definition.key, definition.key))
     return with_formula(definition, lambda expr: expr.substitute(table))
 
 
@@ -252,6 +296,8 @@ def _definition_to_dict(definition: Definition) -> Any:
             "gap": definition.gap,
             "default": definition.default,
         }
+    if isinstance(definition, Count):
+        return {"count": definition.key, "query": to_dict(definition.query), "relation": definition.relation}
     return to_dict(definition)
 
 
@@ -272,4 +318,9 @@ def _definition_from_dict(data: Any) -> Definition:
             json_values.whole(data["gap"], "a gap", most=MOST_LAG),
             float(json_values.number(data["default"], "a default")),
         )
+    if isinstance(data, dict) and "count" in data:
+        relation = json_values.name(data["relation"], "a relation")
+        if relation not in RELATIONS:
+            raise ValueError(f"a count compares by one of {', '.join(RELATIONS)}, not {relation}")
+        return Count(json_values.name(data["count"], "what is counted"), from_dict(data["query"]), relation)
     return from_dict(data)

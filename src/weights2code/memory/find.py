@@ -22,6 +22,7 @@ from weights2code.memory.orders import orders
 from weights2code.memory.products import products
 from weights2code.memory.screen import contradictory, finite, shown_by, shown_by_output, visible_window
 from weights2code.memory.short_rules import ShortRule, short_rules
+from weights2code.memory.smallest import smallest
 from weights2code.simplify.cost import cost
 
 #: Shares of the labels that may be mistakes.
@@ -36,6 +37,11 @@ SMALLER = 3
 ENOUGH = 16.0
 #: More states than this in some order are hardly a formula.
 FEW_STATES = 8
+#: Fewer sequences than this hardly begin alike: they are followed and not merged.
+FEW_SEQUENCES = 20
+#: There a memory is asked for where rows contradict each other in a window of so many steps: wider ones
+#: hardly repeat, and to follow a sequence costs little.
+NEAR = 3
 #: Effort for the formula of two states, whose order does not matter, in seconds of a usual machine.
 FORMULA_EFFORT = 1.5
 #: Effort for an output where a short look finds nothing, in seconds of a usual machine.
@@ -59,7 +65,8 @@ class Remembering:
     ) -> Memory | None:
         """The memory, if there is no doubt about it, and no shorter way to remember: `otherwise` is asked for
         one first of all, and `instead`, of so many states, if these have no rule that is soon found."""
-        if not self._finite() or (self.problem.whole and not contradictory(self.problem)):
+        near = NEAR if len(self.problem.training) < FEW_SEQUENCES else None
+        if not self._finite() or (self.problem.whole and not contradictory(self.problem, near)):
             return None
         machine = self.machine()
         if machine is None or visible_window(machine) is not None:
@@ -253,6 +260,10 @@ def _folded(problem: Problem) -> Machine | None:
     If rows contradict each other outright some are taken for mistakes, as few as give a machine.
     """
     reads: tuple[Read, ...] = tuple((column, 0) for column in range(len(problem.inputs)))
+    if len(problem.training) < FEW_SEQUENCES:
+        machine = smallest(problem.training, reads)
+        if machine is not None:
+            return machine
     if not contradicts_itself(problem.training):
         machine = merged(problem.training, reads)
         if machine is not None and machine.wrong(problem.validation).any():
@@ -268,6 +279,8 @@ def _folded(problem: Problem) -> Machine | None:
 def both(problem: Problem) -> Sequences:
     """Everything that may be learned from and judged by."""
     one, two = problem.training, problem.validation
+    if one is two:
+        return one  # a few long sequences serve both
     length = max(one.x.shape[1], two.x.shape[1])
 
     def padded(values: np.ndarray) -> np.ndarray:

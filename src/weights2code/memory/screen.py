@@ -28,12 +28,13 @@ def finite(problem: Problem) -> bool:
     return bool(np.prod([float(domain.size) for domain in problem.domains]) <= MOST_SYMBOLS)
 
 
-def contradictory(problem: Problem) -> bool:
-    """Whether rows that agree in everything near differ in the output, in the widest window that repeats."""
+def contradictory(problem: Problem, widest: int | None = None) -> bool:
+    """Whether rows that agree in everything near differ in the output, in the widest window that repeats, or
+    in one of so many steps."""
     sequences = problem.training.take(slice(0, MOST_SEQUENCES))
     now = present_values(problem, past=True)
     found = False
-    for offset in range(window_of(problem)):
+    for offset in range(min(window_of(problem), widest or window_of(problem))):
         near = [(column, lag + back) for back in range(offset + 1) for column, lag in now]
         rows, targets = leaf_rows(near, sequences)
         asked = [determines(rows, target) for target in targets.T] if len(targets) else []

@@ -30,6 +30,7 @@ class Architecture:
     layers : number of layers; 0 leaves only the linear head.
     location, pointer, equality, mean, sum, max, min : heads of each kind in every layer; the last four
         aggregate everything so far.
+    less, at_most, same, at_least, more : heads that count the keys so far which compare so with a value.
     submlps, arity, hidden : sub-MLPs a layer, operands of each, hidden units of each.
     bins, width : pieces of the piecewise linear encoding and size of its embedding (pointer heads).
     window : offsets 0..window-1 are told apart; farther ones share the last bias (pointer heads) or are
@@ -50,6 +51,11 @@ class Architecture:
     sum: int = 0
     max: int = 0
     min: int = 0
+    less: int = 0
+    at_most: int = 0
+    same: int = 0
+    at_least: int = 0
+    more: int = 0
     submlps: int = 2
     arity: int = 2
     hidden: int = 16

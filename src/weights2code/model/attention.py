@@ -8,13 +8,14 @@ projection), so a hard head copies one earlier value, or 0.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from weights2code.heads import RECENCY, HeadKind
+from weights2code.heads import RECENCY, HeadKind, Relation
 from weights2code.model.long_product import long_product
 
 
@@ -128,6 +129,17 @@ def prefix_mean(values: Float[Tensor, "member head pos batch"]) -> Float[Tensor,
     """Soft attention with equal scores: the mean of everything so far."""
     count = torch.arange(1, values.shape[2] + 1, device=values.device, dtype=values.dtype)
     return values.cumsum(2) / count[:, None]
+
+
+def prefix_count(
+    keys: Float[Tensor, "member head pos batch"],
+    values: Float[Tensor, "member head pos batch"],
+    relation: Relation,
+) -> Float[Tensor, "member head pos batch"]:
+    """How many keys so far compare so with the value at each position."""
+    compare = getattr(operator, relation)
+    found = [compare(keys[:, :, : t + 1], values[:, :, t, None]).sum(2) for t in range(keys.shape[2])]
+    return torch.stack(found, 2).to(values.dtype)
 
 
 #: What each kind of aggregate makes of values (member, head, pos, batch): a sum is a mean times the length,

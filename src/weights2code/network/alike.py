@@ -1,9 +1,9 @@
 """What network and program remember alike is one more input of both.
 
-A sum or a mean of an input over everything so far, or a lookup by key, that both compute in the same way has
-the same value in both, whatever it is. So it may take any value that it can have: the rest of network and
-program is compared as functions of it. A lookup is certain by its scores: no key but an equal one may beat
-the null slot.
+A sum or a mean of an input over everything so far, a count or a lookup by key, that both compute in the same
+way has the same value in both, whatever it is. So it may take any value that it can have: the rest of network
+and program is compared as functions of it. A lookup is certain by its scores: no key but an equal one may
+beat the null slot.
 """
 
 from __future__ import annotations
@@ -13,7 +13,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
-from weights2code.language import Const, Domain, Expr, Op, Recurrence, Retrieval, Step, Var, integers, reals
+from weights2code.language import (
+    Const,
+    Count,
+    Domain,
+    Expr,
+    Op,
+    Recurrence,
+    Retrieval,
+    Step,
+    Var,
+    integers,
+    reals,
+)
 from weights2code.network.contexts.pointing import longest_retrieval
 
 #: Sums of whole numbers are compared up to this.
@@ -45,7 +57,7 @@ def remembered_alike(graph: DiscreteGraph, program: Recurrence, domains: tuple[D
         (index, node)
         for index in graph.live()
         if isinstance(node := graph.nodes[index], RouterNode)
-        and (node.facts.aggregate or node.kind == "equality")
+        and (node.facts.aggregate or node.facts.relation or node.kind == "equality")
     ]
     if not heads or graph.layout.name == "concat":
         return None
@@ -80,6 +92,12 @@ def remembered_alike(graph: DiscreteGraph, program: Recurrence, domains: tuple[D
                 domain, sums = integers(-int(LARGEST_SUM), int(LARGEST_SUM)), True
             elif domain.discrete or not count:
                 domain = reals(domain.low, domain.high)
+        elif node.facts.relation:
+            counted = _count(node, graph, program, known, names)
+            if counted is None:
+                return None
+            made, scale, sums = Var(counted), 1.0, True
+            domain = integers(0, int(LARGEST_SUM))
         else:
             return None
         program = _in_place_of(program, made, name)
@@ -130,6 +148,27 @@ def _lookup(
             continue
         if (made.key, made.value, made.query) == (names["key"], names["value"], Var(names["query"])):
             return step.name, length
+    return None
+
+
+def _count(
+    node: RouterNode,
+    graph: DiscreteGraph,
+    program: Recurrence,
+    known: dict[str, Domain],
+    names: dict[str, str],
+) -> str | None:
+    """The step that counts the same: whole numbers, which no scale brings closer than they are told apart."""
+    scales = {graph.layout.input_scales[node.reads[role]] for role in ("key", "value")}
+    read = [known[name] for name in names.values()]
+    small = all(own.discrete and max(-own.low, own.high) <= LARGEST_SUM for own in read)
+    if not small or len(scales) > 1:
+        return None
+    same = (names["key"], Var(names["value"]), node.facts.relation)
+    for step in program.steps:
+        made = step.definition
+        if isinstance(made, Count) and (made.key, made.query, made.relation) == same:
+            return step.name
     return None
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
+from weights2code.heads import count_at
 
 
 def rounded(values: np.ndarray) -> np.ndarray:
@@ -65,6 +66,8 @@ def _at(graph: DiscreteGraph, index: int, values: np.ndarray, t: int) -> np.ndar
     value = values[:, : t + 1, node.reads["value"]]
     if node.facts.aggregate:
         return node.facts.aggregate(value)[:, -1]
+    if node.facts.relation:
+        return count_at(node.facts.relation, values[:, : t + 1, node.reads["key"]], value[:, -1])
     if node.kind == "location":
         if node.offset is None or node.offset > t:
             return np.full(len(value), node.start)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from weights2code.language import Const, Domain, Expr, Recurrence, Retrieval, Start, Var
+from weights2code.language import Const, Count, Domain, Expr, Recurrence, Retrieval, Start, Var
 from weights2code.language.categories import Categories, categories_of, label, spoken
 from weights2code.language.latex import escape, latex, latex_name, latex_variable
 
@@ -26,6 +26,8 @@ def latex_lines(recurrence: Recurrence, categories: Categories | None = None) ->
         definition = step.definition
         if isinstance(definition, Retrieval):
             right = _retrieval(definition, latex(value(definition.default, definition.value)))
+        elif isinstance(definition, Count):
+            right = _count(definition)
         else:
             right = latex(definition)
         lines.append(f"{latex_variable(Var(step.name))} &= {right}")
@@ -68,6 +70,12 @@ def latex_source(
             "",
         ]
     )
+
+
+def _count(definition: Count) -> str:
+    sign = {"le": r"\le", "ge": r"\ge", "eq": "="}.get(definition.relation, definition.sign)
+    condition = f"{latex_name(definition.key)}_{{s}} {sign} {latex(definition.query)}"
+    return rf"\left|\left\{{ s \le t : {condition} \right\}}\right|"
 
 
 def _retrieval(definition: Retrieval, default: str) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 
 from weights2code.data import Regime
 from weights2code.json_values import items, mapping, name, text, truth
-from weights2code.language import Domain, Recurrence, Retrieval, expression_of
+from weights2code.language import Domain, OverAll, Recurrence, expression_of
 from weights2code.language.categories import categories_of, encoded, in_words
 from weights2code.language.domain import Category, read_categories
 from weights2code.program.latex import latex_source
@@ -184,9 +184,9 @@ class Program:
 
     @property
     def operations(self) -> int:
-        """Operators in all steps; a lookup counts as one."""
+        """Operators in all steps; a lookup or a count is one."""
         definitions = [step.definition for step in self.recurrence.steps]
-        return sum(expression_of(d).operations() + isinstance(d, Retrieval) for d in definitions)
+        return sum(expression_of(d).operations() + isinstance(d, OverAll) for d in definitions)
 
     def with_verdict(self, verdict: str) -> Program:
         """The same program with another verdict."""

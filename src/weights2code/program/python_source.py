@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from weights2code.language import (
     Const,
+    Count,
     Domain,
     Expr,
     Op,
@@ -38,9 +39,18 @@ WIDTH = 100
 #: Texts of a column that a program checks its input against; with more, it takes any.
 MOST_CHECKED = 100
 
+#: How counts under an order look into the sorted keys.
+_BISECTIONS = {
+    "lt": ("bisect_left",),
+    "le": ("bisect_right",),
+    "eq": (),
+    "ge": ("bisect_left",),
+    "gt": ("bisect_right",),
+}
+
 #: What the generated text itself uses: neither the function nor a variable may be called so.
 _TAKEN = {"np", "ArrayLike", "ValueError", "T", "t", "data", "table"}
-_TAKEN |= {"range", "len", "int", "bool", "abs", "max", "min"}
+_TAKEN |= {"range", "len", "int", "bool", "abs", "max", "min", "bisect_left", "bisect_right", "insort"}
 
 
 #: A text in quotes.
@@ -84,6 +94,8 @@ def formula_lines(
         definition = step.definition
         if isinstance(definition, Retrieval):
             text = _retrieval_words(definition, write, types)
+        elif isinstance(definition, Count):
+            text = _count_words(definition, write)
         else:
             text = formula(definition, write)
         lines.append(f"{write(Var(step.name))} = {text}")
@@ -126,6 +138,7 @@ def python_source(
     documentation = _documentation(recurrence, domains, names, integer_outputs, origin, verdict, known)
     return "\n".join(
         [
+            *_imports(recurrence),
             "import numpy as np",
             "from numpy.typing import ArrayLike",
             "",
@@ -138,6 +151,17 @@ def python_source(
             "",
         ]
     )
+
+
+def _imports(recurrence: Recurrence) -> list[str]:
+    """What counts under an order take: the keys so far are kept sorted."""
+    used = {
+        word
+        for step in recurrence.steps
+        if isinstance(step.definition, Count)
+        for word in _BISECTIONS[step.definition.relation]
+    }
+    return [f"from bisect import {', '.join(sorted({*used, 'insort'}))}", ""] if used else []
 
 
 def _documentation(
@@ -209,6 +233,11 @@ def _retrieval_words(definition: Retrieval, write: Callable[[Var], str], types: 
     return f"{value} at the last {gap} with {key} == {query}, else {default}"
 
 
+def _count_words(definition: Count, write: Callable[[Var], str]) -> str:
+    key = write(Var(definition.key)).replace("[t]", "[s]")
+    return f"how many s <= t have {key} {definition.sign} {formula(definition.query, write)}"
+
+
 def _start_text(start: Start, *, python: bool = False) -> str:
     assert not isinstance(start, str)
     text = number_text(start).removesuffix(".0")
@@ -228,6 +257,11 @@ class _Body:
         self.lags = dict.fromkeys(names, 0) | lags_of(recurrence)
         self.padded = {name for name in names if self.lags[name]}
         lookups = [(s.name, s.definition) for s in recurrence.steps if isinstance(s.definition, Retrieval)]
+        counts = [(s.name, s.definition) for s in recurrence.steps if isinstance(s.definition, Count)]
+        #: What is kept of the keys of each count: sorted, or how often each came up.
+        self.seen: dict[str, tuple[str, Count]] = {}
+        for number, (name, definition) in enumerate(counts, start=1):
+            self.seen[name] = self._free("seen" if len(counts) == 1 else f"seen{number}"), definition
         self.tables: dict[str, str] = {}
         with_history = {*self.padded, *recurrence.outputs}
         for number, (name, definition) in enumerate(lookups, start=1):
@@ -246,6 +280,12 @@ class _Body:
             *self._inputs(argument),
             *self._arrays(),
             *(f"{table} = {{}}  # the last value of each key" for table in self.tables.values()),
+            *(
+                f"{seen} = {{}}  # how often each {self.names[count.key]} came up so far"
+                if count.relation == "eq"
+                else f"{seen} = []  # every {self.names[count.key]} so far, sorted"
+                for seen, count in self.seen.values()
+            ),
             "for t in range(T):",
             *(f"    {line}" for step in recurrence.steps for line in self._step(step)),
             *(f"    {line}" for line in self._remember()),
@@ -385,7 +425,17 @@ class _Body:
                 default = text_start(definition.default, self.types[definition.value])
             lookup = f"{target} = {table}.get({self._write(definition.query)}, {default})"
             return [*self._store(table, definition, 0), lookup] if definition.gap == 0 else [lookup]
+        if isinstance(definition, Count):
+            return self._count(target, definition, self.seen[step.name][0])
         return self._assigned(target, definition)
+
+    def _count(self, target: str, definition: Count, seen: str) -> list[str]:
+        key, query = self._read(Var(definition.key)), self._write(definition.query)
+        if definition.relation == "eq":
+            return [f"{seen}[{key}] = {seen}.get({key}, 0) + 1", f"{target} = {seen}.get({query}, 0)"]
+        below = f"{_BISECTIONS[definition.relation][0]}({seen}, {query})"
+        many = below if definition.relation in ("lt", "le") else f"len({seen}) - {below}"
+        return [f"insort({seen}, {key})", f"{target} = {many}"]
 
     def _assigned(self, target: str, expr: Expr, indent: int = 0) -> list[str]:
         """The lines of an assignment; choices that are too long for one line are statements."""

@@ -222,6 +222,8 @@ class _Listing:
     def router(self, index: int, node: RouterNode, own: str, offset: int) -> _Listed:
         if node.facts.seeks:
             return self._seeking(index, node)
+        if node.facts.relation:
+            return self._counting(node, own)
         start = node.start * float(self.units[index]) + 0.0
         if node.kind == "location" and node.offset is None:
             self.add(RawNode(own, "formula", formula=Const(start), comment="Nothing (null slot)"))
@@ -245,6 +247,13 @@ class _Listing:
             self.add(RawNode(own, "mean" if node.kind == "mean" else "sum", reads))
             held = held.hull() if node.kind == "mean" else held.added_up()
         return replace(source, name=own, possible=held, shares=())
+
+    def _counting(self, node: RouterNode, own: str) -> _Listed:
+        """Keys and value are compared as they are listed, in the user's units."""
+        key, value = (self.value(node.reads[role]) for role in ("key", "value"))
+        assert node.facts.relation is not None
+        self.add(RawNode(own, "count", (key.name, value.name), relation=node.facts.relation))
+        return _Listed(own, Possible(0.0))
 
     def _seeking(self, index: int, node: RouterNode) -> _Listed:
         reads = {}
@@ -290,15 +299,16 @@ class _Tokens(_Listing):
 
     def router(self, index: int, node: RouterNode, own: str, offset: int) -> _Listed:
         hypothesis = self._hypothesis(index, node)
-        source, lag, offsets = node.reads["value"], hypothesis.lag(), hypothesis.offsets()
+        source, lag, operands = node.reads["value"], hypothesis.lag(), hypothesis.operands()
         copied = isinstance(self.graph.nodes[source], ChannelNode)
         if copied and lag is not None and (token := self._token(source, offset + lag)):
             self.add(RawNode(own, "offset", token[:1], offset=token[1]))
             return _Listed(own, Possible())
-        if offsets is None:
+        if operands is None:
             raise NotExtracted(f"{node.name} goes over tokens of inputs and outputs alike.")
-        values = [Var(self.value(source, offset + step).name) for step in offsets]
-        formula = hypothesis.combine(values, float(self.units[index]))
+        values = [Var(self.value(node.reads[role], offset + step).name) for role, step in operands]
+        units = {role: float(self.units[read]) for role, read in node.reads.items()}
+        formula = hypothesis.combined(values, units)
         self.add(RawNode(own, "formula", formula=formula, comment=hypothesis.describe()))
         return _Listed(own, Possible())
 

@@ -14,6 +14,7 @@ from weights2code.graph.raw_nodes import RawNode, RawProgram, Rows
 from weights2code.heads import RECENCY
 from weights2code.language import OPERATORS, Const, Expr, Number, Op, Var, number_text
 from weights2code.language.operators import Binding, Written
+from weights2code.language.recurrence import SIGNS
 from weights2code.program.python_source import identifier
 
 
@@ -187,6 +188,11 @@ class _Listing:
             return lines
         if node.kind == "retrieval":
             return self._retrieval(node, target, start)
+        if node.kind == "count":
+            compared = self.labels[node.reads[1]]
+            sign = SIGNS[node.relation]
+            words = f"# How many {source} so far are {sign} {compared} now"
+            return [words, f"{target} = np.sum({source}[:t + 1] {sign} {compared}[t])"]
         return [f"# Prefix {node.kind}", f"{target} = np.{node.kind}({source}[:t + 1])"]
 
     def _retrieval(self, node: RawNode, target: str, default: str) -> list[str]:

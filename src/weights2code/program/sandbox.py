@@ -45,6 +45,7 @@ _MODULES = {
     "numpy.typing": _words("ArrayLike NDArray"),
     "typing": _words("Any Final"),
     "collections.abc": _words("Iterable Mapping Sequence"),
+    "bisect": _words("bisect_left bisect_right insort"),
 }
 _ATTRIBUTES = _METHODS.union(_MODULES["math"], _MODULES["numpy"], _MODULES["numpy.typing"])
 _NODES: tuple[type[ast.AST], ...] = (
@@ -59,7 +60,7 @@ _NODES: tuple[type[ast.AST], ...] = (
 # What the isolated interpreter executes. NumPy is imported before the limits are set, because it needs
 # files; builtins and imports are cut down once more, in case the check above is ever wrong.
 _RUNNER = """
-import builtins, json, sys, unicodedata  # names in other scripts need the last one
+import bisect, builtins, json, sys, unicodedata  # names in other scripts need the last one
 sys.path.append(sys.argv[1])
 import numpy as np
 import numpy.typing

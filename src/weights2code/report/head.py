@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from weights2code.language import Definition, Retrieval, expression_of
+from weights2code.language import Definition, OverAll, expression_of
 from weights2code.program import Program
 from weights2code.report import mathml
 from weights2code.report.chain import chain
@@ -90,7 +90,7 @@ def _names(names: tuple[str, ...]) -> str:
 
 
 def _size(definition: Definition) -> int:
-    return expression_of(definition).size() + 4 * isinstance(definition, Retrieval)
+    return expression_of(definition).size() + 4 * isinstance(definition, OverAll)
 
 
 def verdict(certificate: Certificate) -> str:

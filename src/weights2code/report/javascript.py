@@ -14,12 +14,13 @@ from typing import Any
 from weights2code.language import (
     OPERATORS,
     Const,
+    Count,
+    Definition,
     Domain,
     Expr,
     Number,
     Op,
     Recurrence,
-    Retrieval,
     Var,
     formula,
 )
@@ -32,14 +33,14 @@ MARK = "\x01"
 def machine(recurrence: Recurrence, domains: tuple[Domain, ...], categories: Categories | None = None) -> str:
     """A JavaScript object literal: names, start values, and one function a step.
 
-    A step is called with `r`, the reader of a variable by index and lag, and `find`, the retrieval. Texts are
-    computed with as their numbers; `texts` has them by name, and null for names of numbers.
+    A step is called with `r`, the reader of a variable by index and lag, `find`, the retrieval, and `count`.
+    Texts are computed with as their numbers; `texts` has them by name, and null for names of numbers.
     """
     names = _names(recurrence)
     recurrence, types = spoken(recurrence, categories or {})
     steps = ",\n".join(
         f"  {{text: {literal(step_text(recurrence, index))}, "
-        f"value: (r, find) => {_definition(step.definition, names)}}}"
+        f"value: (r, find, count) => {_definition(step.definition, names)}}}"
         for index, step in enumerate(recurrence.steps)
     )
     facts = {
@@ -80,6 +81,9 @@ def step_text(recurrence: Recurrence, index: int) -> str:
     definition = recurrence.steps[index].definition
     if isinstance(definition, Expr):
         return formula(definition, place)
+    if isinstance(definition, Count):
+        words = f"how many {definition.key} so far are {definition.sign}"
+        return f"{words} {formula(definition.query, place)}"
     return f"the last {definition.value} whose {definition.key} equals {formula(definition.query, place)}"
 
 
@@ -87,9 +91,12 @@ def _names(recurrence: Recurrence) -> list[str]:
     return [*recurrence.inputs, *(step.name for step in recurrence.steps)]
 
 
-def _definition(definition: Expr | Retrieval, names: list[str]) -> str:
+def _definition(definition: Definition, names: list[str]) -> str:
     if isinstance(definition, Expr):
         return expression(definition, names)
+    if isinstance(definition, Count):
+        holds = OPERATORS[definition.relation].javascript.format("key", expression(definition.query, names))
+        return f"count({names.index(definition.key)}, (key) => {holds})"
     table = f"{names.index(definition.key)}, {names.index(definition.value)}"
     query = expression(definition.query, names)
     return f"find({table}, {query}, {definition.gap}, {_number(definition.default)})"

@@ -5,7 +5,18 @@ from __future__ import annotations
 from fractions import Fraction
 from html import escape
 
-from weights2code.language import OPERATORS, Const, Expr, Number, Op, Recurrence, Retrieval, Start, Var
+from weights2code.language import (
+    OPERATORS,
+    Const,
+    Count,
+    Definition,
+    Expr,
+    Number,
+    Op,
+    Recurrence,
+    Start,
+    Var,
+)
 from weights2code.language.categories import Categories, Label, label, spoken
 from weights2code.language.domain import Category, quoted
 from weights2code.language.operators import Binding, Written, fenced
@@ -61,9 +72,14 @@ def _constant(value: Start, texts: tuple[Category, ...] | None) -> str:
     return _value(label(value, texts)).text if texts else _number(float(value)).text
 
 
-def _definition(definition: Expr | Retrieval, types: Categories) -> str:
+def _definition(definition: Definition, types: Categories) -> str:
     if isinstance(definition, Expr):
         return _value(definition).text
+    if isinstance(definition, Count):
+        sign = {"lt": "&lt;", "le": "≤", "eq": "=", "ge": "≥", "gt": "&gt;"}[definition.relation]
+        s, t = _identifier("s"), _identifier("t")
+        condition = f"{_at(definition.key, s)}<mo>{sign}</mo>{_value(definition.query)}"
+        return f"<mrow>{_text('how many ')}{s}<mo>≤</mo>{t}{_text(' have ')}{condition}</mrow>"
     last = f"<mo>−</mo><mn>{definition.gap}</mn>" if definition.gap else ""
     s = _identifier("s")
     found = (

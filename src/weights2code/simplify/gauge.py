@@ -21,13 +21,14 @@ from weights2code.language import (
     Const,
     Expr,
     Op,
+    OverAll,
     Recurrence,
-    Retrieval,
     Start,
     Step,
     Var,
     exact_number,
     expression_of,
+    searched_by,
     with_formula,
 )
 from weights2code.simplify.collect import Polynomial, build, has_decimals, polynomial
@@ -101,12 +102,12 @@ def _tidied(recurrence: Recurrence) -> Recurrence:
 
 
 def is_free(recurrence: Recurrence, name: str) -> bool:
-    """Whether a step is nobody's but its formulas': no output, and no lookup nor what lookups search."""
+    """Whether a step is nobody's but its formulas': no output, no lookup nor count, nor what those search."""
     if name in recurrence.outputs:
         return False
     for step in recurrence.steps:
         rule = step.definition
-        if isinstance(rule, Retrieval) and name in (step.name, rule.key, rule.value):
+        if isinstance(rule, OverAll) and name in (step.name, *searched_by(rule)):
             return False
     return True
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from weights2code.language import (
     Const,
+    Count,
     Expr,
     Op,
     Recurrence,
@@ -131,6 +132,8 @@ def _present(step: Step) -> list[Var]:
     read = [v for v in expression_of(step.definition).variables() if v.lag == 0]
     if isinstance(step.definition, Retrieval) and step.definition.gap == 0:
         read += [Var(step.definition.key), Var(step.definition.value)]
+    if isinstance(step.definition, Count):
+        read.append(Var(step.definition.key))
     return read
 
 
@@ -143,6 +146,8 @@ def word_for(step: Step) -> str | None:
     rule = step.definition
     if isinstance(rule, Retrieval):
         return "found"
+    if isinstance(rule, Count):
+        return "count"
     if any(variable.name == step.name for variable in rule.variables()):
         return _running(step.name, rule)
     return _operator(rule)

@@ -21,8 +21,8 @@ from weights2code.language import (
     Domain,
     Expr,
     Op,
+    OverAll,
     Recurrence,
-    Retrieval,
     Start,
     Step,
     Var,
@@ -32,6 +32,7 @@ from weights2code.language import (
     integers,
     reals,
     renamed,
+    searched_by,
     uniform,
     with_formula,
 )
@@ -169,7 +170,7 @@ def inline(recurrence: Recurrence, trivial: float = _TRIVIAL) -> Recurrence:
     """Local steps that are trivial, or read once and short, are written where they are read."""
     for step in recurrence.steps:
         definition = step.definition
-        if isinstance(definition, Retrieval) or _must_stay(recurrence, step.name):
+        if isinstance(definition, OverAll) or _must_stay(recurrence, step.name):
             continue
         everything = [v for other in recurrence.steps for v in _all_variables(other.definition)]
         reads = [variable for variable in everything if variable.name == step.name]
@@ -275,7 +276,7 @@ def _repeated_part(recurrence: Recurrence) -> Expr | None:
 def _long_part(recurrence: Recurrence) -> Expr | None:
     for step in recurrence.steps:
         definition = step.definition
-        if isinstance(definition, Retrieval) or not _is_heavy(definition):
+        if isinstance(definition, OverAll) or not _is_heavy(definition):
             continue
         most = 0.75 * cost(definition)
         fitting = [n for n in _parts(definition) if _names_well(n) and 5 <= cost(n) <= most]
@@ -331,10 +332,9 @@ def _all_variables(definition: Definition) -> list[Var]:
 
 
 def _must_stay(recurrence: Recurrence, name: str) -> bool:
-    """Whether `name` is an output, or a retrieval looks into its history."""
+    """Whether `name` is an output, or a retrieval or a count looks into its history."""
     return name in recurrence.outputs or any(
-        isinstance(step.definition, Retrieval) and name in (step.definition.key, step.definition.value)
-        for step in recurrence.steps
+        name in searched_by(step.definition) for step in recurrence.steps
     )
 
 

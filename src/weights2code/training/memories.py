@@ -16,7 +16,7 @@ import numpy as np
 
 from weights2code.data import Problem, Sequences
 from weights2code.graph import shifted
-from weights2code.heads import HEADS, HeadKind
+from weights2code.heads import COUNTS, HEADS, HeadKind, count_of
 from weights2code.language import BITS
 
 #: Functions of two values that a head may go over.
@@ -123,7 +123,8 @@ def _at(sequences: Sequences, place: Place, before: float) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A head over everything so far, by what it reads; an equality head looks `gap` steps back at least."""
+    """A head over everything so far, by what it reads; an equality head looks `gap` steps back at least, and
+    one that counts compares keys so far with the value."""
 
     kind: HeadKind
     value: Quantity
@@ -138,6 +139,9 @@ class Memory:
         if aggregate is not None:
             return aggregate(value)
         assert self.key is not None
+        relation = HEADS[self.kind].relation
+        if relation is not None:
+            return count_of(relation, self.key.values(sequences), value)
         assert self.query is not None
         return last_equal(self.query.values(sequences), self.key.values(sequences), value, self.gap)
 
@@ -206,6 +210,20 @@ def plain(problem: Problem) -> Iterator[Memory]:
             texts = bool(problem.output_domains[value - len(inputs)].categories)
             for function in (None,) if texts else (None, ONE_MORE):
                 yield Memory("equality", Quantity(((value, 1),), function), before, asked, 0)
+
+
+def counts(problem: Problem) -> Iterator[Memory]:
+    """How many values of a column so far compare with the present one, or with that of another column."""
+    columns = range(len(problem.inputs))
+    for key, value in sorted(product(columns, columns), key=lambda pair: pair[0] != pair[1]):
+        kinds = {problem.domains[column].categories for column in (key, value)}
+        if len(kinds) > 1:
+            continue
+        kept: tuple[HeadKind, ...] = COUNTS if kinds == {()} else ("same",)
+        if not (problem.domains[key].discrete and problem.domains[value].discrete):
+            kept = ("less", "more") if key != value else ("less", "at_most", "at_least", "more")
+        for kind in kept:
+            yield Memory(kind, Quantity(((value, 0),)), Quantity(((key, 0),)))
 
 
 def computed(problem: Problem) -> Iterator[Memory]:

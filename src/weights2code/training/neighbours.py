@@ -16,7 +16,7 @@ import numpy as np
 from weights2code.data import Problem
 from weights2code.effort import Effort
 from weights2code.training.keys import learned_keys
-from weights2code.training.memories import ONE, Memory, Place, Quantity, computed, conditional, plain
+from weights2code.training.memories import ONE, Memory, Place, Quantity, computed, conditional, counts, plain
 from weights2code.training.pointers import pointed_at
 from weights2code.training.remembered import Remembered, placed
 from weights2code.training.summands import learned_sums
@@ -111,7 +111,8 @@ def near_rows(problem: Problem) -> Iterator[Remembered]:
     yield from screen.sets((memory,) for memories in learned for memory in memories)
     yield from screen.sets(pointed_at(problem, Effort(POINTED_EFFORT)))
     simple = screen.ranked(plain(problem))
-    functions = screen.ranked(computed(problem))
+    functions = screen.ranked(counts(problem))
+    functions += screen.ranked(computed(problem))
     functions += screen.ranked(conditional(problem))
     both = sorted([*simple, *functions], key=lambda scored: scored[:2])
     sets: list[tuple[Memory, ...]] = [(memory,) for *_, memory in both[:MOST_PROMISING]]

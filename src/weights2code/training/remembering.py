@@ -19,7 +19,7 @@ from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, R
 from weights2code.graph.from_model import graph_of
 from weights2code.graph.graph import channel_scales
 from weights2code.graph.laid_out import model_of_all
-from weights2code.heads import EQUALITY_SHARPNESS, FORBIDDEN, sharpness_for
+from weights2code.heads import COUNTS, EQUALITY_SHARPNESS, FORBIDDEN, sharpness_for
 from weights2code.language import infer
 from weights2code.model import DiscreteTransformer
 from weights2code.training.delays import delayed
@@ -49,7 +49,7 @@ class Above:
     @property
     def sums(self) -> bool:
         """Whether something is added up, without end."""
-        return any(memory.kind in ("sum", "mean") for memory in self.memories)
+        return any(memory.kind in ("sum", "mean", *COUNTS) for memory in self.memories)
 
     def kept(self, model: DiscreteTransformer, layout: Layout) -> dict[str, Any]:
         """The model with heads in the place of the further inputs, and its layout."""
@@ -150,10 +150,10 @@ def outer_layout(problem: Problem, layout: Layout) -> Layout:
 
 def comparable(memory: Memory, layout: Layout) -> bool:
     """Whether a head can compare what the memory compares: both must have the same unit."""
-    if memory.key is None or memory.query is None:
+    if memory.key is None:
         return True
     scales = channel_scales(layout)
-    return _unit(memory.key, scales) == _unit(memory.query, scales)
+    return _unit(memory.key, scales) == _unit(memory.query or memory.value, scales)
 
 
 def _unit(quantity: Quantity, scales: tuple[float, ...]) -> float:
@@ -225,6 +225,8 @@ class _Nodes:
 
     def memory(self, memory: Memory) -> int:
         value = self.quantity(memory.value)
+        if memory.kind in COUNTS and memory.key is not None:
+            return self.add(RouterNode("", memory.kind, {"key": self.quantity(memory.key), "value": value}))
         if memory.key is None or memory.query is None:
             return self.add(RouterNode("", memory.kind, {"value": value}))
         bias = np.zeros(self.window)

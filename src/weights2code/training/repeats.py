@@ -23,6 +23,7 @@ from weights2code.training.memories import (
     ages,
     computed,
     conditional,
+    counts,
     followed,
     plain,
     tallies,
@@ -146,6 +147,7 @@ def repeated_rows(problem: Problem) -> Iterator[Remembered]:
     yield from screen.alone(learned_sums(problem, Effort(SUM_EFFORT)))
     simple = screen.ranked(plain(problem))
     yield from screen.alone(simple[:MOST_PROMISING])
+    yield from screen.alone(screen.ranked(counts(problem), TELLING)[:MOST_PROMISING])
     yield from screen.together(walks(problem))
     yield from screen.together(tallies(problem), ((0,),))
     yield from screen.alone(screen.ranked(computed(problem), TELLING)[:MOST_PROMISING])

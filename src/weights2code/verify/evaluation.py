@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from weights2code.language import OPERATORS, Const, Expr, Op, Recurrence, Retrieval, Var, expression_of
+from weights2code.language import OPERATORS, Const, Count, Expr, Op, Recurrence, Retrieval, Var, expression_of
 
 #: True, or a mask of the rows on which the value is defined.
 Defined = Any
@@ -85,7 +85,8 @@ def stopping_steps(machine: Recurrence) -> frozenset[str]:
     found: set[str] = set()
     for step in machine.steps:
         expr = expression_of(step.definition)
-        if not isinstance(step.definition, Retrieval) and _is_plain(expr, plain):
+        formula = not isinstance(step.definition, Retrieval) and _is_plain(expr, plain)
+        if formula or isinstance(step.definition, Count):
             plain.add(step.name)
         if any(_stops(node, plain) for node in expr.walk()):
             found.add(step.name)

@@ -2,7 +2,7 @@
 
 Both read the same inputs side by side; a proof shows that their outputs are equal in every reachable state.
 Before that the joint machine is made plain: steps that no output depends on are dropped, and retrievals
-over a finite set of keys become one memory cell a key.
+and counts over a finite set of keys become one memory cell a key.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from functools import reduce
 
 from weights2code.language import (
     Const,
+    Count,
     Domain,
     Expr,
+    OverAll,
     Recurrence,
-    Retrieval,
     Start,
     Step,
     Var,
+    op,
     renamed,
     where,
 )
@@ -86,7 +88,8 @@ def product(reference: Recurrence, program: Recurrence, domains: tuple[Domain, .
 
 
 def expand_retrievals(joint: Product) -> Product | None:
-    """Every retrieval as one cell a key; None if the keys of one are not an input with few values."""
+    """Every retrieval and count as one cell a key; None if the keys of one are not an input with few
+    values."""
     machine = joint.machine
     if not machine.retrieves():
         return joint
@@ -96,12 +99,15 @@ def expand_retrievals(joint: Product) -> Product | None:
     start = dict(machine.start)
     for step in machine.steps:
         definition = step.definition
-        if not isinstance(definition, Retrieval):
+        if not isinstance(definition, OverAll):
             before.append(step)
             continue
         domain = domain_of.get(definition.key)
         if domain is None or not domain.discrete or domain.high - domain.low >= MOST_KEYS:
             return None
+        if isinstance(definition, Count):
+            before += _counted(step.name, definition, domain)
+            continue
         cells = []
         answer: Expr = Const(definition.default)
         for key in domain.values():
@@ -115,6 +121,16 @@ def expand_retrievals(joint: Product) -> Product | None:
         before.append(Step(step.name, answer))
     expanded = Recurrence(machine.inputs, tuple(before + after), machine.outputs, start)
     return Product(expanded, joint.domains, joint.pairs)
+
+
+def _counted(name: str, definition: Count, domain: Domain) -> list[Step]:
+    """A count as the sum of how often each key came up that counts."""
+    cells, total = [], []
+    for key in domain.values():
+        cell = f"{definition.key}.times{int(key)}.{name}"
+        cells.append(Step(cell, Var(cell, 1) + Var(definition.key).equals(int(key))))
+        total.append(op(definition.relation, int(key), definition.query) * Var(cell))
+    return [*cells, Step(name, reduce(lambda one, other: one + other, total))]
 
 
 def inlined(machine: Recurrence) -> dict[str, Expr]:

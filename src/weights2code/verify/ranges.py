@@ -13,6 +13,7 @@ from typing import Any
 from weights2code.language import (
     OPERATORS,
     Const,
+    Count,
     Domain,
     Expr,
     Op,
@@ -118,6 +119,9 @@ class Ranges:
                 default = point(exact_number(definition.default))
                 table = present if definition.gap == 0 else held
                 interval = table.get(definition.value, held.get(definition.value, default)) | default
+            elif isinstance(definition, Count):
+                _, size = self._interval(definition.query, held, present)
+                interval = Interval(0, held.get(step.name, point(0)).high + 1)
             else:
                 interval, size = self._interval(definition, held, present)
             largest = max(largest, size)

@@ -22,6 +22,7 @@ from typing import Any
 from weights2code.language import (
     OPERATORS,
     Const,
+    Count,
     Domain,
     Expr,
     Op,
@@ -158,6 +159,10 @@ class _Analysis:
                     self.decided &= max(value.known.precision, key.precision) == Precision.EXACT
                     known = _join(self.known[definition.value], _of_number(definition.default))
                     error = 0.0
+                elif isinstance(definition, Count):
+                    key = self.known[definition.key]
+                    self.decided &= max(value.known.precision, key.precision) == Precision.EXACT
+                    known, error = _of_number(1), 0.0
                 self.known[step.name] = _join(self.known[step.name], known)
                 self.errors[step.name] = error
             if self.known == before:

@@ -57,6 +57,9 @@ def _router(node: RouterNode, values: np.ndarray, known: np.ndarray) -> np.ndarr
         count = np.arange(1, value.shape[1] + 1)
         total = np.cumsum(off, 1) + (count + 2) * np.cumsum(np.abs(value), 1)
         return total / count + np.abs(node.compute(values)) if node.kind == "mean" else total
+    if node.facts.relation:  # what is as it was given compares as it did
+        exact = not off.any() and not known[..., node.reads["key"]].any()
+        return np.full(value.shape, 0.0 if exact else np.inf)
     return _selected(node, values, known)
 
 

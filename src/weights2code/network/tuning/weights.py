@@ -311,6 +311,8 @@ def _moved(node: RouterNode, values: np.ndarray, read: np.ndarray) -> np.ndarray
     if node.kind in ("mean", "sum"):
         total = np.cumsum(read, 1)
         return total / np.arange(1, length + 1)[:, None] if node.kind == "mean" else total
+    if node.facts.relation:
+        return np.zeros_like(read)  # a count moves in steps
     if node.kind in ("max", "min"):
         value = values[..., node.reads["value"]] * (1 if node.kind == "max" else -1)
         highest = np.maximum.accumulate(value, axis=1)

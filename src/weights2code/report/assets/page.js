@@ -57,7 +57,12 @@ function compute(machine, columns) {
       for (let s = t - gap; s >= 0; s--) if (values[key][s] === query) return values[value][s];
       return otherwise;
     };
-    machine.steps.forEach((step, k) => { values[machine.inputs + k][t] = step.value(read, find); });
+    const count = (key, holds) => {
+      let number = 0;
+      for (let s = 0; s <= t; s++) number += holds(values[key][s]);
+      return number;
+    };
+    machine.steps.forEach((step, k) => { values[machine.inputs + k][t] = step.value(read, find, count); });
   }
   return values;
 }
