@@ -27,7 +27,7 @@ class Fading(RunningHead):
 
 register(Fading())
 
-alarm = Task(
+faded = Task(
     inputs={"x": (0, 3)},
     outputs=("y",),
     reference="level[t] = 0.5*level[t-1] + x[t]\ny[t] = 3*level[t] - x[t]",

@@ -53,7 +53,7 @@ FEW_SEQUENCES = 5
 CONTEXT_COLUMN = 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Piece:
     """Rows [first, last) of a sequence; the first `context` of them are not scored."""
 
