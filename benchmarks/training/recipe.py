@@ -34,25 +34,26 @@ VARIATIONS: dict[str, dict[str, Any]] = {
     "leak .1, fading": {"leak": 0.1},
     "leak .3, fading": {"leak": 0.3},
     "fading, hidden 32": {"leak": 0.1, "hidden": 32},
-    "fading, hidden 64": {"leak": 0.1, "hidden": 64},
     "fading, uncooled noise": {"leak": 0.1, "cooled": False},
     "fading, noise .3": {"leak": 0.1, "noise": 0.3},
     "fading, rate .02": {"leak": 0.1, "learning_rate": 0.02},
     "fading, rate .01": {"leak": 0.1, "learning_rate": 0.01},
     "fading, no weight decay": {"leak": 0.1, "weight_decay": 0.0},
 }
-SIZES = ("hidden",)
+Asked = tuple[str, tuple[str, ...], int, str, int | None, int | None]
 
 
-def train(asked: tuple[str, str, int, str, int | None, int | None]) -> dict[str, Any]:
-    """One variation of one task."""
-    task, variation, members, device, epochs, samples = asked
+def train(asked: Asked) -> list[dict[str, Any]]:
+    """All variations of one task, as members of one batched program."""
+    task, variations, members, device, epochs, samples = asked
     import torch
 
+    from weights2code.data import fit_layout
     from weights2code.settings import Settings
     from weights2code.source import problem_of
-    from weights2code.training.ladder import Variant
-    from weights2code.training.search import train_rung
+    from weights2code.training.fused.program import FusedTraining
+    from weights2code.training.loop import evaluate_hard, start, to_batch
+    from weights2code.training.search import first_scored_of, rounding_accuracy
     from weights2code.training.step import target_variance
     from weights2code.training.train import ladder_of
 
@@ -60,30 +61,86 @@ def train(asked: tuple[str, str, int, str, int | None, int | None]) -> dict[str,
     settings = Settings(recipe="paper", members=members, epochs=epochs, samples=samples)
     problem = problem_of(task, settings)
     (rung,) = ladder_of(problem, settings)
-    given = dict(VARIATIONS[variation])
-    sizes = {name: given.pop(name) for name in SIZES if name in given}
-    if "learning_rate" in given and rung.recipe.learning_rate < given["learning_rate"]:
-        del given["learning_rate"]  # tasks with a lower one of their own keep it
-    variants = tuple(Variant(members, past=variant.past) for variant in rung.variants)
-    rung = replace(
-        rung, recipe=replace(rung.recipe, **given), sizes={**rung.sizes, **sizes}, variants=variants
+    layout = fit_layout(rung.layout, problem.training, first_scored_of(rung, problem))
+    training, validation = (
+        to_batch(layout.encode(part), torch.device(device)) for part in (problem.training, problem.validation)
     )
+    variance = target_variance(training[1], training[2])
+    recipes = [varied(rung.recipe, VARIATIONS[name]) for name in variations]
+    model = side_by_side(rung, problem, training, [VARIATIONS[name] for name in variations]).to(device)
+    of_members = [recipe for recipe in recipes for _ in range(members)]
     began = time.perf_counter()
-    trained = train_rung(rung, problem, settings, torch.device(device))
-    seconds = time.perf_counter() - began
-    first = trained.layout.first_scored
-    targets = torch.from_numpy(problem.validation.y[:, first:]).permute(2, 1, 0).double()
-    variance = float(target_variance(targets, torch.ones(targets.shape[1:], dtype=torch.bool)).mean())
+    program = FusedTraining(
+        model, start(model, rung.recipe).optimizer, training, rung.recipe, variance, settings.seed, of_members
+    )
+    model.leak = torch.tensor([recipe.leak_at(1.0) for recipe in of_members], device=device)
+    model.leak = model.leak.repeat_interleave(model.architecture.submlps)[:, None, None]
+    generator = torch.Generator(device=device)
+    best = torch.full((len(of_members),), torch.inf, device=device)
+    right, soft = torch.zeros_like(best), best
+    for epoch in range(rung.recipe.epochs):
+        generator.manual_seed(settings.seed * 1_000_003 + epoch)
+        soft = program.run_epoch(epoch, generator)
+        hard = evaluate_hard(model, validation, variance)
+        accuracy = rounding_accuracy(model, validation, layout).to(best.dtype)
+        right = torch.where(hard < best, accuracy, right)
+        best = torch.minimum(hard, best)
+    seconds = round(time.perf_counter() - began, 1)
+    scales = torch.tensor(layout.output_scales, dtype=torch.float64, device=device)
     paper = paper_numbers.number(paper_numbers.by_task("architectures")[task]["train_loss"])
-    return {
-        "task": task,
-        "variation": variation,
-        "losses": sorted(trained.losses),
-        "accuracies": sorted(trained.accuracies, reverse=True),
-        "soft": sorted(trained.history[-1].soft_loss),
-        "paper": paper / variance if paper else None,
-        "seconds": round(seconds, 1),
-    }
+    relative = paper / float((variance * scales**2).mean()) if paper else None
+    return [
+        {
+            "task": task,
+            "variation": name,
+            "losses": best[own].tolist(),
+            "accuracies": right[own].tolist(),
+            "soft": soft[own].tolist(),
+            "paper": relative,
+            "seconds": seconds,
+        }
+        for name, own in (
+            (name, slice(index * members, (index + 1) * members)) for index, name in enumerate(variations)
+        )
+    ]
+
+
+def varied(recipe: Any, given: dict[str, Any]) -> Any:
+    """The recipe with what a variation changes; a task with a lower rate of its own keeps it."""
+    given = {name: value for name, value in given.items() if name != "hidden"}
+    if "learning_rate" in given:
+        given["learning_rate"] = min(given["learning_rate"], recipe.learning_rate)
+    return replace(recipe, **given)
+
+
+def side_by_side(rung: Any, problem: Any, training: Any, given: list[dict[str, Any]]) -> Any:
+    """One ensemble of all variations: units that a narrow one lacks have weights of 0, which stay so."""
+    import torch
+
+    from weights2code.training.build import build
+
+    low = min(float(training[0].min()), float(training[1].min()))
+    high = max(float(training[0].max()), float(training[1].max()))
+    widths = [one.get("hidden", 16) for one in given]
+    every = sum(variant.members for variant in rung.variants) * len(given)
+    variants = tuple(replace(variant, members=every) for variant in rung.variants)
+
+    def built(hidden: int, variants: Any) -> Any:
+        own = replace(rung, sizes={**rung.sizes, "hidden": hidden}, variants=variants)
+        return build(own, problem, training[0].shape[0], (low, high), 0)
+
+    whole, members = built(max(widths), variants), every // len(given)
+    units = {"hidden_weight": 3, "hidden_bias": 3, "output_weight": 4}
+    with torch.no_grad():
+        for index, width in enumerate(widths):
+            narrow = dict(built(width, rung.variants).named_parameters())
+            for name, parameter in whole.named_parameters():
+                own = parameter[index * members : (index + 1) * members]
+                if name in units:
+                    own.zero_()
+                    own = own.narrow(units[name], 0, width)
+                own.copy_(narrow[name])
+    return whole
 
 
 def main() -> None:
@@ -92,23 +149,18 @@ def main() -> None:
     parser.add_argument("--variations", default=";".join(VARIATIONS), help="names, with ; between them")
     parser.add_argument("--members", type=int, default=4)
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--jobs", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--epochs", type=int)
     parser.add_argument("--samples", type=int)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "recipe.json")
     arguments = parser.parse_args()
     tasks, variations = arguments.tasks.split(","), arguments.variations.split(";")
     numbers = (arguments.members, arguments.device, arguments.epochs, arguments.samples)
-    rows = Rows(Path(__file__).parent / "runs" / "recipe.jsonl", numbers)
-    done = {(row["task"], row["variation"]) for row in rows.rows}
-    asked = [
-        (task, variation, *numbers)
-        for variation in variations
-        for task in tasks
-        if (task, variation) not in done
-    ]
+    rows = Rows(Path(__file__).parent / "runs" / "recipe.jsonl", [variations, *numbers])
+    done = {row["task"] for row in rows.rows}
+    asked = [(task, tuple(variations), *numbers) for task in tasks if task not in done]
     with get_context("spawn").Pool(arguments.jobs) as pool:
-        for row in pool.imap_unordered(train, asked):
+        for row in (row for found in pool.imap_unordered(train, asked) for row in found):
             rows.add(row)
             said = [f"{row['task']:22s} {row['variation']:24s}", *(f"{loss:.1e}" for loss in row["losses"])]
             print(*said, f" paper {row['paper'] or 0:.1e}  {row['seconds']} s", flush=True)

@@ -210,7 +210,7 @@ def train_rung(
     If the time limit cuts it short: what there is of it, or `TimeUp` if there is `some` other rung.
     """
     began = now()
-    layout = fit_layout(rung.layout, problem.training, _first_scored(rung, problem))
+    layout = fit_layout(rung.layout, problem.training, first_scored_of(rung, problem))
     dtype, sharpness = _comparison(rung, problem, layout)
     encoded, judged = layout.encode(problem.training, dtype), layout.encode(problem.validation, dtype)
     if problem.original is not None and sees_only_the_present(rung):
@@ -426,7 +426,7 @@ def _comparison(rung: Rung, problem: Problem, layout: Layout) -> tuple[type, flo
     return (np.float32 if len(rounded) == len(values) else np.float64), sharpness_for(values)
 
 
-def _first_scored(rung: Rung, problem: Problem) -> int:
+def first_scored_of(rung: Rung, problem: Problem) -> int:
     """In `concat` the first outputs cannot be told from windows that are cut off.
 
     Own data may begin anywhere, a balance at what was in the account: the first output teaches no rule, and

@@ -6,8 +6,8 @@ sequences, a lane one of them; the loops run over query positions.
 
 Layouts: the stream and its gradient (member, variable, position * batch); reads (member, row, position *
 batch). Gradients of weights are summed over blocks of sequences; each block leaves its part in a slot of
-its own, (block, weight), which the update adds up and clears, so that results do not depend on the order in
-which blocks finish.
+its own, (block, weight), which the update adds up, so that results do not depend on the order in which
+blocks finish.
 
 A pointer head's score is piecewise linear in query and key, by the similarity S of their boundaries. Here it
 is written as the sum of E[a, b] f_a(query) f_b(key) with f_0 = 1 and f_a(x) = max(x - (a - 1), 0), which
@@ -25,14 +25,18 @@ import triton
 import triton.language as tl
 from triton.language.extra import libdevice
 
-#: Columns of the table of schedules, a row a step.
-TAU = tl.constexpr(0)
+#: Columns of the table of schedules, which has a row a step for each recipe: one over the temperature, the
+#: blend of softmax and sparsemax, the factor of the noise, the leak of hidden units, the learning rate, what
+#: weights shrink by, and the corrections of the moments.
+COLDNESS = tl.constexpr(0)
 ALPHA = tl.constexpr(1)
-LEAK = tl.constexpr(2)
-RATE = tl.constexpr(3)
-FIRST_MOMENT = tl.constexpr(4)
-SECOND_MOMENT = tl.constexpr(5)
-SCHEDULES = tl.constexpr(6)
+NOISE = tl.constexpr(2)
+LEAK = tl.constexpr(3)
+RATE = tl.constexpr(4)
+SHRINKING = tl.constexpr(5)
+FIRST_MOMENT = tl.constexpr(6)
+SECOND_MOMENT = tl.constexpr(7)
+SCHEDULES = tl.constexpr(8)
 #: Stands for minus infinity.
 NEVER = tl.constexpr(-1e30)
 
@@ -40,7 +44,8 @@ NEVER = tl.constexpr(-1e30)
 SIZES = (
     "STEPS", "CHANNELS", "LENGTH", "VARIABLES", "seed", "WIDTH", "PARTS", "parts_stride", "first_row",
     "ROWS", "SEEN", "TABLE_ROWS", "base", "layer", "LAYERS", "SUBMLPS", "HIDDEN", "MEMBERS", "count",
-    "salt", "first_head", "HEADS", "ALL_HEADS", "WINDOW", "BEGIN", "END",
+    "ALL_STEPS", "salt", "first_head", "first_cleared", "last_cleared", "HEADS", "ALL_HEADS", "WINDOW",
+    "BEGIN", "END",
 )  # fmt: skip
 
 
@@ -77,6 +82,12 @@ def gumbel(index, key, FAST: tl.constexpr):
     return -tl.log(-tl.log(uniform))
 
 
+@triton.jit
+def numbers_of(schedule, recipe, step, ALL_STEPS):
+    """Where the numbers of a step lie, for a member of that recipe."""
+    return schedule + (recipe * ALL_STEPS + step) * SCHEDULES
+
+
 @once_for_all
 def fetch(
     order, data, targets, step, stream, goals, COUNT, STEPS, CHANNELS, LENGTH, BATCH, VARIABLES,
@@ -101,23 +112,19 @@ def fetch(
 
 @once_for_all
 def choose(
-    logits, allowed, table, soft, sparse, step, schedule, noise, seed,
-    WIDTH, COOLED: tl.constexpr, FAST: tl.constexpr, BLOCK: tl.constexpr,
+    logits, allowed, table, soft, sparse, step, schedule, recipes, ALL_STEPS, seed, ROWS, WIDTH,
+    FAST: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Sample every row of the table of choices: a blend of softmax and sparsemax with Gumbel noise."""
     row = tl.program_id(0)
     option = tl.arange(0, BLOCK)
     now = tl.load(step)
-    tau = tl.load(schedule + now * SCHEDULES + TAU)
-    alpha = tl.load(schedule + now * SCHEDULES + ALPHA)
+    numbers = numbers_of(schedule, tl.load(recipes + row // ROWS), now, ALL_STEPS)
+    cold, alpha = tl.load(numbers + COLDNESS), tl.load(numbers + ALPHA)
     at = row * WIDTH + option
     open_ = tl.load(allowed + at, mask=option < WIDTH, other=0) != 0
     z = tl.load(logits + at, mask=option < WIDTH, other=0.0)
-    g = noise * gumbel(at, noise_key(now, seed * 64), FAST)
-    if COOLED:
-        z = z / tau + g
-    else:
-        z = (z + g) / tau
+    z = z * cold + tl.load(numbers + NOISE) * gumbel(at, noise_key(now, seed * 64), FAST)
     z = tl.where(open_, z, NEVER)
     z = z - tl.max(z, 0)
     e = tl.where(open_, tl.exp(z), 0.0)
@@ -136,14 +143,15 @@ def choose(
 
 @once_for_all
 def choose_backward(
-    parts, soft, sparse, gradient, step, schedule, parts_stride, WIDTH, PARTS, BLOCK: tl.constexpr,
+    parts, soft, sparse, gradient, step, schedule, recipes, ALL_STEPS, parts_stride, ROWS, WIDTH, PARTS,
+    BLOCK: tl.constexpr,
 ):  # fmt: skip
     """The gradient of the logits from that of the table, which lies there in parts."""
     row = tl.program_id(0)
     option = tl.arange(0, BLOCK)
     now = tl.load(step)
-    tau = tl.load(schedule + now * SCHEDULES + TAU)
-    alpha = tl.load(schedule + now * SCHEDULES + ALPHA)
+    numbers = numbers_of(schedule, tl.load(recipes + row // ROWS), now, ALL_STEPS)
+    cold, alpha = tl.load(numbers + COLDNESS), tl.load(numbers + ALPHA)
     at = row * WIDTH + option
     inside = option < WIDTH
     g = tl.zeros((BLOCK,), tl.float32)
@@ -155,7 +163,7 @@ def choose_backward(
     mean = tl.sum(tl.where(held, g, 0.0), 0) / tl.sum(held.to(tl.float32), 0)
     from_soft = p * (g - tl.sum(p * g, 0))
     from_sparse = tl.where(held, g - mean, 0.0)
-    tl.store(gradient + at, (from_soft + alpha * (from_sparse - from_soft)) / tau, mask=inside)
+    tl.store(gradient + at, (from_soft + alpha * (from_sparse - from_soft)) * cold, mask=inside)
 
 
 @triton.jit
@@ -268,8 +276,8 @@ def read_backward(
 
 @triton.jit
 def scores(
-    q, places, factors, bias, null, i, inverse, noise, key, first_index, lane, LENGTH, BATCH, WINDOW,
-    BOUNDARIES: tl.constexpr, KEYS: tl.constexpr, COOLED: tl.constexpr, FAST: tl.constexpr,
+    q, places, factors, bias, null, i, cold, noise, key, first_index, lane, LENGTH, BATCH, WINDOW,
+    BOUNDARIES: tl.constexpr, KEYS: tl.constexpr, FAST: tl.constexpr,
 ):  # fmt: skip
     """Noisy scores of all keys and of the null slot for one query of every lane, and how steeply each rises
     with its key."""
@@ -288,29 +296,23 @@ def scores(
     slot = (first_index + i * (LENGTH + 1) + j[:, None]) * BATCH + lane[None, :]
     g = noise * gumbel(slot, key, FAST)
     none = noise * gumbel((first_index + i * (LENGTH + 1) + LENGTH) * BATCH + lane, key, FAST)
-    z = score + relative[:, None]
-    zero = tl.load(null)
-    if COOLED:
-        z, nothing = z * inverse + g, zero * inverse + none
-    else:
-        z, nothing = (z + g) * inverse, (zero + none) * inverse
+    z, nothing = (score + relative[:, None]) * cold + g, tl.load(null) * cold + none
     return tl.where((j <= i)[:, None], z, NEVER), nothing, steep
 
 
 @once_for_all
 def attend(
-    reads, stream, factors, bias, null, peaks, totals, thresholds, step, schedule, noise, salt,
+    reads, stream, factors, bias, null, peaks, totals, thresholds, step, schedule, recipes, ALL_STEPS, salt,
     low, scale, base, first_head, HEADS, ALL_HEADS, VARIABLES, LENGTH, BATCH, WINDOW, BEGIN, END,
-    BOUNDARIES: tl.constexpr, KEYS: tl.constexpr, COOLED: tl.constexpr, FAST: tl.constexpr,
-    BLOCK: tl.constexpr,
+    BOUNDARIES: tl.constexpr, KEYS: tl.constexpr, FAST: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """The outputs of one layer's pointer heads at the positions BEGIN to END."""
     member, own = tl.program_id(0) // HEADS, tl.program_id(0) % HEADS
     lane = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     j = tl.arange(0, KEYS)
     now = tl.load(step)
-    inverse = 1.0 / tl.load(schedule + now * SCHEDULES + TAU)
-    alpha = tl.load(schedule + now * SCHEDULES + ALPHA)
+    numbers = numbers_of(schedule, tl.load(recipes + member), now, ALL_STEPS)
+    cold, alpha, noise = tl.load(numbers + COLDNESS), tl.load(numbers + ALPHA), tl.load(numbers + NOISE)
     row = (member * 3 * HEADS + 3 * own) * LENGTH
     at = (row + j[:, None]) * BATCH + lane[None, :]
     known = (j < LENGTH)[:, None]
@@ -325,8 +327,8 @@ def attend(
         q = tl.load(reads + (row + i) * BATCH + lane)
         q = tl.minimum(tl.maximum((q - low) * scale, 0.0), BOUNDARIES - 1.0)
         z, nothing, _ = scores(
-            q, places, own_factors, own_bias, null + head, i, inverse, noise, key, first_index, lane,
-            LENGTH, BATCH, WINDOW, BOUNDARIES, KEYS, COOLED, FAST,
+            q, places, own_factors, own_bias, null + head, i, cold, noise, key, first_index, lane,
+            LENGTH, BATCH, WINDOW, BOUNDARIES, KEYS, FAST,
         )  # fmt: skip
         peak = tl.maximum(tl.max(z, 0), nothing)
         z, nothing = z - peak[None, :], nothing - peak
@@ -354,9 +356,9 @@ def attend(
 @once_for_all
 def attend_backward(
     reads, stream_gradient, factors, bias, null, peaks, totals, thresholds, read_gradient, pulls,
-    bias_parts, null_parts, parts_stride, step, schedule, noise, salt, low, scale, base, first_head,
-    HEADS, ALL_HEADS, VARIABLES, LENGTH, BATCH, WINDOW, BEGIN, END,
-    BOUNDARIES: tl.constexpr, KEYS: tl.constexpr, COOLED: tl.constexpr, FAST: tl.constexpr,
+    bias_parts, null_parts, parts_stride, step, schedule, recipes, ALL_STEPS, salt, low, scale, base,
+    first_head, HEADS, ALL_HEADS, VARIABLES, LENGTH, BATCH, WINDOW, BEGIN, END,
+    BOUNDARIES: tl.constexpr, KEYS: tl.constexpr, FAST: tl.constexpr,
     ADDED: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Gradients of queries, keys, values, biases and null scores; `pulls` (member, head, position, boundary,
@@ -366,8 +368,8 @@ def attend_backward(
     lane = block * BLOCK + tl.arange(0, BLOCK)
     j = tl.arange(0, KEYS)
     now = tl.load(step)
-    inverse = 1.0 / tl.load(schedule + now * SCHEDULES + TAU)
-    alpha = tl.load(schedule + now * SCHEDULES + ALPHA)
+    numbers = numbers_of(schedule, tl.load(recipes + member), now, ALL_STEPS)
+    cold, alpha, noise = tl.load(numbers + COLDNESS), tl.load(numbers + ALPHA), tl.load(numbers + NOISE)
     row = (member * 3 * HEADS + 3 * own) * LENGTH
     at = (row + j[:, None]) * BATCH + lane[None, :]
     known = (j < LENGTH)[:, None] & (lane >= 0)[None, :]
@@ -384,8 +386,8 @@ def attend_backward(
         raw = (tl.load(reads + (row + i) * BATCH + lane) - low) * scale
         q = tl.minimum(tl.maximum(raw, 0.0), BOUNDARIES - 1.0)
         z, nothing, steep = scores(
-            q, places, own_factors, own_bias, null + head, i, inverse, noise, key, first_index, lane,
-            LENGTH, BATCH, WINDOW, BOUNDARIES, KEYS, COOLED, FAST,
+            q, places, own_factors, own_bias, null + head, i, cold, noise, key, first_index, lane,
+            LENGTH, BATCH, WINDOW, BOUNDARIES, KEYS, FAST,
         )  # fmt: skip
         saved = ((member * HEADS + own) * LENGTH + i) * BATCH + lane
         peak, share = tl.load(peaks + saved), 1.0 / tl.load(totals + saved)
@@ -403,10 +405,10 @@ def attend_backward(
         average = tl.sum(soft * wish, 0)
         from_soft = soft * (wish - average[None, :])
         from_sparse = tl.where(held, wish - mean[None, :], 0.0)
-        change = (from_soft + alpha * (from_sparse - from_soft)) * inverse
+        change = (from_soft + alpha * (from_sparse - from_soft)) * cold
         null_soft = -tl.exp(nothing) * share * average
         null_sparse = tl.where(held_nothing, -mean, 0.0)
-        null_total += (null_soft + alpha * (null_sparse - null_soft)) * inverse
+        null_total += (null_soft + alpha * (null_sparse - null_soft)) * cold
         key_total += change * steep
         tl.atomic_add(
             bias_parts + block * parts_stride + head * WINDOW + tl.minimum(i - j, WINDOW - 1),
@@ -471,15 +473,15 @@ def factors_backward(
 
 @once_for_all
 def operate(
-    operands, stream, inner, inner_bias, outer, outer_bias, step, schedule, base, layer, LAYERS, SUBMLPS,
-    HIDDEN, VARIABLES, FIRST, COLUMNS,
+    operands, stream, inner, inner_bias, outer, outer_bias, step, schedule, recipes, ALL_STEPS, base, layer,
+    LAYERS, SUBMLPS, HIDDEN, VARIABLES, FIRST, COLUMNS,
     ARITY: tl.constexpr, HIDDEN_BLOCK: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Outputs of a layer's sub-MLPs from their operands; hidden units stay in registers."""
     member, own = tl.program_id(0) // SUBMLPS, tl.program_id(0) % SUBMLPS
     column = FIRST + tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     inside = column < COLUMNS
-    leak = tl.load(schedule + tl.load(step) * SCHEDULES + LEAK)
+    leak = tl.load(numbers_of(schedule, tl.load(recipes + member), tl.load(step), ALL_STEPS) + LEAK)
     h = tl.arange(0, HIDDEN_BLOCK)
     mlp = (member * LAYERS + layer) * SUBMLPS + own
     pre = tl.load(inner_bias + mlp * HIDDEN + h, mask=h < HIDDEN, other=0.0)[:, None]
@@ -498,14 +500,14 @@ def operate(
 @once_for_all
 def operate_backward(
     operands, stream_gradient, inner, inner_bias, outer, operand_gradient,
-    inner_parts, inner_bias_parts, outer_parts, outer_bias_parts, parts_stride, step, schedule, base, layer,
-    PARTS, LAYERS, SUBMLPS, HIDDEN, VARIABLES, FIRST, COLUMNS,
+    inner_parts, inner_bias_parts, outer_parts, outer_bias_parts, parts_stride, step, schedule, recipes,
+    ALL_STEPS, base, layer, PARTS, LAYERS, SUBMLPS, HIDDEN, VARIABLES, FIRST, COLUMNS,
     ARITY: tl.constexpr, HIDDEN_BLOCK: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Gradients of operands and weights; hidden units are computed again."""
     member, own = tl.program_id(0) // SUBMLPS, tl.program_id(0) % SUBMLPS
     part = tl.program_id(1)
-    leak = tl.load(schedule + tl.load(step) * SCHEDULES + LEAK)
+    leak = tl.load(numbers_of(schedule, tl.load(recipes + member), tl.load(step), ALL_STEPS) + LEAK)
     h = tl.arange(0, HIDDEN_BLOCK)
     known = h < HIDDEN
     mlp = (member * LAYERS + layer) * SUBMLPS + own
@@ -607,20 +609,24 @@ def predict(
 
 @once_for_all
 def update(
-    weights, parts, first, second, penalty, step, schedule, decay, count, PARTS, BLOCK: tl.constexpr,
+    weights, parts, first, second, penalty, owners, step, schedule, ALL_STEPS, count, PARTS, first_cleared,
+    last_cleared, PART_BLOCK: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """AdamW on all weights at once, from the parts of their gradient, which are cleared."""
+    """AdamW on all weights at once, from the parts of their gradient.
+
+    Parts that kernels add to, and do not write, are cleared. `owners` say for every weight which recipe it is
+    trained with.
+    """
     place = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = place < count
-    now = tl.load(step)
-    rate = tl.load(schedule + now * SCHEDULES + RATE)
-    first_moment = tl.load(schedule + now * SCHEDULES + FIRST_MOMENT)
-    second_moment = tl.load(schedule + now * SCHEDULES + SECOND_MOMENT)
-    g = tl.zeros((BLOCK,), tl.float32)
-    for part in range(PARTS):
-        at = parts + part * count + place
-        g += tl.load(at, mask=inside, other=0.0)
-        tl.store(at, tl.zeros((BLOCK,), tl.float32), mask=inside)
+    recipe = tl.load(owners + place, mask=inside, other=0)
+    numbers = numbers_of(schedule, recipe, tl.load(step), ALL_STEPS)
+    part = tl.arange(0, PART_BLOCK)
+    at = parts + part[:, None] * count + place[None, :]
+    there = (part < PARTS)[:, None] & inside[None, :]
+    g = tl.sum(tl.load(at, mask=there, other=0.0), 0)
+    cleared = (place >= first_cleared) & (place < last_cleared)
+    tl.store(at, tl.zeros((PART_BLOCK, BLOCK), tl.float32), mask=there & cleared[None, :])
     w = tl.load(weights + place, mask=inside, other=0.0)
     sign = tl.where(w > 0.0, 1.0, tl.where(w < 0.0, -1.0, 0.0))
     g += tl.load(penalty + place, mask=inside, other=0.0) * sign
@@ -628,8 +634,9 @@ def update(
     g = tl.where(tl.abs(g) < 1e30, g, tl.where(g > 0.0, 100.0, -100.0))
     m = 0.9 * tl.load(first + place, mask=inside, other=0.0) + 0.1 * g
     s = 0.999 * tl.load(second + place, mask=inside, other=0.0) + 0.001 * g * g
-    w = w * (1.0 - rate * decay)
-    w = w - rate * (m / first_moment) / (tl.sqrt(s / second_moment) + 1e-8)
+    w = w * tl.load(numbers + SHRINKING)
+    size = tl.sqrt(s / tl.load(numbers + SECOND_MOMENT)) + 1e-8
+    w = w - tl.load(numbers + RATE) * (m / tl.load(numbers + FIRST_MOMENT)) / size
     tl.store(first + place, m, mask=inside)
     tl.store(second + place, s, mask=inside)
     tl.store(weights + place, w, mask=inside)

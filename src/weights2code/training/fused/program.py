@@ -7,6 +7,7 @@ replayed; several trainings run side by side, each on a stream of its own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 from threading import Lock
 from typing import Any
@@ -72,7 +73,8 @@ class FusedTraining:
     """All steps of one training; weights and moments live in one flat buffer each.
 
     The model's parameters and the optimizer's moments become views of these buffers, so that evaluation and
-    checkpoints know nothing of it.
+    checkpoints know nothing of it. Members may differ in temperatures, noise, leak, rates and penalties:
+    `recipes` has then one for each of them; steps and batches are those of `recipe`.
     """
 
     def __init__(
@@ -83,6 +85,7 @@ class FusedTraining:
         recipe: Recipe,
         variance: Tensor,
         seed: int,
+        recipes: Sequence[Recipe] = (),
     ) -> None:
         from weights2code.training.fused import kernels
 
@@ -97,8 +100,12 @@ class FusedTraining:
         self.first = _first(training[2])
         self.parts_count = self.batch // min(PAIRS // keys for keys, _, _ in self._phases(0))
         self.variables = a.stream_width(a.layers)
-        self._flatten()
         members, rows, width = model.choices.shape
+        of_members = list(recipes) or [recipe] * members
+        self.different = list(dict.fromkeys(of_members))
+        own = [self.different.index(one) for one in of_members]
+        self.recipes = torch.tensor(own, dtype=torch.int32, device=device)
+        self._flatten(of_members)
 
         def empty(*shape: int) -> Tensor:
             return torch.zeros(shape, device=device)
@@ -128,13 +135,14 @@ class FusedTraining:
         self.graphs: dict[int, torch.cuda.CUDAGraph] = {}
         self.taken = 0
 
-    def _flatten(self) -> None:
+    def _flatten(self, recipes: Sequence[Recipe]) -> None:
         """Make the parameters views of one buffer, with gradient parts, moments and penalties beside it."""
         own = [(name, p) for name, p in self.model.named_parameters() if p.numel()]
         total = sum(parameter.numel() for _, parameter in own)
         self.weights = torch.empty(total, device=self.device)
         self.moments = torch.zeros(2, total, device=self.device)
         self.penalty = torch.zeros(total, device=self.device)
+        self.owners = torch.zeros(total, dtype=torch.int32, device=self.device)
         self.parts = torch.zeros(self.parts_count, total, device=self.device)
         self.segment: dict[str, slice] = {}
         start = 0
@@ -143,6 +151,8 @@ class FusedTraining:
             view = self.weights[self.segment[name]].view(parameter.shape)
             view.copy_(parameter.detach())
             parameter.data = view
+            owners = self.owners[self.segment[name]].view(self.model.members, -1)
+            owners.copy_(self.recipes[:, None].expand_as(owners))
             moments = self.moments[:, self.segment[name]].view(2, *parameter.shape)
             before = self.optimizer.state.get(parameter)
             if before:  # a training that goes on
@@ -153,24 +163,35 @@ class FusedTraining:
                 "step": number, "exp_avg": moments[0], "exp_avg_sq": moments[1]
             }  # fmt: skip
             start += parameter.numel()
-        if self.recipe.l1:
-            self.penalty[self.segment["head"]].view(self.model.head.shape)[..., :-1] = self.recipe.l1
+        penalty = self.penalty[self.segment["head"]].view(self.model.head.shape)
+        for member, recipe in enumerate(recipes):
+            penalty[member, ..., :-1] = recipe.l1
 
     def _schedule(self) -> Tensor:
-        """A row a step: temperature, blend, leak, learning rate, corrections of the moments."""
-        recipe = self.recipe
-        progress = torch.arange(max(recipe.steps, 1), dtype=torch.float64) / max(recipe.steps, 1)
-        first, last = recipe.annealing.first, recipe.annealing.last
-        tau = first * (last / first) ** progress
-        alpha = (first - tau) / (first - last)
-        cosine = 0.5 * (1 + torch.cos(torch.pi * progress))
-        rate = recipe.last_learning_rate + (recipe.learning_rate - recipe.last_learning_rate) * cosine
-        leak = torch.tensor([recipe.leak_at(float(share)) for share in progress], dtype=torch.float64)
-        number = torch.arange(1, len(progress) + 1, dtype=torch.float64)
+        """(recipe, step, number): see `kernels`."""
+        steps = max(self.recipe.steps, 1)
+        progress = torch.arange(steps, dtype=torch.float64) / steps
+        number = torch.arange(1, steps + 1, dtype=torch.float64)
         corrections = [1 - beta**number for beta in BETAS]
-        return torch.stack([tau, alpha, leak, rate, *corrections], 1).float().to(self.device).contiguous()
+        tables = []
+        for recipe in self.different:
+            first, last = recipe.annealing.first, recipe.annealing.last
+            tau = first * (last / first) ** progress
+            alpha = (first - tau) / (first - last)
+            noise = recipe.noise * torch.ones_like(tau) if recipe.cooled else recipe.noise / tau
+            leak = torch.tensor([recipe.leak_at(share) for share in progress.tolist()], dtype=torch.float64)
+            cosine = 0.5 * (1 + torch.cos(torch.pi * progress))
+            rate = recipe.last_learning_rate + (recipe.learning_rate - recipe.last_learning_rate) * cosine
+            shrinking = 1 - rate * recipe.weight_decay
+            tables.append(torch.stack([1 / tau, alpha, noise, leak, rate, shrinking, *corrections], 1))
+        return torch.stack(tables).float().to(self.device).contiguous()
 
     # -- one step --------------------------------------------------------------------------------------------
+
+    @property
+    def _now(self) -> tuple[Tensor, Tensor, Tensor, int]:
+        """Where kernels look up the numbers of a step."""
+        return self.step, self.schedule, self.recipes, self.schedule.shape[1]
 
     def _part(self, name: str) -> Tensor:
         return self.parts[:, self.segment[name]]
@@ -181,8 +202,10 @@ class FusedTraining:
         self.backward()
         total = self.weights.numel()
         self.kernels.update[(-(-total // 128),)](
-            self.weights, self.parts, *self.moments, self.penalty, self.step, self.schedule,
-            self.recipe.weight_decay, total, PARTS=self.parts_count, BLOCK=128, num_warps=4,
+            self.weights, self.parts, *self.moments, self.penalty, self.owners, self.step, self.schedule,
+            self.schedule.shape[1], total, PARTS=self.parts_count,
+            first_cleared=self.segment["relative_bias"].start, last_cleared=self.segment["null_score"].stop,
+            PART_BLOCK=power(self.parts_count, 1), BLOCK=128, num_warps=4,
         )  # fmt: skip
         self.step.add_(1)
 
@@ -196,9 +219,8 @@ class FusedTraining:
             LENGTH=self.length, BATCH=self.batch, VARIABLES=self.variables, BLOCK=256, num_warps=4,
         )  # fmt: skip
         k.choose[(members * rows,)](
-            model.choices, self.allowed, self.table, self.soft, self.sparse, self.step, self.schedule,
-            float(self.recipe.noise), self.seed, WIDTH=width, COOLED=int(self.recipe.cooled),
-            FAST=self.fast, BLOCK=power(width), num_warps=1,
+            model.choices, self.allowed, self.table, self.soft, self.sparse, *self._now, self.seed,
+            ROWS=rows, WIDTH=width, FAST=self.fast, BLOCK=power(width), num_warps=1,
         )  # fmt: skip
         k.compare[(members * a.layers * a.pointer,)](
             model.query_table, model.key_table, self.factors, BOUNDARIES=a.bins + 1, WIDTH=a.width,
@@ -217,7 +239,7 @@ class FusedTraining:
             start = first * self.batch
             k.operate[(members * a.submlps, -(-(self.columns - start) // 128))](
                 self.operands[layer], self.stream, model.hidden_weight, model.hidden_bias,
-                model.output_weight, model.output_bias, self.step, self.schedule, seen, layer,
+                model.output_weight, model.output_bias, *self._now, seen, layer,
                 **self._mlp_sizes(start), BLOCK=128, num_warps=4,
             )  # fmt: skip
 
@@ -239,8 +261,8 @@ class FusedTraining:
                 self.operands[layer], self.stream_gradient, model.hidden_weight, model.hidden_bias,
                 model.output_weight, self.operand_gradient, self._part("hidden_weight"),
                 self._part("hidden_bias"), self._part("output_weight"), self._part("output_bias"), stride,
-                self.step, self.schedule, seen, layer, **self._mlp_sizes(start), PARTS=self.parts_count,
-                BLOCK=LANES, num_warps=1,
+                *self._now, seen, layer, **self._mlp_sizes(start), PARTS=self.parts_count,
+                BLOCK=max(PAIRS // power(a.hidden, LANES // 2), 1), num_warps=1,
             )  # fmt: skip
             row -= a.submlps * a.arity
             self._read_backward(self.operand_gradient, row, a.submlps * a.arity, seen, start, start)
@@ -260,8 +282,9 @@ class FusedTraining:
             PARTS=self.parts_count, num_warps=1,
         )  # fmt: skip
         k.choose_backward[(members * rows,)](
-            self.table_parts, self.soft, self.sparse, self._part("choices"), self.step, self.schedule,
-            self.table.numel(), WIDTH=width, PARTS=self.parts_count, BLOCK=power(width), num_warps=1,
+            self.table_parts, self.soft, self.sparse, self._part("choices"), *self._now,
+            self.table.numel(), ROWS=rows, WIDTH=width, PARTS=self.parts_count, BLOCK=power(width),
+            num_warps=1,
         )  # fmt: skip
 
     def _first_of(self, layer: int) -> int:
@@ -324,7 +347,7 @@ class FusedTraining:
         return {
             "HEADS": a.pointer, "ALL_HEADS": a.layers * a.pointer, "VARIABLES": self.variables,
             "LENGTH": self.length, "BATCH": self.batch, "WINDOW": a.window, "BOUNDARIES": a.bins + 1,
-            "COOLED": int(self.recipe.cooled), "FAST": self.fast,
+            "FAST": self.fast,
         }  # fmt: skip
 
     def _attend(self, layer: int, base: int, keys: int, begin: int, end: int) -> None:
@@ -332,8 +355,8 @@ class FusedTraining:
         block = PAIRS // keys
         self.kernels.attend[(model.members * a.pointer, self.batch // block)](
             self.reads[layer], self.stream, self.factors, model.relative_bias, model.null_score,
-            *self.saved[layer], self.step, self.schedule, float(self.recipe.noise), self._salt(layer),
-            self._low, self._scale, base, layer * a.pointer, BEGIN=begin, END=end, KEYS=keys,
+            *self.saved[layer], *self._now, self._salt(layer), self._low, self._scale, base,
+            layer * a.pointer, BEGIN=begin, END=end, KEYS=keys,
             BLOCK=block, **self._attend_sizes(), num_warps=1,
         )  # fmt: skip
 
@@ -345,8 +368,8 @@ class FusedTraining:
         self.kernels.attend_backward[(model.members * a.pointer, self.batch // block)](
             self.reads[layer], self.stream_gradient, self.factors, model.relative_bias, model.null_score,
             *self.saved[layer], self.read_gradient[layer], self.pulls, self._part("relative_bias"),
-            self._part("null_score"), self.weights.numel(), self.step, self.schedule,
-            float(self.recipe.noise), self._salt(layer), self._low, self._scale, base, layer * a.pointer,
+            self._part("null_score"), self.weights.numel(), *self._now, self._salt(layer),
+            self._low, self._scale, base, layer * a.pointer,
             BEGIN=begin, END=end, KEYS=keys, ADDED=int(added), BLOCK=block,
             **self._attend_sizes(), num_warps=1,
         )  # fmt: skip
