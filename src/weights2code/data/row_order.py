@@ -41,7 +41,7 @@ def sequences_in(
     None where they stand in that order already.
     """
     codes, borders = _numbered(ids) if ids is not None else (None, np.zeros(0, int))
-    rows = None if codes is None else np.argsort(codes, kind="stable")
+    rows = np.argsort(codes, kind="stable") if codes is not None and labels is None else None
     if labels is not None:
         keys = sortable(path, order or "", labels)
         inside = keys[1:] > keys[:-1]
