@@ -69,7 +69,7 @@ def model_of(graph: DiscreteGraph, like: DiscreteTransformer) -> DiscreteTransfo
         channels=layout.channels,
         outputs=layout.outputs,
         layers=1,
-        **{kind: sum(node.kind == kind for node in heads) for kind in HEADS},
+        **Architecture.sizes_for({kind: sum(node.kind == kind for node in heads) for kind in HEADS}),
         submlps=len(operators),
         arity=max([1, *(len(node.operands) for node in operators)]),
         hidden=max([1, *(len(node.hidden_bias) for node in operators)]),
