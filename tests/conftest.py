@@ -15,6 +15,7 @@ for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 # ruff: noqa: E402
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ from jaxtyping import install_import_hook
 
 #: Where shapes of arrays are annotated, every call under the tests is checked against them.
 SHAPED = ("data", "model", "training", "graph")
+if find_spec("triton"):  # kernels are compiled from their text, which nothing may wrap
+    import weights2code.training.fused.kernels  # noqa: F401
 install_import_hook([f"weights2code.{folder}" for folder in SHAPED], "beartype.beartype")
 
 from weights2code.data import FileSource, Layout, Problem, Sequences, from_arrays
