@@ -17,6 +17,7 @@ from weights2code.data.gaps import without_gaps
 from weights2code.data.loose_cells import Loosely
 from weights2code.data.parts import LONGEST, Parts, divide, divide_by_season, divide_uncut
 from weights2code.data.problem import Problem
+from weights2code.data.relevance import MANY, relevant, words_for
 from weights2code.data.seasons import checked_season, season_in
 from weights2code.data.taking import Taken, take
 from weights2code.errors import InputError
@@ -92,6 +93,23 @@ def from_columns(
     parts = _divisions(stored.lengths, seed)
     taken = take(stored, (*inputs, *outputs), *parts)
     if taken.gaps:
+        if missing == "drop" and len(inputs) > MANY and taken.gaps in inputs:
+            # gaps of columns that tell nothing need not cut sequences, so which ones do is asked first
+            kept = relevant(from_columns(stored, inputs, outputs, seed, declared=declared, missing="last"))
+            fewer = tuple(inputs[i] for i in kept)
+            problem = from_columns(
+                stored,
+                fewer,
+                outputs,
+                seed,
+                name,
+                where,
+                fewest=fewest,
+                declared=declared & {*fewer, *outputs},
+                missing=missing,
+                season=season,
+            )
+            return with_remarks(problem, (words_for(inputs, kept, outputs),))
         filled = without_gaps(stored, (*inputs, *outputs), missing)
         stored, true_starts, remarks = filled.stored, filled.true_starts, (filled.remark,)
         _refuse_few(stored, where, fewest)
@@ -136,6 +154,16 @@ def from_columns(
     again = take(stored, (*inputs, *outputs), seasons)
     again.number_texts(declared)
     return replace(problem, seasonal=_in_seasons(problem, again, found))
+
+
+def with_remarks(problem: Problem, remarks: tuple[str, ...]) -> Problem:
+    """The problem, in whatever windows, with these remarks before its own."""
+
+    def more(one: Problem) -> Problem:
+        return replace(one, remarks=(*remarks, *one.remarks))
+
+    seasonal, uncut = (other and more(other) for other in (problem.seasonal, problem.uncut))
+    return replace(more(problem), seasonal=seasonal, uncut=uncut)
 
 
 def _divisions(

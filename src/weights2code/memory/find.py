@@ -20,10 +20,18 @@ from weights2code.memory.machine import Machine, Read
 from weights2code.memory.merging import MOST_STATES, contradicts_itself, merged, times_seen
 from weights2code.memory.orders import orders
 from weights2code.memory.products import products
-from weights2code.memory.screen import contradictory, finite, shown_by, shown_by_output, visible_window
+from weights2code.memory.screen import (
+    contradictory,
+    finite,
+    shown_by,
+    shown_by_output,
+    shown_by_values,
+    visible_window,
+)
 from weights2code.memory.short_rules import ShortRule, short_rules
 from weights2code.memory.smallest import smallest
 from weights2code.simplify.cost import cost
+from weights2code.training.focus import sufficient
 
 #: Shares of the labels that may be mistakes.
 SHARES = (0.02, 0.05, 0.1)
@@ -50,11 +58,12 @@ EFFORT = 2.0
 
 @dataclass(slots=True, eq=False)
 class Remembering:
-    """What a problem remembers that no output shows, asked for at two moments.
+    """What a problem remembers that no output shows, asked for at three moments.
 
     At the start, where rows that agree in all that is visible contradict each other, and no window of visible
-    values tells the states of the machine apart. And later, where short rules of visible values were not
-    found, if the machine has fewer states than there are values that show them.
+    values tells the states of the machine apart. Before functions of visible values are trained, if few
+    states with a short rule are far less than the values that would be needed. And later, where short rules
+    of visible values were not found, if the machine has fewer states than there are values that show them.
     """
 
     problem: Problem
@@ -74,6 +83,22 @@ class Remembering:
         if otherwise is not None and otherwise():
             return None
         return numbered(machine, self.problem, instead=instead)
+
+    def early(self) -> Memory | None:
+        """The memory, if it has short rules that are soon found, and the least that is visible and enough is
+        far more than it."""
+        problem = self.problem
+        if problem.reference is None or not problem.whole or not self._finite():
+            return None
+        machine = self.machine()
+        if machine is None or machine.states > FEW_STATES or shown_by_output(machine):
+            return None
+        if visible_window(machine) is None:
+            return None
+        values = sufficient(problem)
+        if values is None or shown_by_values(problem, values) < GAIN * machine.states:
+            return None
+        return self.short()
 
     def later(self) -> Memory | None:
         """The memory, if it is less than what is visible, and the last output does not show it."""

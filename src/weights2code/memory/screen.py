@@ -13,7 +13,7 @@ from weights2code.data import Problem, Sequences
 from weights2code.data.sufficiency import LEAST_REPEATS, determines
 from weights2code.memory.machine import NOWHERE, Machine
 from weights2code.training.ladder import window_of
-from weights2code.training.ruled_out import leaf_rows, present_values
+from weights2code.training.ruled_out import Leaves, leaf_rows, present_values
 
 #: Different symbols at most.
 MOST_SYMBOLS = 4096
@@ -86,4 +86,13 @@ def shown_by(problem: Problem, steps: int, sequences: Sequences | None = None) -
     if not near:
         return 1
     rows, _ = leaf_rows(near, part)
+    return len(np.unique(rows, axis=0))
+
+
+def shown_by_values(problem: Problem, values: Leaves) -> int:
+    """How many different things the past ones of some values show."""
+    past = [(column, lag) for column, lag in values if lag]
+    if not past:
+        return 1
+    rows, _ = leaf_rows(past, problem.training.take(slice(0, MOST_SEQUENCES)))
     return len(np.unique(rows, axis=0))
