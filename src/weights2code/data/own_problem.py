@@ -115,6 +115,30 @@ def from_columns(
         _refuse_few(stored, where, fewest)
         parts = _divisions(stored.lengths, seed, true_starts)
         taken = take(stored, (*inputs, *outputs), *parts)
+    problem = replace(_problem(taken, inputs, outputs, name, where, declared), remarks=remarks)
+    if len(parts) > 1 and problem.whole:
+        problem = replace(problem, uncut=_uncut(problem, taken))
+    if season is None:
+        found = season_in([taken.beginning(inputs)], [taken.beginning(outputs)])
+    else:
+        found = checked_season(season, int(stored.lengths.max()))
+    seasons = divide_by_season(stored.lengths, seed, found) if found else None
+    if found is None or seasons is None:
+        return problem
+    again = take(stored, (*inputs, *outputs), seasons)
+    again.number_texts(declared)
+    return replace(problem, seasonal=_in_seasons(problem, again, found))
+
+
+def _problem(
+    taken: Taken,
+    inputs: tuple[str, ...],
+    outputs: tuple[str, ...],
+    name: str,
+    where: str,
+    declared: frozenset[str],
+) -> Problem:
+    """The problem of rows that were taken, none of which lacks anything."""
     categories = taken.number_texts(declared)
     _refuse_useless(taken, inputs, outputs, where)
     domains, output_domains = (
@@ -129,7 +153,7 @@ def from_columns(
             raise InputError(
                 f"{where}: the target {column!r} changes too rarely to be learned; give more rows."
             )
-    problem = Problem(
+    return Problem(
         name,
         inputs,
         outputs,
@@ -140,20 +164,7 @@ def from_columns(
         min(int(np.max(training.lengths)), LONGEST),
         held_out=held_out,
         beginnings=beginnings,
-        remarks=remarks,
     )
-    if len(parts) > 1 and problem.whole:
-        problem = replace(problem, uncut=_uncut(problem, taken))
-    if season is None:
-        found = season_in([taken.beginning(inputs)], [taken.beginning(outputs)])
-    else:
-        found = checked_season(season, int(stored.lengths.max()))
-    seasons = divide_by_season(stored.lengths, seed, found) if found else None
-    if found is None or seasons is None:
-        return problem
-    again = take(stored, (*inputs, *outputs), seasons)
-    again.number_texts(declared)
-    return replace(problem, seasonal=_in_seasons(problem, again, found))
 
 
 def with_remarks(problem: Problem, remarks: tuple[str, ...]) -> Problem:
