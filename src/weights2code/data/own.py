@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from weights2code import json_values
 from weights2code.data.columns import Column, Stored, of_numbers
 from weights2code.data.gaps import WAYS, checked_way
 from weights2code.data.limits import check_readable
-from weights2code.data.own_problem import from_columns
+from weights2code.data.own_problem import from_columns, with_remarks
 from weights2code.data.problem import Problem
 from weights2code.data.relevance import narrowed
 from weights2code.data.row_order import sequences_in, sortable, times_of
@@ -189,9 +189,9 @@ def from_file(source: FileSource, seed: int) -> Problem:
         order = None if source.order is None else table.label(source.order)
         rows, ends = sequences_in(path, table.shape[0], ids, order, source.sequence, source.order)
         lengths = np.diff(np.concatenate([[0], ends, table.shape]))
-        listed = np.arange(table.shape[0]) if rows is None else rows
         if source.time is not None:
             times = times_of(path, source.time, table.label(source.time))
+            listed = np.arange(table.shape[0]) if rows is None else rows
             leaves = {
                 name: of_numbers(leaf)
                 for name, leaf in time_leaves(times, listed, ends, source.time, {*names}).items()
@@ -199,8 +199,9 @@ def from_file(source: FileSource, seed: int) -> Problem:
             inputs = (*inputs, *leaves)
         if source.order is not None and order is not None:
             moments = sortable(path, source.order, order)
-            remarks.append(remark_on_steps(moments, listed, ends, source.order))
-        del ids, order, listed
+            sorted_moments = moments if rows is None else moments[rows]
+            remarks.append(remark_on_steps(sorted_moments, ends, source.order))
+        del ids, order
 
     def column(name: str) -> Column:
         found = leaves[name] if name in leaves else table.column(name)
@@ -217,9 +218,4 @@ def from_file(source: FileSource, seed: int) -> Problem:
         missing=source.missing,
         season=source.season,
     )
-    said = tuple(remark for remark in remarks if remark)
-    seasonal, uncut = (
-        None if other is None else replace(other, remarks=(*said, *other.remarks))
-        for other in (problem.seasonal, problem.uncut)
-    )
-    return narrowed(replace(problem, remarks=(*said, *problem.remarks), seasonal=seasonal, uncut=uncut))
+    return narrowed(with_remarks(problem, tuple(remark for remark in remarks if remark)))

@@ -89,22 +89,56 @@ def from_columns(
     """
     fewest = FEWEST_ROWS if fewest is None else fewest
     _refuse_few(stored, where, fewest)
-    true_starts: Sequence[bool] | None = None
-    remarks: tuple[str, ...] = ()
+    true_starts, remarks = None, ()
     parts = _divisions(stored.lengths, seed)
     taken = take(stored, (*inputs, *outputs), *parts)
     if taken.gaps:
-        if missing == "drop" and len(inputs) > MANY:
+        if missing == "drop" and len(inputs) > MANY and taken.gaps in inputs:
             # gaps of columns that tell nothing need not cut sequences, so which ones do is asked first
-            around = from_columns(stored, inputs, outputs, seed, declared=declared, missing="last")
-            kept = relevant(around)
-            remarks = (words_for(inputs, kept, outputs),)
-            inputs = tuple(inputs[i] for i in kept)
+            kept = relevant(from_columns(stored, inputs, outputs, seed, declared=declared, missing="last"))
+            fewer = tuple(inputs[i] for i in kept)
+            problem = from_columns(
+                stored,
+                fewer,
+                outputs,
+                seed,
+                name,
+                where,
+                fewest=fewest,
+                declared=declared & {*fewer, *outputs},
+                missing=missing,
+                season=season,
+            )
+            return with_remarks(problem, (words_for(inputs, kept, outputs),))
         filled = without_gaps(stored, (*inputs, *outputs), missing)
-        stored, true_starts, remarks = filled.stored, filled.true_starts, (*remarks, filled.remark)
+        stored, true_starts, remarks = filled.stored, filled.true_starts, (filled.remark,)
         _refuse_few(stored, where, fewest)
         parts = _divisions(stored.lengths, seed, true_starts)
         taken = take(stored, (*inputs, *outputs), *parts)
+    problem = replace(_problem(taken, inputs, outputs, name, where, declared), remarks=remarks)
+    if len(parts) > 1 and problem.whole:
+        problem = replace(problem, uncut=_uncut(problem, taken))
+    if season is None:
+        found = season_in([taken.beginning(inputs)], [taken.beginning(outputs)])
+    else:
+        found = checked_season(season, int(stored.lengths.max()))
+    seasons = divide_by_season(stored.lengths, seed, found) if found else None
+    if found is None or seasons is None:
+        return problem
+    again = take(stored, (*inputs, *outputs), seasons)
+    again.number_texts(declared)
+    return replace(problem, seasonal=_in_seasons(problem, again, found))
+
+
+def _problem(
+    taken: Taken,
+    inputs: tuple[str, ...],
+    outputs: tuple[str, ...],
+    name: str,
+    where: str,
+    declared: frozenset[str],
+) -> Problem:
+    """The problem of rows that were taken, none of which lacks anything."""
     categories = taken.number_texts(declared)
     _refuse_useless(taken, inputs, outputs, where)
     domains, output_domains = (
@@ -119,7 +153,7 @@ def from_columns(
             raise InputError(
                 f"{where}: the target {column!r} changes too rarely to be learned; give more rows."
             )
-    problem = Problem(
+    return Problem(
         name,
         inputs,
         outputs,
@@ -130,20 +164,17 @@ def from_columns(
         min(int(np.max(training.lengths)), LONGEST),
         held_out=held_out,
         beginnings=beginnings,
-        remarks=remarks,
     )
-    if len(parts) > 1 and problem.whole:
-        problem = replace(problem, uncut=_uncut(problem, taken))
-    if season is None:
-        found = season_in([taken.beginning(inputs)], [taken.beginning(outputs)])
-    else:
-        found = checked_season(season, int(stored.lengths.max()))
-    seasons = divide_by_season(stored.lengths, seed, found) if found else None
-    if found is None or seasons is None:
-        return problem
-    again = take(stored, (*inputs, *outputs), seasons)
-    again.number_texts(declared)
-    return replace(problem, seasonal=_in_seasons(problem, again, found))
+
+
+def with_remarks(problem: Problem, remarks: tuple[str, ...]) -> Problem:
+    """The problem, in whatever windows, with these remarks before its own."""
+
+    def more(one: Problem) -> Problem:
+        return replace(one, remarks=(*remarks, *one.remarks))
+
+    seasonal, uncut = (other and more(other) for other in (problem.seasonal, problem.uncut))
+    return replace(more(problem), seasonal=seasonal, uncut=uncut)
 
 
 def _divisions(

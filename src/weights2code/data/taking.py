@@ -30,7 +30,7 @@ class Taken:
     parts : the pieces, divided in one way or in several.
     ranges, domains : of all values of each column; texts have none.
     texts : what the numbers of some columns stand for.
-    gaps : whether any cell holds nothing.
+    gaps : the first column of which a cell holds nothing, if there is one.
     """
 
     parts: tuple[Parts, ...]
@@ -38,7 +38,7 @@ class Taken:
     ranges: dict[str, tuple[float, float]]
     domains: dict[str, Domain]
     texts: dict[str, tuple[str, ...]]
-    gaps: bool = False
+    gaps: str | None = None
 
     def number_texts(self, declared: frozenset[str]) -> dict[str, tuple[Category, ...]]:
         """Give the same texts the same numbers in columns that share them; what the numbers stand for."""
@@ -86,7 +86,7 @@ def take(stored: Stored, names: Sequence[str], *parts: Parts) -> Taken:
     for name in names:
         column = stored.column(name)
         if column.gaps:
-            taken.gaps = True
+            taken.gaps = name
             return taken
         taken.values[name] = column.values[rows]
         taken.ranges[name] = column.low, column.high

@@ -72,9 +72,14 @@ def since_last(moments: np.ndarray, rows: np.ndarray, ends: np.ndarray) -> np.nd
     return found
 
 
-def remark_on_steps(moments: np.ndarray, rows: np.ndarray, ends: np.ndarray, column: str) -> str:
-    """A sentence about steps that are missing, or about rows that come at unequal times; empty if neither."""
-    steps = _steps(moments[rows])
+def remark_on_steps(moments: np.ndarray, ends: np.ndarray, column: str) -> str:
+    """A sentence about steps that are missing, or about rows that come at unequal times; empty if neither.
+
+    The moments stand in the order of the sequences, each but the first of which begins at one of the `ends`.
+    """
+    steps = _steps(moments)
+    if not len(ends) and len(steps) and (steps == steps[0]).all():
+        return ""
     within = np.ones(len(steps), bool)
     within[ends - 1] = False
     inside = np.flatnonzero(within)
@@ -87,7 +92,7 @@ def remark_on_steps(moments: np.ndarray, rows: np.ndarray, ends: np.ndarray, col
         least, most = _words(values[0], moments), _words(values[-1], moments)
         return f"rows come at unequal distances of {column}: from {least} to {most}, most often {shown}"
     odd = inside[steps[inside] != usual]
-    first = moments[rows[odd[0]]]
+    first = moments[odd[0]]
     place = str(first).replace("T", " ") if moments.dtype.kind == "M" else f"{float(first):g}"
     longer = int((steps[odd] > usual).sum())
     missing = f"{longer} steps are missing" if longer == len(odd) else f"{len(odd)} steps are others"
