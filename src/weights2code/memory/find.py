@@ -12,6 +12,7 @@ from weights2code.language import Recurrence, Var
 from weights2code.memory.actions import rules_by_actions
 from weights2code.memory.beside_visible import beside_visible
 from weights2code.memory.by_kinds import rules_by_kinds
+from weights2code.memory.dead_ends import with_dead_ends
 from weights2code.memory.exploring import explored
 from weights2code.memory.formulas import EFFORT as SHORT_EFFORT
 from weights2code.memory.formulas import answers_of, formula_of, table_of, transitions
@@ -318,12 +319,13 @@ def _folded(problem: Problem) -> Machine | None:
         if machine is not None and (wrong or few_rows(problem)):
             evident = merged(both(problem), reads, 0.0)
             if evident is not None and evident.states < machine.states:
-                return evident
+                machine = evident
+            machine = with_dead_ends(machine, both(problem))
         return machine
     for share in SHARES:
         machine = merged(both(problem), reads, share)
         if machine is not None and machine.wrong(problem.training).mean() <= share:
-            return machine
+            return with_dead_ends(machine, both(problem))
     return None
 
 
