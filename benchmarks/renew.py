@@ -154,6 +154,12 @@ def figures() -> list[Figure]:
         Figure("own_data", f"{own}/results/own_data.json", (f"python {own}/run.py",)),
         Figure("operon", f"{own}/results/operon.json", (f"python {own}/baseline_operon.py",), needs="Operon"),
         Figure("fresh_first", f"{own}/results/fresh_first.json", (), kept="files are unseen only once"),
+        Figure(
+            "tables",
+            "benchmarks/tables/results/tables.json",
+            ("python benchmarks/tables/run.py --part all --time-limit 60 --processes 2",),
+            ("benchmarks/tables/runs/tables.jsonl",),
+        ),
         Figure("large", f"{own}/results/large.json", (f"python {own}/large.py",)),
         Figure(
             "random_programs",

@@ -28,6 +28,7 @@ import reliability_page as attacks
 import result_pages as pages
 from figures import head_of, records, state, taken_list, where, without_state
 from suite_results import Suite
+from tables_page import tables
 from weights2code.experiments.registry import NAMES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -68,6 +69,7 @@ def measured() -> pages.Measured:
         read("languages/results/languages.json"),
         read("languages/results/rows.json"),
         read("random_programs/results/hidden.json"),
+        read("tables/results/tables.json"),
     )
 
 
@@ -108,6 +110,7 @@ def texts(root: Path = ROOT) -> dict[str, str]:
             found.random, found.random_fresh, found.random_deep, found.random_first, found.random_hidden
         ),
         "docs/results/own_data.md": other.own_data(found.own, found.operon, found.own_first),
+        "docs/results/tables.md": tables(found.tables),
         "docs/results/deep_rules.md": deep_page.deep_rules(
             found.deep_files, found.deep_before, found.deep_tasks
         ),

@@ -20,6 +20,7 @@ from page_text import RENEW, code, page, table, unmeasured, yes
 from random_page import random_line
 from reliability_page import CHECKED
 from suite_results import Suite, TaskResult
+from tables_page import table_counts
 from weights2code import tasks
 from weights2code.experiments import paper_numbers
 from weights2code.experiments.limits import LIMITS, Failure, failure, formula, nearest
@@ -254,6 +255,8 @@ class Measured:
     language_rows: Row | None = None
     #: Random programs with hidden memory, of a seed that was not looked at.
     random_hidden: Row | None = None
+    #: Tables as people have them.
+    tables: Row | None = None
 
 
 def summary_table(found: Measured, repeated: Experiments, folder: str) -> str:
@@ -273,6 +276,9 @@ def summary_table(found: Measured, repeated: Experiments, folder: str) -> str:
             if group == "fresh" and (first := rows_of(found.own_first)):
                 text += f"; at first sight {own_counts(first)[0]} of {len(first)}"
             rows.append((link, text, operon_counts(chosen, rows_of(found.operon)).rstrip(".")))
+    if found.tables:
+        link = f"[tables as people have them]({folder}tables.md)"
+        rows.append((link, *table_counts(rows_of(found.tables))))
     for name, wanted in NETWORK_GROUPS if found.network else ():
         chosen = [row for row in rows_of(found.network) if wanted(row)]
         if chosen:
@@ -313,7 +319,7 @@ def summary_sources(found: Measured, folder: str) -> str:
     named = [*heads(found.suites)]
     named += [("own data", found.own), ("own data at first sight", found.own_first)]
     named += [("Operon on own data", found.operon)]
-    named += [("networks", found.network)]
+    named += [("tables as people have them", found.tables), ("networks", found.network)]
     if found.deep_files:
         named += [("deep rules in own data", found.deep_files), ("the same before", found.deep_before)]
     named += [("deep tasks", found.deep_tasks)]
@@ -358,8 +364,8 @@ def _suite_line(suite: Suite, folder: str) -> tuple[str, str, str]:
 
 def index(found: Measured, repeated: Experiments) -> str:
     names = ["mips", "languages", "compared_with_the_paper", *(file_name(name) for name in NAMES)]
-    names += ["failures", "random_programs", "own_data", "deep_rules", "network", "symbolic_regression"]
-    names += ["speed", "reliability"]
+    names += ["failures", "random_programs", "own_data", "tables", "deep_rules", "network"]
+    names += ["symbolic_regression", "speed", "reliability"]
     tree = "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(names) + "\n```"
     return page(
         "Results",

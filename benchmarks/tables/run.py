@@ -131,7 +131,8 @@ def judged(job: tuple[str, float]) -> dict[str, Any]:
     """One table, ours and the others' answers."""
     name, time_limit = job
     table = next(table for table in TABLES if table.name == name)
-    return fit(table, time_limit) | baselines(table, FRESH, LONGER)
+    ours = fit(table, time_limit)
+    return ours | baselines(table, FRESH, LONGER, ours["seconds"])
 
 
 def outcome(row: dict[str, Any]) -> str:
@@ -144,17 +145,18 @@ def report(rows: list[dict[str, Any]]) -> str:
         name: sum(outcome(row) == name for row in rows) for name in ("exact", "tested, not exact", "failed")
     }
     said = ", ".join(f"{count} {name}" for name, count in counts.items())
-    others = {name: sum(row[name] == "exact" for row in rows) for name in ("tree", "rpni")}
+    others = {name: sum(row[name] == "exact" for row in rows) for name in ("tree", "rpni", "operon")}
     cells = [
         (row["name"], row["field"], row["part"], outcome(row), row["verdict"], row["seconds"], row["tree"],
-         row["rpni"], f"`{' ; '.join(row['formula'] or ())}`")
+         row["rpni"], row["operon"], f"`{' ; '.join(row['formula'] or ())}`")
         for row in rows
     ]  # fmt: skip
-    head = ("table", "field", "part", "outcome", "verdict", "seconds", "tree", "RPNI", "program")
+    head = ("table", "field", "part", "outcome", "verdict", "seconds", "tree", "RPNI", "Operon", "program")
     return (
         f"# Tables as people have them\n\n{len(rows)} tables: {said}; median "
         f"{median(row['seconds'] for row in rows):.0f} s. A decision tree on lagged "
-        f"one-hot columns is exact on {others['tree']}, RPNI on {others['rpni']}.\n\n"
+        f"one-hot columns is exact on {others['tree']}, RPNI on {others['rpni']}, Operon on "
+        f"{others['operon']}.\n\n"
         f"{markdown(head, cells)}\n"
     )
 
@@ -184,11 +186,12 @@ def main() -> None:
     rows.rows.sort(key=lambda row: order.index(row["name"]))
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{record}.md").write_text(report(rows.rows), encoding="utf-8")
-    rows.finish(RESULTS / f"{record}.json", " ".join(["python benchmarks/tables/run.py", *sys.argv[1:]]))
+    command = " ".join(["python benchmarks/tables/run.py", *sys.argv[1:]])
+    rows.finish(RESULTS / f"{record}.json", command, time_limit=options.time_limit)
 
 
 def show(row: dict[str, Any]) -> None:
-    beside = f"tree {row['tree']}, RPNI {row['rpni']}"
+    beside = f"tree {row['tree']}, RPNI {row['rpni']}, Operon {row['operon']}"
     told = f"{row['name']:20} {outcome(row):18} {row['verdict']:14} {row['seconds']:6.1f} s"
     print(f"{told}  {beside}  {row['error'] or ' ; '.join(row['formula'] or ())}", flush=True)
 

@@ -131,7 +131,9 @@ def predict(
     rule = program.recurrence
     time = source.time if isinstance(source, FileSource) else None
     labels = tuple(name for name in dict.fromkeys((sequence, order, time)) if name is not None)
-    inputs = source.inputs if isinstance(source, FileSource) else rule.inputs
+    inputs = [
+        name for name in rule.inputs if not isinstance(source, FileSource) or name in source.inputs
+    ]  # of many columns of the fit few may be left, and what comes from times is no column
     missing = source.missing if isinstance(source, FileSource) else "refuse"
     table = _numbers(path, program, inputs, labels, missing)
     shape = table[(*inputs, *labels)[0]].shape

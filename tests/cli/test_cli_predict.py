@@ -157,6 +157,18 @@ def test_texts_and_whole_numbers_have_gaps_too(made_folder: Callable[..., Path])
         assert arrays["state"].tolist() == ["on", "off"]
 
 
+def test_columns_that_the_program_does_not_read_may_hold_anything(made_folder: Callable[..., Path]):
+    """Of many columns of a fit few are left; what the others hold, and whether they are there, is one."""
+    Path("rows.csv").write_text("kind,event,level,other,count\na,b,1,2,1\n")
+    steps = (Step("count", Var("count", 1) + Var("event").equals(1)),)
+    rule = Recurrence(("event",), steps, ("count",))
+    source = file_source("rows.csv", ["kind", "event", "level", "other"], ["count"])
+    made_folder(Path("out"), source, Program("gate", rule, (texts(["on", "off"]),), True))
+    Path("new.csv").write_text("kind,event,level\nx,on,\ny,on,much\n")
+    assert main(["predict", "out", "new.csv", "--out", "made.csv", "--quiet"]) == 0
+    assert Path("made.csv").read_text() == "kind,event,level,count\nx,on,,1\ny,on,much,2\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

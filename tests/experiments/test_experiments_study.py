@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from weights2code.errors import InputError
 from weights2code.experiments.experiment import Options
 from weights2code.experiments.jobs import perform
 from weights2code.experiments.learned import learned_jobs
@@ -95,3 +97,29 @@ def test_the_penalty_makes_the_head_sparser(tmp_path: Path) -> None:
         row = perform(job, tmp_path / job.key)
         lines[penalty] = sum(member["pruned_lines"] for member in row["members"])
     assert lines[0.01] < lines[0.0]
+
+
+@pytest.mark.slow
+def test_the_heads_of_models_that_are_there(tmp_path: Path) -> None:
+    """A short training of the paper's recipe, then its heads, without training or extraction."""
+    numbers = {"epochs": 2, "samples": 2048}
+    trained = Options(recipe="paper", seeds=(0, 1), numbers=numbers)
+    (job,) = get("unmatched_heads").jobs(replace(trained, tasks=("bitwise_not",)))
+    with_programs = perform(job, tmp_path / "models" / "one")
+    (job,) = get("unmatched_heads").jobs(
+        Options(recipe="paper", tasks=("bitwise_not",), models=str(tmp_path / "models"))
+    )
+    row = perform(job, tmp_path / "heads")
+    assert not list((tmp_path / "heads").iterdir())
+    assert [member["member"] for member in row["members"]] == [0, 1]
+    for one, other in zip(row["members"], with_programs["members"], strict=True):
+        assert one["heads_in_all"] == len(one["matched"]) + len(one["unmatched"]) == 2
+        assert one["matched"] == other["matched"]
+        assert one["network"]["right"] is not None
+    (line,) = get("unmatched_heads").table([{**row, "key": "k", "status": "done", "tries": 1}]).lines
+    assert line.cells["heads"] == 4
+    (missing,) = get("unmatched_heads").jobs(
+        Options(recipe="paper", tasks=("bitwise_or",), models=str(tmp_path / "models"))
+    )
+    with pytest.raises(InputError, match="holds no trained models of bitwise_or with 1 layers"):
+        perform(missing, tmp_path / "none")

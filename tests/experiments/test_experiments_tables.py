@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from in_process import InProcess
 
+from weights2code.errors import InputError
 from weights2code.experiments import (
     attention_patterns,
     dynamics,
@@ -108,11 +109,61 @@ def test_the_ideal_pattern_follows_from_the_hypothesis() -> None:
     assert attention_patterns.distance({"weights": found, "ideal": found}) == 0.0
 
 
-def test_the_fate_of_an_unmatched_head() -> None:
-    assert unmatched_heads.fate(1.0, False, False).startswith("orphan")
-    assert unmatched_heads.fate(1e-6, True, False) == "negligible"
-    assert unmatched_heads.fate(1.0, True, False).startswith("redundant")
-    assert unmatched_heads.fate(1.0, True, True).startswith("live")
+def heads_row(*, fits: bool = True, harmless: bool = True, **heads: Any) -> dict[str, Any]:
+    score = {"right": 1.0, "free_right": 1.0, "loss": 0.0, "free_loss": 0.0}
+    found = {"matched": [], "unmatched": [], "heads_in_all": 2, "members_passed_over": 0, **heads}
+    shared = {"task": "sum", "architecture": "L1H2M2", "network": score, "replaced": score, "listed": score}
+    return done(**shared, **found, fits=fits, harmless=harmless)
+
+
+def test_the_paper_s_finding_about_unmatched_heads() -> None:
+    further = {"head": "V1", "hypothesis": "offset 0 where ...", "by_the_paper": "needed"}
+    not_needed = {**further, "by_the_paper": "negligible"}
+    good, bad = heads_row(), heads_row(harmless=False)
+    unfit = heads_row(fits=False, harmless=False)
+    judged = unmatched_heads.judged
+    assert judged([good, good]) == (unmatched_heads.HOLDS, "equal")
+    assert judged([good, unfit]) == (unmatched_heads.HOLDS, "equal")  # what it does explains nothing
+    assert judged([good, bad]) == (unmatched_heads.REFUTED, "worse")
+    assert judged([unfit]) == (unmatched_heads.OPEN, None)
+    assert judged([unfit, heads_row(fits=False)]) == (unmatched_heads.OPEN, None)
+    assert judged([heads_row(fits=False)])[0] == unmatched_heads.HOLDS + unmatched_heads.NO_FIT
+    assert judged([heads_row(fits=False, matched=[further])]) == (unmatched_heads.OPEN, None)
+    assert judged([heads_row(matched=[further])]) == (unmatched_heads.EXPLAINED, "equal")
+    assert judged([heads_row(matched=[not_needed])]) == (unmatched_heads.HOLDS, "equal")
+    replaced = {"head": "V1", "reason": "substitutable", "by_the_paper": "needed"}
+    assert judged([heads_row(unmatched=[replaced])]) == (unmatched_heads.EXPLAINED, "equal")
+    assert judged([]) == ("-", None)
+
+
+def test_models_that_are_there_are_named_with_their_experiment(tmp_path: Path) -> None:
+    assert reproduce.trained_by("") == reproduce.trained_by(str(tmp_path)) == {}
+    made = {"command": "w2c experiment table1", "commit": "abc", "rows": [1, 2, 3]}
+    (tmp_path / "experiment.json").write_text(json.dumps(made))
+    found = reproduce.trained_by(str(tmp_path))
+    assert found == {"trained_by": [{"command": "w2c experiment table1", "commit": "abc"}]}
+    with pytest.raises(InputError, match="table1 trains its own models"):
+        registry.get("table1").jobs(Options(models=str(tmp_path)))
+    (job,) = registry.get("unmatched_heads").jobs(Options(models=str(tmp_path), tasks=("sum",)))
+    assert job.arguments["models"] == str(tmp_path)
+    assert job.arguments["sizes"] == {"layers": 1, "heads": 2, "submlps": 2}
+
+
+def test_a_line_counts_heads_by_their_reason() -> None:
+    effects = {"mean": {"given": {"changed": 0.25, "loss": 0.5}}}
+    head = {"head": "V2", "reason": "needed", "detail": "best: Fixed offset 1 (0.8)", "effects": effects}
+    dead = {"head": "V3", "reason": "dead", "detail": ""}
+    rows = [
+        heads_row(unmatched=[head, dead], harmless=False),
+        heads_row(),
+        {**heads_row(), "status": "failed"},
+    ]
+    (line,) = unmatched_heads.table(rows).lines
+    assert (line.cells["needed"], line.cells["dead"], line.cells["heads"]) == (1, 1, 4)
+    assert line.standing == "worse"
+    assert "its mean changes 25.00% of the outputs" in line.why
+    assert "V2" in line.cells["nearest"]
+    assert "V3" not in line.cells["nearest"]
 
 
 def echo(arguments: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -9,7 +9,6 @@ import pytest
 
 from weights2code.data import Layout, from_arrays
 from weights2code.errors import NotExtracted
-from weights2code.experiments.unmatched_heads import unmatched_head
 from weights2code.explain import (
     EqualityRetrieval,
     FixedOffset,
@@ -282,23 +281,6 @@ def test_a_match_names_the_runner_up():
     assert found.hypothesis == FixedOffset(1)
     assert found.runner_up
     assert not found.runner_up_words.startswith("Fixed offset 1 ")
-
-
-def test_the_analysis_of_unmatched_heads():
-    graph = graph_with([0.5, 0, -0.25, 1.0, 0, 0])
-    every = match_heads(graph, sequences(), dead=True)
-    unmatched = [index for index, found in every.routers.items() if found.hypothesis is None]
-    live, dead = (unmatched_head(every, index, needed=index == 2) for index in unmatched)
-    assert (live["head"], dead["head"]) == ("V2_Attn_L0H2", "V4_Attn_L0H4")
-    assert (live["reached"], dead["reached"]) == (True, False)
-    assert live["readers"] == ["V3_MLP_L0M0"]
-    assert dead["readers"] == []
-    assert (live["head_weight"], dead["head_weight"]) == (0.25, 0.0)
-    values = graph.stream(sequences().x)
-    assert live["magnitude"] == pytest.approx(np.abs(values[..., 2]).mean())
-    assert 0 < live["agreement"] < 0.99
-    assert live["nearest"]
-    assert (live["fate"], dead["fate"]) == ("live: the output needs it", "orphan: nobody reads it")
 
 
 def test_a_graph_with_matched_heads_only_has_nothing_to_analyse():

@@ -72,6 +72,30 @@ def test_a_run_with_a_state_is_verified_extracted_and_loaded_again(tmp_path: Pat
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("count", "length"), [(1, 2000), (30, 80)])
+def test_long_sequences_show_their_states_too(tmp_path: Path, count: int, length: int):
+    """They are cut into windows, which see the state that came before them."""
+    rng = np.random.default_rng(0)
+    press = rng.integers(0, 2, (count, length))
+    lamp = np.array(["off", "on"])[evenness(press)]
+    with open(tmp_path / "rows.csv", "w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["id", "press", "lamp"])
+        table.writerows((i, "ab"[press[i, t]], lamp[i, t]) for i in range(count) for t in range(length))
+    source = file_source(tmp_path / "rows.csv", ["press"], ["lamp"], "id")
+    with begin(tmp_path / "run", source, SETTINGS) as folder:
+        first = pipeline.run(source, SETTINGS, folder)
+        assert first.exit_code == 0
+        assert folder.has(MEMORY)
+        assert first.program is not None
+        assert first.program.run(["a", "a", "b", "b"]).tolist() == ["off", "on", "off", "on"]
+        again = pipeline.verify(folder)
+    assert again.exit_code == 0
+    assert again.certificate is not None
+    assert any("4 states" in note for note in again.certificate.notes)
+
+
+@pytest.mark.slow
 def test_wrong_labels_are_said_to_be_mistakes_and_are_no_states(tmp_path: Path):
     with run_of(tmp_path, wrong=0.01) as folder:
         outcome = pipeline.verify(folder)

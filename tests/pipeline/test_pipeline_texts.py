@@ -54,6 +54,17 @@ def vending(rng: np.random.Generator, length: int) -> list[tuple[str, str]]:
     return rows
 
 
+def parcel(rng: np.random.Generator, length: int) -> list[tuple[str, float, int, str]]:
+    """Three ways of which none is near another: no network of numbers fits them."""
+    rows = []
+    for _ in range(length):
+        kind = str(rng.choice(["book", "gift", "tool", "food"]))
+        weight, miles = round(float(rng.uniform(0, 30)), 1), int(rng.integers(1, 900))
+        way = "van" if kind == "food" else "truck" if weight >= 20.5 or miles < 90 else "mail"
+        rows.append((kind, weight, miles, way))
+    return rows
+
+
 @pytest.mark.parametrize(
     ("rule", "header", "parts"),
     [
@@ -64,6 +75,7 @@ def vending(rng: np.random.Generator, length: int) -> list[tuple[str, str]]:
         ),
         (bank, "id,kind,amount,balance", ('kind[t] == "',)),
         (follows, "id,suit,verdict", ('"follows" if suit[t] == suit[t-1] else "no"',)),
+        (parcel, "id,kind,weight,miles,way", ('kind[t] == "food"', "weight[t]", "miles[t]")),
         (vending, "id,coin,result", ('coin[t] != "push"', "state[t-1]")),
     ],
 )

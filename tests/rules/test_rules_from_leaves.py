@@ -78,6 +78,30 @@ def test_several_outputs(builder, integers_of):
     assert found.outputs == ("y", "z")
 
 
+def test_an_output_that_another_of_the_same_row_decides(builder, integers_of):
+    """Whichever comes first among the outputs: the alarm is read from the level, and not the other way."""
+    level = minimum(maximum(Var("a") - Var("b") + Var("level", 1), 0), 9)
+    for outputs in (("level", "alarm"), ("alarm", "level")):
+        made = builder(("a", "b"), outputs, past(2, 2))
+        for _ in outputs:
+            made.output({0: 1.0, 1: -1.0, 2 + outputs.index("level"): 1.0})
+        truth = machine(outputs=outputs, inputs=("a", "b"), level=level, alarm=Var("level") > 7)
+        found = first_rule(made, truth, integers_of(2, count=200))
+        assert [step.name for step in found.steps] == ["level", "alarm"]
+        assert found.outputs == outputs
+        assert found.steps[1].definition.variables() == (Var("level"),)  # type: ignore[union-attr]
+
+
+def test_outputs_of_few_values_are_asked_about_beside_reals(builder):
+    made = builder(("a",), ("low", "level"), past(1, 2))
+    for _ in range(2):
+        made.output({0: 1.0, 2: 0.5})
+    level = Var("a") + 0.5 * Var("level", 1)
+    truth = machine(outputs=("low", "level"), inputs=("a",), level=level, low=Var("level") < 1.25)
+    found = first_rule(made, truth, np.random.default_rng(0).uniform(0, 2, (200, 10, 1)).round(1))
+    assert found.steps[1].definition.variables() == (Var("level"),)  # type: ignore[union-attr]
+
+
 def test_a_rule_of_tokens(builder, integers_of):
     made = builder(layout=Layout("concat", (4.0,), (4.0,), 3))
     made.output({made.lag(0, 9): 1.0, 0: 2.0, made.lag(0, 1): -1.0})

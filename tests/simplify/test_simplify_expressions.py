@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from weights2code.effort import within
 from weights2code.language import (
     BITS,
     OPERATORS,
@@ -187,3 +188,17 @@ def test_values_never_change_and_costs_never_rise(expr, first, second):
     }
     assert np.allclose(evaluate(expr, values), evaluate(short, values), rtol=1e-9, atol=1e-9)
     assert cost(short) <= cost(expr) + 0.5
+
+
+def test_when_the_time_is_up_a_formula_stays_as_it_is() -> None:
+    formula = x + z - 2 * x * z
+    with within(-1.0):
+        assert simplify(formula, {x: BITS, z: BITS}) == formula
+    assert simplify(formula, {x: BITS, z: BITS}) != formula
+
+
+def test_what_differs_at_a_few_points_is_not_equal() -> None:
+    check = check_set({x: WIDE, z: WIDE})
+    may_equal = check.may_equal(maximum(x, z))
+    assert may_equal(relu(x - z) + z)
+    assert not may_equal(x)

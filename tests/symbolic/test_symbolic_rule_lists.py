@@ -7,11 +7,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from weights2code.language import Recurrence, Step, Var, compile_numpy, integers, reals, texts
+from weights2code.language import Const, Recurrence, Step, Var, compile_numpy, integers, reals, texts
 from weights2code.language.categories import speaks, spoken
 from weights2code.symbolic import NativeEngine
-from weights2code.symbolic.over_texts import search_over_texts
+from weights2code.symbolic.over_texts import as_choices, search_over_texts
 from weights2code.symbolic.rule_lists import rule_list
+from weights2code.symbolic.shorter_lists import shortened
 
 EVENT, STATE = ("close", "lock", "open", "push", "unlock"), ("closed", "locked", "open")
 MODE = ("off", "on")
@@ -51,6 +52,37 @@ def test_a_thermostat_has_its_thresholds():
     found = rule_list(columns, target, variables, (reals(10, 30), texts(MODE)), texts(MODE))
     text = as_text(found, {"x": (), "y": MODE})
     assert text == '"off" if x[t] > 22 else "on" if x[t] < 18 else y[t-1]'
+
+
+def test_the_last_rule_asks_for_nothing_that_holds_anyway():
+    a, b = (RNG.integers(0, high, 1500).astype(float) for high in (10, 40))
+    way = RNG.integers(1, 3, 1500).astype(float)
+    target = np.where(way == 1, a + b < 15, b - a < 15).astype(float)
+    columns, variables = np.column_stack([a, b, way]), (Var("a"), Var("b"), Var("way"))
+    found = rule_list(
+        columns, target, variables, (integers(0, 9), integers(0, 39), texts(MODE)), integers(0, 1)
+    )
+    assert right(found, variables, columns, target)
+    assert as_text(found, {"a": (), "b": (), "way": MODE, "y": ()}).endswith((" else 0", " else 1"))
+
+
+def test_numbers_beside_the_tests_of_a_text_are_those_of_the_texts():
+    size, weight = Var("size"), Var("weight")
+    tests = [size.equals(float(value)) for value in (1, 2, 3)]
+    total = weight + 4.25 * tests[0] + 1.25 * tests[1] + 4.75 - 0.75 * tests[2]
+    found = as_choices(total, tests)
+    columns = np.array([(s, w) for s in (1, 2, 3) for w in range(5)], float)
+    assert right(found, (size, weight), columns, compile_numpy(total, (size, weight))(*columns.T))
+    assert as_text(found, {"size": ("L", "M", "S"), "weight": (), "y": ()}) == (
+        '(9 if size[t] == "L" else 6 if size[t] == "M" else 4) + weight[t]'
+    )
+
+
+def test_one_test_of_a_text_stays_a_test():
+    size, weight = Var("size"), Var("weight")
+    tests = [size.equals(float(value)) for value in (1, 2, 3)]
+    total = weight + 2 * tests[1]
+    assert as_choices(total, tests) == total
 
 
 def test_numbers_are_compared_with_each_other():
@@ -114,3 +146,21 @@ def test_numbers_from_texts(rule, expected: int):
     assert right(best.expr, variables, np.column_stack([k, n]), target)
     assert best.complexity <= expected
     assert speaks(Recurrence(("kind", "n"), (Step("y", best.expr),), ("y",)), names)
+
+
+def test_what_a_list_does_not_need_goes():
+    """A first rule that a later one makes unnecessary, a test that always holds there, a last value that no
+    row needs."""
+    columns = np.array(list(product((1, 2, 3), (1, 2, 3), range(20))), float)
+    a, b, n = columns.T
+    target = np.where((a == 2) & (n > 14), 1.0, np.where(b == 3, 2.0, 3.0))
+    va, vb, vn = variables = (Var("a"), Var("b"), Var("n"))
+    rules = [
+        ((va.equals(1), vb.equals(3)), Const(2)),
+        ((vn > 14, va.equals(2)), Const(1)),
+        ((vb.equals(3), vn < 30), Const(2)),
+        ((vn < 50,), Const(3)),
+        ((), Const(1)),
+    ]
+    found = shortened(rules, columns, target, variables)
+    assert found == [((vn > 14, va.equals(2)), Const(1)), ((vb.equals(3),), Const(2)), ((), Const(3))]

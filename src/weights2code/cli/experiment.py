@@ -32,6 +32,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="DIR", help="folder; default w2c-runs/experiment-NAME-RECIPE")
     parser.add_argument("--tasks", metavar="A,B", help="only these of its tasks")
     parser.add_argument("--seeds", metavar="N,N", default="0,1,2", help="such as 0,1,2 (default) or 0-4")
+    parser.add_argument(
+        "--models", metavar="DIR", help="take the trained models of the run folders in DIR (unmatched_heads)"
+    )
     parser.add_argument("--suite", choices=("paper", "mips"), default="paper", help="of tasks, for baselines")
     add_setting(parser, "recipe", default="fast")
     add_setting(parser, "layout", default="auto", help="default: the experiment's own")
@@ -55,6 +58,7 @@ def options_from(options: argparse.Namespace) -> Options:
         seeds=tuple(seeds_of(options.seeds)),
         tasks=tuple(canonical(name) for name in asked),
         suite=options.suite,
+        models=str(Path(options.models).resolve()) if options.models else "",
         numbers=numbers,
     )
 

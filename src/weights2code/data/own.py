@@ -21,9 +21,9 @@ from weights2code import json_values
 from weights2code.data.exact_numbers import LOCAL_TIME, NUMBER, WORLD_TIME, shown
 from weights2code.data.gaps import WAYS, without_gaps
 from weights2code.data.limits import check_readable
-from weights2code.data.parts import LONGEST, Parts, divide, divide_by_season
+from weights2code.data.parts import LONGEST, Parts, divide, divide_by_season, divide_uncut
 from weights2code.data.problem import Problem
-from weights2code.data.relevance import narrowed
+from weights2code.data.relevance import MANY, narrowed, relevant, words_for
 from weights2code.data.seasons import checked_season, season_in
 from weights2code.data.tables import names_in, read_table
 from weights2code.data.texts import as_codes
@@ -206,7 +206,16 @@ def from_file(source: FileSource, seed: int) -> Problem:
             moments = _sortable(path, source.order, columns[source.order])
             remarks.append(remark_on_steps(moments, rows, ends, source.order))
         xs, ys = np.split(x[rows], ends), np.split(y[rows], ends)
-    filled = without_gaps(xs, ys, table.gaps, source.missing)
+    gaps = table.gaps
+    if source.missing == "drop" and len(inputs) > MANY and set(gaps) & set(inputs):
+        # gaps of columns that tell nothing need not cut sequences, so which ones do is asked first
+        around = without_gaps(xs, ys, gaps, "last")
+        whole = from_lists(around.x, around.y, inputs, source.targets, seed, categories=categories)
+        kept = relevant(whole)
+        remarks.append(words_for(inputs, kept, source.targets))
+        inputs, xs = tuple(inputs[i] for i in kept), [sequence[:, kept] for sequence in xs]
+        gaps = {name: found for name, found in gaps.items() if name in (*inputs, *source.targets)}
+    filled = without_gaps(xs, ys, gaps, source.missing)
     remarks.append(filled.remark)
     problem = from_lists(
         filled.x,
@@ -220,10 +229,12 @@ def from_file(source: FileSource, seed: int) -> Problem:
         true_starts=filled.true_starts,
         season=source.season,
     )
-    said, seasonal = tuple(remark for remark in remarks if remark), problem.seasonal
-    if seasonal is not None:
-        seasonal = replace(seasonal, remarks=(*said, *seasonal.remarks))
-    return narrowed(replace(problem, remarks=said, seasonal=seasonal))
+    said = tuple(remark for remark in remarks if remark)
+    seasonal, uncut = (
+        None if other is None else replace(other, remarks=(*said, *other.remarks))
+        for other in (problem.seasonal, problem.uncut)
+    )
+    return narrowed(replace(problem, remarks=said, seasonal=seasonal, uncut=uncut))
 
 
 def times_of(path: Path, name: str, column: np.ndarray) -> Times:
@@ -368,11 +379,27 @@ def from_lists(
         held_out=parts.held_out,
         beginnings=parts.beginnings,
     )
+    if parts.beginnings is not None and problem.whole:
+        problem = replace(problem, uncut=_uncut(problem, divide_uncut(x, y, seed, true_starts)))
     found = season_in(x, y) if season is None else checked_season(season, longest)
     seasonal = divide_by_season(x, y, seed, found) if found else None
     if found is None or seasonal is None:
         return problem
     return replace(problem, seasonal=_in_seasons(problem, seasonal, found))
+
+
+def _uncut(problem: Problem, parts: Parts | None) -> Problem | None:
+    """The problem in sequences from their true start."""
+    if parts is None:
+        return None
+    return replace(
+        problem,
+        training=parts.training,
+        validation=parts.validation,
+        held_out=parts.held_out,
+        beginnings=None,
+        length=parts.training.x.shape[1],
+    )
 
 
 def _in_seasons(problem: Problem, parts: Parts, season: int) -> Problem:

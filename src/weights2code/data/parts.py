@@ -128,6 +128,43 @@ def divide_by_season(
     )
 
 
+def divide_uncut(
+    x: Sequence[np.ndarray], y: Sequence[np.ndarray], seed: int, true_starts: Sequence[bool] | None = None
+) -> Parts | None:
+    """Sequences as they are, each from its true start up to so many rows; None if none has a known start.
+
+    They are what a state that no output shows is found from; both to learn from and to judge by where there
+    are few.
+    """
+    known = [i for i in range(len(x)) if true_starts is None or true_starts[i]]
+    if not known:
+        return None
+    most = KNOWN_PAST + round(HELD_OUT / (1 - HELD_OUT) * KNOWN_PAST)
+    x, y = [x[i][:most] for i in known], [y[i][:most] for i in known]
+    lengths, none = np.array([len(item) for item in x]), np.zeros(len(x), int)
+    rng = np.random.default_rng(seed)
+    learned, kept = _by_sequence(lengths, none, rng) if len(x) >= 5 else _by_time(lengths, none)
+    order = rng.permutation(len(learned))
+    chosen = set(_validation(order, [])) if len(learned) > LEAST_VALIDATION else set()
+    training = _thin([piece for i, piece in enumerate(learned) if i not in chosen], MOST_ROWS)
+    validation = [piece for i, piece in enumerate(learned) if i in chosen]
+    learned_from = _gather(x, y, training)
+    judged_by = _gather(x, y, validation) if validation else learned_from
+    return Parts(learned_from, judged_by, _gather(x, y, _thin(kept, MOST_ROWS)))
+
+
+def windows(sequences: Sequences, seed: int) -> tuple[Sequences, Sequences]:
+    """Windows of sequences that begin at their true start: to learn from, and to judge by."""
+    pieces = [piece for i, end in enumerate(sequences.lengths) for piece in cut(Piece(i, 0, int(end), 0))]
+    order = np.random.default_rng(seed).permutation(len(pieces))
+    starts = [int(i) for i in order if pieces[i].context == 0]
+    validation = _validation(order, starts)
+    chosen = set(validation) - (set(starts) if len(starts) < FEW_STARTS else set())
+    training = [i for i in order if i not in chosen][:MOST_TRAINING] or validation
+    x, y = list(sequences.x), list(sequences.y)
+    return _gather(x, y, [pieces[i] for i in training]), _gather(x, y, [pieces[i] for i in validation])
+
+
 def _beginnings(pieces: list[Piece]) -> list[Piece]:
     """The longest pieces, each from its true start and not longer than is cheap to learn from."""
     ordered = sorted(pieces, key=lambda piece: piece.first - piece.last)[:BEGINNINGS]

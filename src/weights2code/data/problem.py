@@ -52,6 +52,7 @@ class Problem:
     original : the problem as the user gave it, if outputs that it does not have were put before its own.
     season : how many rows a season has, of a problem in windows that see more than one.
     seasonal : the same problem in such windows, if there is a season.
+    uncut : where own sequences were cut into windows, the same problem in sequences from their true start.
     remarks : what whoever reads a certificate should know about those, and about the data.
     """
 
@@ -74,6 +75,7 @@ class Problem:
     remarks: tuple[str, ...] = ()
     season: int | None = None
     seasonal: Problem | None = None
+    uncut: Problem | None = None
 
     @property
     def integer_outputs(self) -> bool:

@@ -1,7 +1,9 @@
 """Unmatched heads (appendix): which pointer heads match no hypothesis, and whether anything depends on them.
 
 The paper finds that they are noise: too small to matter, or read by nobody. The analysis is made on models
-of its own architecture with pointer heads, before and after pruning.
+of its own architecture with pointer heads. Each head has a hypothesis or a reason (`head_analysis`), and each
+task a finding: whether the paper's holds for the models that compute it. Models that are there already, of
+another experiment or of the same recipe, are taken with `--models`: nothing is trained or extracted then.
 """
 
 from __future__ import annotations
@@ -13,24 +15,42 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from weights2code.errors import InputError
 from weights2code.experiments import paper_numbers
-from weights2code.experiments.comparison import share
+from weights2code.experiments.comparison import Standing, average, share
 from weights2code.experiments.experiment import Experiment, Options
+from weights2code.experiments.head_reasons import (
+    FITS_LOSS,
+    FITS_RIGHT,
+    HARMLESS,
+    MORE_WRONG,
+    MOST_MOVED,
+    NEEDED,
+    NEGLIGIBLE,
+    REASONS,
+)
 from weights2code.experiments.jobs import DONE, Job, Row
-from weights2code.experiments.members import train_and_extract
+from weights2code.experiments.members import sizes_of, train_and_extract
 from weights2code.experiments.study import study, study_jobs
 from weights2code.experiments.tables import Line, Table, grouped, members_of
 from weights2code.experiments.work import RUN
 
 if TYPE_CHECKING:
     from weights2code.data import Problem
-    from weights2code.explain.explanation import MatchedGraph
-    from weights2code.graph import DiscreteGraph
+    from weights2code.training.search import Trained
 
 #: The paper's second example has no sub-MLPs.
 NO_SUBMLPS = "minimum_prev2"
-#: An output this small, relative to the largest of the stream, is negligible.
-NEGLIGIBLE = 1e-3
+#: Sequences drawn to look at a model that is there; it was trained on others.
+LOOKED_AT = 4096
+#: Heads that a line of the table names.
+MOST_NAMED = 2
+
+HOLDS = "holds"
+EXPLAINED = "refuted as stated; further hypotheses explain"
+REFUTED = "refuted"
+OPEN = "open: no model fits"
+NO_FIT = ", but no model fits"
 
 
 def jobs(task: str, options: Options) -> list[Job]:
@@ -45,11 +65,19 @@ def jobs(task: str, options: Options) -> list[Job]:
 def _jobs_of(task: str, sizes: dict[str, int], options: Options, other: dict[str, int]) -> list[Job]:
     """The runs of one architecture; `other` holds its sizes if they are not the paper's."""
     architecture = "L{layers}H{heads}M{submlps}".format(**sizes)
+    key = f"{task}-{architecture}"
+    if options.models:
+        label = {"task": task, "recipe": options.recipe, "architecture": architecture}
+        what = {"task": task, "sizes": sizes, "models": options.models, "label": label}
+        return [Job(key, f"{__name__}:analysed_models", what)]
     # `heads` would be location heads, which match by their nature
     fast = {"layers": sizes["layers"], "pointer": sizes["heads"], "submlps": sizes["submlps"]}
-    made = study_jobs(f"{task}-{architecture}", task, options, fast, other, architecture=architecture)
+    made = study_jobs(key, task, options, fast, other, architecture=architecture)
     work = "analysed_members" if options.recipe == "paper" else "analysed"
     return [replace(job, work=f"{__name__}:{work}") for job in made]
+
+
+# -- what jobs do -------------------------------------------------------------------------------------------
 
 
 def analysed(arguments: dict[str, Any], folder: Path) -> Row:
@@ -57,7 +85,7 @@ def analysed(arguments: dict[str, Any], folder: Path) -> Row:
     from weights2code.extraction.members import MEMBERS_TRIED
 
     row = study(arguments, folder)
-    looked = list(islice(_members(folder), MEMBERS_TRIED))
+    looked = list(islice(_members(folder / RUN), MEMBERS_TRIED))
     # as the extraction does: the best member whose live heads all match; else the best
     passed = next((i for i, found in enumerate(looked) if not _lives(found)), None)
     over = len(looked) if passed is None else passed
@@ -67,70 +95,80 @@ def analysed(arguments: dict[str, Any], folder: Path) -> Row:
 def analysed_members(arguments: dict[str, Any], folder: Path) -> Row:
     """The paper's recipe: the unmatched heads of every seed."""
     row = train_and_extract(arguments, folder)
-    looked = _members(folder)
+    looked = _members(folder / RUN)
     members = [member | found for member, found in zip(row["members"], looked, strict=True)]
     return row | {"members": members, "members_passed_over": 0}
 
 
+def analysed_models(arguments: dict[str, Any], folder: Path) -> Row:
+    """The members of a run folder that is there: their heads and nothing else, seconds a member."""
+    import time
+
+    from weights2code.run_folder import MODEL
+    from weights2code.training.search import Trained
+
+    began = time.perf_counter()
+    places = runs_of(Path(arguments["models"]), arguments["task"], arguments["sizes"])
+    rows = []
+    for place in places:
+        losses = Trained.load(place / MODEL).losses
+        for member, (loss, found) in enumerate(zip(losses, _members(place), strict=True)):
+            rows.append({"run": str(place), "member": member, "loss": loss, "fitted": found["fits"], **found})
+    return {
+        **arguments["label"],
+        **arguments["sizes"],
+        "seconds": round(time.perf_counter() - began, 3),
+        "members": rows,
+        "members_passed_over": 0,
+    }
+
+
+def runs_of(models: Path, task: str, sizes: dict[str, int]) -> list[Path]:
+    """The run folders below `models` that hold trained members of this task and architecture.
+
+    A folder whose network a program was read from holds what pruning made of it, and is left out.
+    """
+    from weights2code.run_folder import CONFIG, MODEL, read_config
+    from weights2code.source import canonical
+    from weights2code.training.search import Trained
+
+    found = []
+    for file in sorted(models.rglob(CONFIG)):
+        if file.with_name(MODEL).exists() and read_config(file.parent)[0] == canonical(task):
+            trained = Trained.load(file.with_name(MODEL))
+            if sizes_of(trained) == sizes and trained.member is None:
+                found.append(file.parent)
+    if not found:
+        what = ", ".join(f"{count} {name}" for name, count in sizes.items())
+        raise InputError(f"{models} holds no trained models of {task} with {what}.")
+    return found
+
+
 def _members(folder: Path) -> Iterator[Row]:
     """The heads of each member of a run's model, best first."""
-    from weights2code.graph.from_model import graph_of
     from weights2code.run_folder import MODEL, open_existing
     from weights2code.source import problem_of
     from weights2code.training.search import Trained
 
-    with open_existing(folder / RUN) as run:
-        problem = problem_of(run.source, run.settings)
+    with open_existing(folder, alone=False) as run:
+        problem = problem_of(run.source, replace(run.settings, samples=LOOKED_AT))
         trained = Trained.load(run.file(MODEL))
+        yield from heads_of(trained, problem, run.settings.seed)
+
+
+def heads_of(trained: Trained, problem: Problem, seed: int) -> Iterator[Row]:
+    """The heads of each trained member, best first."""
+    from weights2code.experiments.head_analysis import analyse_heads
+    from weights2code.experiments.head_effects import judged_on
+    from weights2code.graph.from_model import graph_of
+
+    sequences = judged_on(problem, seed)
     for member in range(len(trained.losses)):
-        yield _heads(graph_of(trained.model, member, trained.layout, problem), problem)
+        graph = graph_of(trained.model, member, trained.layout, problem)
+        yield analyse_heads(graph, problem, sequences)
 
 
-def _heads(graph: DiscreteGraph, problem: Problem) -> Row:
-    """The number of heads of a graph, and those that match nothing.
-
-    A head that is live after pruning is judged there, where fewer positions may matter.
-    """
-    from weights2code.explain.explanation import match_heads
-    from weights2code.extraction.members import prune
-
-    every = match_heads(graph, problem.validation, dead=True)
-    kept = match_heads(prune(graph, problem), problem.validation).routers
-    found = [
-        unmatched_head(every, index, needed=index in kept)
-        for index, head in every.routers.items()
-        if head.hypothesis is None and kept.get(index, head).hypothesis is None
-    ]
-    return {"heads_in_all": len(every.routers), "unmatched": found}
-
-
-def unmatched_head(every: MatchedGraph, index: int, *, needed: bool) -> Row:
-    """What a head that matches nothing comes nearest to, how large its output is, and who reads it."""
-    import numpy as np
-
-    graph, nearest = every.graph, every.routers[index].runner_up
-    assert nearest is not None
-    magnitude, reached = float(np.abs(every.values[..., index]).mean()), index in graph.live()
-    return {
-        "head": graph.nodes[index].name,
-        "nearest": nearest[0].describe(),
-        "agreement": nearest[1].agreement,
-        "magnitude": magnitude,
-        "readers": [other.name for other in graph.nodes if index in other.sources()],
-        "head_weight": float(np.abs(graph.head[:, index]).max()),
-        "reached": reached,
-        "live_after_pruning": needed,
-        "fate": fate(magnitude, reached, needed),
-    }
-
-
-def fate(magnitude: float, reached: bool, kept: bool) -> str:
-    """What becomes of an unmatched head."""
-    if not reached:
-        return "orphan: nobody reads it"
-    if kept:
-        return "live: the output needs it"
-    return "negligible" if magnitude < NEGLIGIBLE else "redundant: dropped without loss"
+# -- the table ----------------------------------------------------------------------------------------------
 
 
 def table(rows: Sequence[Row]) -> Table:
@@ -138,43 +176,121 @@ def table(rows: Sequence[Row]) -> Table:
     for (task, architecture), found in grouped(members_of(rows), "task", "architecture").items():
         known = [row for row in found if row["status"] == DONE]
         heads = [head for row in known for head in row["unmatched"]]
-        fates = Counter(head["fate"].partition(":")[0] for head in heads)
+        further = [head for row in known for head in row["matched"] + row["unmatched"] if needs_further(head)]
+        reasons = Counter(head["reason"] for head in heads)
+        finding, standing = judged(known)
         cells = {
             "task": task,
             "architecture": architecture,
             "heads": sum(row["heads_in_all"] for row in known),
-            "unmatched": len(heads),
-            **{name: fates[name] for name in ("orphan", "negligible", "redundant", "live")},
+            "matched": sum(len(row["matched"]) for row in known),
+            "further": len(further),
+            **{name: reasons[name] for name in REASONS},
             "over": sum(row["members_passed_over"] for row in known),
-            "fits": share([{"fits": row.get("fitted")} for row in found], "fits"),
-            "solved": share(found, "solved"),
-            "nearest": ", ".join(
-                f"{head['head']}: {head['nearest']} {head['agreement']:.2f}" for head in heads[:2]
-            ),
+            "fits": share([{"fits": row.get("fits")} for row in found], "fits"),
+            "right": _scores(known, "network"),
+            "replaced": _scores(known, "replaced"),
+            "listed": _scores(known, "listed"),
+            "solved": share(found, "solved") if any("solved" in row for row in known) else None,
+            "finding": finding,
+            "nearest": "; ".join(_named(heads, further)),
         }
-        why = "a live head matches no hypothesis" if any(_lives(row) for row in known) else ""
-        lines.append(Line(cells, "worse" if why else "equal", why))
+        lines.append(Line(cells, standing, f"{finding}: {_why(known)}" if standing == "worse" else ""))
     columns = {
         "task": "task",
         "architecture": "architecture",
         "heads": "heads",
-        "unmatched": "unmatched",
-        "orphan": "orphan",
-        "negligible": "negligible",
-        "redundant": "redundant",
-        "live": "live",
+        "matched": "matched",
+        "further": "only by further hypotheses",
+        **{name: name for name in REASONS},
         "over": "members passed over",
         "fits": "models that fit",
+        "right": "the network: right or loss, free",
+        "replaced": "unmatched heads replaced",
+        "listed": "the others by their hypotheses too",
         "solved": "solved",
-        "nearest": "examples: nearest hypothesis, agreement",
+        "finding": "the paper's finding",
+        "nearest": "examples: reason, effect",
     }
-    return Table(columns, lines, (
-        "With the fast recipe the best member of each run whose live heads all match, else the best; "
-        "*members passed over* were better but have a live head that matches nothing. With the paper's every "
-        "seed. Heads are summed over the seeds and judged where they have an effect. *Orphan*: "
-        "nothing reads it; *negligible* and *redundant*: read before pruning, dropped without loss; *live*: "
-        "still needed after pruning, which contradicts the paper's finding for that model.",
-    ))  # fmt: skip
+    return Table(columns, lines, NOTES)
+
+
+NOTES = (
+    "With the fast recipe the best member of each run whose live heads all match, else the best; "
+    "*members passed over* were better but have a live head that matches nothing. With the paper's every "
+    "seed. Heads are summed over the seeds and judged where they have an effect. *Only by further "
+    "hypotheses*: of those that match or are substitutable, the ones in whose place neither of the paper's "
+    "two patterns does, nor anything harmless.",
+    "Reasons of heads that match nothing, the first that holds: "
+    + "; ".join(f"*{name}*: {words}" for name, words in REASONS.items())
+    + ".",
+    f"*As right*: on whole numbers no more than {MORE_WRONG:.1%} of the rounded outputs are wrong in "
+    "addition; on reals the loss relative to the variance at most doubles, rises by no more than 0.001, or "
+    "stays below 1e-9; on fresh sequences, with past outputs given, and free-running if the network computes "
+    f"the task so. Of a model that does not fit the outputs themselves stay, to {MOST_MOVED} of the "
+    "variance. Heads are replaced one after the other, and what was put in the place of a harmless one stays "
+    "there. A model *fits* if "
+    f"{FITS_RIGHT:.0%} of its rounded outputs are right, or if its loss is below {FITS_LOSS}. The "
+    "columns of scores are means over the seeds of the share of outputs that round right, or of the loss, "
+    "with past outputs given and free-running.",
+    f"The finding is judged on the models that fit, on all if none does. *{HOLDS}*: every unmatched head is "
+    f"harmless. *{EXPLAINED}*: heads that follow neither of the paper's patterns are needed, and each "
+    f"follows another. *{REFUTED}*: one is needed and nothing explains it. *{OPEN}*: a head is needed, but "
+    "what such a model does says nothing about the task.",
+)
+
+
+def needs_further(head: Row) -> bool:
+    """Whether a head is needed, and something explains it, but none of the paper's patterns."""
+    return head.get("by_the_paper", "dead") not in HARMLESS
+
+
+def judged(rows: Sequence[Row]) -> tuple[str, Standing]:
+    """Whether the paper's finding holds for the models of a task, and how that stands beside the paper."""
+    if not rows:
+        return "-", None
+    fit = [row for row in rows if row["fits"]]
+    telling = fit or rows
+    harmless = all(row["harmless"] for row in telling)
+    further = any(needs_further(head) for row in telling for head in row["matched"] + row["unmatched"])
+    if not fit:
+        return (HOLDS + NO_FIT, "equal") if harmless and not further else (OPEN, None)
+    if not harmless:
+        return REFUTED, "worse"
+    return (EXPLAINED if further else HOLDS), "equal"
+
+
+def _why(rows: Sequence[Row]) -> str:
+    needed = [head for row in rows for head in row["unmatched"] if head["reason"] == NEEDED]
+    return ", ".join(_in_words(head) for head in needed[:MOST_NAMED])
+
+
+def _scores(rows: Sequence[Row], name: str) -> str:
+    """Shares of right outputs, or losses, with past outputs given and free-running."""
+    whole = all(row[name]["right"] is not None for row in rows)
+    ways = ("right", "free_right") if whole else ("loss", "free_loss")
+    means = [average(row[name][way] for row in rows) for way in ways]
+    return ", ".join("-" if mean is None else f"{mean:.4g}" if whole else f"{mean:.2g}" for mean in means)
+
+
+def _named(heads: Sequence[Row], further: Sequence[Row]) -> list[str]:
+    """A few heads with what is to be said of them, the worst first."""
+    order = list(REASONS)
+    worst = sorted(heads, key=lambda head: -order.index(head["reason"]))
+    named = [f"{_in_words(head)}: {head['reason']}" for head in worst if "effects" in head]
+    matched = [f"{head['head']}: {head['hypothesis']}" for head in further if "hypothesis" in head]
+    return named[:MOST_NAMED] + matched[:MOST_NAMED]
+
+
+def _in_words(head: Row) -> str:
+    """A head, what was put in its place, and what its mean there changes."""
+    effect = head["effects"]["mean"]["given"]
+    if effect["changed"] is not None:
+        changed = f"its mean changes {effect['changed']:.2%} of the outputs"
+    else:
+        changed = f"its mean changes the loss by {effect['loss']:+.1e}"
+    put = "" if head["reason"] == NEGLIGIBLE else f"{head['detail']}; "
+    return f"{head['head']} ({put}{changed})"
 
 
 def _lives(row: Row) -> bool:
@@ -187,4 +303,5 @@ UNMATCHED_HEADS = Experiment(
     tuple(paper_numbers.by_task("architectures")),
     jobs,
     table,
+    takes_models=True,
 )

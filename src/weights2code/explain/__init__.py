@@ -1,5 +1,6 @@
 """What every node of a discrete graph does: routing hypotheses for heads, formulas for sub-MLPs."""
 
+from weights2code.explain.by_value import ByValue
 from weights2code.explain.explanation import (
     ExplainedGraph,
     MatchedGraph,
@@ -19,6 +20,7 @@ from weights2code.explain.operators import OperatorFit, explain_operator
 from weights2code.explain.routing import RouterMatch, compare_hypotheses
 
 __all__ = [
+    "ByValue",
     "EqualityRetrieval",
     "ExplainedGraph",
     "FixedOffset",

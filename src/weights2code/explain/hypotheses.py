@@ -28,6 +28,13 @@ from weights2code.language.recurrence import SIGNS
 #: Of the offsets that a pointer head often selects, so many are tried in pairs.
 MOST_PAIRED = 5
 
+#: Something that a head's output depends on: the role that it is read in, and how far back.
+Operand = tuple[str, int]
+
+
+#: What the steps of a role are named by.
+_LETTERS = {"query": "q", "key": "k", "value": "w"}
+
 
 class Hypothesis(ABC):
     """One way a head may route."""
@@ -57,6 +64,15 @@ class Hypothesis(ABC):
         """The output as an expression of the values at the offsets, in the user's units."""
         raise NotImplementedError
 
+    def operands(self) -> tuple[Operand, ...] | None:
+        """All that decides the output: the values at the offsets, unless queries or keys do too."""
+        offsets = self.offsets()
+        return None if offsets is None else tuple(("value", offset) for offset in offsets)
+
+    def combined(self, values: Sequence[Expr], units: Mapping[str, float]) -> Expr:
+        """The output as an expression of the operands; `units` by role."""
+        return self.combine(values, units["value"])
+
     def before(self, unit: float) -> float:
         """What stands for values before the start."""
         return 0.0
@@ -71,9 +87,9 @@ class Hypothesis(ABC):
 
     def to_expr(self, head: HeadSteps) -> Expr:
         """What the head gives, at time t, in the user's units."""
-        unit = head.units["value"]
-        values = [head.delayed(offset, self.before(unit), "w") for offset in self.offsets() or ()]
-        return self.combine(values, unit)
+        start = self.before(head.units["value"])
+        values = [head.delayed(back, start, _LETTERS[role], role) for role, back in self.operands() or ()]
+        return self.combined(values, head.units)
 
     def caption(self, reads: Mapping[str, str]) -> str:
         """What stands on the node in the drawing of the graph."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weights2code.explain.by_value import decided
 from weights2code.explain.hypotheses import HYPOTHESES, Hypothesis
 from weights2code.graph import RouterNode
 
@@ -125,7 +126,13 @@ def match(node: RouterNode, values: np.ndarray, first: int = 0) -> RouterMatch:
     best, *others = compare_hypotheses(node, values, first)
     if best[1].enough:
         return RouterMatch(*best, others[0] if others else None)
-    return RouterMatch(None, None, best, attended(node, values, first))
+    often = attended(node, values, first)
+    tree = decided(node, values, often, first) if node.kind == "pointer" else None
+    if tree is not None:
+        found = evidence(tree, node, values, node.compute(values), first)
+        if found.enough:
+            return RouterMatch(tree, found, best, often)
+    return RouterMatch(None, None, best, often)
 
 
 def attended(node: RouterNode, values: np.ndarray, first: int = 0) -> tuple[int, ...]:

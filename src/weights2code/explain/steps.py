@@ -70,9 +70,9 @@ class HeadSteps:
     units: Mapping[str, float]
     read: Callable[[str], Expr]
 
-    def delayed(self, offset: int, start: float, letter: str) -> Expr:
-        """The value `offset` steps back, `start` before the start."""
-        return self.made.delayed(self.read("value"), offset, start, f"{letter}{self.index}")
+    def delayed(self, offset: int, start: float, letter: str, role: str = "value") -> Expr:
+        """What is read in a role, `offset` steps back; `start` before the start."""
+        return self.made.delayed(self.read(role), offset, start, f"{letter}{self.index}")
 
     def sequence(self, role: str, letter: str) -> str:
         """The name of the sequence that the head reads in a role."""

@@ -100,7 +100,7 @@ def write(program: Program, source: FileSource | None = None) -> str:
             "#pragma STDC FP_CONTRACT OFF",
             "",
             *(f"{code}\n" for code in helpers),
-            f"/* `rows` holds {columns} numbers a row, `out` gets {outputs}, in the order of the formula.",
+            f"/* `rows` holds {columns} numbers a row, `out` gets {outputs}, in the order of the fit.",
             "   Returns 0, or 1 if there is not enough memory. */",
             f"int {rule.function}(const double *rows, size_t length, double *out) {{",
             *(f"    {line}" for line in body),

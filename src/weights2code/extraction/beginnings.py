@@ -30,7 +30,8 @@ def climb_uncut(climb: Climb, settings: Settings) -> Trained | None:
     problem = climb.problem
     if problem.beginnings is None or settings.asked_for():
         return None
-    for trained in islice(rungs_of(_uncut(problem), settings), FIRST_RUNGS):
+    rungs = rungs_of(_uncut(problem), settings, before=lambda rung, _: rung.kind == "annealed")
+    for trained in islice(rungs, FIRST_RUNGS):
         linear = trained.kind == "linear"
         if linear and trained.fitted:
             return None  # no need of everything so far: windows will do

@@ -50,10 +50,16 @@ class HiddenClimb:
     progress: Progress | None = None
     found: Climb | None = None
     _tried: bool = False
+    _early: bool = False
     _remembering: Remembering = field(init=False)
 
     def __post_init__(self) -> None:
-        self._remembering = Remembering(self.climb.problem)
+        self._remembering = Remembering(self._uncut)
+
+    @property
+    def _uncut(self) -> Problem:
+        """Sequences from their true start."""
+        return self.climb.problem.uncut or self.climb.problem
 
     def at_once(self) -> bool:
         """Before anything is trained: whether that is the end."""
@@ -62,11 +68,17 @@ class HiddenClimb:
     def before(self, rung: Rung, summed: bool) -> bool:
         """Before a rung is trained: whether that is the end. Those of one layer come first: what they see
         may be all that is needed. A sum has no end, which no network follows where remainders are taken of
-        it, so a few states with a short rule come before one."""
-        if self._tried or not self._allowed() or (rung.sizes["layers"] == 1 and not summed):
+        it, so a few states with a short rule come before one; and before functions of far more values than
+        there are states."""
+        if self._tried or not self._allowed():
             return False
         if summed:
             return self.climb.problem.reference is not None and self._try(self._remembering.short())
+        if rung.sizes["layers"] == 1:
+            if self._early or not rung.sizes.get("submlps"):
+                return False
+            self._early = True
+            return self._try(self._remembering.early())
         self._tried = True
         return self._try(self._remembering.later())
 
@@ -74,13 +86,13 @@ class HiddenClimb:
         """Whether an extremum of everything so far remembers all that is needed."""
         from weights2code.training.repeats import extrema
 
-        return next(extrema(self.climb.problem), None) is not None
+        return next(extrema(self._uncut), None) is not None
 
     def _by_lookup(self, states: int) -> bool:
         """Whether a lookup may stand in the place of many states. A sum, which has no end, is no shorter."""
         from weights2code.training.repeats import repeated_rows
 
-        found = next(repeated_rows(self.climb.problem), None) if states > MANY_STATES else None
+        found = next(repeated_rows(self._uncut), None) if states > MANY_STATES else None
         return found is not None and all(memory.kind not in ("sum", "mean") for memory in found.memories)
 
     def _allowed(self) -> bool:

@@ -69,7 +69,7 @@ def _promising(trained: Trained, problem: Problem, log: Log, resort: bool) -> It
         if index == trained.member:
             continue
         nearly = problem.integer_outputs and trained.accuracies[index] >= NEARLY_RIGHT
-        nearly |= trained.kind == "window" and problem.whole
+        nearly |= _holds_everything(trained, problem)
         nearly |= not problem.integer_outputs and loss <= JUMPS
         if not fits(trained, index, problem) and not resort and (seen or (not nearly and loss > PROMISING)):
             if not index:
@@ -89,13 +89,19 @@ def member(trained: Trained, index: int, problem: Problem) -> Member:
     Of a window that does not fit, what pruning takes for superfluous may be what it has not learned yet.
     """
     graph, right = whole_graph(trained, index, problem), fits(trained, index, problem)
-    everything = trained.kind == "window" and problem.whole and not right  # the rows tell what is needed
+    everything = _holds_everything(trained, problem) and not right
     if index != trained.member and not everything:
         graph = prune(graph, problem)
     loss = trained.losses[index]
     matched = match_heads(graph, problem.validation)
     nearly = problem.integer_outputs and trained.accuracies[index] >= NEARLY_RIGHT
     return Member(trained.rung, index, loss, matched, right, right or nearly or everything)
+
+
+def _holds_everything(trained: Trained, problem: Problem) -> bool:
+    """Whether what a rung looks at may be asked for a rule however badly it fits: a window holds all that is
+    near, and rows of whole numbers tell what of it is needed, and the search for rules of texts does."""
+    return trained.kind == "window" and (problem.whole or bool(problem.output_categories))
 
 
 def fits(trained: Trained, index: int, problem: Problem) -> bool:

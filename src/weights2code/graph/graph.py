@@ -7,7 +7,7 @@ hard model. Values inside are scaled (see `data.layouts`); `units` says by how m
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -169,9 +169,13 @@ class DiscreteGraph:
     length: int
 
     def stream(
-        self, channels: Float[np.ndarray, "sequence pos channel"]
+        self,
+        channels: Float[np.ndarray, "sequence pos channel"],
+        instead: Mapping[int, Callable[[np.ndarray], np.ndarray]] | None = None,
     ) -> Float[np.ndarray, "sequence pos variable"]:
-        """Every node's values from scaled channels."""
+        """Every node's values from scaled channels; `instead` gives those of some nodes, of the stream so
+        far."""
+        instead = instead or {}
         n, length, _ = channels.shape
         values = np.zeros((n, length, len(self.nodes)))
         values[..., : channels.shape[2]] = channels
@@ -179,7 +183,7 @@ class DiscreteGraph:
             if isinstance(node, ChannelNode):
                 values[:, 0, index] += node.start
             else:
-                values[..., index] = node.compute(values)
+                values[..., index] = instead.get(index, node.compute)(values)
         return values
 
     def encode(self, sequences: Sequences) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from weights2code.data import Problem, Regime, Sequences
+from weights2code.data.parts import windows
 from weights2code.json_values import items, mapping, names, number
 from weights2code.language import Expr, Recurrence, Start, Step, infer
 from weights2code.language import from_dict as expression_from_dict
@@ -122,7 +123,10 @@ def with_memory(problem: Problem, memory: Memory) -> Problem:
     """The problem with the state as outputs before its own.
 
     Where the machine contradicts rows that it was made from, those are mistakes, and what it says is learned.
+    Of long sequences the states are those that the machine comes to from the start; then they are cut.
     """
+    if problem.uncut is not None:
+        return _cut(with_memory(problem.uncut, memory))
     mistaken = problem.reference is None and bool(memory.machine.wrong(problem.training).any())
     reference = None if problem.reference is None else _with_rules(problem.reference, memory)
     parts: Mapping[str, Sequences | None] = {
@@ -139,6 +143,12 @@ def with_memory(problem: Problem, memory: Memory) -> Problem:
         remarks=(*problem.remarks, memory.remark(from_rows=problem.reference is None)),
         **parts,
     )
+
+
+def _cut(problem: Problem) -> Problem:
+    """The problem of uncut sequences in windows, which see the state that came before them."""
+    training, validation = windows(problem.training, seed=0)
+    return replace(problem, training=training, validation=validation, length=training.x.shape[1])
 
 
 def _run(reference: Recurrence | StepFunction | None, sequences: Sequences | None) -> Sequences | None:

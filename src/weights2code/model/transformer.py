@@ -85,6 +85,7 @@ class DiscreteTransformer(nn.Module):
         super().__init__()
         self.architecture, self.members, self.value_range = architecture, members, value_range
         self.sharpness = sharpness
+        self.leak: float | Tensor = 0.0  # slope of hidden units below zero, in training only
         if architecture.pointer and not value_range[0] < value_range[1]:
             raise InputError(f"pointer heads need a range of values to cut into bins, got {value_range}.")
         self.wiring: Wiring = wiring(architecture)
@@ -265,9 +266,13 @@ class DiscreteTransformer(nn.Module):
         a = self.architecture
         u = operands.reshape(-1, a.arity, operands.shape[2])
         bias, weight = self.hidden_bias[:, layer].flatten(0, 1), self.hidden_weight[:, layer].flatten(0, 1)
-        if u.is_cuda:
-            return (long_product(weight, u) + bias).relu_().unflatten(0, (-1, a.submlps))
-        return torch.baddbmm(bias, weight, u).relu_().unflatten(0, (-1, a.submlps))
+        before = long_product(weight, u) + bias if u.is_cuda else torch.baddbmm(bias, weight, u)
+        return self._activated(before).unflatten(0, (-1, a.submlps))
+
+    def _activated(self, before: Tensor) -> Tensor:
+        if isinstance(self.leak, Tensor):  # one that a recorded step looks up
+            return torch.maximum(before, self.leak * before)
+        return torch.nn.functional.leaky_relu_(before, self.leak) if self.leak else before.relu_()
 
     def _operate(
         self, layer: int, hidden: Float[Tensor, "member submlp hidden column"]
@@ -375,7 +380,7 @@ class DiscreteTransformer(nn.Module):
         other = DiscreteTransformer.__new__(DiscreteTransformer)
         nn.Module.__init__(other)
         other.architecture, other.members = self.architecture, len(index)
-        other.value_range, other.sharpness = self.value_range, self.sharpness
+        other.value_range, other.sharpness, other.leak = self.value_range, self.sharpness, self.leak
         other.wiring, other._basis_cache = self.wiring, {}
         for name, parameter in self.named_parameters():
             setattr(other, name, nn.Parameter(parameter.detach()[index].clone()))

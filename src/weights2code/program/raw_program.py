@@ -292,15 +292,16 @@ class _Tokens(_Listing):
 
     def router(self, index: int, node: RouterNode, own: str, offset: int) -> _Listed:
         hypothesis = self._hypothesis(index, node)
-        source, lag, offsets = node.reads["value"], hypothesis.lag(), hypothesis.offsets()
+        source, lag, operands = node.reads["value"], hypothesis.lag(), hypothesis.operands()
         copied = isinstance(self.graph.nodes[source], ChannelNode)
         if copied and lag is not None and (token := self._token(source, offset + lag)):
             self.add(RawNode(own, "offset", token[:1], offset=token[1]))
             return _Listed(own, Possible())
-        if offsets is None:
+        if operands is None:
             raise NotExtracted(f"{node.name} goes over tokens of inputs and outputs alike.")
-        values = [Var(self.value(source, offset + step).name) for step in offsets]
-        formula = hypothesis.combine(values, float(self.units[index]))
+        values = [Var(self.value(node.reads[role], offset + step).name) for role, step in operands]
+        units = {role: float(self.units[read]) for role, read in node.reads.items()}
+        formula = hypothesis.combined(values, units)
         self.add(RawNode(own, "formula", formula=formula, comment=hypothesis.describe()))
         return _Listed(own, Possible())
 

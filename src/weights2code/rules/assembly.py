@@ -9,13 +9,14 @@ from which the output is regressed directly.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from weights2code.data import Problem
 from weights2code.errors import NotExtracted
+from weights2code.explain.by_value import ByValue
 from weights2code.explain.explanation import MatchedGraph
 from weights2code.explain.hypotheses import PrefixAggregate
 from weights2code.explain.operators import OperatorFit, explain_operator, node_variable
@@ -110,14 +111,14 @@ class Assembly(Steps):
             return hypothesis.to_expr(
                 HeadSteps(self, index, units, lambda role: self.value(node.reads[role]))
             )
-        offsets = hypothesis.offsets()
-        if offsets is None:
+        operands = hypothesis.operands()
+        if operands is None:
             raise NotExtracted(
                 f"{node.name} goes over tokens of inputs and outputs alike, which is no fixed variable at "
                 f"other lengths than {self.graph.length}."
             )
-        values = [self.value(node.reads["value"], offset + step) for step in offsets]
-        return hypothesis.combine(values, units["value"])
+        values = [self.value(node.reads[role], offset + step) for role, step in operands]
+        return hypothesis.combined(values, units)
 
     def formula(self, index: int) -> OperatorFit:
         """The formula of an operator, found now if it is missing."""
@@ -190,9 +191,13 @@ class Assembly(Steps):
         hypothesis, source = self.matches[index].hypothesis, node.reads["value"]
         if hypothesis is None:
             return self._choices(index, node, offset)
-        offsets = hypothesis.offsets()
-        if offsets is not None:
-            return [leaf for step in offsets for leaf in self.leaves(source, offset + step)]
+        operands = hypothesis.operands()
+        if operands is not None:
+            with suppress(NotExtracted) if isinstance(hypothesis, ByValue) else nullcontext():
+                return [
+                    leaf for role, step in operands for leaf in self.leaves(node.reads[role], offset + step)
+                ]
+            return self._choices(index, node, offset)
         if self.means and isinstance(hypothesis, PrefixAggregate) and hypothesis.mean:
             mean = self.named(f"m{index}", self.value(index))
             return [Var(variable.name, variable.lag + offset) for variable in mean.variables()]
@@ -202,7 +207,8 @@ class Assembly(Steps):
         return [Var(variable.name, variable.lag + offset) for variable in value.variables()]
 
     def _choices(self, index: int, node: RouterNode, offset: int) -> list[Var]:
-        """What a head without a hypothesis selects most often, and what it chooses by.
+        """What a head without a hypothesis selects most often, and what it chooses by; or one with a
+        hypothesis that asks for tokens which are no variable.
 
         If the output needs more than that, the values do not determine it, or no rule of them is exact.
         """

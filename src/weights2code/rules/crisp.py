@@ -18,7 +18,7 @@ from weights2code.data import Problem, Sequences
 from weights2code.graph import ChannelNode, DiscreteGraph
 from weights2code.language import Const, Expr, Op, Var, evaluate
 from weights2code.rules.assembly import Assembly
-from weights2code.rules.from_leaves import first_position, leaf_domains, sequence_values
+from weights2code.rules.rows import first_position, leaf_domains, sequence_values
 from weights2code.symbolic.gauge import forms
 
 #: Sequences that the network is read on, and positions in all.

@@ -20,7 +20,7 @@ from weights2code.graph import DiscreteGraph, OperatorNode
 from weights2code.language import Recurrence
 from weights2code.rules.assembly import Assembly
 from weights2code.rules.crisp import Replaced, meanings
-from weights2code.rules.from_leaves import table
+from weights2code.rules.rows import table
 from weights2code.verify.links import Rule
 
 #: Effort for the formulas that aggregates of functions are made of, and for the meaning of one operator.

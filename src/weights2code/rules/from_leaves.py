@@ -17,9 +17,10 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.data.sufficiency import LEAST_REPEATS, determines, needed
 from weights2code.errors import NotExtracted, Reason
-from weights2code.language import OPERATORS, Domain, Expr, Recurrence, Start, Step, Var, infer, texts
-from weights2code.language.categories import with_locals
+from weights2code.language import OPERATORS, Expr, Recurrence, Step, Var
 from weights2code.rules.assembly import Assembly
+from weights2code.rules.between_outputs import from_others, in_order, read_now
+from weights2code.rules.rows import leaf_cost, leaf_domains, table
 from weights2code.rules.starts import delayed_starts, unusual_start, usual_starts
 from weights2code.simplify.denominators import clear_denominators
 from weights2code.symbolic.engine import Candidate, Engine
@@ -58,34 +59,66 @@ def direct_recurrences(
     """
     for with_start in (False, True):
         per_output: list[list[Step]] = []
+        reads: dict[str, set[str]] = {}
         for row, name in enumerate(problem.outputs):
-            leaves = needed_leaves(assembly, problem, row)
-            if len(leaves) > WIDEST:
-                text = f"{name} depends on {len(leaves)} values, too many to regress directly."
-                raise NotExtracted(text, Reason.TOO_MANY)
-            share = effort / len(problem.outputs)
-            many = len(leaves) > MOST_LEAVES and _ways(problem, leaves) > MOST_WAYS
-            share *= 1.0 if not many else SHORT_SEARCH if problem.whole else SHORT_SEARCH_OF_REALS
-            found = [] if with_start else regress_mean(assembly, problem, row, leaves, share, engine)
-            found = found or regress(assembly, problem, row, leaves, share, engine, with_start)
-            if not found and not with_start:
-                found = regress_change(assembly, problem, row, leaves, share, engine)
-            if many and not found:
-                raise NotExtracted(
-                    f"{name} depends on {len(leaves)} values, and no short rule of them is exact."
-                )
+            # others of the same row that do not read this one, by whatever way
+            asked = problem.asked.outputs
+            others = [other for other in asked if name not in _reached(other, reads) | {other}]
+            found = _rules(assembly, problem, row, others, effort, engine, with_start=with_start)
             if not found:
                 return
             per_output.append([Step(name, candidate.expr) for candidate in found[:CANDIDATES]])
+            reads[name] = {*problem.outputs} & set().union(*map(read_now, per_output[-1]))
         some = False
         for outputs in product(*per_output):
-            draft = assembly.recurrence(list(outputs))
+            draft = assembly.recurrence(in_order(outputs))
             settled = settle_start(draft, problem, assembly)
             if settled is not None:
                 some = True
                 yield clear_denominators(settled)
         if some:
             return
+
+
+def _rules(
+    assembly: Assembly,
+    problem: Problem,
+    row: int,
+    others: list[str],
+    effort: float,
+    engine: Engine,
+    *,
+    with_start: bool,
+) -> list[Candidate]:
+    """Exact candidates for an output: of others of the same row if these say it, else of its leaves."""
+    name, share = problem.outputs[row], effort / len(problem.outputs)
+    leaves = needed_leaves(assembly, problem, row)
+    for values in from_others(assembly, problem, row, leaves, others):
+        found = regress(assembly, problem, row, values, share, engine, with_start)
+        if found:
+            return found
+    if len(leaves) > WIDEST:
+        text = f"{name} depends on {len(leaves)} values, too many to regress directly."
+        raise NotExtracted(text, Reason.TOO_MANY)
+    many = len(leaves) > MOST_LEAVES and _ways(problem, leaves) > MOST_WAYS
+    share *= 1.0 if not many else SHORT_SEARCH if problem.whole else SHORT_SEARCH_OF_REALS
+    found = [] if with_start else regress_mean(assembly, problem, row, leaves, share, engine)
+    found = found or regress(assembly, problem, row, leaves, share, engine, with_start)
+    if not found and not with_start:
+        found = regress_change(assembly, problem, row, leaves, share, engine)
+    if many and not found:
+        raise NotExtracted(f"{name} depends on {len(leaves)} values, and no short rule of them is exact.")
+    return found
+
+
+def _reached(name: str, reads: dict[str, set[str]]) -> set[str]:
+    """Outputs that one reads at its own row, by way of others or not."""
+    found, waiting = set[str](), [name]
+    while waiting:
+        more = reads.get(waiting.pop(), set()) - found
+        found |= more
+        waiting += more
+    return found
 
 
 def _ways(problem: Problem, leaves: tuple[Var, ...]) -> float:
@@ -116,12 +149,6 @@ def needed_leaves(assembly: Assembly, problem: Problem, row: int) -> tuple[Var, 
             0.1 * leaf.lag if lags[leaf.name] > 1 else cost for leaf, cost in zip(leaves, costs, strict=True)
         ]
     return tuple(leaves[i] for i in needed(columns, target, costs))
-
-
-def leaf_cost(leaf: Var, problem: Problem) -> float:
-    """Inputs are cheapest, then past outputs, then aggregates; the farther back the dearer."""
-    kind = 1.0 if leaf.name in problem.inputs else 2.0 if leaf.name in problem.outputs else 3.0
-    return kind + 0.1 * leaf.lag
 
 
 def regress(
@@ -228,63 +255,6 @@ def sensible_operators(problem: Problem, row: int) -> frozenset[str] | None:
     if problem.output_domains[row].discrete and not all(domain.discrete for domain in problem.domains):
         return frozenset(name for name, entry in OPERATORS.items() if not entry.irrational)
     return None
-
-
-def leaf_domains(
-    problem: Problem, leaves: tuple[Var, ...], columns: np.ndarray, assembly: Assembly
-) -> tuple[Domain, ...]:
-    """The declared domains of inputs, and of whatever holds texts; of all else what the data show."""
-    declared = dict(zip(problem.inputs, problem.domains, strict=True))
-    if problem.categories:
-        draft = Recurrence(problem.inputs + problem.outputs, tuple(assembly.steps), ())
-        declared |= {name: texts(known) for name, known in with_locals(draft, problem.categories).items()}
-    return tuple(
-        declared[v.name] if v.name in declared else infer(c) for v, c in zip(leaves, columns.T, strict=True)
-    )
-
-
-def table(
-    assembly: Assembly,
-    sequences: Sequences,
-    leaves: tuple[Var, ...],
-    row: int,
-    *,
-    with_start: bool = False,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of leaf values and targets, from positions where every lag lies inside the sequence.
-
-    With `with_start` from the others too, 0 standing for what lies before the start.
-    """
-    values = sequence_values(assembly, sequences)
-    length = sequences.x.shape[1]
-    deepest = 0 if with_start else first_position(assembly, leaves)
-    chosen = sequences.scored & (np.arange(length) >= deepest)
-    target = sequences.y[..., row][chosen]
-    if not leaves:
-        return np.zeros((len(target), 0)), target
-    padded = [np.pad(values[leaf.name], ((0, 0), (leaf.lag, 0)))[:, :length] for leaf in leaves]
-    columns = np.column_stack([column[chosen] for column in padded])
-    finite = np.isfinite(columns).all(1) | (not with_start)
-    return columns[finite], target[finite]
-
-
-def first_position(assembly: Assembly, leaves: tuple[Var, ...]) -> int:
-    """The first position at which none of these values depends on what lies before the start."""
-    return max((leaf.lag + assembly.known_from(leaf.name) for leaf in leaves), default=0)
-
-
-def sequence_values(assembly: Assembly, sequences: Sequences) -> dict[str, np.ndarray]:
-    """Every named sequence (n, T), past outputs teacher-forced."""
-    graph = assembly.graph
-    values = {name: sequences.x[..., i] for i, name in enumerate(graph.inputs)}
-    values |= {name: sequences.y[..., i] for i, name in enumerate(graph.outputs)}
-    if assembly.steps:
-        names = (*graph.inputs, *graph.outputs)
-        known = {*names, *(step.name for step in assembly.steps)}
-        start: dict[str, Start] = {n: v for n, v in assembly.start.items() if n in known and v != 0}
-        helper = Recurrence(names, tuple(assembly.steps), (), start)
-        values |= helper.trace(np.concatenate([sequences.x, sequences.y], 2))
-    return values
 
 
 def settle_start(draft: Recurrence, problem: Problem, assembly: Assembly) -> Recurrence | None:

@@ -17,7 +17,8 @@ from weights2code.data import Problem
 from weights2code.errors import NotExtracted, Reason
 from weights2code.language import Expr, Recurrence, Step
 from weights2code.rules.assembly import Assembly
-from weights2code.rules.from_leaves import MOST_LEAVES, leaf_cost, leaf_domains, sensible_operators, table
+from weights2code.rules.from_leaves import MOST_LEAVES, sensible_operators
+from weights2code.rules.rows import leaf_cost, leaf_domains, table
 from weights2code.rules.starts import likeliest_start
 from weights2code.symbolic.engine import Engine
 from weights2code.symbolic.over_texts import search_over_texts

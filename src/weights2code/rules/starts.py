@@ -1,8 +1,9 @@
 """What lies before the start: usual values, simplest first, or unusual ones, which the data call for.
 
 A balance begins at what was in the account, a forecast with the first value itself. The data show both: the
-first outputs of true starts. A number is solved for, and rounded as far as the data allow. Where no number
-will do, the first outputs may follow a formula of the first inputs.
+first outputs of true starts. A number is solved for, and rounded as far as the data allow; several at once,
+or those of inputs, are looked for among round numbers, by how many of the first outputs come out. Where no
+number will do, the first outputs may follow a formula of the first inputs.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from itertools import count, islice, product
 import numpy as np
 
 from weights2code.data import Problem, Sequences
-from weights2code.language import Const, Expr, Op, Recurrence, Start, Step, Var, op
+from weights2code.language import Const, Domain, Expr, Op, Recurrence, Start, Step, Var, op
 from weights2code.rules.assembly import Assembly
 from weights2code.rules.same_at_lags import as_lines
 from weights2code.symbolic import NativeEngine
@@ -32,6 +33,11 @@ DELAYED = (0.0, 1.0, -1.0, 0.5)
 SECANT_STEPS = 8
 MOST_DIGITS = 12
 EXACT = 1e-9
+#: Values that are tried at a time of each variable before the start, how often all of them are gone through,
+#: and how often the steps between them are made ten times finer.
+TRIED, ROUNDS, FINER = 100, 3, 3
+#: Of real outputs, the share of their spread that may be missed.
+NEAR = 1e-3
 #: True starts that a formula of the first position needs, and seconds to find it.
 FEWEST_STARTS = 8
 MOST_STARTS = 500
@@ -41,9 +47,33 @@ EFFORT = 1.0
 def usual_starts(draft: Recurrence, problem: Problem, assembly: Assembly) -> Iterator[Recurrence]:
     """The draft with usual values before the start for all that it looks back at, simplest first."""
     names = sorted(set(draft.depths()) & {*problem.inputs, *problem.outputs, *assembly.crystallised()})
-    choices = [enumerate(start_candidates(name, problem, assembly)) for name in names]
+    copied = copied_outputs(draft) & {*problem.output_categories}
+    choices = [
+        # no text before the start would be an answer where it is copied, so that comes last
+        enumerate(sorted(start_candidates(name, problem, assembly), key=lambda v: name in copied and v == 0))
+        for name in names
+    ]
     for trial in sorted(product(*choices), key=lambda trial: sum(i for i, _ in trial)):
         yield started(draft, {name: value for name, (_, value) in zip(names, trial, strict=True)})
+
+
+def copied_outputs(draft: Recurrence) -> set[str]:
+    """Outputs that may say again what one of them said before."""
+
+    def answers(expr: Expr) -> Iterator[Expr]:
+        if isinstance(expr, Op) and expr.name == "where":
+            yield from answers(expr.args[1])
+            yield from answers(expr.args[2])
+        else:
+            yield expr
+
+    return {
+        said.name
+        for step in draft.steps
+        if step.name in draft.outputs and isinstance(step.definition, Expr)
+        for said in answers(step.definition)
+        if isinstance(said, Var) and said.lag
+    }
 
 
 def start_candidates(name: str, problem: Problem, assembly: Assembly) -> list[Start]:
@@ -104,13 +134,19 @@ def unusual_start(
     draft: Recurrence, problem: Problem, check: Callable[[Recurrence], bool]
 ) -> Recurrence | None:
     """The draft with start values of its outputs, or a first position, that pass the check; None if none."""
-    looks_back = [name for name in problem.outputs if name in draft.depths()]
+    looks_back = [name for name in (*problem.outputs, *problem.inputs) if name in draft.depths()]
     early = problem.training.take(np.flatnonzero(problem.training.given == 0)[:MOST_STARTS])
     if not looks_back or not len(early):
         return None
-    for candidate in _with_numbers(draft, problem, early, looks_back):
+    outputs = [name for name in looks_back if name in problem.outputs]
+    for candidate in _with_numbers(draft, problem, early, outputs):
         if check(candidate):
             return candidate
+    candidate = numbers_together(draft, problem, early, looks_back)
+    if candidate is not None and check(candidate):
+        return candidate
+    if not outputs:
+        return None
     candidate = with_first_rule(draft, problem, early)
     return candidate if candidate is not None and check(candidate) else None
 
@@ -171,12 +207,70 @@ def _with_numbers(
     for name, domain in zip(names, domains, strict=True):
         if domain.discrete and domain.high - domain.low < MOST_VALUES:
             yield from (started(draft, {name: float(value)}) for value in domain.values())
-    reals = [name for name, domain in zip(names, domains, strict=True) if not domain.discrete]
-    solved = {name: _solve(draft, problem, early, name) for name in reals}
-    values = {name: value for name, value in solved.items() if value is not None}
+    many = [d for d in zip(names, domains, strict=True) if not d[1].discrete or d[1].size > MOST_VALUES]
+    solved = {name: (_solve(draft, problem, early, name), domain.discrete) for name, domain in many}
+    values = {name: (value, whole) for name, (value, whole) in solved.items() if value is not None}
     if values:
-        yield started(draft, {name: _rounded(value, early.y) for name, value in values.items()})
-        yield started(draft, values)
+        yield started(draft, {n: round(v) if w else _rounded(v, early.y) for n, (v, w) in values.items()})
+        yield started(draft, {name: value for name, (value, _) in values.items()})
+
+
+def numbers_together(
+    draft: Recurrence, problem: Problem, early: Sequences, names: list[str]
+) -> Recurrence | None:
+    """The draft with start values, one variable after the other, that make the first outputs right.
+
+    Each gets the value with which most of them are: of texts and few whole numbers any, else round numbers of
+    its range, and then finer ones around the best. None if some stay wrong.
+    """
+    deepest = min(max(draft.depths().values()), early.x.shape[1])
+    early = replace(early, x=early.x[:, :deepest], y=early.y[:, :deepest])
+    scored = early.scored[:, :deepest]
+    near = NEAR * np.maximum(np.std(problem.training.y[problem.training.scored], axis=0), 1e-9)
+    near = np.where([domain.discrete for domain in problem.output_domains], NEAR, near)
+    wanted = int(scored.sum()) * len(problem.outputs)
+
+    def right(trial: Mapping[str, Start]) -> int:
+        with np.errstate(all="ignore"):
+            missed = np.abs(started(draft, trial).run(early.x) - early.y)
+        return int((missed <= near)[scored].sum())
+
+    domains = dict(
+        zip((*problem.inputs, *problem.outputs), (*problem.domains, *problem.output_domains), strict=True)
+    )
+    found: dict[str, Start] = {name: draft.start.get(name, 0.0) for name in names}
+    best = right(found)
+    for _ in range(ROUNDS):
+        before = best
+        for name in names:
+            domain = domains[name]
+            step, values = _spread(domain)
+            for _ in range(FINER):
+                for value in values:
+                    count = right(found | {name: value})
+                    if count > best:
+                        best, found = count, found | {name: value}
+                step /= 10
+                at = found[name]
+                if best == wanted or isinstance(at, str) or (step < 1 and domain.discrete):
+                    break
+                values = [round(at + i * step, MOST_DIGITS) for i in range(-9, 10) if i]
+        if best == wanted:
+            return started(draft, found)
+        if best == before:
+            break
+    return None
+
+
+def _spread(domain: Domain) -> tuple[float, list[float]]:
+    """The distance of round numbers in a domain, and these numbers, the roundest first."""
+    low, high = float(domain.low), float(domain.high)
+    if domain.discrete and domain.size <= TRIED:
+        return 1.0, [float(value) for value in domain.values()]
+    step = 10.0 ** (math.ceil(math.log10(max(high - low, 1e-300))) - 2)
+    places = range(math.ceil(low / step), math.floor(high / step) + 1)
+    ordered = sorted(places, key=lambda place: (place % 10 != 0, abs(place)))
+    return step, [round(place * step, MOST_DIGITS) for place in ordered]
 
 
 def _rounded(value: float, outputs: np.ndarray) -> float:

@@ -21,7 +21,8 @@ from weights2code.data import Problem, Sequences
 from weights2code.language import Const, Expr, Recurrence, Step, Var, evaluate
 from weights2code.rules.assembly import Assembly
 from weights2code.rules.free_running import as_floats, running_free
-from weights2code.rules.from_leaves import MOST_LEAVES, checked_sequences, leaf_domains, table
+from weights2code.rules.from_leaves import MOST_LEAVES, checked_sequences
+from weights2code.rules.rows import leaf_domains, table
 from weights2code.rules.starts import likeliest_start
 from weights2code.symbolic import snap
 from weights2code.symbolic.engine import Engine

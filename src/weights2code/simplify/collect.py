@@ -175,16 +175,18 @@ def _is_decimal(value: Fraction) -> bool:
 
 def collect(expr: Expr, *, expand: bool = False, bits: Collection[Expr] = ()) -> Expr:
     """Collect like terms everywhere in the tree, innermost first."""
-    decimals = has_decimals(expr)
+    decimals, bits = has_decimals(expr), frozenset(bits)
+    return expr.transform(
+        lambda node: _tidied(node, expand, bits, decimals) if isinstance(node, Op) else node
+    )
 
-    def tidy(node: Expr) -> Expr:
-        if isinstance(node, Op) and node.name in ("add", "sub", "mul", "div", "neg", "pow"):
-            return build(polynomial(node, expand=expand, bits=bits), decimals=decimals)
-        if isinstance(node, Op) and node.name == "floor" and not decimals:
-            return _over_one_denominator(node)
-        return node
 
-    return expr.transform(tidy)
+@lru_cache(maxsize=1 << 14)
+def _tidied(node: Op, expand: bool, bits: frozenset[Expr], decimals: bool) -> Expr:
+    """Remembered, because candidates for a simpler form differ in one place each."""
+    if node.name in ("add", "sub", "mul", "div", "neg", "pow"):
+        return build(polynomial(node, expand=expand, bits=bits), decimals=decimals)
+    return _over_one_denominator(node) if node.name == "floor" and not decimals else node
 
 
 def _over_one_denominator(node: Op) -> Expr:

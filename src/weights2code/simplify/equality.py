@@ -30,11 +30,13 @@ from weights2code.language import (
 MOST_COMPLETE = 2**14
 RANDOM_POINTS = 1024
 EXACT_POINTS = 192
+FEW_POINTS = 48
 
 #: Where pieces of a formula meet, it is looked at here too.
 _BESIDE = (-0.5, -0.25, -0.125, 0, 0.125, 0.25, 0.5)
 _DIGITS = 12
 _ROUNDING = 1e-10
+_LOOSELY = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class CheckSet:
     points: np.ndarray
     complete: bool
     columns: Mapping[Var, np.ndarray] = field(init=False)
+    #: The same at a few points, for a first look.
+    few: Mapping[Var, np.ndarray] = field(init=False)
     chosen: np.ndarray = field(init=False)
     #: The values of the variables at each chosen point, exactly, and of the expressions asked for before.
     rows: list[dict[Var, Number]] = field(init=False, default_factory=list)
@@ -56,6 +60,7 @@ class CheckSet:
         count = len(self.points)
         rows = np.random.default_rng(0).permutation(count)[:EXACT_POINTS]
         object.__setattr__(self, "chosen", np.sort(rows))
+        object.__setattr__(self, "few", {v: column[rows[:FEW_POINTS]] for v, column in columns.items()})
 
     def values(self, expr: Expr) -> np.ndarray:
         """The expression at every point, as floats."""
@@ -76,6 +81,23 @@ class CheckSet:
         if _is_inexact(first) or _is_inexact(second):
             return True
         return all(map(self._agrees_with(second), self._rows(), self._exact(first)))
+
+    def may_equal(self, first: Expr) -> Callable[[Expr], bool]:
+        """Whether another expression agrees with this one at a few points: what does not is not equal."""
+
+        def values(expr: Expr) -> np.ndarray:
+            with np.errstate(all="ignore"):
+                return np.asarray(evaluate(expr, self.few), dtype=float)
+
+        expected = values(first)
+        defined = np.isfinite(expected)
+        room = _LOOSELY * (1 + float(np.max(np.abs(expected), initial=0, where=defined)))
+
+        def agrees(other: Expr) -> bool:
+            with np.errstate(all="ignore"):
+                return not np.any((np.abs(values(other) - expected) > room) & defined)
+
+        return agrees
 
     def _rows(self) -> list[dict[Var, Number]]:
         if not self.rows:

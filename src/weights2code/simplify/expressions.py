@@ -13,6 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from weights2code.effort import TimeUp, check_time
 from weights2code.language import BITS, Const, Domain, Expr, Op, Var
 from weights2code.simplify.collect import build, collect, has_decimals, polynomial
 from weights2code.simplify.cost import cost
@@ -22,10 +23,12 @@ from weights2code.simplify.rewrites import arranged, suggestions
 
 MOST_ROUNDS = 40
 MOST_NODES = 120
+#: A candidate that costs more than this, times what there is, is not arranged to see whether it becomes less.
+ROOM = 1.25
 
 
 def simplify(expr: Expr, domains: Mapping[Var, Domain]) -> Expr:
-    """The cheapest form found that has the same value everywhere on the domain.
+    """The cheapest form found that has the same value everywhere on the domain; the same, if the time is up.
 
     Parameters
     ----------
@@ -38,7 +41,10 @@ def simplify(expr: Expr, domains: Mapping[Var, Domain]) -> Expr:
     missing = [str(variable) for variable in variables if variable not in domains]
     if missing:
         raise ValueError(f"no domain is given for {', '.join(missing)}")
-    return _simplified(expr, tuple((variable, domains[variable]) for variable in variables))
+    try:
+        return _simplified(expr, tuple((variable, domains[variable]) for variable in variables))
+    except TimeUp:
+        return expr
 
 
 @lru_cache(maxsize=512)
@@ -60,13 +66,16 @@ def _simplified(expr: Expr, domains: tuple[tuple[Var, Domain], ...]) -> Expr:
 
 def _improved(expr: Expr, original: Expr, check: CheckSet, bits: Collection[Expr]) -> Expr | None:
     """The cheapest strictly cheaper candidate that is equal, from the first generator that has one."""
-    limit = cost(expr) - 1e-9
+    limit, may_equal = cost(expr) - 1e-9, check.may_equal(original)
     for generator in (_collected, _local, _finite):
-        candidates = {_arrange(candidate) for candidate in generator(expr, check, bits)}
-        ranked = sorted(((cost(c), str(c), c) for c in candidates), key=lambda item: item[:2])
-        for price, _, candidate in ranked:
-            if price >= limit:
-                break
+        candidates = set()
+        for candidate in generator(expr, check, bits):
+            check_time()
+            if cost(candidate) < ROOM * limit and may_equal(candidate):
+                candidates.add(_arrange(candidate))
+        prices = ((cost(candidate), candidate) for candidate in candidates)
+        cheaper = [(price, str(candidate), candidate) for price, candidate in prices if price < limit]
+        for _, _, candidate in sorted(cheaper, key=lambda item: item[:2]):
             if check.equal(original, candidate):
                 return candidate
     return None

@@ -19,6 +19,7 @@ from weights2code.data import Encoded
 from weights2code.effort import check_time
 from weights2code.json_values import any_number, items, mapping, number, text, whole
 from weights2code.model import HARD, DiscreteTransformer
+from weights2code.training.fused.program import FusedTraining, can_fuse
 from weights2code.training.recipes import Recipe
 from weights2code.training.step import (
     Batch,
@@ -27,6 +28,7 @@ from weights2code.training.step import (
     make_step,
     member_losses,
     noise_source,
+    own_generator,
     target_variance,
     training_step,
 )
@@ -155,15 +157,16 @@ def run_loop(
     agreement is known."""
     device = state.model.choices.device
     variance = target_variance(training[1], training[2])
-    with noise_source(device) as generator:
-        step = None
+    fused = device.type == "cuda" and can_fuse(state.model, training, recipe)
+    with own_generator(device) if fused else noise_source(device) as generator:
+        run_epoch = None
         while state.epoch < recipe.epochs and not _settled(state, stop):
             began = time.perf_counter()
-            if step is None:
-                first = first_scored(training[2])
-                step = make_step(state.model, state.optimizer, recipe, variance, generator, first)
+            if run_epoch is None:
+                run_epoch = _epoch_of(state, training, recipe, variance, seed, generator, fused=fused)
             generator.manual_seed(seed * 1_000_003 + state.epoch)
-            soft = _train_epoch(state, training, recipe, generator, step)
+            soft = run_epoch(state.epoch)
+            state.model.leak = recipe.leak_at(1.0)
             hard = evaluate_hard(state.model, validation, variance, recipe.head)
             state.choices.append(state.model.hard_choices())
             state.epoch += 1
@@ -176,12 +179,31 @@ def run_loop(
                 _remember_best(state, hard)
             if _time_to_halve(state, recipe):
                 keep_members(state, recipe, _better_half(state))
-                step = None
+                run_epoch = None
             if on_epoch is not None:
                 on_epoch(state)
     _record_agreement(state)
     if recipe.keep_best and state.best_weights:
         state.model.load_state_dict(state.best_weights)
+
+
+def _epoch_of(
+    state: LoopState,
+    training: Batch,
+    recipe: Recipe,
+    variance: Tensor,
+    seed: int,
+    generator: torch.Generator,
+    *,
+    fused: bool,
+) -> Callable[[int], Float[Tensor, " member"]]:
+    """What runs one epoch, given its number: step by step, or as recorded graphs of fused kernels."""
+    if fused:
+        program = FusedTraining(state.model, state.optimizer, training, recipe, variance, seed)
+        return lambda epoch: program.run_epoch(epoch, generator)
+    first = first_scored(training[2])
+    step = make_step(state.model, state.optimizer, recipe, variance, generator, first)
+    return lambda epoch: _train_epoch(state, training, recipe, generator, step)
 
 
 def _time_to_halve(state: LoopState, recipe: Recipe) -> bool:

@@ -14,6 +14,9 @@ from typing import Literal
 from weights2code.errors import InputError
 from weights2code.model.sampler import Annealing
 
+#: Share of the training after which a leak that fades is gone.
+FADED = 0.9
+
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
@@ -27,6 +30,8 @@ class Recipe:
     batch : sequences a step, shared by all members.
     learning_rate, last_learning_rate : cosine schedule; annealing : of the temperature.
     noise : scale of the Gumbel noise; cooled : whether it fades with the temperature (`model/sampler.py`).
+    leak : slope of the hidden units below zero, so that none dies; leak_fades : whether it falls to 0 over
+        the training, else it stays, and a unit is in the end written as two (`model/leak.py`).
     head : "closed" solves the linear head at every step, "projected" also the output weights of the last
         layer's sub-MLPs, "learned" trains everything as the paper does.
     finish : how the head of the best members is solved after annealing with a learned one; None leaves it
@@ -48,6 +53,8 @@ class Recipe:
     annealing: Annealing = field(default_factory=Annealing)
     noise: float = 0.3
     cooled: bool = False
+    leak: float = 0.0
+    leak_fades: bool = True
     head: Literal["closed", "projected", "learned"] = "closed"
     finish: Literal["closed", "projected"] | None = None
     l1: float = 0.0
@@ -78,6 +85,10 @@ class Recipe:
     @property
     def steps(self) -> int:
         return self.epochs * self.steps_per_epoch
+
+    def leak_at(self, progress: float) -> float:
+        """Slope below zero after a share `progress` (0 to 1) of the training."""
+        return self.leak * max(0.0, 1.0 - progress / FADED) if self.leak_fades else self.leak
 
 
 def paper_recipe(epochs: int = 50, learning_rate: float = 0.05, l1: float = 0.0) -> Recipe:

@@ -31,7 +31,7 @@ from weights2code.training.memories import ONE, POSITION, TOTAL, Memory, Place, 
 from weights2code.training.neighbours import near_rows
 from weights2code.training.orders import orders
 from weights2code.training.remembered import Remembered
-from weights2code.training.repeats import repeated_rows, without_outputs
+from weights2code.training.repeats import repeated_rows, windows_are_enough, without_outputs
 
 #: Sets of memories that are trained with, at most.
 MOST_TRIED = 3
@@ -82,7 +82,8 @@ class Memories:
         yield from self._found
         if self._coming is None:
             asked = (orders, repeated_rows, near_rows) if self.past else (without_outputs,)
-            late = (delayed(self.problem, ask) for ask in asked)
+            nothing = self.past and windows_are_enough(self.problem)
+            late = (delayed(self.problem, ask) for ask in asked if not nothing)
             self._coming = chain.from_iterable(chain(late, (ask(self.problem) for ask in asked)))
         for remembered in self._coming if len(self._found) < MOST_TRIED else ():
             known = any(remembered.memories == other.memories for other in self._found)

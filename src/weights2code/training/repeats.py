@@ -163,6 +163,13 @@ def repeated_rows(problem: Problem) -> Iterator[Remembered]:
     yield from screen.alone(simple[MOST_PROMISING:])
 
 
+def windows_are_enough(problem: Problem) -> bool:
+    """Whether many rows show that what is near determines the output: nothing need be remembered."""
+    if not problem.whole or problem.training.given.any():
+        return False
+    return not _Screen(problem).contradicted()
+
+
 def without_outputs(problem: Problem) -> Iterator[Remembered]:
     """Memories that determine the output together with inputs alone, where windows do so too, but only with
     past outputs: a rule may be shorter in what was gathered than in what it gave last."""

@@ -233,6 +233,12 @@ def noise_source(device: torch.device) -> Iterator[torch.Generator]:
         yield torch.cuda.default_generators[index]
 
 
+@contextmanager
+def own_generator(device: torch.device) -> Iterator[torch.Generator]:
+    """A generator that nobody else draws from, so that several trainings may run side by side."""
+    yield torch.Generator(device=device)
+
+
 def make_step(
     model: DiscreteTransformer,
     optimizer: torch.optim.Optimizer,
@@ -251,6 +257,7 @@ def make_step(
 
     def step(batch: Batch, progress: float) -> Tensor:
         tau = recipe.annealing.tau(progress)
+        model.leak = recipe.leak_at(progress)
         sampling = Sampling(
             tau, recipe.annealing.alpha(tau), noise=recipe.noise, generator=generator, cooled=recipe.cooled
         )
@@ -290,7 +297,7 @@ class CapturedStep:
         device = model.choices.device
         self.model, self.optimizer, self.recipe = model, optimizer, recipe
         self.variance, self.generator, self.first = variance.to(device), generator, first
-        self.tau, self.alpha, self.rate = (torch.ones((), device=device) for _ in range(3))
+        self.tau, self.alpha, self.rate, self.leak = (torch.ones((), device=device) for _ in range(4))
         source = None if compiled else generator
         self.sampling = Sampling(
             self.tau, self.alpha, noise=recipe.noise, generator=source, cooled=recipe.cooled
@@ -324,6 +331,9 @@ class CapturedStep:
         tau = self.recipe.annealing.tau(progress)
         self.tau.fill_(tau)
         self.alpha.fill_(self.recipe.annealing.alpha(tau))
+        if self.recipe.leak:
+            self.leak.fill_(self.recipe.leak_at(progress))
+            self.model.leak = self.leak
         set_learning_rate(self.optimizer, self.recipe, progress)
         for group in self.optimizer.param_groups:
             self.rate.fill_(group["lr"])

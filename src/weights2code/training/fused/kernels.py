@@ -1,0 +1,642 @@
+"""The kernels of a fused training step (Triton).
+
+Everything between the stream and the stream is done in registers: scores, noise, selection and their
+gradients never reach memory, which is what a step of many small models is bound by otherwise. A warp holds 32
+sequences, a lane one of them; the loops run over query positions.
+
+Layouts: the stream and its gradient (member, variable, position * batch); reads (member, row, position *
+batch). Gradients of weights are summed over blocks of sequences; each block leaves its part in a slot of
+its own, (block, weight), which the update adds up, so that results do not depend on the order in which
+blocks finish.
+
+A pointer head's score is piecewise linear in query and key, by the similarity S of their boundaries. Here it
+is written as the sum of E[a, b] f_a(query) f_b(key) with f_0 = 1 and f_a(x) = max(x - (a - 1), 0), which
+costs three instructions a boundary; `compare` changes the basis.
+
+Sizes that differ from task to task are arguments, not constants, so that a kernel is compiled once for all.
+Where Triton's interpreter runs them on a CPU they can be compared with PyTorch's own gradients.
+"""
+
+from __future__ import annotations
+
+import inspect
+
+import triton
+import triton.language as tl
+from triton.language.extra import libdevice
+
+#: Columns of the table of schedules, which has a row a step for each recipe: one over the temperature, the
+#: blend of softmax and sparsemax, the factor of the noise, the leak of hidden units, the learning rate, what
+#: weights shrink by, and the corrections of the moments.
+COLDNESS = tl.constexpr(0)
+ALPHA = tl.constexpr(1)
+NOISE = tl.constexpr(2)
+LEAK = tl.constexpr(3)
+RATE = tl.constexpr(4)
+SHRINKING = tl.constexpr(5)
+FIRST_MOMENT = tl.constexpr(6)
+SECOND_MOMENT = tl.constexpr(7)
+SCHEDULES = tl.constexpr(8)
+#: Stands for minus infinity.
+NEVER = tl.constexpr(-1e30)
+
+#: Arguments that differ from task to task: no kernel is compiled anew for a value of theirs.
+SIZES = (
+    "STEPS", "CHANNELS", "LENGTH", "VARIABLES", "seed", "WIDTH", "PARTS", "parts_stride", "first_row",
+    "ROWS", "SEEN", "TABLE_ROWS", "base", "layer", "LAYERS", "SUBMLPS", "HIDDEN", "MEMBERS", "count",
+    "ALL_STEPS", "salt", "first_head", "first_cleared", "last_cleared", "HEADS", "ALL_HEADS", "WINDOW",
+    "BEGIN", "END",
+)  # fmt: skip
+
+
+def once_for_all(function):
+    """A kernel that is compiled once whatever the sizes are."""
+    named = inspect.signature(function).parameters
+    open_ = [name for name in SIZES if name in named and named[name].annotation is inspect.Parameter.empty]
+    return triton.jit(function, do_not_specialize=open_)
+
+
+@triton.jit
+def scrambled(x):
+    """A hash of 32 bits."""
+    x = x.to(tl.uint32)
+    x = x ^ (x >> 16)
+    x = x * 0x7FEB352D
+    x = x ^ (x >> 15)
+    x = x * 0x846CA68B
+    return x ^ (x >> 16)
+
+
+@triton.jit
+def noise_key(step, salt):
+    """The start of the noise of one step and one layer."""
+    return scrambled(scrambled(step) + salt.to(tl.uint32) * 0x9E3779B9)
+
+
+@triton.jit
+def gumbel(index, key, FAST: tl.constexpr):
+    """Standard Gumbel noise, a number for each index; never infinite."""
+    uniform = (scrambled(index.to(tl.uint32) + key) >> 9).to(tl.float32) * 1.1920929e-07 + 5.9604645e-08
+    if FAST:
+        return -libdevice.fast_logf(tl.maximum(-libdevice.fast_logf(uniform), 5.9604645e-08))
+    return -tl.log(-tl.log(uniform))
+
+
+@triton.jit
+def numbers_of(schedule, recipe, step, ALL_STEPS):
+    """Where the numbers of a step lie, for a member of that recipe."""
+    return schedule + (recipe * ALL_STEPS + step) * SCHEDULES
+
+
+@once_for_all
+def fetch(
+    order, data, targets, step, stream, goals, COUNT, STEPS, CHANNELS, LENGTH, BATCH, VARIABLES,
+    BLOCK: tl.constexpr,
+):  # fmt: skip
+    """Copy the step's sequences into the first variables of every member's stream, and their targets."""
+    member, row = tl.program_id(0), tl.program_id(1)
+    place = tl.program_id(2) * BLOCK + tl.arange(0, BLOCK)
+    inside = place < BATCH
+    first = ((tl.load(step) % STEPS) * BATCH) % (COUNT - BATCH + 1)
+    sequence = tl.load(order + first + place, mask=inside, other=0)
+    if row < CHANNELS * LENGTH:
+        value = tl.load(data + row.to(tl.int64) * COUNT + sequence, mask=inside)
+        channel, position = row // LENGTH, row % LENGTH
+        at = ((member * VARIABLES + channel) * LENGTH + position) * BATCH + place
+        tl.store(stream + at, value, mask=inside)
+    elif member == 0:
+        own = row - CHANNELS * LENGTH
+        value = tl.load(targets + own.to(tl.int64) * COUNT + sequence, mask=inside)
+        tl.store(goals + own * BATCH + place, value, mask=inside)
+
+
+@once_for_all
+def choose(
+    logits, allowed, table, soft, sparse, step, schedule, recipes, ALL_STEPS, seed, ROWS, WIDTH,
+    FAST: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """Sample every row of the table of choices: a blend of softmax and sparsemax with Gumbel noise."""
+    row = tl.program_id(0)
+    option = tl.arange(0, BLOCK)
+    now = tl.load(step)
+    numbers = numbers_of(schedule, tl.load(recipes + row // ROWS), now, ALL_STEPS)
+    cold, alpha = tl.load(numbers + COLDNESS), tl.load(numbers + ALPHA)
+    at = row * WIDTH + option
+    open_ = tl.load(allowed + at, mask=option < WIDTH, other=0) != 0
+    z = tl.load(logits + at, mask=option < WIDTH, other=0.0)
+    z = z * cold + tl.load(numbers + NOISE) * gumbel(at, noise_key(now, seed * 64), FAST)
+    z = tl.where(open_, z, NEVER)
+    z = z - tl.max(z, 0)
+    e = tl.where(open_, tl.exp(z), 0.0)
+    p = e / tl.sum(e, 0)
+    threshold = -1.0 + tl.sum(z * 0.0, 0)
+    before = threshold - 1.0
+    while threshold > before:
+        before = threshold
+        above = z > threshold
+        threshold = (tl.sum(tl.where(above, z, 0.0), 0) - 1.0) / tl.sum(above.to(tl.float32), 0)
+    q = tl.where(z > threshold, z - threshold, 0.0)
+    tl.store(soft + at, p, mask=option < WIDTH)
+    tl.store(sparse + at, q, mask=option < WIDTH)
+    tl.store(table + at, p + alpha * (q - p), mask=option < WIDTH)
+
+
+@once_for_all
+def choose_backward(
+    parts, soft, sparse, gradient, step, schedule, recipes, ALL_STEPS, parts_stride, ROWS, WIDTH, PARTS,
+    BLOCK: tl.constexpr,
+):  # fmt: skip
+    """The gradient of the logits from that of the table, which lies there in parts."""
+    row = tl.program_id(0)
+    option = tl.arange(0, BLOCK)
+    now = tl.load(step)
+    numbers = numbers_of(schedule, tl.load(recipes + row // ROWS), now, ALL_STEPS)
+    cold, alpha = tl.load(numbers + COLDNESS), tl.load(numbers + ALPHA)
+    at = row * WIDTH + option
+    inside = option < WIDTH
+    g = tl.zeros((BLOCK,), tl.float32)
+    for part in range(PARTS):
+        g += tl.load(parts + part * parts_stride + at, mask=inside, other=0.0)
+    p = tl.load(soft + at, mask=inside, other=0.0)
+    q = tl.load(sparse + at, mask=inside, other=0.0)
+    held = q > 0.0
+    mean = tl.sum(tl.where(held, g, 0.0), 0) / tl.sum(held.to(tl.float32), 0)
+    from_soft = p * (g - tl.sum(p * g, 0))
+    from_sparse = tl.where(held, g - mean, 0.0)
+    tl.store(gradient + at, (from_soft + alpha * (from_sparse - from_soft)) * cold, mask=inside)
+
+
+@triton.jit
+def change_of_basis():
+    """(boundary, function): the value at each boundary as the functions f have it, inverted: entry [x, a] is
+    the weight of S[x] in the factor of f_a."""
+    x, a = tl.arange(0, 16)[:, None], tl.arange(0, 16)[None, :]
+    first = tl.where((a == 0) & (x == 0), 1.0, 0.0)
+    second = tl.where((a == 1) & (x == 1), 1.0, 0.0) - tl.where((a == 1) & (x == 0), 1.0, 0.0)
+    later = tl.where(x == a, 1.0, 0.0) - tl.where(x == a - 1, 2.0, 0.0) + tl.where(x == a - 2, 1.0, 0.0)
+    return first + second + tl.where(a > 1, later, 0.0)
+
+
+@triton.jit
+def compare(queries, keys, factors, BOUNDARIES: tl.constexpr, WIDTH: tl.constexpr):
+    """What the boundaries of queries and keys say to each other: one small table for each head."""
+    head = tl.program_id(0)
+    a, w = tl.arange(0, 16), tl.arange(0, 16)
+    inside = (a[:, None] < BOUNDARIES) & (w[None, :] < WIDTH)
+    at = head * BOUNDARIES * WIDTH + a[:, None] * WIDTH + w[None, :]
+    query = tl.load(queries + at, mask=inside, other=0.0)
+    key = tl.load(keys + at, mask=inside, other=0.0)
+    basis = change_of_basis()
+    query = tl.dot(tl.trans(basis), query, input_precision="ieee") * (1.0 / WIDTH**0.5)
+    key = tl.dot(tl.trans(basis), key, input_precision="ieee")
+    product = tl.dot(query, tl.trans(key), input_precision="ieee")
+    both = (a[:, None] < BOUNDARIES) & (a[None, :] < BOUNDARIES)
+    own = head * BOUNDARIES * BOUNDARIES + a[:, None] * BOUNDARIES + a[None, :]
+    tl.store(factors + own, product, mask=both)
+
+
+@once_for_all
+def compare_backward(
+    queries, keys, parts, query_gradient, key_gradient, parts_stride, PARTS,
+    BOUNDARIES: tl.constexpr, WIDTH: tl.constexpr,
+):  # fmt: skip
+    """The gradients of both embeddings from the parts of that of the factors."""
+    head = tl.program_id(0)
+    a, w = tl.arange(0, 16), tl.arange(0, 16)
+    both = (a[:, None] < BOUNDARIES) & (a[None, :] < BOUNDARIES)
+    own = head * BOUNDARIES * BOUNDARIES + a[:, None] * BOUNDARIES + a[None, :]
+    g = tl.zeros((16, 16), tl.float32)
+    for part in range(PARTS):
+        g += tl.load(parts + part * parts_stride + own, mask=both, other=0.0)
+    basis = change_of_basis()
+    g = tl.dot(tl.dot(basis, g, input_precision="ieee"), tl.trans(basis), input_precision="ieee")
+    inside = (a[:, None] < BOUNDARIES) & (w[None, :] < WIDTH)
+    at = head * BOUNDARIES * WIDTH + a[:, None] * WIDTH + w[None, :]
+    query = tl.load(queries + at, mask=inside, other=0.0)
+    key = tl.load(keys + at, mask=inside, other=0.0)
+    scale = 1.0 / WIDTH**0.5
+    tl.store(query_gradient + at, tl.dot(g, key, input_precision="ieee") * scale, mask=inside)
+    tl.store(key_gradient + at, tl.dot(tl.trans(g), query, input_precision="ieee") * scale, mask=inside)
+
+
+@once_for_all
+def read(
+    stream, table, reads, first_row, ROWS, SEEN, TABLE_ROWS, WIDTH, VARIABLES, FIRST, COLUMNS,
+    ROW_BLOCK: tl.constexpr, SEEN_BLOCK: tl.constexpr, PRECISION: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """Some rows of the table read the stream: one small product."""
+    member = tl.program_id(0)
+    column = FIRST + tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    r, v = tl.arange(0, ROW_BLOCK), tl.arange(0, SEEN_BLOCK)
+    weight = tl.load(
+        table + (member * TABLE_ROWS + first_row + r[:, None]) * WIDTH + v[None, :],
+        mask=(r[:, None] < ROWS) & (v[None, :] < SEEN), other=0.0,
+    )  # fmt: skip
+    x = tl.load(
+        stream + (member * VARIABLES + v[:, None]) * COLUMNS + column[None, :],
+        mask=(v[:, None] < SEEN) & (column[None, :] < COLUMNS), other=0.0,
+    )  # fmt: skip
+    out = tl.dot(weight, x, input_precision=PRECISION)
+    tl.store(
+        reads + (member * ROWS + r[:, None]) * COLUMNS + column[None, :], out,
+        mask=(r[:, None] < ROWS) & (column[None, :] < COLUMNS),
+    )  # fmt: skip
+
+
+@once_for_all
+def read_backward(
+    stream, table, read_gradient, stream_gradient, parts, parts_stride, first_row, ROWS, SEEN, TABLE_ROWS,
+    WIDTH, VARIABLES, FIRST, COLUMNS, PARTS, ADDED,
+    ROW_BLOCK: tl.constexpr, SEEN_BLOCK: tl.constexpr, PRECISION: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """Add what the reads ask for to the stream's gradient from column ADDED on (before it, that is the first
+    to be written), and leave the part of the table's gradient."""
+    member, part = tl.program_id(0), tl.program_id(1)
+    r, v = tl.arange(0, ROW_BLOCK), tl.arange(0, SEEN_BLOCK)
+    at = (member * TABLE_ROWS + first_row + r[:, None]) * WIDTH + v[None, :]
+    known = (r[:, None] < ROWS) & (v[None, :] < SEEN)
+    weight = tl.load(table + at, mask=known, other=0.0)
+    total = tl.zeros((ROW_BLOCK, SEEN_BLOCK), tl.float32)
+    for turn in range((COLUMNS - FIRST + PARTS * BLOCK - 1) // (PARTS * BLOCK)):
+        column = FIRST + (turn * PARTS + part) * BLOCK + tl.arange(0, BLOCK)
+        inside = column < COLUMNS
+        g = tl.load(
+            read_gradient + (member * ROWS + r[:, None]) * COLUMNS + column[None, :],
+            mask=(r[:, None] < ROWS) & inside[None, :], other=0.0,
+        )  # fmt: skip
+        place = (member * VARIABLES + v[:, None]) * COLUMNS + column[None, :]
+        seen = (v[:, None] < SEEN) & inside[None, :]
+        x = tl.load(stream + place, mask=seen, other=0.0)
+        before = tl.load(stream_gradient + place, mask=seen & (column[None, :] >= ADDED), other=0.0)
+        back = tl.dot(tl.trans(weight), g, input_precision=PRECISION)
+        tl.store(stream_gradient + place, before + back, mask=seen)
+        total += tl.dot(g, tl.trans(x), input_precision=PRECISION)
+    tl.store(parts + part * parts_stride + at, total, mask=known)
+
+
+@triton.jit
+def scores(
+    q, places, factors, bias, null, i, cold, noise, key, first_index, lane, LENGTH, BATCH, WINDOW,
+    BOUNDARIES: tl.constexpr, KEYS: tl.constexpr, FAST: tl.constexpr,
+):  # fmt: skip
+    """Noisy scores of all keys and of the null slot for one query of every lane, and how steeply each rises
+    with its key."""
+    j = tl.arange(0, KEYS)
+    score, steep = tl.zeros_like(places), tl.zeros_like(places)
+    for b in tl.static_range(BOUNDARIES):
+        weight = tl.zeros_like(q) + tl.load(factors + b)
+        for a in tl.static_range(1, BOUNDARIES):
+            weight += tl.load(factors + a * BOUNDARIES + b) * tl.maximum(q - (a - 1), 0.0)
+        if b == 0:
+            score += weight[None, :]
+        else:
+            score += weight[None, :] * tl.maximum(places - (b - 1), 0.0)
+            steep += tl.where(places > b - 1, weight[None, :], 0.0)
+    relative = tl.load(bias + tl.minimum(i - j, WINDOW - 1), mask=j <= i, other=0.0)
+    slot = (first_index + i * (LENGTH + 1) + j[:, None]) * BATCH + lane[None, :]
+    g = noise * gumbel(slot, key, FAST)
+    none = noise * gumbel((first_index + i * (LENGTH + 1) + LENGTH) * BATCH + lane, key, FAST)
+    z, nothing = (score + relative[:, None]) * cold + g, tl.load(null) * cold + none
+    return tl.where((j <= i)[:, None], z, NEVER), nothing, steep
+
+
+@once_for_all
+def attend(
+    reads, stream, factors, bias, null, peaks, totals, thresholds, step, schedule, recipes, ALL_STEPS, salt,
+    low, scale, base, first_head, HEADS, ALL_HEADS, VARIABLES, LENGTH, BATCH, WINDOW, BEGIN, END,
+    BOUNDARIES: tl.constexpr, KEYS: tl.constexpr, FAST: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """The outputs of one layer's pointer heads at the positions BEGIN to END."""
+    member, own = tl.program_id(0) // HEADS, tl.program_id(0) % HEADS
+    lane = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    j = tl.arange(0, KEYS)
+    now = tl.load(step)
+    numbers = numbers_of(schedule, tl.load(recipes + member), now, ALL_STEPS)
+    cold, alpha, noise = tl.load(numbers + COLDNESS), tl.load(numbers + ALPHA), tl.load(numbers + NOISE)
+    row = (member * 3 * HEADS + 3 * own) * LENGTH
+    at = (row + j[:, None]) * BATCH + lane[None, :]
+    known = (j < LENGTH)[:, None]
+    keys = tl.load(reads + at + LENGTH * BATCH, mask=known, other=0.0)
+    values = tl.load(reads + at + 2 * LENGTH * BATCH, mask=known, other=0.0)
+    places = tl.minimum(tl.maximum((keys - low) * scale, 0.0), BOUNDARIES - 1.0)
+    head = member * ALL_HEADS + first_head + own
+    own_factors, own_bias = factors + head * BOUNDARIES * BOUNDARIES, bias + head * WINDOW
+    first_index = (member * HEADS + own) * LENGTH * (LENGTH + 1)
+    key = noise_key(now, salt)
+    for i in range(BEGIN, END):
+        q = tl.load(reads + (row + i) * BATCH + lane)
+        q = tl.minimum(tl.maximum((q - low) * scale, 0.0), BOUNDARIES - 1.0)
+        z, nothing, _ = scores(
+            q, places, own_factors, own_bias, null + head, i, cold, noise, key, first_index, lane,
+            LENGTH, BATCH, WINDOW, BOUNDARIES, KEYS, FAST,
+        )  # fmt: skip
+        peak = tl.maximum(tl.max(z, 0), nothing)
+        z, nothing = z - peak[None, :], nothing - peak
+        e = tl.exp(z)
+        total = tl.sum(e, 0) + tl.exp(nothing)
+        threshold = tl.zeros_like(peak) - 1.0
+        rising = 1
+        while rising > 0:
+            above, empty = z > threshold[None, :], nothing > threshold
+            inside = tl.sum(tl.where(above, z, 0.0), 0) + tl.where(empty, nothing, 0.0) - 1.0
+            count = tl.sum(above.to(tl.float32), 0) + empty.to(tl.float32)
+            higher = inside / count
+            rising = tl.max((higher > threshold).to(tl.int32), 0)
+            threshold = tl.maximum(threshold, higher)
+        soft = tl.sum(e * values, 0) / total
+        sparse = tl.sum(tl.maximum(z - threshold[None, :], 0.0) * values, 0)
+        out = soft + alpha * (sparse - soft)
+        tl.store(stream + ((member * VARIABLES + base + own) * LENGTH + i) * BATCH + lane, out)
+        saved = ((member * HEADS + own) * LENGTH + i) * BATCH + lane
+        tl.store(peaks + saved, peak)
+        tl.store(totals + saved, total)
+        tl.store(thresholds + saved, threshold)
+
+
+@once_for_all
+def attend_backward(
+    reads, stream_gradient, factors, bias, null, peaks, totals, thresholds, read_gradient, pulls,
+    bias_parts, null_parts, parts_stride, step, schedule, recipes, ALL_STEPS, salt, low, scale, base,
+    first_head, HEADS, ALL_HEADS, VARIABLES, LENGTH, BATCH, WINDOW, BEGIN, END,
+    BOUNDARIES: tl.constexpr, KEYS: tl.constexpr, FAST: tl.constexpr,
+    ADDED: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """Gradients of queries, keys, values, biases and null scores; `pulls` (member, head, position, boundary,
+    batch) hold what each query's functions of keys are asked for."""
+    member, own = tl.program_id(0) // HEADS, tl.program_id(0) % HEADS
+    block = tl.program_id(1)
+    lane = block * BLOCK + tl.arange(0, BLOCK)
+    j = tl.arange(0, KEYS)
+    now = tl.load(step)
+    numbers = numbers_of(schedule, tl.load(recipes + member), now, ALL_STEPS)
+    cold, alpha, noise = tl.load(numbers + COLDNESS), tl.load(numbers + ALPHA), tl.load(numbers + NOISE)
+    row = (member * 3 * HEADS + 3 * own) * LENGTH
+    at = (row + j[:, None]) * BATCH + lane[None, :]
+    known = (j < LENGTH)[:, None] & (lane >= 0)[None, :]
+    asked = (tl.load(reads + at + LENGTH * BATCH, mask=known, other=0.0) - low) * scale
+    values = tl.load(reads + at + 2 * LENGTH * BATCH, mask=known, other=0.0)
+    places = tl.minimum(tl.maximum(asked, 0.0), BOUNDARIES - 1.0)
+    head = member * ALL_HEADS + first_head + own
+    own_factors, own_bias = factors + head * BOUNDARIES * BOUNDARIES, bias + head * WINDOW
+    first_index = (member * HEADS + own) * LENGTH * (LENGTH + 1)
+    key = noise_key(now, salt)
+    key_total, value_total = tl.zeros_like(places), tl.zeros_like(places)
+    null_total = tl.zeros((BLOCK,), tl.float32)
+    for i in range(BEGIN, END):
+        raw = (tl.load(reads + (row + i) * BATCH + lane) - low) * scale
+        q = tl.minimum(tl.maximum(raw, 0.0), BOUNDARIES - 1.0)
+        z, nothing, steep = scores(
+            q, places, own_factors, own_bias, null + head, i, cold, noise, key, first_index, lane,
+            LENGTH, BATCH, WINDOW, BOUNDARIES, KEYS, FAST,
+        )  # fmt: skip
+        saved = ((member * HEADS + own) * LENGTH + i) * BATCH + lane
+        peak, share = tl.load(peaks + saved), 1.0 / tl.load(totals + saved)
+        threshold = tl.load(thresholds + saved)
+        z, nothing = z - peak[None, :], nothing - peak
+        soft = tl.exp(z) * share[None, :]
+        sparse = tl.maximum(z - threshold[None, :], 0.0)
+        g = tl.load(stream_gradient + ((member * VARIABLES + base + own) * LENGTH + i) * BATCH + lane)
+        value_total += (soft + alpha * (sparse - soft)) * g[None, :]
+        # what each slot's weight is asked for is g times its value, nothing for the null slot
+        wish = values * g[None, :]
+        held, held_nothing = sparse > 0.0, nothing > threshold
+        mean = tl.sum(tl.where(held, wish, 0.0), 0)
+        mean = mean / (tl.sum(held.to(tl.float32), 0) + held_nothing.to(tl.float32))
+        average = tl.sum(soft * wish, 0)
+        from_soft = soft * (wish - average[None, :])
+        from_sparse = tl.where(held, wish - mean[None, :], 0.0)
+        change = (from_soft + alpha * (from_sparse - from_soft)) * cold
+        null_soft = -tl.exp(nothing) * share * average
+        null_sparse = tl.where(held_nothing, -mean, 0.0)
+        null_total += (null_soft + alpha * (null_sparse - null_soft)) * cold
+        key_total += change * steep
+        tl.atomic_add(
+            bias_parts + block * parts_stride + head * WINDOW + tl.minimum(i - j, WINDOW - 1),
+            tl.sum(change, 1), mask=j <= i, sem="relaxed",
+        )  # fmt: skip
+        query_change = tl.zeros_like(q)
+        for b in tl.static_range(BOUNDARIES):
+            if b == 0:
+                pull = tl.sum(change, 0)
+            else:
+                pull = tl.sum(change * tl.maximum(places - (b - 1), 0.0), 0)
+            tl.store(pulls + (saved - lane) * BOUNDARIES + b * BATCH + lane, pull)
+            rise = tl.zeros_like(q)
+            for a in tl.static_range(1, BOUNDARIES):
+                rise += tl.where(q > a - 1, tl.load(own_factors + a * BOUNDARIES + b), 0.0)
+            query_change += pull * rise
+        within = (raw > 0.0) & (raw < BOUNDARIES - 1.0)
+        tl.store(read_gradient + (row + i) * BATCH + lane, tl.where(within, query_change * scale, 0.0))
+    within = (asked > 0.0) & (asked < BOUNDARIES - 1.0)
+    key_total = tl.where(within, key_total * scale, 0.0)
+    if ADDED:
+        key_total += tl.load(read_gradient + at + LENGTH * BATCH, mask=known, other=0.0)
+        value_total += tl.load(read_gradient + at + 2 * LENGTH * BATCH, mask=known, other=0.0)
+    tl.store(read_gradient + at + LENGTH * BATCH, key_total, mask=known)
+    tl.store(read_gradient + at + 2 * LENGTH * BATCH, value_total, mask=known)
+    own_null = null_parts + block * parts_stride + head
+    tl.store(own_null, tl.load(own_null) + tl.sum(null_total, 0))
+
+
+@once_for_all
+def factors_backward(
+    reads, pulls, parts, parts_stride, low, scale, first_head, HEADS, ALL_HEADS, LENGTH, BATCH, BEGIN, PARTS,
+    BOUNDARIES: tl.constexpr, PRECISION: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """The parts of the gradient of the factors, from the queries and what their functions were asked for."""
+    member, own = tl.program_id(0) // HEADS, tl.program_id(0) % HEADS
+    part = tl.program_id(1)
+    boundary = tl.arange(0, 16)
+    row = (member * 3 * HEADS + 3 * own) * LENGTH
+    saved = (member * HEADS + own) * LENGTH
+    total = tl.zeros((16, 16), tl.float32)
+    lane = tl.arange(0, BLOCK)
+    known = boundary < BOUNDARIES
+    for turn in range(((LENGTH - BEGIN) * BATCH + PARTS * BLOCK - 1) // (PARTS * BLOCK)):
+        start = BEGIN * BATCH + (turn * PARTS + part) * BLOCK
+        position, sequence = start // BATCH, start % BATCH + lane
+        inside = (sequence >= 0) & (position < LENGTH)
+        q = tl.load(reads + (row + position) * BATCH + sequence, mask=inside, other=0.0)
+        q = tl.minimum(tl.maximum((q - low) * scale, 0.0), BOUNDARIES - 1.0)
+        near = tl.maximum(q[None, :] - (boundary[:, None] - 1.0), 0.0)
+        near = tl.where(boundary[:, None] == 0, 1.0, near)
+        near = tl.where(known[:, None] & inside[None, :], near, 0.0)
+        pull = tl.load(
+            pulls + ((saved + position) * BOUNDARIES + boundary[:, None]) * BATCH + sequence[None, :],
+            mask=known[:, None] & inside[None, :], other=0.0,
+        )  # fmt: skip
+        total += tl.dot(near, tl.trans(pull), input_precision=PRECISION)
+    head = member * ALL_HEADS + first_head + own
+    at = head * BOUNDARIES * BOUNDARIES + boundary[:, None] * BOUNDARIES + boundary[None, :]
+    tl.store(parts + part * parts_stride + at, total, mask=known[:, None] & known[None, :])
+
+
+@once_for_all
+def operate(
+    operands, stream, inner, inner_bias, outer, outer_bias, step, schedule, recipes, ALL_STEPS, base, layer,
+    LAYERS, SUBMLPS, HIDDEN, VARIABLES, FIRST, COLUMNS,
+    ARITY: tl.constexpr, HIDDEN_BLOCK: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """Outputs of a layer's sub-MLPs from their operands; hidden units stay in registers."""
+    member, own = tl.program_id(0) // SUBMLPS, tl.program_id(0) % SUBMLPS
+    column = FIRST + tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    inside = column < COLUMNS
+    leak = tl.load(numbers_of(schedule, tl.load(recipes + member), tl.load(step), ALL_STEPS) + LEAK)
+    h = tl.arange(0, HIDDEN_BLOCK)
+    mlp = (member * LAYERS + layer) * SUBMLPS + own
+    pre = tl.load(inner_bias + mlp * HIDDEN + h, mask=h < HIDDEN, other=0.0)[:, None]
+    pre = pre + tl.zeros((HIDDEN_BLOCK, BLOCK), tl.float32)
+    for k in tl.static_range(ARITY):
+        weight = tl.load(inner + (mlp * HIDDEN + h) * ARITY + k, mask=h < HIDDEN, other=0.0)
+        row = (member * SUBMLPS + own) * ARITY + k
+        u = tl.load(operands + row * COLUMNS + column, mask=inside, other=0.0)
+        pre += weight[:, None] * u[None, :]
+    active = tl.where(pre > 0.0, pre, leak * pre)
+    weight = tl.load(outer + mlp * HIDDEN + h, mask=h < HIDDEN, other=0.0)
+    out = tl.sum(weight[:, None] * active, 0) + tl.load(outer_bias + mlp)
+    tl.store(stream + (member * VARIABLES + base + own) * COLUMNS + column, out, mask=inside)
+
+
+@once_for_all
+def operate_backward(
+    operands, stream_gradient, inner, inner_bias, outer, operand_gradient,
+    inner_parts, inner_bias_parts, outer_parts, outer_bias_parts, parts_stride, step, schedule, recipes,
+    ALL_STEPS, base, layer, PARTS, LAYERS, SUBMLPS, HIDDEN, VARIABLES, FIRST, COLUMNS,
+    ARITY: tl.constexpr, HIDDEN_BLOCK: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """Gradients of operands and weights; hidden units are computed again."""
+    member, own = tl.program_id(0) // SUBMLPS, tl.program_id(0) % SUBMLPS
+    part = tl.program_id(1)
+    leak = tl.load(numbers_of(schedule, tl.load(recipes + member), tl.load(step), ALL_STEPS) + LEAK)
+    h = tl.arange(0, HIDDEN_BLOCK)
+    known = h < HIDDEN
+    mlp = (member * LAYERS + layer) * SUBMLPS + own
+    bias = tl.load(inner_bias + mlp * HIDDEN + h, mask=known, other=0.0)
+    out_weight = tl.load(outer + mlp * HIDDEN + h, mask=known, other=0.0)
+    bias_total = tl.zeros((HIDDEN_BLOCK, BLOCK), tl.float32)
+    outer_total = tl.zeros((HIDDEN_BLOCK, BLOCK), tl.float32)
+    total0 = tl.zeros((HIDDEN_BLOCK, BLOCK), tl.float32)  # of the weights of each operand; four at most
+    total1 = tl.zeros((HIDDEN_BLOCK, BLOCK), tl.float32)
+    total2 = tl.zeros((HIDDEN_BLOCK, BLOCK), tl.float32)
+    total3 = tl.zeros((HIDDEN_BLOCK, BLOCK), tl.float32)
+    last_total = tl.zeros((BLOCK,), tl.float32)
+    gradient = stream_gradient + (member * VARIABLES + base + own) * COLUMNS
+    rows = (member * SUBMLPS + own) * ARITY
+    for turn in range((COLUMNS - FIRST + PARTS * BLOCK - 1) // (PARTS * BLOCK)):
+        column = FIRST + (turn * PARTS + part) * BLOCK + tl.arange(0, BLOCK)
+        inside = column < COLUMNS
+        pre = bias[:, None] + tl.zeros((HIDDEN_BLOCK, BLOCK), tl.float32)
+        for k in tl.static_range(ARITY):
+            weight = tl.load(inner + (mlp * HIDDEN + h) * ARITY + k, mask=known, other=0.0)
+            u = tl.load(operands + (rows + k) * COLUMNS + column, mask=inside, other=0.0)
+            pre += weight[:, None] * u[None, :]
+        g = tl.load(gradient + column, mask=inside, other=0.0)
+        outer_total += tl.where(pre > 0.0, pre, leak * pre) * g[None, :]
+        change = tl.where(pre > 0.0, 1.0, leak) * out_weight[:, None] * g[None, :]
+        bias_total += change
+        last_total += g
+        for k in tl.static_range(ARITY):
+            weight = tl.load(inner + (mlp * HIDDEN + h) * ARITY + k, mask=known, other=0.0)
+            back = tl.sum(change * weight[:, None], 0)
+            tl.store(operand_gradient + (rows + k) * COLUMNS + column, back, mask=inside)
+            u = tl.load(operands + (rows + k) * COLUMNS + column, mask=inside, other=0.0)
+            if k == 0:
+                total0 += change * u[None, :]
+            elif k == 1:
+                total1 += change * u[None, :]
+            elif k == 2:
+                total2 += change * u[None, :]
+            else:
+                total3 += change * u[None, :]
+    at = part * parts_stride
+    tl.store(inner_bias_parts + at + mlp * HIDDEN + h, tl.sum(bias_total, 1), mask=known)
+    tl.store(outer_parts + at + mlp * HIDDEN + h, tl.sum(outer_total, 1), mask=known)
+    tl.store(outer_bias_parts + at + mlp, tl.sum(last_total, 0))
+    own_inner = inner_parts + at + (mlp * HIDDEN + h) * ARITY
+    tl.store(own_inner, tl.sum(total0, 1), mask=known)
+    if ARITY > 1:
+        tl.store(own_inner + 1, tl.sum(total1, 1), mask=known)
+    if ARITY > 2:
+        tl.store(own_inner + 2, tl.sum(total2, 1), mask=known)
+    if ARITY > 3:
+        tl.store(own_inner + 3, tl.sum(total3, 1), mask=known)
+
+
+@once_for_all
+def predict(
+    stream, stream_gradient, goals, head, shown, head_parts, losses, parts_stride, weights, VARIABLES, FIRST,
+    COLUMNS, MEMBERS, PARTS,
+    OUTPUTS: tl.constexpr, VARIABLE_BLOCK: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """The linear head, its loss, and the gradients of the head and of the stream.
+
+    `weights` hold for every output one over its variance and the number of scored values.
+    """
+    member, part = tl.program_id(0), tl.program_id(1)
+    v = tl.arange(0, VARIABLE_BLOCK)
+    known = v < VARIABLES
+    seen = tl.load(shown + member * VARIABLES + v, mask=known, other=0) != 0
+    loss = tl.zeros((BLOCK,), tl.float32)
+    for o in tl.static_range(OUTPUTS):
+        row = (member * OUTPUTS + o) * (VARIABLES + 1)
+        weight = tl.where(seen, tl.load(head + row + v, mask=known, other=0.0), 0.0)
+        intercept = tl.load(head + row + VARIABLES)
+        size = tl.load(weights + o)
+        total = tl.zeros((VARIABLE_BLOCK, BLOCK), tl.float32)
+        last = tl.zeros((BLOCK,), tl.float32)
+        for turn in range((COLUMNS - FIRST + PARTS * BLOCK - 1) // (PARTS * BLOCK)):
+            column = FIRST + (turn * PARTS + part) * BLOCK + tl.arange(0, BLOCK)
+            inside = column < COLUMNS
+            both = known[:, None] & inside[None, :]
+            at = (member * VARIABLES + v[:, None]) * COLUMNS + column[None, :]
+            x = tl.load(stream + at, mask=both, other=0.0)
+            goal = tl.load(goals + o * COLUMNS + column, mask=inside, other=0.0)
+            error = tl.where(inside, tl.sum(weight[:, None] * x, 0) + intercept - goal, 0.0)
+            loss += size * error * error
+            g = 2.0 * size * error
+            back = weight[:, None] * g[None, :]
+            if o > 0:
+                back += tl.load(stream_gradient + at, mask=both, other=0.0)
+            tl.store(stream_gradient + at, back, mask=both)
+            total += x * g[None, :]
+            last += g
+        own_head = head_parts + part * parts_stride + row
+        tl.store(own_head + v, tl.where(seen, tl.sum(total, 1), 0.0), mask=known)
+        tl.store(own_head + VARIABLES, tl.sum(last, 0))
+    own = losses + part * MEMBERS + member
+    tl.store(own, tl.load(own) + tl.sum(loss, 0))
+
+
+@once_for_all
+def update(
+    weights, parts, first, second, penalty, owners, step, schedule, ALL_STEPS, count, PARTS, first_cleared,
+    last_cleared, PART_BLOCK: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """AdamW on all weights at once, from the parts of their gradient.
+
+    Parts that kernels add to, and do not write, are cleared. `owners` say for every weight which recipe it is
+    trained with.
+    """
+    place = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = place < count
+    recipe = tl.load(owners + place, mask=inside, other=0)
+    numbers = numbers_of(schedule, recipe, tl.load(step), ALL_STEPS)
+    part = tl.arange(0, PART_BLOCK)
+    at = parts + part[:, None] * count + place[None, :]
+    there = (part < PARTS)[:, None] & inside[None, :]
+    g = tl.sum(tl.load(at, mask=there, other=0.0), 0)
+    cleared = (place >= first_cleared) & (place < last_cleared)
+    tl.store(at, tl.zeros((PART_BLOCK, BLOCK), tl.float32), mask=there & cleared[None, :])
+    w = tl.load(weights + place, mask=inside, other=0.0)
+    sign = tl.where(w > 0.0, 1.0, tl.where(w < 0.0, -1.0, 0.0))
+    g += tl.load(penalty + place, mask=inside, other=0.0) * sign
+    g = tl.where(g == g, g, 0.0)
+    g = tl.where(tl.abs(g) < 1e30, g, tl.where(g > 0.0, 100.0, -100.0))
+    m = 0.9 * tl.load(first + place, mask=inside, other=0.0) + 0.1 * g
+    s = 0.999 * tl.load(second + place, mask=inside, other=0.0) + 0.001 * g * g
+    w = w * tl.load(numbers + SHRINKING)
+    size = tl.sqrt(s / tl.load(numbers + SECOND_MOMENT)) + 1e-8
+    w = w - tl.load(numbers + RATE) * (m / tl.load(numbers + FIRST_MOMENT)) / size
+    tl.store(first + place, m, mask=inside)
+    tl.store(second + place, s, mask=inside)
+    tl.store(weights + place, w, mask=inside)
