@@ -162,6 +162,12 @@ def figures() -> list[Figure]:
         ),
         Figure("large", f"{own}/results/large.json", (f"python {own}/large.py",)),
         Figure(
+            "wide",
+            f"{own}/results/wide.json",
+            (f"python {own}/wide.py",),
+            (f"{own}/runs/wide.jsonl",),
+        ),
+        Figure(
             "random_programs",
             "benchmarks/random_programs/results/seed3.json",
             (

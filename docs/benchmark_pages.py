@@ -25,7 +25,13 @@ def own_group(row: Row) -> str:
     return row.get("group", "hard" if row["hard"] else "simple")
 
 
-def own_data(record: Row | None, beside: Row | None, at_first: Row | None = None) -> str:
+def own_data(
+    record: Row | None,
+    beside: Row | None,
+    at_first: Row | None = None,
+    wide: Row | None = None,
+    long: Row | None = None,
+) -> str:
     """Files of our own invention, and what Operon on lagged variables gives beside us."""
     if not record:
         return page("Own data", unmeasured(RENEW.format("own_data")))
@@ -69,10 +75,46 @@ def own_data(record: Row | None, beside: Row | None, at_first: Row | None = None
         "other work.",
         operon_words if theirs else "",
         *parts,
+        large_files(wide, long),
         taken(record),
+        taken(wide, what="Large files taken") if wide else "",
+        taken(long, what="The million steps taken") if long else "",
         taken(at_first, what="At first sight taken") if at_first else "",
         taken(beside, what="Operon's answers taken") if beside else "",
     )
+
+
+def large_files(wide: Row | None, long: Row | None) -> str:
+    """What large files cost."""
+    if not wide:
+        return f"## Large files\n\n{unmeasured(RENEW.format('wide'))}"
+    head = ["file", "rows", "columns used", "their size", "memory", "over their size", "reading", "PyArrow"]
+    head += ["until the first rung", "until it is done", "in all", "processor in all"]
+    cells = [
+        (row["file"], f"{row['rows']:,}", row["columns_used"], f"{row['columns_gib']:.2f} GiB",
+         f"{row['peak_gib']:.2f} GiB", f"{row['times_columns']:.2g}", f"{row['cpu_seconds_to_read']:.1f} s",
+         f"{row['arrow_cpu_seconds']:.1f} s", f"{row['seconds_until_first_rung']:.0f} s",
+         f"{row['seconds_until_first_rung_is_done']:.0f} s", f"{row['seconds']:.0f} s",
+         f"{row['cpu_seconds']:.0f} s")
+        for row in wide["rows"]
+    ]  # fmt: skip
+    words = (
+        "A tank of one sequence and 96 columns that have nothing to do with it; with three inputs named, or "
+        "with all columns, of which the fit finds those that matter. *Their size*: of the columns that are "
+        "used, in their own types. *Memory*: the most that the command used, its imports included "
+        f"({wide['rows'][0]['gib_at_first']:.2f} GiB). *Reading*: processor time for everything up to the "
+        "problem (columns read and looked over, windows cut, of many columns those chosen that matter); "
+        "*PyArrow*: its own for the same columns, of Parquet one after the other. All other seconds are wall "
+        "time from the start of the command, on two cores that were shared with other work."
+    )
+    parts = ["## Large files", words, table(head, cells)]
+    if long:
+        parts.append(
+            f"One sequence of {long['size']:,} steps in a CSV file of four columns: "
+            f"{long['seconds_until_training']} s until training, {long['seconds']} s in all "
+            f"({long['cpu_seconds']} s of the processor), {long['peak_gib']} GiB, {long['verdict']}."
+        )
+    return "\n\n".join(parts)
 
 
 def operon_counts(rows: list[Row], operon: list[Row]) -> str:

@@ -70,6 +70,8 @@ def measured() -> pages.Measured:
         read("languages/results/rows.json"),
         read("random_programs/results/hidden.json"),
         read("tables/results/tables.json"),
+        read("own_data/results/wide.json"),
+        read("own_data/results/large.json"),
     )
 
 
@@ -109,7 +111,9 @@ def texts(root: Path = ROOT) -> dict[str, str]:
         "docs/results/random_programs.md": random_page.random_programs(
             found.random, found.random_fresh, found.random_deep, found.random_first, found.random_hidden
         ),
-        "docs/results/own_data.md": other.own_data(found.own, found.operon, found.own_first),
+        "docs/results/own_data.md": other.own_data(
+            found.own, found.operon, found.own_first, found.wide, found.long
+        ),
         "docs/results/tables.md": tables(found.tables),
         "docs/results/deep_rules.md": deep_page.deep_rules(
             found.deep_files, found.deep_before, found.deep_tasks

@@ -257,6 +257,9 @@ class Measured:
     random_hidden: Row | None = None
     #: Tables as people have them.
     tables: Row | None = None
+    #: Files of many rows and columns, and one of a million steps.
+    wide: Row | None = None
+    long: Row | None = None
 
 
 def summary_table(found: Measured, repeated: Experiments, folder: str) -> str:
@@ -276,6 +279,13 @@ def summary_table(found: Measured, repeated: Experiments, folder: str) -> str:
             if group == "fresh" and (first := rows_of(found.own_first)):
                 text += f"; at first sight {own_counts(first)[0]} of {len(first)}"
             rows.append((link, text, operon_counts(chosen, rows_of(found.operon)).rstrip(".")))
+    if found.wide:
+        largest = max(rows_of(found.wide), key=lambda row: row["rows"] * row["columns_used"])
+        link = f"[large files]({folder}own_data.md#large-files)"
+        text = (
+            f"{largest['rows']:,} rows of {largest['columns_used']} columns in {largest['peak_gib']:.1f} GiB"
+        )
+        rows.append((link, text, f"the columns: {largest['columns_gib']:.1f} GiB"))
     if found.tables:
         link = f"[tables as people have them]({folder}tables.md)"
         rows.append((link, *table_counts(rows_of(found.tables))))
@@ -318,7 +328,7 @@ def summary_sources(found: Measured, folder: str) -> str:
     """Where the numbers of the summary come from, a line a commit; experiments have many, and a page."""
     named = [*heads(found.suites)]
     named += [("own data", found.own), ("own data at first sight", found.own_first)]
-    named += [("Operon on own data", found.operon)]
+    named += [("Operon on own data", found.operon), ("large files", found.wide)]
     named += [("tables as people have them", found.tables), ("networks", found.network)]
     if found.deep_files:
         named += [("deep rules in own data", found.deep_files), ("the same before", found.deep_before)]

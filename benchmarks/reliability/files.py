@@ -22,6 +22,7 @@ from strict_reading import Unclear, read
 from weights2code import pipeline
 from weights2code.cli import commands, main
 from weights2code.data import own
+from weights2code.data.columns import Stored
 
 WHOLE = 10_000
 #: Imported here, so that a case need not.
@@ -36,20 +37,26 @@ class _Read(BaseException):
 def _stopping_before_training() -> Iterator[list[Any]]:
     """What is read is noted, and the command ends where training would begin."""
     noted: list[Any] = []
-    from_lists, search = own.from_lists, pipeline.search
+    from_columns, search = own.from_columns, pipeline.search
 
-    def note(x: Any, y: Any, *arguments: Any, **more: Any) -> Any:
-        noted.append((x, y))
-        return from_lists(x, y, *arguments)
+    def note(stored: Stored, inputs: Any, outputs: Any, *arguments: Any, **more: Any) -> Any:
+        noted.append(tuple(_sequences(stored, names) for names in (inputs, outputs)))
+        return from_columns(stored, inputs, outputs, *arguments, **more)
 
     def stop(*_: Any) -> None:
         raise _Read
 
-    own.from_lists, pipeline.search = note, stop  # type: ignore[assignment]
+    own.from_columns, pipeline.search = note, stop  # type: ignore[assignment]
     try:
         yield noted
     finally:
-        own.from_lists, pipeline.search = from_lists, search
+        own.from_columns, pipeline.search = from_columns, search
+
+
+def _sequences(stored: Stored, names: Any) -> list[np.ndarray]:
+    """Sequences (T, columns) of what is stored column by column."""
+    table = np.stack([stored.column(name).take(slice(None)) for name in names], -1)
+    return np.split(table, np.cumsum(stored.lengths)[:-1])
 
 
 def attack(number: int, seed: int) -> Result:

@@ -6,14 +6,20 @@ Works without scikit-learn; with it, `clone`, `Pipeline` and the rest treat it a
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from weights2code.data import from_lists
-from weights2code.data.shapes import Given, as_numbers, read_inputs, read_pair
+from weights2code.data.gaps import carried, checked_way
+from weights2code.data.loose_cells import MISSING_TEXTS, as_text, is_nothing
+from weights2code.data.own import check_categories
+from weights2code.data.relevance import narrowed
+from weights2code.data.shapes import Given, read_inputs, read_pair
 from weights2code.errors import InputError
 from weights2code.language import Recurrence
 from weights2code.plain_estimator import BadInput
@@ -22,6 +28,8 @@ from weights2code.settings import Settings, names
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator, RegressorMixin
     from sklearn.exceptions import NotFittedError
+
+    from weights2code.program import Program
 else:
     try:
         from sklearn.base import BaseEstimator, RegressorMixin
@@ -55,6 +63,14 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
+    categories
+        Columns of categories that look like numbers, such as ids; texts are categories by themselves. Columns
+        without names are x, or x1, x2, ..., and y.
+    missing : {"refuse", "drop", "last"}
+        What becomes of cells that hold nothing (`nan`, None): an error that counts them, sequences cut there
+        (`predict` then gives nothing in such rows), or the last value before them.
+    season
+        How many steps a season has; by default the data are asked.
     axes : {"auto", "sequences", "steps", "samples"}
         What the axes of two-dimensional X mean. "sequences": (n, T), n sequences of one column. "steps":
         (T, columns), one sequence. "samples": (n, columns), n rows that have nothing to do with each other.
@@ -99,6 +115,9 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
     def __init__(
         self,
         *,
+        categories: Sequence[str] = (),
+        missing: str = "refuse",
+        season: int | None = None,
         axes: str = "auto",
         layout: str = DEFAULTS.layout,
         layers: int | None = None,
@@ -111,6 +130,9 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         device: str = DEFAULTS.device,
         random_state: int | None = 0,
     ) -> None:
+        self.categories = categories
+        self.missing = missing
+        self.season = season
         self.axes = axes
         self.layout = layout
         self.layers = layers
@@ -136,21 +158,28 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         from weights2code import pipeline
         from weights2code.errors import NotExtracted
 
-        try:
-            given, xs, ys = read_pair(X, y, self.axes)
+        with _in_python():
+            checked_way(self.missing)
+            given, xs, ys = read_pair(X, y, self.axes, gaps=self.missing != "refuse")
             seed = 0 if self.random_state is None else int(self.random_state)
             given_settings = {name: getattr(self, name) for name in names() if hasattr(self, name)}
             changed = {"seed": seed, "hide": tuple(self.hide), "rungs": tuple(self.rungs)}
             changed |= {"time_limit": float(self.time_limit)}
             settings = Settings(**given_settings | changed)
-            fewest = FEWEST_SAMPLES if given.form == "samples" else None
-            xs, ys, categories = as_numbers(given, xs, ys)
-            columns = given.inputs, given.outputs
+            check_categories(self.categories, (*given.inputs, *given.outputs))
             problem = from_lists(
-                xs, ys, *columns, seed, where="the data", fewest=fewest, categories=categories
+                xs,
+                ys,
+                given.inputs,
+                given.outputs,
+                seed,
+                where="the data",
+                fewest=FEWEST_SAMPLES if given.form == "samples" else None,
+                declared=frozenset(self.categories),
+                missing=self.missing,
+                season=self.season,
             )
-        except InputError as error:
-            raise BadInput(str(error)) from None
+            problem = narrowed(problem)
         outcome = pipeline.search(problem, settings)
         if outcome.extraction is None:
             raise NotExtracted(outcome.message)
@@ -169,25 +198,27 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> Any:
         """Run the program, in the shape of X: a list gives a list, (n, T) gives (n, T), and so on."""
         given = self._fitted()
-        try:
-            xs = read_inputs(X, given)
-        except InputError as error:
-            raise BadInput(str(error)) from None
-        return given.arrange(self._answers(xs))
+        with _in_python():
+            xs = read_inputs(X, given, gaps=self.missing != "refuse")
+            return given.arrange(self._answers(xs))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R squared over all positions, averaged over the outputs; of texts, the share that is right."""
-        given = self._fitted()
-        try:
-            read_inputs(X, given)
-            _, xs, ys = read_pair(X, y, self.axes)
-        except InputError as error:
-            raise BadInput(str(error)) from None
-        answers = np.concatenate(self._answers(xs))
+        """R squared over all positions, averaged over the outputs; of texts, the share that is right.
+
+        Rows in which something is missing do not count.
+        """
+        given, gaps = self._fitted(), self.missing != "refuse"
+        with _in_python():
+            read_inputs(X, given, gaps=gaps)
+            _, xs, ys = read_pair(X, y, self.axes, gaps=gaps)
+            answers = np.concatenate(self._answers(xs))
         right = np.concatenate(ys)
         weight = np.ones(len(right))
         if sample_weight is not None:
             weight = np.repeat(np.asarray(sample_weight, float), [len(item) for item in xs])
+        if gaps:
+            known = ~(nothing_in(answers) | nothing_in(right)).any(1)
+            answers, right, weight = answers[known], right[known], weight[known]
         texts = [name in self.program_.program.output_categories for name in given.outputs]
         scores = [
             float(weight @ (a == b) / weight.sum())
@@ -198,13 +229,23 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         return float(np.mean(scores))
 
     def _answers(self, xs: list[np.ndarray]) -> list[np.ndarray]:
-        """Outputs (T, outputs) of each sequence, texts as texts."""
+        """Outputs (T, outputs) of each sequence, texts as texts; rows that lack something have none."""
         program = self.program_.program
-        try:
-            numbers = [program.encode(x) for x in xs]
-        except ValueError as error:
-            raise BadInput(str(error)) from None
-        return [program.decode(answer) for answer in _run(program.recurrence, numbers)]
+        read = [self.given_.inputs.index(name) for name in program.recurrence.inputs]
+        numbers = [encoded_rows(program, x[:, read]) for x in xs]
+        if self.missing == "last":
+            numbers = [carried(x) for x in numbers]
+        whole = [np.logical_not(np.isnan(x).any(axis=1)) for x in numbers]
+        pieces = [rows for found in whole for rows in runs_of(found)]
+        sources = [x for x, found in zip(numbers, whole, strict=True) for _ in runs_of(found)]
+        runs = iter(_run(program.recurrence, [x[rows] for x, rows in zip(sources, pieces, strict=True)]))
+        answers = []
+        for found in whole:
+            answer = np.full((len(found), len(program.recurrence.outputs)), np.nan)
+            for rows in runs_of(found):
+                answer[rows] = next(runs)
+            answers.append(program.decode(answer))
+        return answers
 
     def sympy(self) -> dict[str, Any]:
         """Each step of the program as a SymPy expression, by name."""
@@ -252,6 +293,46 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         tags.regressor_tags.poor_score = True  # random targets have no program
         tags.input_tags.three_d_array = True
         return tags
+
+
+@contextmanager
+def _in_python() -> Iterator[None]:
+    """What cannot be used is said as `BadInput`, options in the words of Python."""
+    try:
+        yield
+    except InputError as error:
+        told = re.sub(r"--missing (\w+)", r"missing='\1'", str(error))
+        raise BadInput(re.sub(r"--(categories|season)\b", r"\1=", told)) from None
+
+
+def runs_of(whole: np.ndarray) -> list[slice]:
+    """The stretches of rows that lack nothing."""
+    borders = np.flatnonzero(np.diff(np.concatenate([[False], whole, [False]]).astype(int)))
+    return [slice(int(first), int(last)) for first, last in borders.reshape(-1, 2)]
+
+
+def encoded_rows(program: Program, x: np.ndarray) -> np.ndarray:
+    """Inputs as numbers, texts as those that stand for them; nothing is `nan`."""
+    numbers = np.empty(x.shape)
+    for i, (name, domain) in enumerate(zip(program.recurrence.inputs, program.domains, strict=True)):
+        column = x[:, i]
+        if not domain.categories:
+            numbers[:, i] = column.astype(float)
+            continue
+        words = ["" if is_nothing(value) else as_text(value).strip() for value in column.tolist()]
+        known = {str(text): float(code) for code, text in enumerate(domain.categories, start=1)}
+        for word in words:
+            if word not in known and word.lower() not in MISSING_TEXTS:
+                raise InputError(f"{name}: {word!r} is none of {domain}")
+        numbers[:, i] = [known.get(word, np.nan) for word in words]
+    return numbers
+
+
+def nothing_in(table: np.ndarray) -> np.ndarray:
+    """Where a table holds nothing."""
+    if table.dtype != object:
+        return np.isnan(table)
+    return np.array([is_nothing(value) for value in table.flat]).reshape(table.shape)
 
 
 def _r_squared(right: np.ndarray, answers: np.ndarray, weight: np.ndarray) -> float:

@@ -10,26 +10,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 #: How numbers compare, by the names of operators.
 Relation = Literal["lt", "le", "eq", "ge", "gt"]
-HeadKind = Literal[
-    "location",
-    "pointer",
-    "equality",
-    "mean",
-    "sum",
-    "max",
-    "min",
-    "less",
-    "at_most",
-    "same",
-    "at_least",
-    "more",
-]
+#: The name of a kind: one of `BUILT_IN`, or one of the user's own (`explain.own_heads`).
+HeadKind = str
 
 #: How strongly an equality head's content score falls with the squared distance of query and key, at least,
 #: and by how much it prefers newer positions among equal ones (less than any learned bias matters).
@@ -65,12 +53,16 @@ class HeadFacts:
     aggregate : of values (n, T) so far, where that is what it gives.
     relation : how keys so far compare with the present value, by the name of an operator, where it counts
         those that do.
+    tensors : the same on values (member, head, pos, batch), of a kind of the user's own.
+    own : whether it is one; no proof of a network knows such heads.
     """
 
     reads: tuple[str, ...] = ("value",)
     weights: tuple[str, ...] = ()
     aggregate: Callable[[np.ndarray], np.ndarray] | None = None
     relation: Relation | None = None
+    tensors: Callable[[Any], Any] | None = None
+    own: bool = False
 
     @property
     def seeks(self) -> bool:
@@ -106,6 +98,7 @@ HEADS: dict[HeadKind, HeadFacts] = {
     "at_least": HeadFacts(_COUNTED, relation="ge"),
     "more": HeadFacts(_COUNTED, relation="gt"),
 }
+BUILT_IN: tuple[HeadKind, ...] = tuple(HEADS)
 #: Those that count keys.
 COUNTS: tuple[HeadKind, ...] = tuple(kind for kind, facts in HEADS.items() if facts.relation)
 AGGREGATES: tuple[HeadKind, ...] = tuple(kind for kind, facts in HEADS.items() if facts.aggregate)

@@ -16,7 +16,7 @@ import numpy as np
 from weights2code.data import FileSource
 from weights2code.data.csv_table import csv_rows
 from weights2code.data.gaps import carried
-from weights2code.data.own import rows_of_sequences, times_of
+from weights2code.data.row_order import rows_of_sequences, times_of
 from weights2code.data.table_writing import check_target, format_of, write_with
 from weights2code.data.tables import names_in, read_columns, read_table
 from weights2code.data.times import time_leaf

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weights2code.data import FileSource, file_source, from_file, from_lists
+from weights2code.data import FileSource, Sequences, file_source, from_file, from_lists
+from weights2code.data.columns import Stored, of_numbers
 from weights2code.data.parts import BEGINNING, CONTEXT, LONGEST, Piece, cut, divide
+from weights2code.data.taking import take
 from weights2code.errors import InputError
 
 
@@ -31,29 +34,45 @@ def numbered(lengths: list[int]) -> tuple[list[np.ndarray], list[np.ndarray]]:
     return x, [item[:, 1:] % 7 for item in x]
 
 
+@dataclass(frozen=True)
+class Divided:
+    training: Sequences
+    validation: Sequences
+    held_out: Sequences
+    beginnings: Sequences | None
+
+
+def divided(lengths: list[int]) -> Divided:
+    x, y = (np.concatenate(table) for table in numbered(lengths))
+    columns = {"sequence": x[:, 0], "position": x[:, 1], "y": y[:, 0]}
+    stored = Stored(lambda name: of_numbers(columns[name]), np.array(lengths))
+    taken = take(stored, tuple(columns), divide(stored.lengths, seed=0))
+    return Divided(*taken.sequences(("sequence", "position"), ("y",)))
+
+
 def positions(part) -> set[tuple[float, float]]:
     return {tuple(row) for row in part.x[part.scored].tolist()}
 
 
 @pytest.mark.parametrize("lengths", [[1500], [40, 900], [12] * 60, [8, 9, 10, 11, 12, 13] * 10 + [200]])
 def test_nothing_that_was_learned_from_is_held_out(lengths: list[int]):
-    parts = divide(*numbered(lengths), seed=0)
+    parts = divided(lengths)
     kept, learned = positions(parts.held_out), positions(parts.training) | positions(parts.validation)
     assert kept
     assert not kept & learned
     assert len(kept | learned) == sum(lengths)
-    again = divide(*numbered(lengths), seed=0)
+    again = divided(lengths)
     assert np.array_equal(again.training.x, parts.training.x)
 
 
 def test_the_longest_sequences_are_kept_for_the_certificate():
-    parts = divide(*numbered([10] * 30 + [100]), seed=0)
+    parts = divided([10] * 30 + [100])
     assert parts.held_out.lengths.max() == 100
     assert parts.training.lengths.max() == 10
 
 
 def test_one_long_sequence_has_one_true_start():
-    parts = divide(*numbered([1000]), seed=0)
+    parts = divided([1000])
     assert (parts.training.given == 0).sum() == 1
     assert (parts.validation.given == 0).sum() == 1
     assert parts.held_out.given.tolist() == [800]  # run from the true start, the past given
@@ -61,23 +80,21 @@ def test_one_long_sequence_has_one_true_start():
 
 
 def test_the_end_of_a_very_long_sequence_has_a_short_past():
-    parts = divide(*numbered([20_000]), seed=0)
+    parts = divided([20_000])
     assert set(parts.held_out.given.tolist()) == {CONTEXT}
 
 
 def test_cut_sequences_are_kept_from_their_start_too():
-    parts = divide(*numbered([1000, 40]), seed=0)
+    parts = divided([1000, 40])
     assert parts.beginnings is not None
     assert (parts.beginnings.given == 0).all()
     assert parts.beginnings.lengths.tolist() == [BEGINNING, 32]
     assert not positions(parts.beginnings) & positions(parts.held_out)
-    assert divide(*numbered([12] * 60), seed=0).beginnings is None
+    assert divided([12] * 60).beginnings is None
 
 
 def test_a_large_file_is_thinned():
-    x = np.zeros((400_000, 1))
-    y = (np.arange(400_000) % 2)[:, None].astype(float)
-    parts = divide([x], [y], seed=0)
+    parts = divided([400_000])
     assert len(parts.training) == 8192
     assert parts.held_out.lengths.sum() < 50_000
 

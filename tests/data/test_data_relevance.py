@@ -19,8 +19,11 @@ def problem_of(rule, low: int = 0, high: int = 10, categories: tuple[int, ...] =
     for column in categories:
         x[:, column] = rng.integers(1, 4, ROWS)
     names = tuple(f"c{i}" for i in range(COLUMNS))
-    known = {names[column]: ("p", "q", "r") for column in categories}
-    return from_lists([x], [np.asarray(rule(x), float)[:, None]], names, ("y",), 0, categories=known)
+    y = np.asarray(rule(x), float)[:, None]
+    given: np.ndarray = x.astype(object) if categories else x
+    for column in categories:
+        given[:, column] = np.array(["p", "q", "r"], object)[x[:, column].astype(int) - 1]
+    return from_lists([given], [y], names, ("y",), 0)
 
 
 def last(column: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from weights2code.data.own import from_lists
+from weights2code.data import from_lists
 from weights2code.data.seasons import checked_season, season_in
 from weights2code.errors import InputError
 

@@ -163,7 +163,7 @@ def test_what_is_no_plain_file_is_refused(tmp_path: Path, suffix: str):
         file.truncate(1 << 42)
     assert "is a pipe or a device" in refusal(pipe)
     assert "is a pipe or a device" in refusal(device)
-    assert "is larger than 1 GiB" in refusal(sparse)
+    assert "is larger than 64 GiB" in refusal(sparse)
 
 
 def test_what_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from weights2code.data import FileSource, file_source, from_file
+from weights2code.data.columns import Gaps, Stored, of_numbers
 from weights2code.data.gaps import without_gaps
-from weights2code.data.loose_cells import Gaps
 from weights2code.data.tables import names_in, read_table
 from weights2code.data.texts import as_codes
 from weights2code.errors import InputError
@@ -130,18 +130,22 @@ def test_gaps_cut_sequences_or_are_filled(tmp_path: Path):
 
 
 def test_what_is_left_of_sequences_with_gaps():
-    x = [np.array([[1.0], [np.nan], [3.0], [4.0]]), np.array([[np.nan], [6.0]])]
-    y = [np.array([[1.0], [2.0], [3.0], [np.nan]]), np.array([[5.0], [6.0]])]
-    gaps = {"x": Gaps(2, "row 1"), "y": Gaps(1, "row 3")}
-    cut = without_gaps(x, y, gaps, "drop")
-    assert [item.ravel().tolist() for item in cut.x] == [[1], [3], [6]]
+    x = np.array([1, np.nan, 3, 4, np.nan, 6])
+    y = np.array([1, 2, 3, np.nan, 5, 6])
+    columns = {"x": of_numbers(x, Gaps(2, "row 1")), "y": of_numbers(y, Gaps(1, "row 3"))}
+    stored = Stored(columns.__getitem__, np.array([4, 2]))
+    cut = without_gaps(stored, ("x", "y"), "drop")
+    assert cut.stored.lengths.tolist() == [1, 1, 1]
+    assert cut.stored.column("x").values.tolist() == [1, 3, 6]
     assert cut.true_starts == [True, False, False]
-    filled = without_gaps(x, y, gaps, "last")
-    assert [item.ravel().tolist() for item in filled.x] == [[1, 1, 3, 4], [6]]
-    assert filled.y[0].ravel().tolist() == [1, 2, 3, 3]
+    filled = without_gaps(stored, ("x", "y"), "last")
+    assert filled.stored.lengths.tolist() == [4, 1]
+    assert filled.stored.column("x").values.tolist() == [1, 1, 3, 4, 6]
+    assert filled.stored.column("y").values.tolist() == [1, 2, 3, 3, 6]
     assert filled.true_starts == [True, False]
+    nothing = Stored(lambda _: of_numbers(np.full(3, np.nan), Gaps(3, "row 0")), np.array([3]))
     with pytest.raises(InputError, match="no row is left"):
-        without_gaps([np.full((3, 1), np.nan)], [np.ones((3, 1))], gaps, "last")
+        without_gaps(nothing, ("x",), "last")
 
 
 def test_a_cut_sequence_has_no_true_start(tmp_path: Path):

@@ -13,6 +13,8 @@ import pytest
 
 from weights2code.cli import main
 from weights2code.explain.hypotheses import HYPOTHESES
+from weights2code.explain.own_heads import OWN
+from weights2code.heads import HEADS
 from weights2code.language import OPERATORS
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +49,11 @@ def test_links_of_the_readme_lead_somewhere() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_runnable_blocks_run(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    page: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest,
 ) -> None:
     """Blocks of a page run in order in one folder; commands print the lines that stand below them."""
     monkeypatch.chdir(tmp_path)
@@ -56,6 +62,7 @@ def test_runnable_blocks_run(
     monkeypatch.setattr("weights2code.explain.hypotheses.HYPOTHESES", own := [*HYPOTHESES])
     monkeypatch.setattr("weights2code.explain.routing.HYPOTHESES", own)
     monkeypatch.setitem(OPERATORS, "sign", OPERATORS["abs"])  # what a page adds goes when it ends
+    request.addfinalizer(lambda: [known.pop("fading", None) for known in (HEADS, OWN)])
     for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
         if block["kind"] == "python":
             exec(compile(block["text"], f"{page.name}", "exec"), space)

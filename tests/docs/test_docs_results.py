@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import benchmark_pages
 import make_results
 import result_pages
 from suite_results import Suite
@@ -150,6 +151,16 @@ def test_a_suite_counts_seeds_and_shows_the_best_run() -> None:
 def test_own_data_that_pass_but_are_wrong_are_named() -> None:
     case = {"name": "c", "exact": False, "verdict": "tested", "formula": "y[t] = 1", "attempts": []}
     assert "| own data | `c` |  | test |" in result_pages.failures({}, {**HEAD, "rows": [case]})
+
+
+def test_large_files_have_a_line_each() -> None:
+    numbers = ("columns_gib", "peak_gib", "times_columns", "cpu_seconds_to_read", "arrow_cpu_seconds")
+    numbers += ("seconds_until_first_rung", "seconds_until_first_rung_is_done", "seconds", "cpu_seconds")
+    row = {"file": "parquet", "rows": 10**7, "columns_used": 100, "gib_at_first": 0.2}
+    row |= {name: 2.5 + place for place, name in enumerate(numbers)}
+    text = benchmark_pages.large_files({**HEAD, "rows": [row]}, None)
+    assert "| parquet | 10,000,000 | 100 | 2.50 GiB | 3.50 GiB | 4.5 | 5.5 s | 6.5 s |" in text
+    assert "python benchmarks/renew.py wide" in benchmark_pages.large_files(None, None)
 
 
 def test_a_suite_without_measurements_says_so() -> None:

@@ -152,3 +152,74 @@ def test_scikit_learns_checks(monkeypatch):
     failed = {item["check_name"]: str(item["exception"]) for item in results if item["status"] == "failed"}
     assert failed == {}
     assert sum(item["status"] == "passed" for item in results) > 40
+
+
+def events(rows: int = 240) -> tuple[Any, list[str]]:
+    """A turnstile: open after a coin, locked after a push."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    told = [("coin", "push", "look")[i] for i in rng.integers(0, 3, rows)]
+    state, states = "locked", []
+    for event in told:
+        state = {"coin": "open", "push": "locked"}.get(event, state)
+        states.append(state)
+    return pandas.DataFrame({"event": told, "noise": rng.integers(0, 5, rows)}), states
+
+
+@pytest.mark.slow
+def test_texts_with_gaps_are_refused_dropped_or_filled():
+    frame, states = events()
+    frame.loc[7, "event"] = None
+    frame.loc[30, "event"] = float("nan")
+    with pytest.raises(BadInput, match=r"NaN: 2 cells hold nothing.*missing='drop'.*missing='last'"):
+        ProgramRegressor().fit(frame, states)
+    with pytest.raises(BadInput, match=r"missing='maybe' is not known; choose one of refuse, drop, last"):
+        ProgramRegressor(missing="maybe").fit(frame, states)
+    model = ProgramRegressor(missing="drop", time_limit=20).fit(frame, states)
+    assert any("cut at 2 cells" in note for note in model.certificate_.notes)
+    answers = model.predict(frame)
+    assert answers[7] is None
+    known = range(8, 30)
+    assert [answers[i] for i in known[5:]] == [states[i] for i in known[5:]]
+    with pytest.raises(BadInput, match="'kick' is none of"):
+        model.predict(frame.assign(event="kick"))
+
+
+def test_missing_numbers_are_carried_forward():
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, 9, (60, 8)).astype(float)
+    y = 3 * x
+    gaps = x.copy()
+    gaps[:, 4] = np.nan
+    y[:, 4] = y[:, 3]
+    model = ProgramRegressor(missing="last", time_limit=10).fit(gaps, y)
+    assert model.equations_ == ("y[t] = 3*x[t]",)
+    assert np.array_equal(model.predict(gaps), y)
+    assert model.score(gaps, y) == 1.0
+    gaps[:, 0] = np.nan
+    assert np.isnan(model.predict(gaps)[:, 0]).all()
+
+
+@pytest.mark.slow
+def test_numbers_that_are_categories():
+    rng = np.random.default_rng(2)
+    x = rng.choice([7, 12, 300], (200, 6))
+    y = (x == 12).astype(int)
+    model = ProgramRegressor(categories=("x",), time_limit=10).fit(x, y)
+    assert model.program_.categories == {"x": (7, 12, 300)}
+    assert model.score(x, y) == 1.0
+    with pytest.raises(BadInput, match="13' is none of 7, 12 or 300"):
+        model.predict(np.full((1, 6), 13))
+    with pytest.raises(BadInput, match="categories= 'z' is no input and no target"):
+        ProgramRegressor(categories=("z",)).fit(x, y)
+
+
+def test_of_many_columns_those_that_tell_something_are_used():
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 9, (800, 40)).astype(float)
+    y = 2 * x[:, 11] - x[:, 29]
+    model = ProgramRegressor(axes="steps", time_limit=10).fit(x, y)
+    assert model.equations_ == ("y[t] = 2*x12[t] - x30[t]",)
+    assert model.n_features_in_ == 40
+    assert np.array_equal(model.predict(x), y)
+    assert any("38 of 40 columns" in note for note in model.certificate_.notes)

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from weights2code.cli import main
-from weights2code.data.own import from_lists
-from weights2code.extraction.seasons import linear_leaves
+from weights2code.data import from_lists
+from weights2code.settings import Settings
+from weights2code.training.seasons import fitting_seasonal, linear_leaves
 
 
 @pytest.fixture(autouse=True)
@@ -79,3 +80,39 @@ def test_a_season_that_is_none_is_one_sentence(capsys: pytest.CaptureFixture[str
     assert "--season 168 needs a sequence of at least 504 rows" in said
     assert said.count("\n") == 1
     assert not Path("out").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("rule", "rung", "formula"),
+    [
+        (lambda x, y, t: x[t] + 0.5 * y[t - 24], "season", "y[t] = x[t] + 0.5*y[t-24]"),
+        (lambda x, y, t: max(x[t], x[t - 24]), "season window", "y[t] = max(x[t], x[t-24])"),
+    ],
+)
+def test_training_alone_looks_a_season_back(
+    rule: Rule, rung: str, formula: str, capsys: pytest.CaptureFixture[str]
+):
+    write("rows.csv", 900, 24, rule)
+    columns = ["--inputs", "x", "--targets", "y", "--season", "24"]
+    assert main(["train", "rows.csv", *columns, "--out", "out", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["fitted"]
+    assert result["rung"] == rung
+    assert main(["extract", "out", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["formula"] == [formula]
+    assert main(["verify", "out", "--quiet"]) == 0
+
+
+@pytest.mark.parametrize("rule", [lambda x: 2 * x - last(x), lambda x: np.maximum(x, last(x))])
+def test_a_rung_that_reads_nothing_of_a_season_ago_is_left_to_the_ladder(
+    rule: Callable[[np.ndarray], np.ndarray],
+):
+    x = np.random.default_rng(0).integers(0, 9, (600, 1)).astype(float)
+    problem = from_lists([x], [rule(x)], ("x",), ("y",), 0, season=24)
+    assert problem.seasonal is not None
+    assert fitting_seasonal(problem, Settings()) is None
+
+
+def last(x: np.ndarray) -> np.ndarray:
+    return np.concatenate([np.zeros((1, 1)), x[:-1]])

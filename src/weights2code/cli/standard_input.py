@@ -8,15 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from weights2code.data.limits import LARGEST
 from weights2code.errors import InputError
 
 #: How a command line names it.
 STANDARD_INPUT = "-"
+#: Bytes that it may hold: they are kept in memory.
+LARGEST = 1 << 30
 
 
 def read_input() -> bytes:
-    """Everything on standard input, if that is not more than a file may hold."""
+    """Everything on standard input, if that is not more than can be kept."""
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError("- is standard input, and nothing is sent there; pipe a CSV table into the command.")
     content = sys.stdin.buffer.read(LARGEST + 1)

@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -69,15 +70,20 @@ def csv_rows(path: Path) -> Iterator[tuple[list[str], str, str, Iterator[tuple[i
 
 
 @contextmanager
+def unpacked(path: Path) -> Iterator[BinaryIO]:
+    """The bytes of a file, unpacked."""
+    with open(path, "rb") as raw:
+        packed = raw.read(2) == GZIP
+        raw.seek(0)
+        yield gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[misc]
+
+
+@contextmanager
 def _opened(path: Path) -> Iterator[io.TextIOWrapper]:
     """The text of a file, unpacked; what it cannot be is said in one sentence."""
     try:
-        with open(path, "rb") as raw:
-            packed = raw.read(2) == GZIP
-            raw.seek(0)
-            plain = gzip.GzipFile(fileobj=raw) if packed else raw
-            with io.TextIOWrapper(plain, encoding="utf-8-sig", newline="") as file:  # type: ignore[type-var]
-                yield file
+        with unpacked(path) as plain, io.TextIOWrapper(plain, encoding="utf-8-sig", newline="") as file:
+            yield file
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise InputError(f"{path} is a damaged gzip file; write it again.") from None
     except UnicodeDecodeError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import stat
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,9 +11,12 @@ from pathlib import Path
 from weights2code.errors import InputError
 
 #: Bytes that a file holds at most, packed or unpacked.
-LARGEST = 1 << 30
-#: Values that are read of a file at most: rows times named columns.
-MOST_CELLS = 50_000_000
+LARGEST = 1 << 36
+#: Values that are held of a file at a time: of one column where they are read one by one, else of all that
+#: are named. A quarter of the memory is theirs, and half a gigabyte in any case.
+MOST_CELLS = 1 << 26
+if hasattr(os, "sysconf"):
+    MOST_CELLS = max(MOST_CELLS, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 32)
 #: What spreadsheets and archives begin with.
 ZIP = b"PK\x03\x04"
 

@@ -7,12 +7,13 @@ become `nan`, or an empty text, and are counted: what to do about them is for th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from weights2code.data.columns import Column, Gaps, of_numbers, of_texts
 from weights2code.data.exact_numbers import (
     LOCAL_TIME,
     WORLD_TIME,
@@ -23,19 +24,22 @@ from weights2code.data.exact_numbers import (
     parse,
 )
 from weights2code.errors import InputError
+from weights2code.language.domain import EXACT
 
 #: Cells of a column of texts that say that a value is missing; "none" and "-" may be texts.
 MISSING_TEXTS = frozenset({"", "na", "n/a", "nan", "null"})
 #: The longest text: an array of text is as wide as its longest one.
 LONGEST_TEXT = 128
+#: What pandas calls nothing.
+_NOTHING = ("NAType", "NaTType")
 
 
-@dataclass(frozen=True, slots=True)
-class Gaps:
-    """How many cells of a column hold nothing, and where the first of them is."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """A column of texts as places in a list of words, in the order in which they first appear."""
 
-    count: int
-    first: str
+    places: np.ndarray
+    words: list[str]
 
 
 @dataclass(slots=True)
@@ -58,7 +62,7 @@ class Loosely:
             try:
                 values = parse(where, name, cells, lines, gaps=True)
             except HoldsText as error:
-                if name in self.numbers or not _mostly_texts(cells):
+                if name in self.numbers or not mostly_texts(cells):
                     raise InputError(f"{str(error)[:-1]}, or name it in --categories.") from None
                 _refuse_times(where, name, cells)
             else:
@@ -80,20 +84,65 @@ class Loosely:
 
         texts = _texts(column, declared=name in self.declared)
         if texts is None:
+            if column.dtype.kind == "O" and any(isinstance(value, str) for value in column.flat):
+                raise InputError(
+                    f"{where}, column {name!r} holds texts and numbers; mend it, or name it in --categories."
+                )
             values = convert(where, name, _with_nan(column), gaps=True)
             self._note(name, np.isnan(values).ravel(), place)
             return values
-        if name not in self.declared and not _mostly_texts(texts.ravel().tolist()):
-            raise InputError(
-                f"{where}, column {name!r} holds numbers written as texts; write them as numbers, or name it "
-                "in --categories."
-            )
+        if name not in self.declared and not mostly_texts(texts.ravel().tolist()):
+            raise _written_as_texts(where, name)
         self.texts.add(name)
         found = np.char.strip(texts)
         found = np.where(np.isin(np.char.lower(found), list(MISSING_TEXTS)), "", found)
         _refuse_long(found.ravel(), name, place)
         self._note(name, (found == "").ravel(), place)
         return found
+
+    def column(self, where: str, name: str, array: np.ndarray | Words) -> Column:
+        """A column of a Parquet or NPZ file as it is stored, if it can be; in line, whatever its shape."""
+        self.gaps.pop(name, None)  # it may be read again
+        if isinstance(array, Words):
+            return self.words(name, array, lambda i: f"{where}, {entry([i])}")
+        flat = array.reshape(-1)
+        if array.dtype.kind in "biuf" and array.dtype.itemsize <= 8:
+            if name in self.declared:
+                values, places = np.unique(flat, return_inverse=True)
+                words = ["" if is_nothing(value) else as_text(value) for value in values.tolist()]
+                flat_words = Words(places.reshape(-1), words)
+                return self.words(name, flat_words, lambda i: f"{where}, {entry([i])}")
+            flat = flat.view(np.uint8) if flat.dtype.kind == "b" else flat
+            found = of_numbers(flat)
+            if max(-found.low, found.high) < EXACT:  # neither infinite nor nothing, and exact
+                return found
+        return self.read(name, self.array(where, name, array).reshape(-1))
+
+    def read(self, name: str, values: np.ndarray) -> Column:
+        """A column that was read: numbers, or texts."""
+        if name not in self.texts:
+            return of_numbers(values, self.gaps.get(name))
+        words, places = np.unique(values, return_inverse=True)
+        return of_texts(places, words.tolist(), self.gaps.get(name))
+
+    def words(self, name: str, given: Words, place: Callable[[int], str]) -> Column:
+        """Texts that are stored as places in a list of words; `place` says where a row stands."""
+        counts = np.bincount(given.places, minlength=len(given.words))
+        stripped = [word.strip() for word in given.words]
+        found = ["" if word.lower() in MISSING_TEXTS else word for word in stripped]
+        if name not in self.declared:
+            told = [(word, count) for word, count in zip(found, counts.tolist(), strict=True) if word]
+            like = sum(count for word, count in told if is_like_a_number(word))
+            if told and 2 * like >= sum(count for _, count in told):
+                raise _written_as_texts(place(0).rpartition(",")[0], name)
+        self.texts.add(name)
+        for i, word in enumerate(found):
+            if len(word) > LONGEST_TEXT:
+                first = int(np.argmax(given.places == i))
+                _refuse_long(np.array([word]), name, lambda _, row=first: place(row))
+        self.gaps.pop(name, None)
+        self._note(name, np.array([not word for word in found])[given.places], place)
+        return of_texts(given.places, found, self.gaps.get(name))
 
     def _note(self, name: str, missing: np.ndarray, place: Any) -> None:
         count = int(missing.sum())
@@ -103,7 +152,15 @@ class Loosely:
             self.gaps[name] = Gaps(count + (before.count if before else 0), first)
 
 
-def _mostly_texts(cells: Sequence[str]) -> bool:
+def _written_as_texts(where: str, name: str) -> InputError:
+    return InputError(
+        f"{where}, column {name!r} holds numbers written as texts; write them as numbers, or name it in "
+        "--categories."
+    )
+
+
+def mostly_texts(cells: Sequence[str]) -> bool:
+    """Whether few of the cells that hold something may be meant as numbers."""
     told = [cell.strip() for cell in cells]
     told = [cell for cell in told if cell.lower() not in MISSING_TEXTS]
     return 2 * sum(map(is_like_a_number, told)) < len(told)
@@ -135,30 +192,36 @@ def _texts(column: np.ndarray, *, declared: bool) -> np.ndarray | None:
     if column.dtype.kind == "S":
         return np.char.decode(column, "utf-8")
     if column.dtype.kind == "O":
-        known = [value for value in column.flat if not _is_nothing(value)]
+        known = [value for value in column.flat if not is_nothing(value)]
         if known and all(isinstance(value, str) for value in known):
-            told = ["" if _is_nothing(value) else value for value in column.flat]
+            told = ["" if is_nothing(value) else value for value in column.flat]
             return np.array(told, dtype=str).reshape(column.shape)
     if not declared:
         return None
-    told = ["" if _is_nothing(value) else _plain(value) for value in column.astype(object).flat]
+    told = ["" if is_nothing(value) else as_text(value) for value in column.astype(object).flat]
     return np.array(told, dtype=str).reshape(column.shape)
 
 
 def _with_nan(column: np.ndarray) -> np.ndarray:
-    """Truth values and numbers among which something is missing, as numbers."""
-    if column.dtype.kind != "O" or not any(_is_nothing(value) for value in column.flat):
+    """Objects that are truth values and numbers that float64 holds, or nothing, as numbers."""
+    if column.dtype.kind != "O" or not all(is_nothing(value) or _is_exact(value) for value in column.flat):
         return column
-    if all(_is_nothing(value) or isinstance(value, (bool, int, float)) for value in column.flat):
-        told = [np.nan if _is_nothing(value) else value for value in column.flat]
-        return np.array(told, dtype=float).reshape(column.shape)
-    return column
+    told = [np.nan if is_nothing(value) else value for value in column.flat]
+    return np.array(told, dtype=float).reshape(column.shape)
 
 
-def _is_nothing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and value != value)
+def _is_exact(value: Any) -> bool:
+    if isinstance(value, (int, np.integer)):
+        return abs(int(value)) < EXACT
+    return isinstance(value, (bool, float, np.bool_, np.floating))
 
 
-def _plain(value: Any) -> str:
+def is_nothing(value: Any) -> bool:
+    """Whether a cell says that it holds nothing: None, `nan`, or what pandas writes."""
+    return value is None or (isinstance(value, float) and value != value) or type(value).__name__ in _NOTHING
+
+
+def as_text(value: Any) -> str:
+    """A number as a text: whole ones without a point."""
     whole = isinstance(value, float) and value.is_integer()
     return str(int(value)) if whole or isinstance(value, bool) else str(value)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weights2code.data.sequences import Sequences, from_list
+from weights2code.data.sequences import Sequences
 
 #: Positions of context in front of a window, and positions that it scores.
 CONTEXT = 12
@@ -45,9 +45,15 @@ HELD_OUT = 0.2
 VALIDATION = 0.15
 #: Fewer true starts than this are too precious for one side: training and validation both get them.
 FEW_STARTS = 5
+#: With fewer sequences than this the end of each is kept back, else whole ones.
+FEW_SEQUENCES = 5
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+#: The place of the context in a row that stands for a piece.
+CONTEXT_COLUMN = 3
+
+
+@dataclass(frozen=True, slots=True)
 class Piece:
     """Rows [first, last) of a sequence; the first `context` of them are not scored."""
 
@@ -59,110 +65,105 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """Sequences to learn from, to judge structures by, and for the certificate.
+    """Which rows to learn from, to judge structures by, and to certify with.
 
     Where sequences were cut, `beginnings` holds some of them from their true start, for rules over everything
     so far, which windows cannot show.
     """
 
-    training: Sequences
-    validation: Sequences
-    held_out: Sequences
-    beginnings: Sequences | None = None
+    training: list[Piece]
+    validation: list[Piece]
+    held_out: list[Piece]
+    beginnings: list[Piece] | None = None
+
+    def lists(self) -> list[list[Piece]]:
+        """The parts that there are, in this order."""
+        found = [self.training, self.validation, self.held_out]
+        return found if self.beginnings is None else [*found, self.beginnings]
 
 
-def divide(
-    x: Sequence[np.ndarray], y: Sequence[np.ndarray], seed: int, true_starts: Sequence[bool] | None = None
-) -> Parts:
-    """Split sequences, of any lengths, into the three parts, the same way for the same seed."""
-    lengths = np.array([len(item) for item in x])
+def divide(lengths: np.ndarray, seed: int, true_starts: Sequence[bool] | None = None) -> Parts:
+    """Split sequences of these lengths into the parts, the same way for the same seed."""
     rng = np.random.default_rng(seed)
     # a sequence that does not begin where it truly began has a past that nobody knows
-    unknown = np.zeros(len(x), int) if true_starts is None else np.where(true_starts, 0, UNKNOWN_PAST)
+    unknown = np.zeros(len(lengths), int) if true_starts is None else np.where(true_starts, 0, UNKNOWN_PAST)
     unknown = np.minimum(unknown, lengths // 2)
-    learned, kept = _by_sequence(lengths, unknown, rng) if len(x) >= 5 else _by_time(lengths, unknown)
-    windows = [window for piece in learned for window in cut(piece)]
-    order = rng.permutation(len(windows))
-    starts = [int(i) for i in order if windows[i].context == 0]
-    validation = _validation(order, starts)
-    chosen = set(validation) - (set(starts) if len(starts) < FEW_STARTS else set())
-    training = [i for i in order if i not in chosen][:MOST_TRAINING]
-    stretches = [stretch for piece in kept for stretch in _stretches(piece)]
+    learned, kept = _split(lengths, unknown, rng)
+    windows = np.concatenate([_windows(piece) for piece in learned])
+    training, validation = _shared_out(windows, rng)
+    stretches = np.concatenate([_stretches(piece) for piece in kept])
     return Parts(
-        _gather(x, y, [windows[i] for i in training or validation]),
-        _gather(x, y, [windows[i] for i in validation]),
-        _gather(x, y, _thin(stretches, MOST_ROWS)),
-        _gather(x, y, _beginnings(learned)) if len(windows) > len(learned) else None,
+        training,
+        validation,
+        _pieces(_thin(stretches, MOST_ROWS)),
+        _beginnings(learned) if len(windows) > len(learned) else None,
     )
 
 
-def divide_by_season(
-    x: Sequence[np.ndarray], y: Sequence[np.ndarray], seed: int, season: int
-) -> Parts | None:
+def divide_by_season(lengths: np.ndarray, seed: int, season: int) -> Parts | None:
     """The same parts in windows that see more than a season; None if there is too little for them.
 
     What lies a season before the first rows nobody knows, so those are given everywhere and never scored.
     """
-    lengths = np.array([len(item) for item in x])
     rng = np.random.default_rng(seed)
-    none = np.zeros(len(x), int)
-    learned, kept = _by_sequence(lengths, none, rng) if len(x) >= 5 else _by_time(lengths, none)
+    learned, kept = _split(lengths, np.zeros(len(lengths), int), rng)
     before = season + SEASON_MARGIN
-    windows = [w for piece in learned for w in _slices(piece, piece.first + before, SCORED, before)]
+    windows = [_slices(piece, piece.first + before, SCORED, before) for piece in learned]
     stretches = []
     for piece in kept:
         first = piece.first + max(piece.context, before)
         if piece.context < before < piece.last - piece.first and piece.first:
             first = piece.first + piece.context
             piece = Piece(piece.sequence, max(0, first - before), piece.last, min(first, before))
-        stretches += _slices(piece, first, STRETCH, before)
-    if len(windows) < LEAST_VALIDATION or not stretches:
+        stretches.append(_slices(piece, first, STRETCH, before))
+    windows, stretches = np.concatenate(windows), np.concatenate(stretches)
+    if len(windows) < LEAST_VALIDATION or not len(stretches):
         return None
     order = rng.permutation(len(windows))[: max(LEAST_SEASONAL, MOST_SEASONAL // (before + SCORED))]
     validation = _validation(order, [])
-    training = [i for i in order if i not in set(validation)]
+    training = order[~np.isin(order, validation)]
     return Parts(
-        _gather(x, y, [windows[i] for i in training]),
-        _gather(x, y, [windows[i] for i in validation]),
-        _gather(x, y, _thin(stretches, MOST_ROWS)),
+        _pieces(windows[training]), _pieces(windows[validation]), _pieces(_thin(stretches, MOST_ROWS))
     )
 
 
-def divide_uncut(
-    x: Sequence[np.ndarray], y: Sequence[np.ndarray], seed: int, true_starts: Sequence[bool] | None = None
-) -> Parts | None:
+def divide_uncut(lengths: np.ndarray, seed: int, true_starts: Sequence[bool] | None = None) -> Parts | None:
     """Sequences as they are, each from its true start up to so many rows; None if none has a known start.
 
     They are what a state that no output shows is found from; both to learn from and to judge by where there
     are few.
     """
-    known = [i for i in range(len(x)) if true_starts is None or true_starts[i]]
-    if not known:
+    known = np.arange(len(lengths)) if true_starts is None else np.flatnonzero(true_starts)
+    if not len(known):
         return None
     most = KNOWN_PAST + round(HELD_OUT / (1 - HELD_OUT) * KNOWN_PAST)
-    x, y = [x[i][:most] for i in known], [y[i][:most] for i in known]
-    lengths, none = np.array([len(item) for item in x]), np.zeros(len(x), int)
     rng = np.random.default_rng(seed)
-    learned, kept = _by_sequence(lengths, none, rng) if len(x) >= 5 else _by_time(lengths, none)
+    learned, kept = (_rows(*pieces) for pieces in _split(np.minimum(lengths[known], most), 0 * known, rng))
+    learned[:, 0], kept[:, 0] = known[learned[:, 0]], known[kept[:, 0]]
     order = rng.permutation(len(learned))
-    chosen = set(_validation(order, [])) if len(learned) > LEAST_VALIDATION else set()
-    training = _thin([piece for i, piece in enumerate(learned) if i not in chosen], MOST_ROWS)
-    validation = [piece for i, piece in enumerate(learned) if i in chosen]
-    learned_from = _gather(x, y, training)
-    judged_by = _gather(x, y, validation) if validation else learned_from
-    return Parts(learned_from, judged_by, _gather(x, y, _thin(kept, MOST_ROWS)))
+    chosen = np.zeros(len(learned), bool)
+    if len(learned) > LEAST_VALIDATION:
+        chosen[_validation(order, [])] = True
+    training = _pieces(_thin(learned[~chosen], MOST_ROWS))
+    validation = _pieces(_thin(learned[chosen], MOST_ROWS)) if chosen.any() else training
+    return Parts(training, validation, _pieces(_thin(kept, MOST_ROWS)))
 
 
 def windows(sequences: Sequences, seed: int) -> tuple[Sequences, Sequences]:
     """Windows of sequences that begin at their true start: to learn from, and to judge by."""
-    pieces = [piece for i, end in enumerate(sequences.lengths) for piece in cut(Piece(i, 0, int(end), 0))]
-    order = np.random.default_rng(seed).permutation(len(pieces))
-    starts = [int(i) for i in order if pieces[i].context == 0]
+    pieces = np.concatenate([_windows(Piece(i, 0, int(end), 0)) for i, end in enumerate(sequences.lengths)])
+    training, validation = _shared_out(pieces, np.random.default_rng(seed))
+    return _gather(sequences, training), _gather(sequences, validation)
+
+
+def _shared_out(windows: np.ndarray, rng: np.random.Generator) -> tuple[list[Piece], list[Piece]]:
+    """Windows to learn from, and to judge by."""
+    order = rng.permutation(len(windows))
+    starts = order[windows[order, CONTEXT_COLUMN] == 0].tolist()
     validation = _validation(order, starts)
     chosen = set(validation) - (set(starts) if len(starts) < FEW_STARTS else set())
-    training = [i for i in order if i not in chosen][:MOST_TRAINING] or validation
-    x, y = list(sequences.x), list(sequences.y)
-    return _gather(x, y, [pieces[i] for i in training]), _gather(x, y, [pieces[i] for i in validation])
+    training = order[~np.isin(order, list(chosen))][:MOST_TRAINING].tolist()
+    return _pieces(windows[training or validation]), _pieces(windows[validation])
 
 
 def _beginnings(pieces: list[Piece]) -> list[Piece]:
@@ -173,21 +174,45 @@ def _beginnings(pieces: list[Piece]) -> list[Piece]:
 
 def cut(piece: Piece) -> list[Piece]:
     """Windows of a piece; each of its scored positions is scored in exactly one of them."""
+    return _pieces(_windows(piece))
+
+
+def _windows(piece: Piece) -> np.ndarray:
+    """The same, a row each: there may be millions."""
     if piece.last - piece.first <= LONGEST:
-        return [piece]
+        return _rows(piece)
     if piece.context:
         return _slices(piece, piece.first + piece.context, SCORED)
     middle = piece.first + LONGEST
-    return [Piece(piece.sequence, piece.first, middle, 0), *_slices(piece, middle, SCORED)]
+    first = Piece(piece.sequence, piece.first, middle, 0)
+    return np.concatenate([_rows(first), _slices(piece, middle, SCORED)])
 
 
-def _slices(piece: Piece, start: int, scored: int, context: int = CONTEXT) -> list[Piece]:
+def _slices(piece: Piece, start: int, scored: int, context: int = CONTEXT) -> np.ndarray:
     """The piece from row `start` on, so many scored rows at a time, each with the context before them."""
-    found = []
-    for first in range(start, piece.last, scored):
-        before = min(context, first - piece.first)
-        found.append(Piece(piece.sequence, first - before, min(first + scored, piece.last), before))
-    return found
+    first = np.arange(start, max(piece.last, start), scored)
+    before = np.minimum(context, first - piece.first)
+    last = np.minimum(first + scored, piece.last)
+    return np.stack([np.full(len(first), piece.sequence), first - before, last, before], 1)
+
+
+def _rows(*pieces: Piece) -> np.ndarray:
+    """Pieces as rows of numbers."""
+    return np.array([(piece.sequence, piece.first, piece.last, piece.context) for piece in pieces])
+
+
+def _pieces(rows: np.ndarray) -> list[Piece]:
+    """Inverse of `_rows`."""
+    return [Piece(*row) for row in rows.tolist()]
+
+
+def _split(
+    lengths: np.ndarray, unknown: np.ndarray, rng: np.random.Generator
+) -> tuple[list[Piece], list[Piece]]:
+    """What may be learned from, and what is kept back."""
+    if len(lengths) < FEW_SEQUENCES:
+        return _by_time(lengths, unknown)
+    return _by_sequence(lengths, unknown, rng)
 
 
 def _by_sequence(
@@ -200,7 +225,8 @@ def _by_sequence(
         longest = order[np.argsort(-lengths[order], kind="stable")][: max(1, count // 2)]
     else:
         longest = order[:0]
-    rest = [int(i) for i in order if i not in set(longest.tolist())]
+    chosen = set(longest.tolist())
+    rest = [int(i) for i in order if i not in chosen]
     kept = [int(i) for i in longest] + rest[: count - len(longest)]
     learned = rest[count - len(longest) :]
 
@@ -230,29 +256,54 @@ def _validation(order: np.ndarray, starts: list[int]) -> list[int]:
     count = min(MOST_VALIDATION, count)
     chosen = [int(i) for i in order[:count]]
     wanted = max(1, round(VALIDATION * len(starts))) if starts else 0
-    if sum(i in set(starts) for i in chosen) < wanted:
+    beginnings = set(starts)
+    if sum(i in beginnings for i in chosen) < wanted:
         chosen = starts[:wanted] + chosen[: max(0, count - wanted)]
     return list(dict.fromkeys(chosen))
 
 
-def _stretches(piece: Piece) -> list[Piece]:
+def _stretches(piece: Piece) -> np.ndarray:
     """A kept piece in stretches that can be run in reasonable time."""
     if piece.last - piece.first - piece.context <= 2 * STRETCH:
-        return [piece]
+        return _rows(piece)
     return _slices(piece, piece.first + piece.context, STRETCH)
 
 
-def _thin(pieces: list[Piece], most: int) -> list[Piece]:
+def _thin(rows: np.ndarray, most: int) -> np.ndarray:
     """Pieces of about `most` rows in all: the longest, and an even choice of the others."""
-    ordered = sorted(pieces, key=lambda piece: piece.first - piece.last)
-    rows = sum(piece.last - piece.first for piece in ordered)
-    count = max(1, min(len(ordered), len(ordered) * most // max(rows, 1)))
-    return [ordered[int(i)] for i in np.linspace(0, len(ordered) - 1, count)]
+    lengths = rows[:, 2] - rows[:, 1]
+    order = np.argsort(-lengths, kind="stable")
+    count = max(1, min(len(rows), len(rows) * most // max(int(lengths.sum()), 1)))
+    return rows[order[np.linspace(0, len(rows) - 1, count).astype(int)]]
 
 
-def _gather(x: Sequence[np.ndarray], y: Sequence[np.ndarray], pieces: list[Piece]) -> Sequences:
-    whole = from_list(
-        [x[p.sequence][p.first : p.last] for p in pieces], [y[p.sequence][p.first : p.last] for p in pieces]
-    )
+def places_of(pieces: Sequence[Piece], starts: np.ndarray) -> np.ndarray:
+    """The rows of all pieces, one piece after the other, where sequence i begins at row `starts[i]`."""
+    first = np.array([piece.first for piece in pieces]) + starts[[piece.sequence for piece in pieces]]
+    lengths = np.array([piece.last - piece.first for piece in pieces])
+    return np.arange(lengths.sum()) + np.repeat(first - (np.cumsum(lengths) - lengths), lengths)
+
+
+def padded(pieces: Sequence[Piece], columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Pieces as one array (n, T, columns), from the rows of each column one piece after the other."""
+    lengths = np.array([piece.last - piece.first for piece in pieces])
+    valid = np.arange(lengths.max())[None, :] < lengths[:, None]
+    table, places = np.zeros((len(columns), valid.size)), np.flatnonzero(valid)
+    for row, column in zip(table, columns, strict=True):
+        row[places] = column
+    return np.ascontiguousarray(table.T).reshape(*valid.shape, len(columns))
+
+
+def as_sequences(pieces: Sequence[Piece], x: Sequence[np.ndarray], y: Sequence[np.ndarray]) -> Sequences:
+    """Pieces as sequences, from the rows of the columns of inputs and outputs."""
     context = np.array([piece.context for piece in pieces])
-    return Sequences(whole.x, whole.y, whole.lengths, context if context.any() else None)
+    lengths = np.array([piece.last - piece.first for piece in pieces])
+    return Sequences(padded(pieces, x), padded(pieces, y), lengths, context if context.any() else None)
+
+
+def _gather(sequences: Sequences, pieces: Sequence[Piece]) -> Sequences:
+    """Pieces of sequences."""
+    n, length, _ = sequences.x.shape
+    places = places_of(pieces, length * np.arange(n))
+    x, y = (table.reshape(n * length, -1)[places].T for table in (sequences.x, sequences.y))
+    return as_sequences(pieces, list(x), list(y))

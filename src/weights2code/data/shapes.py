@@ -13,9 +13,8 @@ from typing import Any, Literal
 import numpy as np
 
 from weights2code.data.exact_numbers import NO_NUMBERS, changed
-from weights2code.data.texts import as_codes
+from weights2code.data.loose_cells import is_nothing
 from weights2code.errors import InputError
-from weights2code.language.domain import Category
 
 Form = Literal["list", "sequences", "batch", "steps", "samples"]
 AXES = ("auto", "sequences", "steps", "samples")
@@ -48,16 +47,18 @@ class Given:
         return np.stack(answers)
 
 
-def read_pair(X: Any, y: Any, axes: str = "auto") -> tuple[Given, list[np.ndarray], list[np.ndarray]]:
-    """The meaning of X and y, and their sequences."""
+def read_pair(
+    X: Any, y: Any, axes: str = "auto", *, gaps: bool = False
+) -> tuple[Given, list[np.ndarray], list[np.ndarray]]:
+    """The meaning of X and y, and their sequences; with `gaps`, cells may hold nothing (`nan`, None)."""
     if axes not in AXES:
         raise InputError(f"unknown axes {axes!r}; choose one of {', '.join(AXES)}.")
     if y is None:
         raise InputError("y is missing: this estimator requires y to be passed, but the target y is None.")
     if axes != "samples" and _is_list(X):
-        return _read_list(X, y)
-    names, x = to_array(X, "X")
-    targets, t = to_array(y, "y")
+        return _read_list(X, y, gaps)
+    names, x = to_array(X, "X", gaps)
+    targets, t = to_array(y, "y", gaps)
     form = _form(x, t, axes, framed=bool(names))
     flat = t.ndim == (2 if form in ("sequences", "batch") else 1)
     xs, ys = _split(x, form), _split(t[..., None] if flat else t, form)
@@ -70,14 +71,14 @@ def read_pair(X: Any, y: Any, axes: str = "auto") -> tuple[Given, list[np.ndarra
     return Given(form, inputs, _apart(outputs, inputs), flat, bool(names)), xs, ys
 
 
-def read_inputs(X: Any, given: Given) -> list[np.ndarray]:
+def read_inputs(X: Any, given: Given, *, gaps: bool = False) -> list[np.ndarray]:
     """Sequences to predict, in the form of those that were learned from."""
     if given.form == "list":
         if not _is_list(X):
             raise InputError("the model was fitted on a list of arrays; give a list again.")
-        xs = [_columns(item, f"X[{i}]") for i, item in enumerate(X)]
+        xs = [_columns(item, f"X[{i}]", gaps) for i, item in enumerate(X)]
     else:
-        names, x = to_array(X, "X")
+        names, x = to_array(X, "X", gaps)
         if given.named and names and names != given.inputs:
             raise InputError(
                 "The feature names should match those that were passed during fit: "
@@ -102,8 +103,11 @@ def read_inputs(X: Any, given: Given) -> list[np.ndarray]:
     return xs
 
 
-def to_array(data: Any, what: str) -> tuple[tuple[str, ...], np.ndarray]:
-    """Column names, if there are any, and finite numbers; where texts are among them, all are objects."""
+def to_array(data: Any, what: str, gaps: bool = False) -> tuple[tuple[str, ...], np.ndarray]:
+    """Column names, if there are any, and finite numbers; where texts are among them, all are objects.
+
+    With `gaps` nothing may stand in the place of a number (`nan`) or of a text (None).
+    """
     if hasattr(data, "toarray") and hasattr(data, "nnz"):
         raise InputError(f"{what} is sparse; sparse data is not supported, use {what}.toarray().")
     names: tuple[str, ...] = ()
@@ -118,8 +122,12 @@ def to_array(data: Any, what: str) -> tuple[tuple[str, ...], np.ndarray]:
     raw = data.to_numpy() if hasattr(data, "to_numpy") else np.asarray(data)
     if np.iscomplexobj(raw):
         raise InputError(f"Complex data not supported: {what} holds complex numbers; give real ones.")
+    if raw.dtype == object and raw.ndim:
+        raw = _with_one_nothing(raw)
     if _holds_texts(raw):
-        return names, raw.astype(object)
+        values = raw.astype(object)
+        _refuse_gaps(what, np.array([value is None for value in values.flat]), gaps)
+        return names, values
     if raw.dtype.kind in NO_NUMBERS:
         raise InputError(f"{what} holds {NO_NUMBERS[raw.dtype.kind]}.")
     try:  # a TypeError already says what it is about
@@ -128,51 +136,40 @@ def to_array(data: Any, what: str) -> tuple[tuple[str, ...], np.ndarray]:
         raise InputError(f"{what} does not hold numbers ({error}); encode it as numbers.") from None
     if values.ndim == 0:
         raise InputError(f"{what} is a single number; give arrays of at least one axis.")
-    if not np.isfinite(values).all():
-        kind = "NaN" if np.isnan(values).any() else "infinity"
-        raise InputError(f"Input {what} contains {kind}; remove those rows or fill them.")
+    if np.isinf(values).any():
+        raise InputError(f"Input {what} contains infinity; remove those rows or fill them.")
+    _refuse_gaps(what, np.isnan(values), gaps)
     if len(changed(raw, values)):
         raise InputError(f"{what} holds whole numbers beyond 2^53 that double precision cannot hold.")
     return names, values
+
+
+def _refuse_gaps(what: str, missing: np.ndarray, gaps: bool) -> None:
+    count = int(missing.sum())
+    if count and not gaps:
+        raise InputError(
+            f"Input {what} contains NaN: {count} cell{'s hold' if count > 1 else ' holds'} nothing. Fill "
+            f"{'them' if count > 1 else 'it'}, or say --missing drop, which cuts sequences there, or "
+            "--missing last, which carries the last value forward."
+        )
+
+
+def _with_one_nothing(raw: np.ndarray) -> np.ndarray:
+    """Objects of which those that say that there is nothing are None."""
+    told = [None if is_nothing(value) else value for value in raw.flat]
+    found = np.empty(len(told), object)
+    found[:] = told
+    return found.reshape(raw.shape)
 
 
 def _holds_texts(raw: np.ndarray) -> bool:
     """Whether an array holds texts, beside nothing but numbers."""
     if raw.dtype.kind == "U":
         return bool(raw.ndim)
-    plain = (str, int, float, bool, np.number, np.bool_)
+    plain = (str, int, float, bool, np.number, np.bool_, type(None))
     if raw.dtype != object or not raw.ndim or not all(isinstance(value, plain) for value in raw.flat):
         return False
     return any(isinstance(value, str) for value in raw.flat)
-
-
-def as_numbers(
-    given: Given, xs: Sequence[np.ndarray], ys: Sequence[np.ndarray]
-) -> tuple[list[np.ndarray], list[np.ndarray], dict[str, tuple[Category, ...]]]:
-    """Sequences with their texts as numbers, and the texts of each column that holds texts."""
-    if not any(item.dtype == object for item in (*xs, *ys)):
-        return list(xs), list(ys), {}
-    names = (*given.inputs, *given.outputs)
-    rows = [np.hstack([x, y]) for x, y in zip(xs, ys, strict=True)]
-    table = np.concatenate(rows).astype(object)
-    written: dict[str, np.ndarray] = {}
-    for i, name in enumerate(names):
-        texts = [isinstance(value, str) for value in table[:, i]]
-        if any(texts):
-            if not all(texts) or "" in table[:, i]:
-                raise InputError(
-                    f"{name} holds texts and {'empty ones' if all(texts) else 'numbers'}; mend it."
-                )
-            written[name] = table[:, i].astype(str)
-    codes, categories = as_codes(written)
-    numbers = np.column_stack(
-        [codes[n] if n in codes else table[:, i].astype(float) for i, n in enumerate(names)]
-    )
-    if not np.isfinite(numbers).all():
-        raise InputError("Input contains NaN or infinity; remove those rows or fill them.")
-    parts = np.split(numbers, np.cumsum([len(item) for item in xs])[:-1])
-    columns = len(given.inputs)
-    return [part[:, :columns] for part in parts], [part[:, columns:] for part in parts], categories
 
 
 def _refuse_empty(x: np.ndarray) -> None:
@@ -229,14 +226,14 @@ def _is_list(data: Any) -> bool:
     return isinstance(data, (list, tuple)) and bool(data) and all(hasattr(item, "shape") for item in data)
 
 
-def _read_list(X: Sequence[Any], y: Any) -> tuple[Given, list[np.ndarray], list[np.ndarray]]:
+def _read_list(X: Sequence[Any], y: Any, gaps: bool) -> tuple[Given, list[np.ndarray], list[np.ndarray]]:
     if not isinstance(y, (list, tuple)) or len(y) != len(X):
         count = len(y) if hasattr(y, "__len__") else 0
         raise InputError(f"X is a list of {len(X)} sequences, so y must be one too, but has {count}.")
-    named = to_array(X[0], "X[0]")[0]
-    xs = [_columns(item, f"X[{i}]") for i, item in enumerate(X)]
+    named = to_array(X[0], "X[0]", gaps)[0]
+    xs = [_columns(item, f"X[{i}]", gaps) for i, item in enumerate(X)]
     flat = all(np.ndim(item) == 1 for item in y)
-    ys = [_columns(item, f"y[{i}]") for i, item in enumerate(y)]
+    ys = [_columns(item, f"y[{i}]", gaps) for i, item in enumerate(y)]
     for i, (a, b) in enumerate(zip(xs, ys, strict=True)):
         if len(a) != len(b):
             raise InputError(f"X[{i}] has {len(a)} steps but y[{i}] has {len(b)}.")
@@ -247,8 +244,8 @@ def _read_list(X: Sequence[Any], y: Any) -> tuple[Given, list[np.ndarray], list[
     return Given("list", inputs, outputs, flat, bool(named)), xs, ys
 
 
-def _columns(item: Any, what: str) -> np.ndarray:
-    _, values = to_array(item, what)
+def _columns(item: Any, what: str, gaps: bool) -> np.ndarray:
+    _, values = to_array(item, what, gaps)
     if values.ndim > 2:
         raise InputError(f"{what} has {values.ndim} axes; a sequence is (T,) or (T, columns).")
     return values[:, None] if values.ndim == 1 else values

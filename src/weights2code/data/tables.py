@@ -14,10 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
+from weights2code.data.arrow_csv import read_with_arrow
+from weights2code.data.columns import Column, Gaps
 from weights2code.data.csv_table import names_in_csv, read_csv
 from weights2code.data.exact_numbers import convert, entry, refuse_gap
 from weights2code.data.limits import LARGEST, check_cells, check_readable, find_column
-from weights2code.data.loose_cells import Gaps, Loosely
+from weights2code.data.loose_cells import Loosely, Words
+from weights2code.data.parquet_table import first_line, names_in_parquet, parquet_columns, spelled
 from weights2code.errors import InputError
 
 #: Columns by name: numbers (float64), or for labels whatever they are.
@@ -44,20 +47,102 @@ def read_table(
     return Table(columns, frozenset(loosely.texts), loosely.gaps)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenTable:
+    """A file whose columns are read when they are asked for, and not kept where the file is read by columns.
+
+    `shape` is (rows,), or (n, T) where a file holds n sequences of T rows. A `label` is as it is; `ids` only
+    tell rows apart.
+    """
+
+    shape: tuple[int, ...]
+    column: Callable[[str], Column]
+    label: Callable[[str], np.ndarray]
+    ids: Callable[[str], np.ndarray]
+
+
+def open_table(
+    path: Path,
+    values: Sequence[str],
+    labels: Sequence[str] = (),
+    texts: Sequence[str] = (),
+    sequence: str | None = None,
+) -> OpenTable:
+    """The named columns of a file, to be asked for: `values` are numbers or texts (`texts` in any case).
+
+    Of the `labels`, those of the column `sequence` are only told apart.
+    """
+    check_readable(path)
+    loosely, suffix = Loosely(frozenset(texts)), path.suffix.lower()
+    if suffix in (".parquet", ".pq"):
+        rows, load = parquet_columns(path, [*values, *labels])
+        shape: tuple[int, ...] = (rows,)
+    elif suffix == ".npz":
+        arrays = _npz_arrays(path, [*values, *labels])
+        shape, load = next(iter(arrays.values())).shape, arrays.__getitem__
+    else:
+        return _open_csv(path, values, labels, loosely, sequence)
+    if 0 in shape:
+        raise InputError(f"{path} has no rows; add data.")
+
+    def ids(name: str) -> np.ndarray:
+        found = load(name)
+        if not isinstance(found, Words):
+            return _clean_labels(path, name, found)
+        missing = np.array([not word.strip() for word in found.words])[found.places]
+        if missing.any():
+            refuse_gap(f"{path}, {entry(np.argwhere(missing)[0])}", name, "")
+        return found.places
+
+    return OpenTable(
+        shape,
+        lambda name: loosely.column(str(path), name, load(name)),
+        lambda name: clean(path, name, spelled(load(name)), number=False),
+        ids,
+    )
+
+
+def _open_csv(
+    path: Path, values: Sequence[str], labels: Sequence[str], loosely: Loosely, sequence: str | None
+) -> OpenTable:
+    """A CSV file has no columns that could be read alone: what is named is read, and held."""
+    held = read_with_arrow(path, values, labels, loosely, sequence)
+    if held is None:
+        held = {**read_csv(path, values, labels, loosely)}
+
+    def column(name: str) -> Column:
+        found = held[name]
+        if isinstance(found, Words):
+            return loosely.words(name, found, lambda row: f"{path}, line {row + 2}")
+        return loosely.read(name, found)
+
+    def label(name: str) -> np.ndarray:
+        found = held[name]
+        return np.array(found.words)[found.places] if isinstance(found, Words) else found
+
+    def ids(name: str) -> np.ndarray:
+        found = held[name]
+        return found.places if isinstance(found, Words) else found
+
+    first = next(iter(held.values()))
+    rows = len(first.places if isinstance(first, Words) else first)
+    return OpenTable((rows,), column, label, ids)
+
+
 def names_in(path: Path) -> list[str]:
     """The names of all columns of a file, in its order."""
     check_readable(path)
     suffix = path.suffix.lower()
     try:
         if suffix in (".parquet", ".pq"):
-            return _parquet_reader(path)[0]
+            return names_in_parquet(path)
         if suffix == ".npz":
             with zipfile.ZipFile(path) as archive:
                 return [info.filename.removesuffix(".npy") for info in archive.infolist()]
     except (ImportError, InputError):
         raise
     except Exception as error:
-        raise InputError(f"{path} cannot be read ({_first(error)}); write it again.") from None
+        raise InputError(f"{path} cannot be read ({first_line(error)}); write it again.") from None
     return names_in_csv(path)
 
 
@@ -83,64 +168,26 @@ def read_parquet(
     path: Path, numbers: Sequence[str], labels: Sequence[str] = (), loosely: Loosely | None = None
 ) -> Columns:
     """Columns of a Parquet file, by pyarrow or polars."""
-    wanted = [*numbers, *labels]
-    try:
-        header, load = _parquet_reader(path)
-        for name in wanted:
-            find_column(path, header, name)
-        columns = load(list(dict.fromkeys(wanted)))
-    except (ImportError, InputError):
-        raise
-    except Exception as error:  # what the readers raise for damaged files is not one family
-        raise InputError(f"{path} cannot be read as Parquet ({_first(error)}); write it again.") from None
+    rows, load = parquet_columns(path, [*numbers, *labels])
+    check_cells(path, rows, len({*numbers, *labels}))
     return {
-        name: clean(path, name, columns[name], number=name in numbers, loosely=loosely) for name in wanted
+        name: clean(path, name, spelled(load(name)), number=name in numbers, loosely=loosely)
+        for name in (*numbers, *labels)
     }
-
-
-def _parquet_reader(path: Path) -> tuple[list[str], Callable[[list[str]], Columns]]:
-    try:
-        import pyarrow.parquet as parquet
-    except ImportError:
-        pass
-    else:
-        file = parquet.ParquetFile(path)
-        _check_sizes(path, file.metadata)
-
-        def by_arrow(names: list[str]) -> Columns:
-            check_cells(path, file.metadata.num_rows, len(names))
-            table = file.read(columns=names, use_threads=False)
-            return {name: table.column(name).to_numpy() for name in names}
-
-        return list(file.schema_arrow.names), by_arrow
-    try:
-        import polars
-    except ImportError:
-        raise InputError(
-            f"reading {path} needs pyarrow; install it with `pip install weights2code[data]`, or save as CSV."
-        ) from None
-
-    def by_polars(names: list[str]) -> Columns:
-        rows = polars.scan_parquet(path).select(polars.len()).collect().item()
-        check_cells(path, int(rows), len(names))
-        frame = polars.read_parquet(path, columns=names)
-        return {name: frame[name].to_numpy() for name in names}
-
-    return list(polars.read_parquet_schema(path)), by_polars
-
-
-def _check_sizes(path: Path, metadata: object) -> None:
-    """Refuse what says of itself that it unpacks to more than can be held."""
-    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]  # type: ignore[attr-defined]
-    if sum(group.total_byte_size for group in groups) > LARGEST:
-        raise InputError(f"{path} unpacks to more than {LARGEST >> 30} GiB; give fewer rows.")
 
 
 def read_npz(
     path: Path, numbers: Sequence[str], labels: Sequence[str] = (), loosely: Loosely | None = None
 ) -> Columns:
     """Arrays of an NPZ file: (rows,) each, or (n, T) each, all of one shape; nothing is unpickled."""
-    wanted = [*numbers, *labels]
+    return {
+        name: clean(path, name, column, number=name in numbers, loosely=loosely)
+        for name, column in _npz_arrays(path, [*numbers, *labels]).items()
+    }
+
+
+def _npz_arrays(path: Path, wanted: Sequence[str]) -> Columns:
+    """The arrays as they are stored."""
     try:
         with open(path, "rb") as file:
             if file.read(len(np.lib.format.MAGIC_PREFIX)) == np.lib.format.MAGIC_PREFIX:
@@ -156,15 +203,13 @@ def read_npz(
         raise
     except Exception as error:  # a damaged archive fails in many ways, down to its parser of headers
         raise InputError(
-            f"{path} cannot be read as NPZ ({_first(error)}); write it with numpy.savez."
+            f"{path} cannot be read as NPZ ({first_line(error)}); write it with numpy.savez."
         ) from None
     shapes = {name: column.shape for name, column in columns.items()}
     if len({shapes[name] for name in wanted}) > 1 or len(shapes[wanted[0]]) not in (1, 2):
         listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise InputError(f"{path}: the arrays must all be (rows,) or all (n, T), but are {listed}.")
-    return {
-        name: clean(path, name, columns[name], number=name in numbers, loosely=loosely) for name in wanted
-    }
+    return columns
 
 
 def _read_array(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
@@ -184,12 +229,6 @@ def _read_array(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> 
             raise ValueError(f"the header of {info.filename} says {shape}, which its length does not")
     with archive.open(info) as file:
         return np.lib.format.read_array(file, allow_pickle=False)
-
-
-def _first(error: Exception) -> str:
-    """The first line of what an error says, without what cannot be shown."""
-    text = str(error).strip().partition("\n")[0].rstrip(".")[:200]
-    return "".join(c if c.isprintable() else "?" for c in text) or type(error).__name__
 
 
 def clean(

@@ -6,7 +6,7 @@ lies before the start.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -17,19 +17,30 @@ from weights2code.language.domain import Category
 def as_codes(
     columns: Mapping[str, np.ndarray], declared: frozenset[str] = frozenset()
 ) -> tuple[dict[str, np.ndarray], dict[str, tuple[Category, ...]]]:
-    """Each column of texts as numbers, empty texts as `nan`, and the texts that the numbers stand for.
+    """Each column of texts as numbers, empty texts as `nan`, and the texts that the numbers stand for."""
+    found = {name: np.unique(column, return_inverse=True) for name, column in columns.items()}
+    known = {name: [str(text) for text in values if text != ""] for name, (values, _) in found.items()}
+    places, categories = shared_numbers(known, declared)
+    codes = {}
+    for name, (values, inverse) in found.items():
+        told = np.array([places[name].get(str(value), np.nan) for value in values])
+        codes[name] = told[inverse].reshape(columns[name].shape)
+    return codes, categories
+
+
+def shared_numbers(
+    known: Mapping[str, Sequence[str]], declared: frozenset[str] = frozenset()
+) -> tuple[dict[str, dict[str, float]], dict[str, tuple[Category, ...]]]:
+    """For the texts of each column their numbers, and the texts that the numbers stand for.
 
     Columns that were `declared` to hold categories and hold nothing but whole numbers keep these.
     """
-    known = {
-        name: [str(text) for text in np.unique(column) if text != ""] for name, column in columns.items()
-    }
     numbers = {
         name
         for name in declared & set(known)
         if all(NUMBER.fullmatch(text) and _whole(text) for text in known[name])
     }
-    codes: dict[str, np.ndarray] = {}
+    codes: dict[str, dict[str, float]] = {}
     categories: dict[str, tuple[Category, ...]] = {}
     for group in _groups({name: set(texts) for name, texts in known.items()}):
         texts = sorted({text for name in group for text in known[name]})
@@ -38,12 +49,9 @@ def as_codes(
             shared: tuple[Category, ...] = tuple(int(float(text)) for text in texts)
         else:
             shared = tuple(texts)
-        places = {text: float(place) for place, text in enumerate(texts, start=1)} | {"": np.nan}
+        places = {text: float(place) for place, text in enumerate(texts, start=1)}
         for name in group:
-            values, inverse = np.unique(columns[name], return_inverse=True)
-            told = np.array([places[str(value)] for value in values])
-            codes[name] = told[inverse].reshape(columns[name].shape)
-            categories[name] = shared
+            codes[name], categories[name] = places, shared
     return codes, categories
 
 

@@ -75,12 +75,12 @@ def since_last(moments: np.ndarray, rows: np.ndarray, ends: np.ndarray) -> np.nd
 def remark_on_steps(moments: np.ndarray, rows: np.ndarray, ends: np.ndarray, column: str) -> str:
     """A sentence about steps that are missing, or about rows that come at unequal times; empty if neither."""
     steps = _steps(moments[rows])
-    inside = np.setdiff1d(np.arange(len(steps)), ends - 1)
-    if len(inside) < 2:
+    within = np.ones(len(steps), bool)
+    within[ends - 1] = False
+    inside = np.flatnonzero(within)
+    if len(inside) < 2 or (steps[inside] == steps[inside[0]]).all():
         return ""
     values, counts = np.unique(steps[inside], return_counts=True)
-    if len(values) == 1:
-        return ""
     usual = values[np.argmax(counts)]
     shown = _words(usual, moments)
     if counts.max() < USUAL * len(inside):

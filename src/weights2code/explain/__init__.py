@@ -17,6 +17,7 @@ from weights2code.explain.hypotheses import (
     WindowedExtremum,
 )
 from weights2code.explain.operators import OperatorFit, explain_operator
+from weights2code.explain.own_heads import RunningHead, register
 from weights2code.explain.routing import RouterMatch, compare_hypotheses
 
 __all__ = [
@@ -31,9 +32,11 @@ __all__ = [
     "OperatorFit",
     "PrefixAggregate",
     "RouterMatch",
+    "RunningHead",
     "WindowedExtremum",
     "compare_hypotheses",
     "explain_operator",
     "match_heads",
+    "register",
     "stream_values",
 ]

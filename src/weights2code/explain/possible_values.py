@@ -152,7 +152,7 @@ def _outputs(graph: DiscreteGraph, channels: list[Possible]) -> np.ndarray | Non
         if not isinstance(node, RouterNode):
             continue
         source = possible.get(node.reads["value"])
-        if source is None or node.kind in ("mean", "sum") or node.facts.relation:
+        if source is None or node.kind in ("mean", "sum") or node.facts.relation or node.facts.own:
             return None
         unit = float(units[index])
         if node.kind == "location":

@@ -34,7 +34,8 @@ def model_of_all(
         window=max([window, *(offset + 1 for offset in offsets)]),
         past=first.layout.channels - len(first.inputs),
         learned_start=True,
-        **{name: max(size[name] for size in sizes) for name in sizes[0]},
+        **Architecture.sizes_for({kind: max(size[kind] for size in sizes) for kind in HEADS}),
+        **{name: max(size[name] for size in sizes) for name in sizes[0] if name not in HEADS},
     )
     model = DiscreteTransformer(architecture, len(graphs), value_range, sharpness=sharpness)
     for member, graph in enumerate(graphs):

@@ -16,7 +16,7 @@ import numpy as np
 
 from weights2code.graph.graph import encode
 from weights2code.heads import RECENCY, Relation
-from weights2code.language import Expr, evaluate
+from weights2code.language import Expr, Var, evaluate
 
 Kind = Literal[
     "input",
@@ -26,6 +26,7 @@ Kind = Literal[
     "seek",
     "mean",
     "sum",
+    "running",
     "count",
     "formula",
     "table",
@@ -91,6 +92,7 @@ class RawNode:
         `seek`: `reads` is (key, value, query); the value at the position with the highest of `scores`, the
         oldest of several, 0 if none reaches the score of nothing.
         `mean`, `sum`: of all values of `reads[0]` so far.
+        `running`: `formula` of `reads[0]` and of the node itself one step back, `start` at first.
         `count`: `reads` is (key, value); how many keys so far compare with the value now by `relation`.
         `formula`: an expression whose variables are the names of nodes.
         `table`: `rows` hold the values of `reads` and then the node's own, for all that can occur.
@@ -204,6 +206,10 @@ class RawProgram:
                     return value[s]
             return node.start
         source = values[node.reads[0]]
+        if node.kind == "running":
+            assert node.formula is not None
+            last = values[node.name][t - 1] if t else node.start
+            return float(evaluate(node.formula, {Var(node.name, 1): last, Var(node.reads[0]): source[t]}))
         if node.kind == "count":
             return float(getattr(operator, node.relation)(source[: t + 1], values[node.reads[1]][t]).sum())
         if node.kind == "offset":

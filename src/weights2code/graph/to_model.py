@@ -73,7 +73,9 @@ def model_of(graph: DiscreteGraph, like: DiscreteTransformer) -> DiscreteTransfo
         channels=layout.channels,
         outputs=layout.outputs,
         layers=layers,
-        **{kind: sum(node.kind == kind for node in heads) // layers for kind in HEADS},
+        **Architecture.sizes_for(
+            {kind: sum(node.kind == kind for node in heads) // layers for kind in HEADS}
+        ),
         submlps=len(operators) // layers,
         arity=max([1, *(len(node.operands) for node in operators)]),
         hidden=max([1, *(len(node.hidden_bias) for node in operators)]),

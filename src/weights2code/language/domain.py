@@ -115,9 +115,16 @@ def reals(low: float, high: float) -> Domain:
 def infer(values: np.ndarray) -> Domain:
     """The narrowest domain that holds `values`; beyond 2^53 every float64 is whole, which says nothing."""
     low, high = float(np.min(values)), float(np.max(values))
-    if low >= -EXACT and high <= EXACT and np.all(values == np.round(values)):
-        return BITS if low >= 0 and high <= 1 else integers(int(low), int(high))
-    return reals(low, high)
+    return between(
+        low, high, whole=low >= -EXACT and high <= EXACT and bool((values == np.round(values)).all())
+    )
+
+
+def between(low: float, high: float, *, whole: bool) -> Domain:
+    """The narrowest domain of numbers between two, all of which are whole, or not."""
+    if not whole:
+        return reals(low, high)
+    return BITS if low >= 0 and high <= 1 else integers(int(low), int(high))
 
 
 def uniform(rng: np.random.Generator, domains: Sequence[Domain], count: int, length: int) -> np.ndarray:

@@ -7,7 +7,7 @@ import json
 from weights2code.data import Problem
 from weights2code.errors import InputError
 from weights2code.memory.hidden import Memory, with_memory
-from weights2code.run_folder import GRAPH, MEMORY, RunFolder
+from weights2code.run_folder import GRAPH, MEMORY, MODEL, RunFolder
 from weights2code.source import problem_of
 
 
@@ -19,12 +19,23 @@ def problem_in(folder: RunFolder) -> Problem:
 def remembered(problem: Problem, folder: RunFolder) -> Problem:
     """The problem of the folder's source with what the folder remembers, and as far back as it looks."""
     seasonal = problem.seasonal
-    if seasonal is not None and folder.has(GRAPH):
-        graph = folder.read_json(GRAPH)
-        if isinstance(graph, dict) and graph.get("length") == seasonal.length:
-            return seasonal
+    if seasonal is not None and _sees(folder, seasonal):
+        return seasonal
     memory = memory_in(folder, problem)
     return problem if memory is None else with_memory(problem, memory)
+
+
+def _sees(folder: RunFolder, seasonal: Problem) -> bool:
+    """Whether what the folder holds, a graph or else a model, looks a season back."""
+    if folder.has(GRAPH):
+        graph = folder.read_json(GRAPH)
+        return isinstance(graph, dict) and graph.get("length") == seasonal.length
+    if not folder.has(MODEL):
+        return False
+    from weights2code.training.search import Trained
+
+    architecture = Trained.load(folder.file(MODEL), seasonal).model.architecture
+    return seasonal.season is not None and architecture.window > seasonal.season
 
 
 def memory_in(folder: RunFolder, problem: Problem) -> Memory | None:

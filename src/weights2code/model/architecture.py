@@ -8,12 +8,13 @@ whole table at once is what makes many small decisions cheap.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 from weights2code.errors import InputError
-from weights2code.heads import HEADS, HeadKind
-from weights2code.json_values import mapping, truth, whole
+from weights2code.heads import BUILT_IN, HEADS, HeadKind
+from weights2code.json_values import items, mapping, text, truth, whole
 
 #: Each size of an architecture that is read from a file, and its choices in all.
 MOST_SIZE = 100_000
@@ -37,6 +38,7 @@ class Architecture:
     past : how many of the channels, the last ones, hold past outputs.
     learned_start : what lies before the start (past outputs at the first position, and the null slot of
         location heads) is a learned number instead of 0.
+    own : names of kinds of heads of one's own, which were registered, and how many of each every layer has.
     """
 
     channels: int = 1
@@ -62,15 +64,19 @@ class Architecture:
     window: int = 8
     past: int = 0
     learned_start: bool = False
+    own: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
         for name, least in (("channels", 1), ("outputs", 1), ("arity", 1), ("hidden", 1), ("bins", 1),
                             ("width", 1), ("window", 1)):  # fmt: skip
             if getattr(self, name) < least:
                 raise InputError(f"{name} must be at least {least}, got {getattr(self, name)}.")
-        for name in ("layers", *HEADS, "submlps", "past"):
+        for name in ("layers", *BUILT_IN, "submlps", "past"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name} must not be negative, got {getattr(self, name)}.")
+        for kind, count in self.own:
+            if kind not in HEADS or kind in BUILT_IN or count < 0:
+                raise InputError(f"there is no kind of head {kind!r} of one's own; register it first.")
         if self.past > self.channels:
             raise InputError(f"past outputs are channels too: {self.past} do not fit into {self.channels}.")
 
@@ -81,14 +87,25 @@ class Architecture:
 
     def head_kinds(self) -> tuple[HeadKind, ...]:
         """The kind of each head of a layer, in stream order."""
-        return tuple(kind for kind in HEADS for _ in range(getattr(self, kind)))
+        return tuple(kind for kind in HEADS for _ in range(self.count(kind)))
+
+    def count(self, kind: HeadKind) -> int:
+        """Heads of one kind a layer."""
+        return getattr(self, kind) if kind in BUILT_IN else dict(self.own).get(kind, 0)
+
+    @staticmethod
+    def sizes_for(counts: Mapping[HeadKind, int]) -> dict[str, Any]:
+        """The parameters that say how many heads of each kind there are."""
+        own = tuple((kind, count) for kind, count in counts.items() if kind not in BUILT_IN and count)
+        return {**{kind: counts.get(kind, 0) for kind in BUILT_IN}, "own": own}
 
     def stream_width(self, layer: int) -> int:
         """Variables in the stream before `layer` (or at the end, for `layer == layers`)."""
         return self.channels + layer * (self.heads + self.submlps)
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        sizes = asdict(self)
+        return sizes if self.own else {name: size for name, size in sizes.items() if name != "own"}
 
     @staticmethod
     def from_dict(data: Any) -> Architecture:
@@ -96,7 +113,12 @@ class Architecture:
         given: dict[str, Any] = {
             name: truth(size, name) if name == "learned_start" else whole(size, name, most=MOST_SIZE)
             for name, size in mapping(data, "an architecture").items()
+            if name != "own"
         }
+        pairs = [items(pair, "a kind of head") for pair in items(data.get("own", []), "heads of one's own")]
+        given["own"] = tuple(
+            (text(kind, "a kind of head"), whole(count, "heads", most=MOST_SIZE)) for kind, count in pairs
+        )
         found = Architecture(**given)
         if found.layers * (found.heads + found.submlps * found.arity) > MOST_SIZE:
             raise ValueError(f"an architecture has more than {MOST_SIZE} choices")
@@ -111,7 +133,7 @@ class Choice:
     """
 
     layer: int
-    kind: HeadKind | Literal["submlp"]
+    kind: HeadKind  # or "submlp"
     index: int
     decides: str
     options: int

@@ -360,6 +360,10 @@ class DiscreteTransformer(nn.Module):
                 assert relation is not None
                 outputs.append(attention.prefix_count(key, value, relation)[:, :, first:])
                 row += 2 * n
+        for kind, facts in HEADS.items():  # those of the user's own come last
+            if facts.tensors and (n := a.count(kind)):
+                outputs.append(facts.tensors(read(slice(row, row + n)))[:, :, first:])
+                row += n
         return torch.cat(outputs, 1), row
 
     def _basis(self, length: int, like: Tensor, *, clip: bool) -> Tensor:

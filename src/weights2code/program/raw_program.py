@@ -16,6 +16,7 @@ from weights2code.errors import NotExtracted
 from weights2code.explain.explanation import ExplainedGraph
 from weights2code.explain.hypotheses import Hypothesis
 from weights2code.explain.operators import node_variable
+from weights2code.explain.own_heads import OWN
 from weights2code.explain.possible_values import Possible, needed_nodes, possible_channels
 from weights2code.explain.reachable_values import reachable_values
 from weights2code.explain.routing import hypotheses
@@ -234,6 +235,12 @@ class _Listing:
             assert node.offset is not None
             self.add(RawNode(own, "offset", reads, offset=node.offset, start=start))
             held = held.with_value(start) if node.offset else held
+        elif node.kind in OWN:
+            kind, unit = OWN[node.kind], float(self.units[index])
+            formula = kind.in_units(Var(own, 1), Var(source.name), unit)
+            words, begun = kind.describe(), kind.start * unit
+            self.add(RawNode(own, "running", reads, start=begun, formula=formula, comment=words))
+            held = Possible()
         elif node.kind in ("max", "min"):
             self.add(RawNode(own, "extremum", reads, largest=node.kind == "max"))
         else:

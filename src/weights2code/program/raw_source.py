@@ -133,7 +133,7 @@ class _Listing:
 
     def _vector(self, node: RawNode) -> list[str]:
         label = self.labels[node.name]
-        if node.formula is not None:
+        if node.formula is not None and node.kind != "running":
             text = self._expression(node.formula, "")
             return [f"{label} = {text if node.formula.variables() else f'np.full(seq_len, {text})'}"]
         if node.kind == "offset":
@@ -157,6 +157,9 @@ class _Listing:
     def _position(self, node: RawNode) -> list[str]:
         """The comment that names the routing, then the value at t."""
         target, start = f"{self.labels[node.name]}[t]", _number(node.start)
+        if node.kind == "running" and node.formula is not None:
+            last = f"last = {self.labels[node.name]}[t - 1] if t >= 1 else {start}"
+            return [f"# {node.comment}", last, f"{target} = {self._expression(node.formula, '[t]')}"]
         if node.formula is not None:
             return [f"{target} = {self._expression(node.formula, '[t]')}"]
         if node.kind == "input":
@@ -263,6 +266,8 @@ class _Listing:
             text = _number(expr.value)
             text = f"({text})" if "/" in text else text
             return Written(text, Binding.UNARY if text.startswith("-") else Binding.ATOM)
+        if isinstance(expr, Var) and expr.lag:
+            return Written("last")  # what a running node was one step back
         if isinstance(expr, Var):
             return Written(f"{self.labels[expr.name]}{index}")
         assert isinstance(expr, Op)

@@ -24,6 +24,7 @@ from weights2code.training.ladder import ladder_of
 from weights2code.training.loop import Epoch
 from weights2code.training.ruled_out import Skipped
 from weights2code.training.search import Progress, Trained
+from weights2code.training.seasons import fitting_seasonal
 
 #: One thread: the tensors are small, so threads wait for each other more than they compute, and results do
 #: not depend on the number of cores.
@@ -43,7 +44,8 @@ RUNGS_AT_THE_FLOOR = 2
 def train(
     problem: Problem, settings: Settings, folder: RunFolder, progress: Progress | None = None
 ) -> Trained:
-    """Climb until a rung fits, and leave its record and its model in the folder.
+    """Climb until a rung fits, and leave its record and its model in the folder; of own data with a season,
+    the rungs that look that far back come first.
 
     If none fits, the best is left. Training that stopped at the time limit keeps its checkpoint, so the
     same command with a larger limit climbs on; otherwise the checkpoint goes and the folder is complete.
@@ -53,6 +55,13 @@ def train(
     found: list[Trained] = []
     skipped: list[Skipped] = []
     with within(settings.cut_after()) as limit:
+        torch.set_num_threads(THREADS)
+        seasonal = fitting_seasonal(problem, settings, progress)
+        if seasonal is not None:
+            write_metrics(folder, seasonal.history)
+            seasonal.save(folder.file(MODEL))
+            folder.drop_checkpoint()
+            return seasonal
         for trained in rungs_of(problem, settings, folder, progress, skipped):
             found.append(trained)
             if trained.fitted or (measured(problem) and at_the_floor(found)):

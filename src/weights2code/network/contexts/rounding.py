@@ -51,6 +51,8 @@ def _router(node: RouterNode, values: np.ndarray, known: np.ndarray) -> np.ndarr
         return shifted(off, node.offset, abs(node.start))
     if node.kind in ("max", "min"):
         return np.maximum.accumulate(off, axis=1)
+    if node.facts.own:
+        return np.full(value.shape, np.inf)  # what rounding does to it nobody knows
     if node.facts.aggregate:
         count = np.arange(1, value.shape[1] + 1)
         total = np.cumsum(off, 1) + (count + 2) * np.cumsum(np.abs(value), 1)

@@ -110,6 +110,8 @@ class _Reach:
             if node.offset is not None:
                 self.depth = max(self.depth, offset + node.offset)
                 self.visit(node.reads["value"], offset + node.offset)
+        elif node.facts.own:
+            raise Unsuited(f"{node.name} is a head of the user's own kind")
         elif node.facts.aggregate:
             if offset:
                 raise Unsuited(f"{node.name} is read {offset} positions back")

@@ -306,6 +306,8 @@ def _moved(node: RouterNode, values: np.ndarray, read: np.ndarray) -> np.ndarray
         if node.offset is not None and node.offset < length:
             result[:, node.offset :] = read[:, : length - node.offset]
         return result
+    if node.facts.own:
+        return np.zeros_like(read)  # what it reads is left as it is
     if node.kind in ("mean", "sum"):
         total = np.cumsum(read, 1)
         return total / np.arange(1, length + 1)[:, None] if node.kind == "mean" else total

@@ -1,0 +1,217 @@
+"""Own sequences as a problem, with what can be found out about them found out.
+
+Domains are what the values show (bits, whole numbers, reals, texts). Whether past outputs are needed, how far
+back and through which architecture is left to the ladder. There is no reference machine, so the certificate
+rests on sequences that were set aside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from weights2code.data.columns import Column, Stored
+from weights2code.data.gaps import without_gaps
+from weights2code.data.loose_cells import Loosely
+from weights2code.data.parts import LONGEST, Parts, divide, divide_by_season, divide_uncut
+from weights2code.data.problem import Problem
+from weights2code.data.relevance import MANY, relevant, words_for
+from weights2code.data.seasons import checked_season, season_in
+from weights2code.data.taking import Taken, take
+from weights2code.errors import InputError
+from weights2code.language import texts
+from weights2code.language.domain import quoted
+
+#: Fewer rows than this say nothing.
+FEWEST_ROWS = 20
+#: Values beyond this, or columns that stay below its inverse, cannot be squared and multiplied.
+LARGEST = 1e60
+
+
+def from_lists(
+    x: Sequence[np.ndarray],
+    y: Sequence[np.ndarray],
+    inputs: tuple[str, ...],
+    outputs: tuple[str, ...],
+    seed: int,
+    name: str = "program",
+    where: str = "the data",
+    fewest: int | None = None,
+    *,
+    declared: frozenset[str] = frozenset(),
+    missing: str = "refuse",
+    season: int | None = None,
+) -> Problem:
+    """The problem of sequences (T_i, columns) and (T_i, outputs) of the user's own: numbers or texts."""
+    loosely = Loosely(declared)
+    places = {name: (x, i) for i, name in enumerate(inputs)} | {
+        name: (y, i) for i, name in enumerate(outputs)
+    }
+
+    def column(name: str) -> Column:
+        table, i = places[name]
+        return loosely.column(where, name, np.concatenate([item[:, i] for item in table]))
+
+    lengths = np.array([len(item) for item in x])
+    return from_columns(
+        Stored(column, lengths),
+        inputs,
+        outputs,
+        seed,
+        name,
+        where,
+        fewest=fewest,
+        declared=declared,
+        missing=missing,
+        season=season,
+    )
+
+
+def from_columns(
+    stored: Stored,
+    inputs: tuple[str, ...],
+    outputs: tuple[str, ...],
+    seed: int,
+    name: str = "program",
+    where: str = "the data",
+    *,
+    fewest: int | None = None,
+    declared: frozenset[str] = frozenset(),
+    missing: str = "refuse",
+    season: int | None = None,
+) -> Problem:
+    """The problem of sequences of the user's own, taken column by column.
+
+    `declared` columns hold categories, even where these are numbers; `missing` says what becomes of cells
+    that hold nothing. A `season` is one that is declared; else the data are asked.
+    """
+    fewest = FEWEST_ROWS if fewest is None else fewest
+    _refuse_few(stored, where, fewest)
+    true_starts: Sequence[bool] | None = None
+    remarks: tuple[str, ...] = ()
+    parts = _divisions(stored.lengths, seed)
+    taken = take(stored, (*inputs, *outputs), *parts)
+    if taken.gaps:
+        if missing == "drop" and len(inputs) > MANY:
+            # gaps of columns that tell nothing need not cut sequences, so which ones do is asked first
+            around = from_columns(stored, inputs, outputs, seed, declared=declared, missing="last")
+            kept = relevant(around)
+            remarks = (words_for(inputs, kept, outputs),)
+            inputs = tuple(inputs[i] for i in kept)
+        filled = without_gaps(stored, (*inputs, *outputs), missing)
+        stored, true_starts, remarks = filled.stored, filled.true_starts, (*remarks, filled.remark)
+        _refuse_few(stored, where, fewest)
+        parts = _divisions(stored.lengths, seed, true_starts)
+        taken = take(stored, (*inputs, *outputs), *parts)
+    categories = taken.number_texts(declared)
+    _refuse_useless(taken, inputs, outputs, where)
+    domains, output_domains = (
+        tuple(
+            texts(categories[column]) if column in categories else taken.domains[column] for column in names
+        )
+        for names in (inputs, outputs)
+    )
+    training, validation, held_out, beginnings = taken.sequences(inputs, outputs)
+    for i, column in enumerate(outputs):
+        if np.ptp(training.y[..., i][training.scored]) == 0:
+            raise InputError(
+                f"{where}: the target {column!r} changes too rarely to be learned; give more rows."
+            )
+    problem = Problem(
+        name,
+        inputs,
+        outputs,
+        domains,
+        output_domains,
+        training,
+        validation,
+        min(int(np.max(training.lengths)), LONGEST),
+        held_out=held_out,
+        beginnings=beginnings,
+        remarks=remarks,
+    )
+    if len(parts) > 1 and problem.whole:
+        problem = replace(problem, uncut=_uncut(problem, taken))
+    if season is None:
+        found = season_in([taken.beginning(inputs)], [taken.beginning(outputs)])
+    else:
+        found = checked_season(season, int(stored.lengths.max()))
+    seasons = divide_by_season(stored.lengths, seed, found) if found else None
+    if found is None or seasons is None:
+        return problem
+    again = take(stored, (*inputs, *outputs), seasons)
+    again.number_texts(declared)
+    return replace(problem, seasonal=_in_seasons(problem, again, found))
+
+
+def _divisions(
+    lengths: np.ndarray, seed: int, true_starts: Sequence[bool] | None = None
+) -> tuple[Parts, ...]:
+    """The parts, and where sequences were cut, those of sequences from their true start."""
+    parts = divide(lengths, seed, true_starts)
+    uncut = None if parts.beginnings is None else divide_uncut(lengths, seed, true_starts)
+    return (parts,) if uncut is None else (parts, uncut)
+
+
+def _uncut(problem: Problem, taken: Taken) -> Problem:
+    """The problem in sequences from their true start."""
+    training, validation, held_out, _ = taken.sequences(problem.inputs, problem.outputs, 1)
+    return replace(
+        problem,
+        training=training,
+        validation=validation,
+        held_out=held_out,
+        beginnings=None,
+        length=training.x.shape[1],
+    )
+
+
+def _refuse_few(stored: Stored, where: str, fewest: int) -> None:
+    if not len(stored.lengths) or not stored.lengths.all():
+        raise InputError(f"{where} has no rows, or a sequence without any; add data.")
+    if stored.rows < fewest:
+        raise InputError(
+            f"{where}: {stored.rows} rows (n_samples = {stored.rows}) are too few to learn from; give at "
+            f"least {fewest}."
+        )
+
+
+def _refuse_useless(taken: Taken, inputs: Sequence[str], outputs: Sequence[str], where: str) -> None:
+    """Targets that never change, and numbers that cannot be computed with."""
+    for column in outputs:
+        low, high = taken.ranges[column]
+        if low == high:
+            value = quoted(taken.texts[column][0]) if column in taken.texts else f"{low:g}"
+            raise InputError(
+                f"{where}: the target {column!r} is {value} everywhere, so there is nothing to learn; "
+                "name another target."
+            )
+    for column in (*inputs, *outputs):
+        largest = max(map(abs, taken.ranges[column]))
+        if largest > LARGEST or 0 < largest < 1 / LARGEST:
+            size = "large" if largest > 1 else "small"
+            raise InputError(
+                f"{where}: the values of {column!r}, up to {largest:.3g}, are too {size} to compute "
+                "with; give them in other units."
+            )
+
+
+def _in_seasons(problem: Problem, taken: Taken, season: int) -> Problem:
+    """The problem in windows that see more than a season."""
+    remark = (
+        f"rows were looked at a season of {season} rows back; what lies a season before the first rows "
+        "nobody knows, so they were given and not judged"
+    )
+    training, validation, held_out, _ = taken.sequences(problem.inputs, problem.outputs)
+    return replace(
+        problem,
+        training=training,
+        validation=validation,
+        held_out=held_out,
+        beginnings=None,
+        length=training.x.shape[1],
+        season=season,
+        remarks=(*problem.remarks, remark),
+    )

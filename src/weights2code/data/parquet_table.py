@@ -1,0 +1,119 @@
+"""Columns of a Parquet file, one at a time, by pyarrow or polars; texts as places in a list of words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from weights2code.data.limits import LARGEST, check_cells, find_column
+from weights2code.data.loose_cells import Words
+from weights2code.errors import InputError
+
+#: What gives a column by its name.
+Load = Callable[[str], np.ndarray | Words]
+
+
+def names_in_parquet(path: Path) -> list[str]:
+    """The names of all columns, in the order of the file."""
+    with _whole(path):
+        return _reader(path)[0]
+
+
+def parquet_columns(path: Path, wanted: Sequence[str]) -> tuple[int, Load]:
+    """The number of rows, and what reads one of the columns that are wanted, all of which are there."""
+    with _whole(path):
+        header, rows, load = _reader(path)
+        for name in wanted:
+            find_column(path, header, name)
+    check_cells(path, rows, 1)
+
+    def readable(name: str) -> np.ndarray | Words:
+        with _whole(path):
+            return load(name)
+
+    return rows, readable
+
+
+def _reader(path: Path) -> tuple[list[str], int, Load]:
+    try:
+        import pyarrow.parquet as parquet
+    except ImportError:
+        pass
+    else:
+        file = parquet.ParquetFile(path)
+        _check_sizes(path, file.metadata)
+
+        def by_arrow(name: str) -> np.ndarray | Words:
+            return from_arrow(file.read(columns=[name], use_threads=False).column(0))
+
+        return list(file.schema_arrow.names), file.metadata.num_rows, by_arrow
+    try:
+        import polars
+    except ImportError:
+        raise InputError(
+            f"reading {path} needs pyarrow; install it with `pip install weights2code[data]`, or save as CSV."
+        ) from None
+    rows = int(polars.scan_parquet(path).select(polars.len()).collect().item())
+
+    def by_polars(name: str) -> np.ndarray:
+        return polars.read_parquet(path, columns=[name])[name].to_numpy()
+
+    return list(polars.read_parquet_schema(path)), rows, by_polars
+
+
+def from_arrow(column: Any) -> np.ndarray | Words:
+    """A column of Arrow: texts as places in a list of words, anything else as NumPy has it."""
+    import pyarrow as arrow
+
+    kinds = arrow.types
+    if kinds.is_dictionary(column.type) and not _is_text(column.type.value_type):
+        column = column.cast(column.type.value_type)
+    if _is_text(column.type):
+        column = column.dictionary_encode()
+    if not kinds.is_dictionary(column.type) or not len(column):
+        return column.to_numpy()
+    whole = column.unify_dictionaries().combine_chunks()
+    words = ["" if word is None else word for word in whole.dictionary.to_pylist()]
+    places = whole.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
+    return Words(places, [*words, ""])
+
+
+def spelled(column: np.ndarray | Words) -> np.ndarray:
+    """The texts themselves; None is nothing."""
+    if not isinstance(column, Words):
+        return column
+    return np.array([word or None for word in column.words], dtype=object)[column.places]
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as arrow
+
+    return arrow.types.is_string(kind) or arrow.types.is_large_string(kind)
+
+
+def _check_sizes(path: Path, metadata: Any) -> None:
+    """Refuse what says of itself that it unpacks to more than can be read."""
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    if sum(group.total_byte_size for group in groups) > LARGEST:
+        raise InputError(f"{path} unpacks to more than {LARGEST >> 30} GiB; give fewer rows.")
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[None]:
+    """What is wrong with a file is said in one sentence."""
+    try:
+        yield
+    except (ImportError, InputError):
+        raise
+    except Exception as error:  # what the readers raise for damaged files is not one family
+        raise InputError(f"{path} cannot be read as Parquet ({first_line(error)}); write it again.") from None
+
+
+def first_line(error: Exception) -> str:
+    """The first line of what an error says, without what cannot be shown."""
+    text = str(error).strip().partition("\n")[0].rstrip(".")[:200]
+    return "".join(c if c.isprintable() else "?" for c in text) or type(error).__name__

@@ -1,0 +1,117 @@
+"""In which order the rows of a table stand: sequence by sequence, each by its numbers or times."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from weights2code.data.exact_numbers import LOCAL_TIME, NUMBER, WORLD_TIME, shown
+from weights2code.data.times import Times
+from weights2code.errors import InputError
+
+#: The place in the world, which no time is without that matches `WORLD_TIME`.
+ZONE = re.compile(r"(Z|[+-][0-9]{2}:?[0-9]{2})$")
+
+
+def times_of(path: Path, name: str, column: np.ndarray) -> Times:
+    """A column of times as moments, and as they are written, without their zone."""
+    moments = sortable(path, name, column)
+    written = moments
+    if moments.dtype.kind == "M" and column.dtype.kind in "US" and WORLD_TIME.fullmatch(str(column[0])):
+        written = np.array([ZONE.sub("", str(text)) for text in column]).astype(moments.dtype)
+    return moments, written
+
+
+def sequences_in(
+    path: Path,
+    count: int,
+    ids: np.ndarray | None,
+    labels: np.ndarray | None,
+    sequence: str | None = None,
+    order: str | None = None,
+) -> tuple[np.ndarray | None, np.ndarray]:
+    """The rows of a table, sequence by sequence, and where in that list each but the first begins.
+
+    Rows with one of the `ids` are a sequence, in which they are sorted by `labels`; `sequence` and `order`
+    are the names of these columns. Sequences come in the order in which their ids first appear. The rows are
+    None where they stand in that order already.
+    """
+    codes, borders = _numbered(ids) if ids is not None else (None, np.zeros(0, int))
+    rows = np.argsort(codes, kind="stable") if codes is not None and labels is None else None
+    if labels is not None:
+        keys = sortable(path, order or "", labels)
+        inside = keys[1:] > keys[:-1]
+        inside[borders - 1] = True
+        if codes is not None or not inside.all():
+            if codes is None:
+                codes = np.zeros(count, np.int32)
+                codes[borders] = 1
+                codes = np.cumsum(codes, dtype=np.int32)
+            rows = np.lexsort((keys, codes))
+            same = (np.diff(codes[rows]) == 0) & (keys[rows][1:] == keys[rows][:-1])
+            if same.any():
+                twice = labels[rows[int(np.flatnonzero(same)[0])]]
+                twice = f"{twice:.17g}" if labels.dtype.kind == "f" else twice
+                hint = "" if sequence else " or name the column that tells sequences apart with --sequence"
+                raise InputError(
+                    f"{path}, column {order!r}: {twice} stands twice in a sequence; make it unique{hint}."
+                )
+    return rows, borders if codes is None or rows is None else np.flatnonzero(np.diff(codes[rows])) + 1
+
+
+def _numbered(ids: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    """The sequence of each row, numbered as they first appear, and where ids change.
+
+    Where each sequence stands in one piece, that alone is enough.
+    """
+    borders = np.flatnonzero(ids[1:] != ids[:-1]) + 1
+    runs = ids[np.concatenate([[0], borders])]
+    _, first, inverse = np.unique(runs, return_index=True, return_inverse=True)
+    if len(first) == len(runs):
+        return None, borders
+    codes = np.argsort(np.argsort(first))[inverse.reshape(-1)].astype(np.int32)
+    return np.repeat(codes, np.diff(np.concatenate([[0], borders, [len(ids)]]))), borders
+
+
+def rows_of_sequences(
+    path: Path, columns: Mapping[str, np.ndarray], count: int, sequence: str | None, order: str | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same for columns that are held."""
+    ids, labels = (None if name is None else columns[name] for name in (sequence, order))
+    rows, ends = sequences_in(path, count, ids, labels, sequence, order)
+    return np.arange(count) if rows is None else rows, ends
+
+
+def sortable(path: Path, name: str, column: np.ndarray) -> np.ndarray:
+    """Numbers as numbers, times as times, anything else as it is."""
+    if column.dtype.kind not in "US":
+        if column.dtype.kind == "O":
+            raise InputError(f"{path}, column {name!r} cannot be sorted by; give numbers or ISO times.")
+        return column
+    texts = [str(text) for text in column]
+    kinds = {NUMBER: "float64", LOCAL_TIME: "datetime64[us]", WORLD_TIME: "datetime64[us]"}
+    form = next((form for form in kinds if all(map(form.fullmatch, texts))), None)
+    if form is None:
+        other = next((text for text in texts if not any(form.fullmatch(text) for form in kinds)), None)
+        if other is None:
+            raise InputError(
+                f"{path}, column {name!r} mixes numbers, times and times of a zone; write all of them alike."
+            )
+        raise InputError(
+            f"{path}, column {name!r} holds {shown(other)}, which is no number and no ISO time to sort by; "
+            "write times like 2024-01-31 12:00."
+        )
+    try:
+        with warnings.catch_warnings():  # that zones are not kept: order is all that is asked for
+            warnings.simplefilter("ignore", UserWarning)
+            keys = column.astype(kinds[form])
+    except ValueError as error:
+        raise InputError(f"{path}, column {name!r} cannot be sorted by ({error}); mend the time.") from None
+    if not np.isfinite(keys).all():
+        other = texts[int(np.flatnonzero(~np.isfinite(keys))[0])]
+        raise InputError(f"{path}, column {name!r} cannot be sorted by: {shown(other)} is too large.")
+    return keys

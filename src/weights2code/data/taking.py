@@ -1,0 +1,97 @@
+"""The rows that a problem needs, taken out of columns of any length one after the other.
+
+However long a file is, what is learned from and judged by is bounded (`parts`), so that after a column has
+been read, and its domain found over all of it, little of it is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from weights2code.data.columns import Stored
+from weights2code.data.parts import Parts, as_sequences, places_of
+from weights2code.data.seasons import MOST_ROWS
+from weights2code.data.sequences import Sequences
+from weights2code.data.texts import shared_numbers
+from weights2code.language import Domain
+from weights2code.language.domain import Category
+
+
+@dataclass(slots=True, eq=False)
+class Taken:
+    """Of each column some rows, and what is known about all of it.
+
+    Parameters
+    ----------
+    values : by name, the rows of all pieces one after the other, and then the first of the longest sequence.
+    parts : the pieces, divided in one way or in several.
+    ranges, domains : of all values of each column; texts have none.
+    texts : what the numbers of some columns stand for.
+    gaps : whether any cell holds nothing.
+    """
+
+    parts: tuple[Parts, ...]
+    values: dict[str, np.ndarray]
+    ranges: dict[str, tuple[float, float]]
+    domains: dict[str, Domain]
+    texts: dict[str, tuple[str, ...]]
+    gaps: bool = False
+
+    def number_texts(self, declared: frozenset[str]) -> dict[str, tuple[Category, ...]]:
+        """Give the same texts the same numbers in columns that share them; what the numbers stand for."""
+        places, categories = shared_numbers(self.texts, declared)
+        for name, known in self.texts.items():
+            number = np.array([0.0, *(places[name][text] for text in known)])
+            self.values[name] = number[self.values[name]]
+        return categories
+
+    def sequences(
+        self, inputs: Sequence[str], outputs: Sequence[str], place: int = 0
+    ) -> tuple[Sequences, Sequences, Sequences, Sequences | None]:
+        """One of the divisions: to learn from, to judge by, to certify with, and beginnings."""
+        first = sum(_count(parts) for parts in self.parts[:place])
+        found = []
+        for pieces in self.parts[place].lists():
+            rows = slice(first, first + sum(piece.last - piece.first for piece in pieces))
+            x, y = ([self.values[name][rows] for name in names] for names in (inputs, outputs))
+            found.append(as_sequences(pieces, x, y))
+            first = rows.stop
+        training, validation, held_out, *beginnings = found
+        return training, validation, held_out, beginnings[0] if beginnings else None
+
+    def beginning(self, names: Sequence[str]) -> np.ndarray:
+        """The first rows of the longest sequence."""
+        first = sum(map(_count, self.parts))
+        return np.stack([np.asarray(self.values[name][first:], float) for name in names], -1)
+
+
+def _count(parts: Parts) -> int:
+    """The rows of all parts together."""
+    return sum(piece.last - piece.first for pieces in parts.lists() for piece in pieces)
+
+
+def take(stored: Stored, names: Sequence[str], *parts: Parts) -> Taken:
+    """The rows of the parts, and the first rows of the longest sequence, out of each of the columns.
+
+    With the first column that has gaps it ends: they are for others to deal with.
+    """
+    starts, longest = stored.starts, int(np.argmax(stored.lengths))
+    places = [places_of(pieces, starts) for division in parts for pieces in division.lists()]
+    places.append(starts[longest] + np.arange(min(MOST_ROWS, int(stored.lengths[longest]))))
+    rows = np.concatenate(places)
+    taken = Taken(parts, {}, {}, {}, {})
+    for name in names:
+        column = stored.column(name)
+        if column.gaps:
+            taken.gaps = True
+            return taken
+        taken.values[name] = column.values[rows]
+        taken.ranges[name] = column.low, column.high
+        if column.texts is None:
+            taken.domains[name] = column.domain()
+        else:
+            taken.texts[name] = column.texts
+    return taken

@@ -1,0 +1,141 @@
+"""Kinds of heads of one's own: a value that is carried from position to position, as one small class.
+
+What such a head computes is said twice: on tensors, for training, and as one step in the language of the
+programs, from which everything else follows: what the network computes exactly, what the listing and the
+program say, and what is proved about the program. Of the *network* with such a head nothing is proved: the
+methods that do that know the built-in kinds, so it is compared with its program on sequences (`tested`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from weights2code.errors import InputError
+from weights2code.explain.hypotheses import HYPOTHESES, Hypothesis
+from weights2code.explain.steps import HeadSteps
+from weights2code.graph import RouterNode
+from weights2code.heads import HEADS, HeadFacts
+from weights2code.language import Expr, Var
+from weights2code.language.evaluation import evaluate
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+LAST, VALUE = Var("last"), Var("value")
+#: Sequences that both forms are compared on, and how far apart they may be.
+_TRIED, _LENGTH, _SAME = 8, 12, 1e-4
+
+
+class RunningHead(ABC):
+    """A kind of head that makes a number of everything so far, from its last one and the value now.
+
+    Give it a `name`, and a `start` if it does not begin with 0; `register` makes it known.
+    """
+
+    name: ClassVar[str]
+    start: ClassVar[float] = 0.0
+
+    @abstractmethod
+    def on_tensors(self, values: Tensor) -> Tensor:
+        """For training: what it gives at every position, from values (member, head, position, batch)."""
+
+    @abstractmethod
+    def step(self, last: Expr, value: Expr) -> Expr:
+        """The exact form: what it gives now, from what it gave last and the value now."""
+
+    def describe(self) -> str:
+        """A few words for the listing and the report."""
+        return self.name.capitalize()
+
+    def exact(self, values: np.ndarray) -> np.ndarray:
+        """What it gives on sequences (n, T)."""
+        formula, found = self.step(LAST, VALUE), np.empty(values.shape)
+        last = np.full(len(values), float(self.start))
+        with np.errstate(all="ignore"):
+            for t in range(values.shape[1]):
+                last = found[:, t] = evaluate(formula, {LAST: last, VALUE: values[:, t]})
+        return found
+
+    def in_units(self, last: Expr, value: Expr, unit: float) -> Expr:
+        """The step where one unit of the values means so much in the user's units."""
+        if unit == 1 or self._scales(unit):
+            return self.step(last, value)
+        return self.step(last / unit, value / unit) * unit
+
+    def _scales(self, unit: float) -> bool:
+        """Whether larger values just give a larger result; if not, the certificate of the program shows."""
+        rng, formula = np.random.default_rng(0), self.step(LAST, VALUE)
+        last, value = rng.normal(size=(2, 64))
+        with np.errstate(all="ignore"):
+            one = evaluate(formula, {LAST: last, VALUE: value})
+            other = evaluate(formula, {LAST: last * unit, VALUE: value * unit})
+        return bool(np.allclose(np.asarray(one) * unit, other))
+
+
+#: Those that were registered, by name.
+OWN: dict[str, RunningHead] = {}
+
+
+def register(head: RunningHead) -> None:
+    """Make a kind of head known: `Architecture(own=(("name", 1),))` has one of them in every layer.
+
+    Raises
+    ------
+    InputError
+        If the name is no plain name, or that of a built-in kind, or if both forms differ.
+    """
+    if not head.name.isidentifier() or (head.name in HEADS and head.name not in OWN):
+        raise InputError(f"a head cannot be called {head.name!r}; choose another plain name.")
+    _compare(head)
+    OWN[head.name] = head
+    HEADS[head.name] = HeadFacts(aggregate=head.exact, tensors=head.on_tensors, own=True)
+
+
+def _compare(head: RunningHead) -> None:
+    """Refuse a head whose two forms differ."""
+    import torch
+
+    values = np.random.default_rng(0).integers(-2, 3, (_TRIED, _LENGTH)).astype(float)
+    given: Any = head.on_tensors(torch.tensor(values.T[None, None].copy()))
+    if tuple(given.shape) != (1, 1, _LENGTH, _TRIED):
+        raise InputError(
+            f"{head.name}: on_tensors gives the shape {tuple(given.shape)}, not that of its values."
+        )
+    exact = head.exact(values)
+    if not np.allclose(given[0, 0].detach().numpy().T, exact, rtol=_SAME, atol=_SAME, equal_nan=True):
+        raise InputError(f"{head.name}: on_tensors and step are not the same function; mend one of them.")
+
+
+@dataclass(frozen=True, slots=True)
+class Running(Hypothesis):
+    """What a head of one's own does, which is certain."""
+
+    head: RunningHead
+
+    @classmethod
+    def candidates(cls, node: RouterNode, length: int, often: tuple[int, ...]) -> Iterator[Hypothesis]:
+        if node.kind in OWN:
+            yield cls(OWN[node.kind])
+
+    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
+        return self.head.exact(values[..., node.reads["value"]])
+
+    def describe(self) -> str:
+        return self.head.describe()
+
+    def to_expr(self, head: HeadSteps) -> Expr:
+        value, unit = head.read("value"), head.units["value"]
+        return head.running("h", lambda last: self.head.in_units(last, value, unit), self.head.start * unit)
+
+    def pattern(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
+        """Everything so far takes part; how much is not said."""
+        rows = np.tril(np.ones((values.shape[1], values.shape[1])))
+        return rows / rows.sum(1, keepdims=True)
+
+
+HYPOTHESES.append(Running)
