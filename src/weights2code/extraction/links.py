@@ -3,8 +3,9 @@
 The program is found. The member that it was read from is compared with it; if they differ, or only luck
 keeps outputs on the right side of a rounding border, another member of the rung may be right as it is; else
 the network goes back to training, with the sequences on which it is least right, its choices settled; and if
-no sub-MLP sees what the rule combines, it is wired for the rule and trained. The best of them is the network
-that is meant. Where the formula came from stays what it was.
+no sub-MLP sees what the rule combines, it is wired for the rule and trained; at last every operator of the
+rule becomes units of its own, where that can be done. The best of them is the network that is meant. Where
+the formula came from stays what it was.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from weights2code.graph import DiscreteGraph, OperatorNode, RouterNode
 from weights2code.network.certify import Checked, certify_network
 from weights2code.network.contexts.view import Unsuited, View
 from weights2code.network.trial import outputs_of
+from weights2code.network.tuning.compiled import compiled
 from weights2code.network.tuning.lessons import to_learn_from
 from weights2code.network.tuning.retune import retuned
 from weights2code.network.tuning.wired_for import solved, wired_for, with_slopes
@@ -147,6 +149,8 @@ class _Networks:
 
     def others(self, own: _Candidate) -> Iterator[_Candidate]:
         if own.certificate.verdict == "differs":
+            if self.over_all:  # no training makes it right at every length
+                yield from self.exact(own)
             for index in range(min(MEMBERS_TRIED, len(self.trained.losses))):
                 if index != own.member:
                     yield self.checked(member(self.trained, index, self.problem).graph, index)
@@ -156,6 +160,16 @@ class _Networks:
         else:
             yield from self.trained_on(own)
             yield from self.wired(own)
+        if not (own.certificate.verdict == "differs" and self.over_all):
+            yield from self.exact(own)
+
+    def exact(self, own: _Candidate) -> Iterator[_Candidate]:
+        """A network that is the rule, operator by operator."""
+        network = compiled(self.program, own.graph, self.problem)
+        if network is not None:
+            found = self.checked(network, None)
+            certificate = replace(found.certificate, wired=True)
+            yield replace(found, checked=replace(found.checked, certificate=certificate))
 
     def grows(self) -> bool:
         """Whether outputs may grow without end."""

@@ -31,7 +31,7 @@ def model_of_all(
     architecture = Architecture(
         channels=first.layout.channels,
         outputs=first.layout.outputs,
-        window=max(window, *(offset + 1 for offset in offsets)),
+        window=max([window, *(offset + 1 for offset in offsets)]),
         past=first.layout.channels - len(first.inputs),
         learned_start=True,
         **Architecture.sizes_for({kind: max(size[kind] for size in sizes) for kind in HEADS}),

@@ -7,6 +7,7 @@ meant, and reading it again gives the same graph, bit for bit.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -59,18 +60,23 @@ def write_back(model: DiscreteTransformer, member: int, graph: DiscreteGraph) ->
 
 
 def model_of(graph: DiscreteGraph, like: DiscreteTransformer) -> DiscreteTransformer:
-    """A model of one member that is the graph, which has one layer; how heads seek is as in another model."""
+    """A model of one member that is the graph, by the names of its nodes; how heads seek is as in another
+    model."""
     operators = [node for node in graph.nodes if isinstance(node, OperatorNode)]
     heads = [node for node in graph.nodes if isinstance(node, RouterNode)]
     layout = graph.layout
     seeks = any(node.facts.seeks for node in heads)
+    named = [found for node in (*heads, *operators) if (found := re.search(r"_L(\d+)[HM]\d+$", node.name))]
+    layers = 1 + max((int(found[1]) for found in named), default=0)
     architecture = replace(
         like.architecture,
         channels=layout.channels,
         outputs=layout.outputs,
-        layers=1,
-        **Architecture.sizes_for({kind: sum(node.kind == kind for node in heads) for kind in HEADS}),
-        submlps=len(operators),
+        layers=layers,
+        **Architecture.sizes_for(
+            {kind: sum(node.kind == kind for node in heads) // layers for kind in HEADS}
+        ),
+        submlps=len(operators) // layers,
         arity=max([1, *(len(node.operands) for node in operators)]),
         hidden=max([1, *(len(node.hidden_bias) for node in operators)]),
         window=like.architecture.window if seeks else max([1, *((node.offset or 0) + 1 for node in heads)]),

@@ -50,7 +50,8 @@ class NetworkCertificate:
     sequences : how many were run.
     counterexample : the inputs of a sequence on which they differ, the shortest that was found.
     trained_on : how often the network was trained on after its program was found.
-    wired : whether it was wired for the program before that: its structure is then the program's, too.
+    wired : whether it was wired for the program before that: its structure is then the program's, too; one
+        that was not trained on either was written from the program, operator by operator.
     """
 
     verdict: NetworkVerdict
@@ -95,11 +96,15 @@ class NetworkCertificate:
             "tested": f"at most {at_most(self.error or 0.0)} from the program in {self.sequences} sequences",
             "differs": f"not the program's output after the inputs {inputs_in_words(self.counterexample)}",
         }[self.verdict]
+        if self.wired and not self.trained_on:
+            return f"{text}; written from the program, operator by operator"
         done = "wired for the rule and trained" if self.wired else "trained on"
         return f"{text}{f'; {done} since the program was found' if self.trained_on else ''}"
 
     def _history(self) -> str:
         """What was done to the network after its program was found."""
+        if self.wired and not self.trained_on:
+            return " It was written from the program, operator by operator, and not trained."
         if not self.trained_on:
             return ""
         made = "It was wired for the rule and trained" if self.wired else "It was trained on"
