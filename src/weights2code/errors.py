@@ -10,6 +10,7 @@ class Reason(StrEnum):
     UNDETERMINED = "undetermined"
     NOTHING_NEW = "nothing new"
     NOT_ASKED_FOR = "not asked for"
+    NOT_EVIDENT = "not evident"
     UNMATCHED = "unmatched"
     TOO_MANY = "too many values"
     TOO_RARE = "too few rows"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weights2code.data import Problem
+from weights2code.data.by_key import telling_apart
 from weights2code.effort import now, within
 from weights2code.errors import InputError
 from weights2code.extraction.attempt import Attempt
@@ -97,7 +98,7 @@ def search(
             climb.log.attempts.append(Attempt.cut_short(limit))
         outcome = outcome_of(climb, began)
     if outcome.exit_code:
-        outcome = replace(outcome, hints=category_hints(problem.asked))
+        outcome = replace(outcome, hints=(*key_hints(problem.asked), *category_hints(problem.asked)))
     if folder:
         assert outcome.trained is not None
         if climb.memory is not None:
@@ -109,6 +110,15 @@ def search(
         if outcome.exit_code == 0 or (whole and not time_limit.cut):
             folder.drop_checkpoint()  # else the time was up, and a larger limit climbs on
     return outcome
+
+
+def key_hints(problem: Problem) -> tuple[str, ...]:
+    """Columns of own data that may tell sequences apart."""
+    found = telling_apart(problem) if problem.reference is None else []
+    return tuple(
+        f"rows with the same {name} seem to go on from each other, wherever they stand; try --sequence {name}"
+        for name in found
+    )
 
 
 def category_hints(problem: Problem) -> tuple[str, ...]:

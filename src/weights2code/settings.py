@@ -24,6 +24,7 @@ RungName = Literal[
     "prefix",
     "lookup",
     "memory",
+    "few-values",
     "pairs",
     "window",
     "memory-of-inputs",

@@ -67,3 +67,18 @@ def test_what_is_left_out_is_said(tmp_path: Path):
     assert problem.held_out is not None
     assert problem.training.x.shape[2] == problem.held_out.x.shape[2] == 2
     assert problem.remarks[0].startswith("28 of 30 columns are not inputs of the program: beside c4, c7")
+
+
+def test_gaps_of_columns_that_tell_nothing_do_not_cut(tmp_path: Path):
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 10, (800, MANY + 20)).astype(object)
+    y = (x[:, 3] > x[:, 7]).astype(int)
+    x[rng.random(x.shape) < 0.05] = ""
+    lines = [",".join(map(str, (*row, answer))) for row, answer in zip(x, y, strict=True)]
+    names = [f"c{i}" for i in range(x.shape[1])]
+    (tmp_path / "rows.csv").write_text("\n".join([",".join([*names, "y"]), *lines]) + "\n")
+    problem = from_file(file_source(tmp_path / "rows.csv", None, ["y"], missing="drop"), 0)
+    assert problem.inputs == ("c3", "c7")
+    cut = int((x[:, [3, 7]] == "").sum())
+    assert any(f"cut at {cut} cells" in remark for remark in problem.remarks)
+    assert any(f"{MANY + 18} of {MANY + 20} columns are not inputs" in remark for remark in problem.remarks)

@@ -152,3 +152,23 @@ def test_a_remainder_is_a_few_states_and_a_sum_is_none(rule: Expr, states: int |
     problem = Problem("p", ("x",), ("y",), (integers(0, 1),), data.domains()[1], data, data, 12, reference)
     found = Remembering(problem).short()
     assert (None if found is None else found.machine.states) == states
+
+
+@pytest.mark.parametrize(
+    ("rule", "answer", "states"),
+    [
+        ((Var("s", 1) + X + 1) % 3, Var("s").equals(0), 3),  # the last outputs and inputs show six things
+        (X, Var("s").equals(Var("s", 1)), None),  # as many as there are states
+        ((2 * Var("s", 1) + X) % 4, Var("s", 1) >= X + 2, None),
+    ],
+    ids=["a remainder", "the last input", "the last two inputs"],
+)
+def test_states_come_early_where_they_are_far_less_than_what_is_visible(
+    rule: Expr, answer: Expr, states: int | None
+):
+    reference = Recurrence(("x",), (Step("s", rule), Step("y", answer)), ("y",))
+    x = np.random.default_rng(0).integers(0, 2, (400, 12, 1)).astype(float)
+    data = from_arrays(x, reference.run(x))
+    problem = Problem("p", ("x",), ("y",), (integers(0, 1),), data.domains()[1], data, data, 12, reference)
+    found = Remembering(problem).early()
+    assert (None if found is None else found.machine.states) == states

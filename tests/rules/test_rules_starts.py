@@ -5,11 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from weights2code.data import from_lists
+from weights2code.data import Layout, from_lists
 from weights2code.language import Recurrence, Step, Var, op
 from weights2code.rules.from_leaves import begun, reproduces
 from weights2code.rules.same_at_lags import as_lines
-from weights2code.rules.starts import delayed_starts, unusual_start, with_delayed_parts, with_first_rule
+from weights2code.rules.starts import (
+    delayed_starts,
+    unusual_start,
+    usual_starts,
+    with_delayed_parts,
+    with_first_rule,
+)
 
 x, y1 = Var("x"), Var("y", 1)
 
@@ -170,3 +176,19 @@ def test_several_numbers_before_the_start_are_found_together():
     assert found is not None
     assert found.start["level"] == 4.0
     assert found.start["price"] == pytest.approx(51.5, abs=0.25)
+
+
+def test_a_text_that_is_copied_is_one_before_the_start(builder):
+    """Where sequences do not show what a door was before them: no text at all would be no answer."""
+    copying = op("where", Var("event").equals(1), 2.0, Var("door", 1))
+    asking = op("where", Var("door", 1).equals(1), 2.0, 1.0)
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(1, 3, (40, 12, 1)).astype(float), rng.integers(1, 3, (40, 12, 1)).astype(float)
+    known = {"event": ("push", "wait"), "door": ("closed", "open")}
+    problem = from_lists(list(x), list(y), ("event",), ("door",), seed=0, categories=known)
+    made = builder(("event",), ("door",), Layout("autoregressive", (1.0,), (1.0,)))
+    made.output({0: 1.0})
+    assembly = made.assembly(problem.validation)
+    for definition, start in ((copying, {"door": 1.0}), (asking, {})):
+        draft = Recurrence(("event",), (Step("door", definition),), ("door",))
+        assert next(usual_starts(draft, problem, assembly)).start == start

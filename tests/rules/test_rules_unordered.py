@@ -46,3 +46,14 @@ def test_what_gives_no_text_is_refused():
 def test_what_is_right_stays_as_it_is():
     rule = Recurrence(("kind", "n"), (Step("y", where(kind.equals(1), 1, state)),), ("y",), {"y": 2.0})
     assert unordered(rule, DOMAINS, {"kind": KINDS, "y": STATES}) is rule
+
+
+def test_a_counter_that_texts_move_stays_one():
+    """A list of all numbers that it can have would be longer than what each text does to it."""
+    rule = Recurrence(("kind",), (Step("s", (Var("s", 1) + kind + 4) % 6), Step("y", Var("s"))), ("y",))
+    found = unordered(rule, DOMAINS[:1], {"kind": KINDS})
+    assert found is not None
+    assert speaks(found, {"kind": KINDS})
+    assert len(str(found.steps[0].definition)) < 90
+    x = np.random.default_rng(0).integers(1, 4, (20, 30, 1)).astype(float)
+    assert np.array_equal(found.run(x), rule.run(x))

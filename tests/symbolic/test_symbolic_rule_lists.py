@@ -7,11 +7,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from weights2code.language import Recurrence, Step, Var, compile_numpy, integers, reals, texts
+from weights2code.language import Const, Recurrence, Step, Var, compile_numpy, integers, reals, texts
 from weights2code.language.categories import speaks, spoken
 from weights2code.symbolic import NativeEngine
 from weights2code.symbolic.over_texts import as_choices, search_over_texts
 from weights2code.symbolic.rule_lists import rule_list
+from weights2code.symbolic.shorter_lists import shortened
 
 EVENT, STATE = ("close", "lock", "open", "push", "unlock"), ("closed", "locked", "open")
 MODE = ("off", "on")
@@ -160,3 +161,21 @@ def test_numbers_from_texts(rule, expected: int):
     assert right(best.expr, variables, np.column_stack([k, n]), target)
     assert best.complexity <= expected
     assert speaks(Recurrence(("kind", "n"), (Step("y", best.expr),), ("y",)), names)
+
+
+def test_what_a_list_does_not_need_goes():
+    """A first rule that a later one makes unnecessary, a test that always holds there, a last value that no
+    row needs."""
+    columns = np.array(list(product((1, 2, 3), (1, 2, 3), range(20))), float)
+    a, b, n = columns.T
+    target = np.where((a == 2) & (n > 14), 1.0, np.where(b == 3, 2.0, 3.0))
+    va, vb, vn = variables = (Var("a"), Var("b"), Var("n"))
+    rules = [
+        ((va.equals(1), vb.equals(3)), Const(2)),
+        ((vn > 14, va.equals(2)), Const(1)),
+        ((vb.equals(3), vn < 30), Const(2)),
+        ((vn < 50,), Const(3)),
+        ((), Const(1)),
+    ]
+    found = shortened(rules, columns, target, variables)
+    assert found == [((vn > 14, va.equals(2)), Const(1)), ((vb.equals(3),), Const(2)), ((), Const(3))]

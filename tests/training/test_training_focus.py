@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from weights2code.data import Problem, from_task
+from weights2code.data import Problem, from_arrays, from_task
 from weights2code.errors import Reason
+from weights2code.language import BITS, Recurrence, Step, Var, maximum
 from weights2code.settings import Settings
 from weights2code.tasks import get
 from weights2code.training.build import build
-from weights2code.training.focus import focused, sufficient
+from weights2code.training.focus import focused, sufficient, with_last_outputs
 from weights2code.training.ladder import FAST_LADDER, Rung, ladder_of
 from weights2code.training.ruled_out import ruled_out
 
@@ -81,3 +83,19 @@ def test_aggregates_add_nothing_where_a_few_values_are_enough():
 
     skipped = [rung.name for rung in ladder_of(data, Settings()) if judged(rung) is Reason.NOTHING_NEW]
     assert skipped == ["aggregates", "deep aggregates"]
+
+
+def test_older_outputs_that_only_show_inputs_are_spared():
+    above = Step("above", Var("x") + Var("x", 1) + Var("x", 2) + Var("x", 3) > 1)
+    late = 2 * Var("above") + Var("above", 2)
+    machine = Recurrence(("x",), (above, Step("y", maximum(late, Var("y", 1) - 1))), ("y",))
+    x = np.random.default_rng(0).integers(0, 2, (2000, 14, 1)).astype(float)
+    data = from_arrays(x, machine.run(x))
+    read = Problem("p", ("x",), ("y",), (BITS,), data.domains()[1], data, data, 14, machine)
+    known = sufficient(read)
+    assert known is not None
+    assert any(column == 1 and lag > 1 for column, lag in known)
+    assert set(with_last_outputs(read, known) or ()) == {(1, 1), *((0, lag) for lag in range(6))}
+    few = [(0, 0), (1, 2)]
+    assert with_last_outputs(read, few) == few  # the others would be more
+    assert with_last_outputs(read, None) is None

@@ -49,7 +49,7 @@ from weights2code.training.memories import (
 from weights2code.training.neighbours import near_rows
 from weights2code.training.pointers import pointed_at
 from weights2code.training.remembering import Memories, widened, with_heads
-from weights2code.training.repeats import repeated_rows, without_outputs
+from weights2code.training.repeats import repeated_rows, windows_are_enough, without_outputs
 from weights2code.training.summands import learned_sums
 
 A, B, X = Var("a"), Var("b"), Var("x")
@@ -104,6 +104,7 @@ def test_sums_of_functions_are_found():
 def test_nothing_is_remembered_where_windows_are_enough():
     near = of_two(Step("y", where(A, B, Var("b", 1))))
     assert next(repeated_rows(problem_of(near, BITS, BITS)), None) is None
+    assert windows_are_enough(problem_of(near, BITS, BITS))
     reals_near = of_two(Step("y", A + maximum(B, Var("b", 1))))
     assert next(near_rows(problem_of(reals_near, reals(0, 1), reals(0, 1))), None) is None
 
@@ -125,6 +126,7 @@ def test_what_comes_late_is_looked_for_where_it_was_made(same: int, added: bool)
     found = next(delayed(problem, repeated_rows))
     assert found.memories == (LAST_EQUAL,)
     assert sorted(found.leaves) == [(0, 4), (2, 4)]
+    assert not windows_are_enough(problem)
     at_once = problem_of(looked_up(Var("s") > A), integers(0, 4), integers(0, 4))
     assert next(delayed(at_once, repeated_rows), None) is None
 

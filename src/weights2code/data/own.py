@@ -23,7 +23,7 @@ from weights2code.data.gaps import WAYS, without_gaps
 from weights2code.data.limits import check_readable
 from weights2code.data.parts import LONGEST, Parts, divide, divide_by_season, divide_uncut
 from weights2code.data.problem import Problem
-from weights2code.data.relevance import narrowed
+from weights2code.data.relevance import MANY, narrowed, relevant, words_for
 from weights2code.data.seasons import checked_season, season_in
 from weights2code.data.tables import names_in, read_table
 from weights2code.data.texts import as_codes
@@ -206,7 +206,16 @@ def from_file(source: FileSource, seed: int) -> Problem:
             moments = _sortable(path, source.order, columns[source.order])
             remarks.append(remark_on_steps(moments, rows, ends, source.order))
         xs, ys = np.split(x[rows], ends), np.split(y[rows], ends)
-    filled = without_gaps(xs, ys, table.gaps, source.missing)
+    gaps = table.gaps
+    if source.missing == "drop" and len(inputs) > MANY and set(gaps) & set(inputs):
+        # gaps of columns that tell nothing need not cut sequences, so which ones do is asked first
+        around = without_gaps(xs, ys, gaps, "last")
+        whole = from_lists(around.x, around.y, inputs, source.targets, seed, categories=categories)
+        kept = relevant(whole)
+        remarks.append(words_for(inputs, kept, source.targets))
+        inputs, xs = tuple(inputs[i] for i in kept), [sequence[:, kept] for sequence in xs]
+        gaps = {name: found for name, found in gaps.items() if name in (*inputs, *source.targets)}
+    filled = without_gaps(xs, ys, gaps, source.missing)
     remarks.append(filled.remark)
     problem = from_lists(
         filled.x,

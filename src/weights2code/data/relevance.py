@@ -9,7 +9,7 @@ that it was.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -37,16 +37,21 @@ def narrowed(problem: Problem) -> Problem:
     if len(problem.inputs) <= MANY:
         return problem
     kept = relevant(problem)
-    names = tuple(problem.inputs[i] for i in kept)
-    remark = (
-        f"{len(problem.inputs) - len(kept)} of {len(problem.inputs)} columns are not inputs of the program: "
-        f"beside {', '.join(names)} nothing was found in them that tells about {', '.join(problem.outputs)}"
-    )
+    remark = words_for(problem.inputs, kept, problem.outputs)
 
     seasonal, uncut = (
         other and _with_columns(other, kept, remark) for other in (problem.seasonal, problem.uncut)
     )
     return replace(_with_columns(problem, kept, remark), seasonal=seasonal, uncut=uncut)
+
+
+def words_for(inputs: Sequence[str], kept: Sequence[int], outputs: Sequence[str]) -> str:
+    """What is said of columns that were left out."""
+    names = ", ".join(inputs[i] for i in kept)
+    return (
+        f"{len(inputs) - len(kept)} of {len(inputs)} columns are not inputs of the program: beside {names} "
+        f"nothing was found in them that tells about {', '.join(outputs)}"
+    )
 
 
 def _with_columns(problem: Problem, kept: list[int], remark: str) -> Problem:

@@ -25,6 +25,7 @@ LIMIT_OF = {
     Reason.UNDETERMINED: "training",
     Reason.NOTHING_NEW: "training",
     Reason.NOT_ASKED_FOR: "training",
+    Reason.NOT_EVIDENT: "training",
     Reason.UNMATCHED: "routing",
     Reason.TOO_MANY: "regression",
     Reason.TOO_RARE: "regression",

@@ -57,6 +57,7 @@ class Attempt:
         why = {
             Reason.NOTHING_NEW: "those of a smaller rung do already determine the output",
             Reason.NOT_ASKED_FOR: "the data show no memory that is needed",
+            Reason.NOT_EVIDENT: "no few values are seen to determine the output",
         }.get(reason, "the values that it reads do not determine the output")
         return Attempt(rung, reason=reason, detail=f"not trained, since {why}")
 

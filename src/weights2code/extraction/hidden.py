@@ -50,6 +50,7 @@ class HiddenClimb:
     progress: Progress | None = None
     found: Climb | None = None
     _tried: bool = False
+    _early: bool = False
     _remembering: Remembering = field(init=False)
 
     def __post_init__(self) -> None:
@@ -67,11 +68,17 @@ class HiddenClimb:
     def before(self, rung: Rung, summed: bool) -> bool:
         """Before a rung is trained: whether that is the end. Those of one layer come first: what they see
         may be all that is needed. A sum has no end, which no network follows where remainders are taken of
-        it, so a few states with a short rule come before one."""
-        if self._tried or not self._allowed() or (rung.sizes["layers"] == 1 and not summed):
+        it, so a few states with a short rule come before one; and before functions of far more values than
+        there are states."""
+        if self._tried or not self._allowed():
             return False
         if summed:
             return self.climb.problem.reference is not None and self._try(self._remembering.short())
+        if rung.sizes["layers"] == 1:
+            if self._early or not rung.sizes.get("submlps"):
+                return False
+            self._early = True
+            return self._try(self._remembering.early())
         self._tried = True
         return self._try(self._remembering.later())
 

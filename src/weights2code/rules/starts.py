@@ -47,9 +47,33 @@ EFFORT = 1.0
 def usual_starts(draft: Recurrence, problem: Problem, assembly: Assembly) -> Iterator[Recurrence]:
     """The draft with usual values before the start for all that it looks back at, simplest first."""
     names = sorted(set(draft.depths()) & {*problem.inputs, *problem.outputs, *assembly.crystallised()})
-    choices = [enumerate(start_candidates(name, problem, assembly)) for name in names]
+    copied = copied_outputs(draft) & {*problem.output_categories}
+    choices = [
+        # no text before the start would be an answer where it is copied, so that comes last
+        enumerate(sorted(start_candidates(name, problem, assembly), key=lambda v: name in copied and v == 0))
+        for name in names
+    ]
     for trial in sorted(product(*choices), key=lambda trial: sum(i for i, _ in trial)):
         yield started(draft, {name: value for name, (_, value) in zip(names, trial, strict=True)})
+
+
+def copied_outputs(draft: Recurrence) -> set[str]:
+    """Outputs that may say again what one of them said before."""
+
+    def answers(expr: Expr) -> Iterator[Expr]:
+        if isinstance(expr, Op) and expr.name == "where":
+            yield from answers(expr.args[1])
+            yield from answers(expr.args[2])
+        else:
+            yield expr
+
+    return {
+        said.name
+        for step in draft.steps
+        if step.name in draft.outputs and isinstance(step.definition, Expr)
+        for said in answers(step.definition)
+        if isinstance(said, Var) and said.lag
+    }
 
 
 def start_candidates(name: str, problem: Problem, assembly: Assembly) -> list[Start]:

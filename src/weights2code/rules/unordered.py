@@ -2,7 +2,8 @@
 
 What is found about whole numbers knows nothing of texts: it may say `state > 1` or `2*event + 1` where texts
 are numbered. Wherever a formula does so, its values are listed for all that its variables can hold, and
-chosen by a list of rules instead; where numbers without end are in it too, it is written once for each text.
+chosen by a list of rules instead; where that is long, or numbers without end are in it too, it is written
+once for each text.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from weights2code.language import (
 )
 from weights2code.language.categories import Categories, fits, speaks, with_locals
 from weights2code.language.kinds import Kinds, kinds_of
+from weights2code.simplify import cost, simplify
 from weights2code.symbolic.over_texts import joined_cases
 from weights2code.symbolic.rule_lists import rule_list
 
@@ -37,6 +39,8 @@ from weights2code.symbolic.rule_lists import rule_list
 MOST_ROWS, MOST_CASES = 5000, 12
 #: Numbers that rules choose from, at most.
 MOST_CHOSEN = 6
+#: The cost of a list beyond which formulas for each text may be shorter.
+LONG = 12.0
 
 
 def unordered(recurrence: Recurrence, domains: Sequence[Domain], categories: Categories) -> Recurrence | None:
@@ -58,6 +62,9 @@ def _mended(expr: Expr, wanted: tuple, types: Categories, kinds: Kinds) -> Expr:
     if fits(expr, wanted, types):
         return expr
     listed = _listed(expr, wanted, types, kinds)
+    if listed is not None and not wanted and isinstance(expr, Op) and cost(listed) > LONG:
+        each = _by_text(expr, types, kinds)
+        return each if fits(each, (), types) and cost(each) < cost(listed) else listed
     if listed is not None or wanted or not isinstance(expr, Op):
         return expr if listed is None else listed
     parts = Op(expr.name, tuple(_mended(argument, (), types, kinds) for argument in expr.args))
@@ -102,6 +109,8 @@ def _by_text(expr: Op, types: Categories, kinds: Kinds) -> Expr:
         case = _folded(expr.substitute({variable: Const(code)}))
         if isinstance(case, Op) and not fits(case, (), types):
             case = _by_text(case, types, kinds)
+        elif all(kinds.values.get(v.name) for v in case.variables()):
+            case = simplify(case, {v: infer(np.array(kinds.values[v.name])) for v in case.variables()})
         cases.setdefault(case, []).append(code)
     return joined_cases(variable, cases)
 

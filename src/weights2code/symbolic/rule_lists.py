@@ -20,6 +20,7 @@ import numpy as np
 
 from weights2code.effort import time_is_up
 from weights2code.language import Const, Domain, Expr, Op, Var, compile_numpy, op
+from weights2code.symbolic.shorter_lists import shortened
 
 #: Lists that are continued at a time, and rules that each is continued with.
 BEAM, BRANCHES = 10, 6
@@ -27,8 +28,8 @@ BEAM, BRANCHES = 10, 6
 MOST_RULES, MOST_CONDITIONS = 24, 3
 #: Texts of a variable that are asked for, at most: what has more is a key.
 MOST_TEXTS = 40
-#: Values of a number that are asked for one by one, at most.
-FEW_NUMBERS = 6
+#: Values of a number that are asked for one by one, at most, and those that are asked for with `!=` too.
+FEW_NUMBERS, FEWER_NUMBERS = 12, 6
 #: Rows that a list is looked for on, at most; conditions that are joined in threes, at most.
 MOST_ROWS, MOST_JOINED = 2000, 48
 #: So many conditions are joined in threes even if twos are enough.
@@ -125,7 +126,9 @@ def rule_list(
         expr = written(found)
         wrong = np.flatnonzero(_evaluated(expr, variables, rows[:, :-1]) != rows[:, -1])
         if not len(wrong):
-            return expr
+            needed = [(rule.tests, rule.value) for rule in found.rules]
+            needed = shortened(needed, rows[:, :-1], rows[:, -1], variables)
+            return written(replace(found, rules=tuple(Rule(*rule) for rule in needed)))
         chosen = np.unique(np.concatenate([chosen, wrong[:MOST_ROWS]]))
     return None
 
@@ -324,7 +327,7 @@ class _Search:
             for value in seen:
                 test = self.variables[i].equals(float(value))
                 yield Condition((test,), self.columns[:, i] == value, EQUAL)
-                if len(seen) > 2:
+                if 2 < len(seen) <= FEWER_NUMBERS:
                     other = op("ne", self.variables[i], float(value))
                     yield Condition((other,), self.columns[:, i] != value, UNEQUAL)
 
@@ -332,7 +335,7 @@ class _Search:
         """Remainders of whole numbers that take many values: every second, every third."""
         for i, domain in enumerate(self.domains):
             column = self.columns[:, i]
-            if domain.categories or not domain.discrete or len(np.unique(column)) <= FEW_NUMBERS:
+            if domain.categories or not domain.discrete or len(np.unique(column)) <= FEWER_NUMBERS:
                 continue
             for divisor, rest in ((d, r) for d in range(2, LARGEST_DIVISOR + 1) for r in range(d)):
                 holds = np.mod(column, divisor) == rest

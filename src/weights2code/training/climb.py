@@ -16,8 +16,10 @@ from weights2code.data import Problem
 from weights2code.effort import TimeUp, now
 from weights2code.errors import Reason
 from weights2code.settings import Settings
-from weights2code.training.focus import focused, sufficient
+from weights2code.training.few_values import few_values, may_add_up
+from weights2code.training.focus import focused, sufficient, with_last_outputs
 from weights2code.training.ladder import Rung, ladder_of
+from weights2code.training.orders import orders
 from weights2code.training.remembering import Memories
 from weights2code.training.ruled_out import Skipped, ruled_out
 from weights2code.training.search import Progress, Record, Trained, pick_device, train_rung
@@ -53,6 +55,8 @@ def climb(
     known = cache(lambda: sufficient(problem))
     seen, memories = Seen(problem.integer_outputs), {past: Memories(problem, past) for past in (True, False)}
     coming, postponed = deque(enumerate(ladder)), set[int]()
+    if free and next(orders(problem), None) is not None:  # then nothing else is needed
+        coming = deque(sorted(coming, key=lambda item: not _remembers_first(item[1])))
     while coming:
         index, rung = coming.popleft()
         if index and now() - began > settings.time_limit:
@@ -61,8 +65,21 @@ def climb(
             postponed.add(index)
             coming.append((index, rung))
             continue
-        enough = known() if focus and rung.sizes["layers"] > 1 else None
+        looks_at_few = rung.kind == "few"
+        enough = known() if focus and (looks_at_few or rung.sizes["layers"] > 1) else None
         reason = ruled_out(rung, problem, ladder[:index], enough) if free else None
+        if looks_at_few:
+            enough = with_last_outputs(problem, enough)
+            few = few_values(rung, problem, enough)
+            smaller = coming[0][1] if free and coming and index not in postponed else None
+            if few is None:
+                reason = Reason.NOT_EVIDENT
+            elif enough is not None and smaller and may_add_up(smaller, problem, enough):
+                postponed.add(index)
+                coming.insert(1, (index, rung))
+                continue
+            else:
+                rung = few
         if free and (seen.in_vain(rung) or (rung.kind == "memory" and enough is not None)):
             reason = Reason.NOTHING_NEW
         if reason is not None:
@@ -103,7 +120,13 @@ def climb(
                     trained.save(finished)
                     current.unlink(missing_ok=True)
             some = True
-            seen.learn(rung, trained.losses[0], trained.accuracies[0], fitted=trained.fitted)
+            if not looks_at_few:  # a wider window may find others that are enough
+                seen.learn(rung, trained.losses[0], trained.accuracies[0], fitted=trained.fitted)
             yield trained
         if place < 0 and skipped is not None:
             skipped.append(Skipped(rung.name, Reason.NOT_ASKED_FOR))
+
+
+def _remembers_first(rung: Rung) -> bool:
+    """Whether it is the rung of memories with one layer above them."""
+    return rung.kind == "memory" and rung.sizes["layers"] == 1 and any(v.past for v in rung.variants)

@@ -81,6 +81,27 @@ def sufficient(problem: Problem) -> Leaves | None:
     return None
 
 
+def with_last_outputs(problem: Problem, leaves: Leaves | None) -> Leaves | None:
+    """Values that are enough without outputs from further back, if there are as many of them or fewer; else
+    those that are known.
+
+    A rule seldom reads older outputs: these only show inputs that it reads.
+    """
+    inputs = len(problem.inputs)
+    if leaves is None or all(column < inputs or lag == 1 for column, lag in leaves):
+        return leaves
+    now = present_values(problem, past=True)
+    for offset in range(1, window_of(problem)):
+        near = now + [(column, back) for back in range(1, offset + 1) for column in range(inputs)]
+        rows, targets = _rows(near, problem)
+        if _evident(rows, targets):
+            found = _needed(near, rows, targets)
+            return found if len(found) <= len(leaves) else leaves
+        if len(targets) and determines(rows, targets[:, 0])[1] < LEAST_REPEATS:
+            break
+    return leaves
+
+
 def _rows(leaves: Leaves, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     rows, targets = leaf_rows(leaves, problem.training)
     return rows[:MOST_ROWS], targets[:MOST_ROWS]

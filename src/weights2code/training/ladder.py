@@ -30,8 +30,9 @@ FUNCTIONS = 3
 
 #: What a rung is: `linear`, `prefix` and `lookup` have no functions, and their wiring is found by polishing;
 #: `window` and `aggregates` read everything within reach; annealed ones choose what their functions read.
-#: `memory` is several in one: heads over everything so far that the data chose, and a rung above them.
-RungKind = Literal["linear", "prefix", "lookup", "window", "memory", "aggregates", "annealed"]
+#: `few` is a window on the few values that rows show to be enough. `memory` is several in one: heads over
+#: everything so far that the data chose, and a rung above them.
+RungKind = Literal["linear", "prefix", "lookup", "few", "window", "memory", "aggregates", "annealed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class Variant:
     members: int
     past: bool = True
     heads: int | None = None
+    submlps: int | None = None
     start: bool = False
     reach: int | None = None
     unread: tuple[int, ...] = ()
@@ -73,7 +75,7 @@ class Rung:
     @property
     def wired(self) -> bool:
         """Whether the wiring, or a part of it, is fixed."""
-        return self.kind in ("lookup", "window", "memory", "aggregates")
+        return self.kind in ("lookup", "few", "window", "memory", "aggregates")
 
     @property
     def aggregates(self) -> bool:
@@ -118,6 +120,13 @@ FAST_LADDER: tuple[Rung, ...] = (
         _recipe(400, head="projected", noise=0.0, batch=64),
         (Variant(3), Variant(1, start=True)),
         kind="memory",
+    ),
+    Rung(
+        "few values",
+        {"layers": 1, "submlps": 1, "hidden": 64, "learned_start": True},
+        _recipe(400, head="projected", noise=0.0, batch=64),
+        (Variant(3), Variant(1, start=True)),
+        kind="few",
     ),
     Rung(
         "pairs",
