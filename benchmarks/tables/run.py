@@ -29,7 +29,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from baselines import baselines
 from fields import TABLES
-from table import Table, write
+from table import Row, Table, write
 
 from weights2code.experiments.tables import markdown
 
@@ -76,18 +76,31 @@ def fit(table: Table, time_limit: float) -> dict[str, Any]:
     }
 
 
-def with_holes(table: Table, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same rows, some cells of the inputs empty."""
+def with_holes(table: Table, rows: list[Row]) -> list[Row]:
+    """The same rows, some cells of the inputs empty; where the last value is carried on, rules read that."""
     if not table.holes:
         return rows
     rng = np.random.default_rng(0)
+    holes = [{name for name in table.columns if rng.random() < table.holes} for _ in rows]
+    if "last" in table.options:
+        holes = [names if row["step"] else set() for names, row in zip(holes, rows, strict=True)]
+        rows = carried(table, rows, holes)
     return [
-        {
-            name: None if name in table.columns and rng.random() < table.holes else cell
-            for name, cell in row.items()
-        }
-        for row in rows
+        {name: None if name in names else cell for name, cell in row.items()}
+        for names, row in zip(holes, rows, strict=True)
     ]
+
+
+def carried(table: Table, rows: list[Row], holes: list[set[str]]) -> list[Row]:
+    """The rows with the last value in the place of each hole, and the targets that the rule then gives."""
+    state, before, found = table.start, {}, []
+    for row, names in zip(rows, holes, strict=True):
+        state = state if row["step"] else table.start
+        row = row | {name: before[name] for name in names}
+        state, targets = table.step(state, row)
+        before = row | dict(zip(table.targets, targets, strict=True))
+        found.append(before)
+    return found
 
 
 def w2c(*arguments: str, limit: float) -> subprocess.CompletedProcess[str]:

@@ -21,7 +21,7 @@ class Table:
     """A rule of some field: `step(state, row) -> (state, targets)`, and columns that the rule may not need.
 
     `options` are those of `w2c fit` that a user would give, beside columns; `holes` is the share of cells of
-    numbers that are left empty, after the rule has read them.
+    inputs that are left empty, after the rule has read them; with `--missing last` it reads the last value.
     """
 
     name: str

@@ -85,6 +85,21 @@ def test_one_test_of_a_text_stays_a_test():
     assert as_choices(total, tests) == total
 
 
+def test_either_of_two_tests():
+    heat, age, kind = (
+        np.round(RNG.uniform(36, 41, 1500), 1),
+        RNG.integers(1, 96, 1500),
+        RNG.integers(1, 4, 1500),
+    )
+    target = np.where(kind == 2, 2.0, np.where((heat >= 39.5) | (age >= 80), 3.0, 1.0))
+    columns, variables = np.column_stack([heat, age, kind]), (Var("heat"), Var("age"), Var("kind"))
+    names = {"kind": ("cough", "pain", "sprain"), "y": ("green", "red", "yellow")}
+    domains = (reals(36, 41), integers(1, 95), texts(names["kind"]))
+    found = rule_list(columns, target, variables, domains, texts(names["y"]))
+    text = as_text(found, {"heat": (), "age": ()} | names)
+    assert '"yellow" if heat[t] >= 39.5 or age[t] >= 80 else "green"' in text
+
+
 def test_numbers_are_compared_with_each_other():
     a, b, mode = (RNG.integers(low, high, 2000).astype(float) for low, high in ((0, 20), (0, 20), (1, 3)))
     target = np.where(a > b, 1.0, mode)

@@ -146,14 +146,16 @@ def written(draft: Draft) -> Expr:
 
 
 def _merged(rules: list[Rule]) -> list[Rule]:
-    """Neighbours with one value that differ in one test of one variable become a rule about several texts."""
+    """Neighbours with one value become one rule: about several texts, if they differ in one test of one
+    variable, or about either of two tests."""
     place = 0
     while place + 2 < len(rules):
         one, two = rules[place], rules[place + 1]
         only = [t for t in one.tests if t not in two.tests], [t for t in two.tests if t not in one.tests]
         if one.value == two.value and len(only[0]) == len(only[1]) == 1:
             a, b = only[0][0], only[1][0]
-            if _asked(a) is not None and _asked(a) == _asked(b):
+            alone = len(one.tests) == len(two.tests) == 1
+            if alone or (_asked(a) is not None and _asked(a) == _asked(b)):
                 tests = tuple(op("or", a, b) if test == a else test for test in one.tests)
                 rules[place : place + 2] = [Rule(tests, one.value)]
                 continue

@@ -1,0 +1,81 @@
+"""Tables as people have them: what is drawn and left empty, how it is judged, and what stands beside it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+PLACES = [str(BENCHMARKS / "tables"), str(BENCHMARKS)]
+sys.path[:0] = PLACES
+sys.modules.pop("run", None)
+try:
+    import baselines  # pyright: ignore[reportMissingImports]
+    import fields  # pyright: ignore[reportMissingImports]
+    import run  # pyright: ignore[reportMissingImports]
+    from table import Row, Table, one_of, whole  # pyright: ignore[reportMissingImports]
+finally:
+    sys.modules.pop("run", None)
+    for place in PLACES:
+        sys.path.remove(place)
+
+COLUMNS = {"kind": one_of("in", "out"), "units": whole(0, 3)}
+
+
+def doubled(state: None, row: Row) -> tuple[None, tuple[int]]:
+    return state, (2 * row["units"],)
+
+
+def table(**other) -> Table:
+    described = {"columns": COLUMNS, "start": None, "step": doubled, "targets": ("y",), "sequences": 40}
+    return Table("drawn", "none", "develop", **(described | other))
+
+
+def test_there_are_thirty_and_a_third_of_them_is_kept():
+    kept = sum(one.part == "kept" for one in fields.TABLES)
+    assert len(fields.TABLES) >= 30
+    assert len(fields.TABLES) / 4 <= kept <= len(fields.TABLES) / 2
+    assert len({one.name for one in fields.TABLES}) == len(fields.TABLES)
+
+
+def test_cells_are_left_empty_after_the_rule_has_read_them():
+    with_gaps = table(holes=0.3)
+    rows = with_gaps.rows(0, 40, 12)
+    found = run.with_holes(with_gaps, rows)
+    assert any(row["units"] is None for row in found)
+    assert [row["y"] for row in found] == [row["y"] for row in rows]
+
+
+def test_where_the_last_value_is_carried_on_the_rule_reads_it():
+    with_gaps = table(holes=0.3, options=("--missing", "last"))
+    found, last = run.with_holes(with_gaps, with_gaps.rows(0, 40, 12)), 0
+    assert any(row["units"] is None for row in found)
+    for row in found:
+        last = last if row["units"] is None else row["units"]
+        assert row["step"] or row["units"] is not None
+        assert row["y"] == 2 * last
+
+
+@pytest.mark.parametrize(
+    ("cell", "answer", "right"),
+    [
+        ("open", "open", True),
+        ("open", "Open", False),
+        (2, "2.0", True),
+        (2, "2.1", False),
+        (2, "", False),
+        (True, "true", True),
+        (True, "1", True),
+        (False, "true", False),
+    ],
+)
+def test_a_cell_says_a_value(cell, answer: str, right: bool):
+    assert run.same(cell, answer) is right
+
+
+def test_what_a_row_decides_is_found_by_a_tree_and_by_merging_and_not_asked_of_operon():
+    one = table(sequences=100)
+    found = baselines.baselines(one, 10, 2, 0.0)
+    assert found == {"tree": "exact", "rpni": "exact", "operon": "-"}
