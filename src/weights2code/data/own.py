@@ -188,7 +188,17 @@ def from_file(source: FileSource, seed: int) -> Problem:
     written = {name: columns[name] for name in numbers if name in table.texts}
     codes, categories = as_codes(written, frozenset(source.categories))
     columns = {**columns, **codes}
-    inputs, remarks = source.inputs, []
+    told = set(written) - set(source.categories)
+    named = [name for name in source.inputs if name in told and _all_different(written[name])]
+    inputs, remarks = tuple(name for name in source.inputs if name not in named), []
+    if named and not inputs and source.time is None:
+        raise InputError(
+            f"{path}, column {named[0]!r} holds another text in every row, which says nothing about other "
+            "rows; give another input."
+        )
+    if named:
+        each = "has another text" if len(named) == 1 else "have other texts"
+        remarks.append(f"{', '.join(named)} {each} in every row, so nothing can be learned from that")
     y = np.stack([columns[name] for name in source.targets], -1)
     x = np.stack([columns[name] for name in inputs], -1) if inputs else y[..., :0]
     if x.ndim == 3:
@@ -235,6 +245,11 @@ def from_file(source: FileSource, seed: int) -> Problem:
         for other in (problem.seasonal, problem.uncut)
     )
     return narrowed(replace(problem, remarks=said, seasonal=seasonal, uncut=uncut))
+
+
+def _all_different(column: np.ndarray) -> bool:
+    """Whether no text stands twice, as with the number of an order."""
+    return len(np.unique(column)) == column.size
 
 
 def times_of(path: Path, name: str, column: np.ndarray) -> Times:
