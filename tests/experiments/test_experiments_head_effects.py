@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from weights2code.data import Layout, from_arrays
-from weights2code.experiments.head_analysis import analyse_heads
+from weights2code.experiments.head_analysis import Place, analyse_heads
 from weights2code.experiments.head_effects import Judge, Network, Score
 from weights2code.experiments.head_reasons import (
     DEAD,
@@ -19,6 +19,7 @@ from weights2code.experiments.head_reasons import (
     SUBSTITUTABLE,
     UNFIT,
 )
+from weights2code.explain import OffsetExtremum
 from weights2code.graph import DiscreteGraph, OperatorNode, RouterNode
 
 WINDOW = 24
@@ -144,6 +145,7 @@ def test_a_head_that_only_decides_by_value_is_matched_and_beyond_the_paper(made:
     (head,) = row["matched"]
     assert head["hypothesis"] == "offset 0 where the query > 0.5, else nothing"
     assert head["by_the_paper"] == NEEDED
+    assert row["listed"] == row["replaced"]  # it is exactly that
     assert row["harmless"]
 
 
@@ -164,6 +166,26 @@ def test_networks_run_free(builder: Any) -> None:
     wrong = Network(made.graph()).free(x, np.zeros_like(x), whole=True)
     assert np.array_equal(wrong[:, :2], np.zeros((7, 2, 1)))  # the first are given, as they may be
     assert not np.array_equal(wrong, given)
+
+
+def test_what_a_hypothesis_does_not_say_is_nothing(made: Any) -> None:
+    """At the first positions there is no second value back, of which the smaller could be."""
+    made.nodes += [mixed("V2")]
+    made.output({2: 1.0})
+    x = bits_and_reals(5, 0)
+    sequences = from_arrays(x, np.zeros((5, 10, 1)))
+    network = Network(made.graph())
+    place = Place(network, 2, network.stream(sequences))
+    values = place.with_hypothesis(OffsetExtremum((2, 3), largest=False)).stream(sequences)
+    assert np.array_equal(values[:, :2, 2], np.zeros((5, 2)))
+    assert np.array_equal(values[:, 3, 2], np.minimum(x[:, 0, 1], x[:, 1, 1]))
+
+
+def test_what_diverges_stays_a_number(builder: Any) -> None:
+    made = builder(layout=Layout("autoregressive", (1.0,), (1.0,)))
+    made.output({0: 1.0, 1: -1e9})
+    x = np.ones((3, 10, 1))
+    assert np.isfinite(Network(made.graph()).free(x, np.zeros_like(x), whole=False)).all()
 
 
 def test_as_right() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from in_process import InProcess
 
+from weights2code.errors import InputError
 from weights2code.experiments import (
     attention_patterns,
     dynamics,
@@ -111,7 +112,7 @@ def test_the_ideal_pattern_follows_from_the_hypothesis() -> None:
 def heads_row(*, fits: bool = True, harmless: bool = True, **heads: Any) -> dict[str, Any]:
     score = {"right": 1.0, "free_right": 1.0, "loss": 0.0, "free_loss": 0.0}
     found = {"matched": [], "unmatched": [], "heads_in_all": 2, "members_passed_over": 0, **heads}
-    shared = {"task": "sum", "architecture": "L1H2M2", "network": score, "replaced": score}
+    shared = {"task": "sum", "architecture": "L1H2M2", "network": score, "replaced": score, "listed": score}
     return done(**shared, **found, fits=fits, harmless=harmless)
 
 
@@ -127,9 +128,25 @@ def test_the_paper_s_finding_about_unmatched_heads() -> None:
     assert judged([unfit]) == (unmatched_heads.OPEN, None)
     assert judged([unfit, heads_row(fits=False)]) == (unmatched_heads.OPEN, None)
     assert judged([heads_row(fits=False)])[0] == unmatched_heads.HOLDS + unmatched_heads.NO_FIT
+    assert judged([heads_row(fits=False, matched=[further])]) == (unmatched_heads.OPEN, None)
     assert judged([heads_row(matched=[further])]) == (unmatched_heads.EXPLAINED, "equal")
     assert judged([heads_row(matched=[not_needed])]) == (unmatched_heads.HOLDS, "equal")
+    replaced = {"head": "V1", "reason": "substitutable", "by_the_paper": "needed"}
+    assert judged([heads_row(unmatched=[replaced])]) == (unmatched_heads.EXPLAINED, "equal")
     assert judged([]) == ("-", None)
+
+
+def test_models_that_are_there_are_named_with_their_experiment(tmp_path: Path) -> None:
+    assert reproduce.trained_by("") == reproduce.trained_by(str(tmp_path)) == {}
+    made = {"command": "w2c experiment table1", "commit": "abc", "rows": [1, 2, 3]}
+    (tmp_path / "experiment.json").write_text(json.dumps(made))
+    found = reproduce.trained_by(str(tmp_path))
+    assert found == {"trained_by": [{"command": "w2c experiment table1", "commit": "abc"}]}
+    with pytest.raises(InputError, match="table1 trains its own models"):
+        registry.get("table1").jobs(Options(models=str(tmp_path)))
+    (job,) = registry.get("unmatched_heads").jobs(Options(models=str(tmp_path), tasks=("sum",)))
+    assert job.arguments["models"] == str(tmp_path)
+    assert job.arguments["sizes"] == {"layers": 1, "heads": 2, "submlps": 2}
 
 
 def test_a_line_counts_heads_by_their_reason() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from weights2code.data import Layout
 from weights2code.explain import ByValue, FixedOffset, match_heads
-from weights2code.explain.by_value import Branch, Decision, decided
+from weights2code.explain.by_value import Branch, Decision, Held, decided
 from weights2code.explain.routing import attended, match
 from weights2code.graph import RouterNode
 from weights2code.language import Var
@@ -102,6 +102,24 @@ def test_query_and_key_are_compared(builder) -> None:
     other = found.combined([Var("k"), Var("q"), Var("v")], {**units, "key": 1.0})
     values = {Var("k"): 1.0, Var("q"): 3.0, Var("v"): 5.0}  # the key is 1, the query 1.5, in their units
     assert float(evaluate(other, {name: np.array(value) for name, value in values.items()})) == 5.0
+
+
+def test_a_value_from_anywhere() -> None:
+    """Where the query is 1 a key of 1, wherever it lies, else the value before."""
+    offsets = dict.fromkeys(range(WINDOW), 0.0) | {1: 5.0}
+    node = deciding([[0, 0], [-50, 50]], offsets, -100.0)
+    values = bits(length=20)
+    found = match(node, values, first=8)
+    assert isinstance(found.hypothesis, ByValue)
+    assert found.hypothesis.tree == Decision("query", 0, 0.5, 1, Held(1.0))
+    words = "one value from anywhere where the query is high, else offset 1"
+    assert found.hypothesis.describe() == "O" + words[1:]
+    units = {"query": 1.0, "key": 1.0, "value": 3.0}
+    assert found.hypothesis.in_units(units) == "3 from anywhere where the query > 0.5, else offset 1"
+    assert found.hypothesis.operands() == (("query", 0), ("value", 1))
+    made = found.hypothesis.combined([Var("q"), Var("v")], units)
+    assert float(evaluate(made, {Var("q"): np.array(1.0), Var("v"): np.array(0.0)})) == 3.0
+    assert match(node, np.random.default_rng(0).uniform(0, 1, (200, 20, 2)), 8).hypothesis is None
 
 
 def test_positions_can_be_weighed() -> None:

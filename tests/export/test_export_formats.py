@@ -95,6 +95,10 @@ PROGRAMS: dict[str, Program] = {
         ),
         (BITS, integers(0, 9), integers(-9, 0)),
     ),
+    "order": program(
+        SMALL,
+        "y[t] = median(x[t], x[t-1], x[t-2], x[t-3], x[t-4]) + largest_2(x[t], x[t-1], x[t-2], y[t-1]) % 5",
+    ),
     "lookup": looking_up(1, False),
     "lookup of the present": looking_up(0, True),
     "lookup from far back": looking_up(3, True),

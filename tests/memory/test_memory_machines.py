@@ -14,7 +14,7 @@ from weights2code.memory.exploring import explored
 from weights2code.memory.find import Remembering
 from weights2code.memory.machine import NOWHERE, Machine, positions_in
 from weights2code.memory.merging import contradicts_itself, merged
-from weights2code.memory.screen import contradictory, visible_window
+from weights2code.memory.screen import contradictory, foretells, visible_window
 from weights2code.memory.smallest import smallest
 
 X, S = Var("x"), Var("s", 1)
@@ -70,6 +70,48 @@ def test_rows_fold_into_the_machine_that_they_come_from():
     assert machine.states == 7
     assert not machine.wrong(rows_of(remainder, length=60, seed=1)).any()
     assert machine.seen.sum() == 300 * 12
+
+
+def test_few_rows_fold_better_where_the_evidence_is():
+    rows = [rows_of(remainder, count=60, seed=seed) for seed in range(8)]
+    first = [merged(part, READS) for part in rows]
+    evident = [merged(part, READS, 0.0) for part in rows]
+    assert sum(states_of(found) == 7 for found in evident) > sum(states_of(found) == 7 for found in first)
+    for part, found in zip(rows, evident, strict=True):
+        assert found is None or not found.wrong(part).any()
+
+
+def states_of(machine: Machine | None) -> int | None:
+    return None if machine is None else machine.states
+
+
+def counted(state: int, value: int) -> tuple[int, int]:
+    """Of two bits, each of which changes with its input, one sees whether both are off (Tomita's fifth)."""
+    after = state ^ (1 + value)
+    return after, int(after == 0)
+
+
+def own_data(rows: Sequences) -> Problem:
+    parts = rows.take(slice(0, 32)), rows.take(slice(32, None))
+    return Problem("p", ("x",), ("y",), (BITS,), rows.domains()[1], *parts, 12)
+
+
+def test_a_machine_of_few_rows_that_foretells_the_others_is_believed():
+    told = own_data(rows_of(counted, count=40, seed=15))
+    assert not contradictory(told)  # hardly any rows repeat
+    found = Remembering(told).at_once()
+    assert found is not None
+    assert found.machine.states == 4
+    drawn = np.random.default_rng(0).integers(0, 2, (40, 12, 2)).astype(float)
+    assert Remembering(own_data(from_arrays(drawn[..., :1], drawn[..., 1:]))).at_once() is None
+
+
+def test_what_a_machine_foretells_counts_against_its_size():
+    machine = merged(rows_of(counted), READS)
+    assert machine is not None
+    assert foretells(machine, rows_of(counted, count=8, seed=1))
+    assert not foretells(machine, rows_of(counted, count=2, seed=1))
+    assert not foretells(machine, rows_of(remainder, count=8, seed=1))
 
 
 @pytest.mark.parametrize(("count", "length"), [(1, 1500), (3, 400)])

@@ -10,7 +10,7 @@ import pytest
 from weights2code.language import Const, Recurrence, Step, Var, compile_numpy, integers, reals, texts
 from weights2code.language.categories import speaks, spoken
 from weights2code.symbolic import NativeEngine
-from weights2code.symbolic.over_texts import search_over_texts
+from weights2code.symbolic.over_texts import as_choices, search_over_texts
 from weights2code.symbolic.rule_lists import rule_list
 from weights2code.symbolic.shorter_lists import shortened
 
@@ -52,6 +52,37 @@ def test_a_thermostat_has_its_thresholds():
     found = rule_list(columns, target, variables, (reals(10, 30), texts(MODE)), texts(MODE))
     text = as_text(found, {"x": (), "y": MODE})
     assert text == '"off" if x[t] > 22 else "on" if x[t] < 18 else y[t-1]'
+
+
+def test_the_last_rule_asks_for_nothing_that_holds_anyway():
+    a, b = (RNG.integers(0, high, 1500).astype(float) for high in (10, 40))
+    way = RNG.integers(1, 3, 1500).astype(float)
+    target = np.where(way == 1, a + b < 15, b - a < 15).astype(float)
+    columns, variables = np.column_stack([a, b, way]), (Var("a"), Var("b"), Var("way"))
+    found = rule_list(
+        columns, target, variables, (integers(0, 9), integers(0, 39), texts(MODE)), integers(0, 1)
+    )
+    assert right(found, variables, columns, target)
+    assert as_text(found, {"a": (), "b": (), "way": MODE, "y": ()}).endswith((" else 0", " else 1"))
+
+
+def test_numbers_beside_the_tests_of_a_text_are_those_of_the_texts():
+    size, weight = Var("size"), Var("weight")
+    tests = [size.equals(float(value)) for value in (1, 2, 3)]
+    total = weight + 4.25 * tests[0] + 1.25 * tests[1] + 4.75 - 0.75 * tests[2]
+    found = as_choices(total, tests)
+    columns = np.array([(s, w) for s in (1, 2, 3) for w in range(5)], float)
+    assert right(found, (size, weight), columns, compile_numpy(total, (size, weight))(*columns.T))
+    assert as_text(found, {"size": ("L", "M", "S"), "weight": (), "y": ()}) == (
+        '(9 if size[t] == "L" else 6 if size[t] == "M" else 4) + weight[t]'
+    )
+
+
+def test_one_test_of_a_text_stays_a_test():
+    size, weight = Var("size"), Var("weight")
+    tests = [size.equals(float(value)) for value in (1, 2, 3)]
+    total = weight + 2 * tests[1]
+    assert as_choices(total, tests) == total
 
 
 def test_numbers_are_compared_with_each_other():

@@ -167,6 +167,11 @@ CASES: dict[str, tuple[Rule, tuple[Domain, ...], str]] = {
         (SMALL,),
         "3 if a == 0 else 4 if a == 2 else 5 if a == 4 else 1",
     ),
+    "order statistics": (
+        lambda *v: v[0] - 2 * np.median(v, axis=0),
+        (DIGITS,) * 5,
+        "a - 2*median(a, b, c, d, e)",
+    ),
     "windows": (
         lambda *v: np.max(v, axis=0) - np.min(v, axis=0),
         (DIGITS,) * 4,

@@ -131,6 +131,11 @@ def test_data_ask_for_counts():
         found = next(repeated_rows(problem_of(rule, domain, integers(0, 9))))
         (memory,) = found.memories
         assert HEADS[memory.kind].relation == relation
+    above = machine(
+        Step("n", Var("n", 1) + 1), Step("c", Count("a", A, "lt")), Step("y", 2 * Var("c") >= Var("n"))
+    )
+    found = next(repeated_rows(problem_of(above, integers(0, 90), integers(0, 9))))
+    assert {memory.kind for memory in found.memories} == {"sum", "less"}
     of_reals = next(near_rows(problem_of(rank("gt", B), reals(0.0, 1.0), reals(0.0, 1.0))))
     (memory,) = of_reals.memories
     assert (memory.kind, memory.key, memory.value) == ("more", Quantity(((0, 0),)), Quantity(((1, 0),)))

@@ -71,6 +71,7 @@ class Experiment:
     table : the table made of all their rows, the paper's numbers beside ours.
     figure : a drawing made of their rows, if there is one.
     keeps_programs : whether its record holds the text of the programs; the gallery shows those of Table 1.
+    takes_models : whether it can look at models that are there.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Experiment:
     table: Callable[[Sequence[Row]], Table]
     figure: Callable[[Sequence[Row]], Drawing | None] | None = None
     keeps_programs: bool = False
+    takes_models: bool = False
 
     def tasks_of(self, suite: str) -> tuple[str, ...]:
         """Its own tasks, or all of the suite."""
@@ -89,6 +91,8 @@ class Experiment:
 
     def jobs(self, options: Options) -> list[Job]:
         """The runs that the options ask for, task by task; a task that is none of its own is refused."""
+        if options.models and not self.takes_models:
+            raise InputError(f"{self.name} trains its own models; leave out --models.")
         own = self.tasks_of(options.suite)
         unknown = [name for name in options.tasks if name not in own]
         if unknown:

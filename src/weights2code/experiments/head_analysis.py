@@ -76,7 +76,8 @@ class Place:
         node, until = self.node, hypothesis.reach() if own_start else 0
 
         def give(values: np.ndarray) -> np.ndarray:
-            found = hypothesis.predict(node, values)
+            found = np.asarray(hypothesis.predict(node, values), float)
+            found = np.where(np.isfinite(found), found, 0.0)  # an extremum of nothing is none
             if until:
                 found[:, :until] = node.compute(values[:, :until])
             return found
@@ -154,11 +155,13 @@ def weighed_anew(network: Network, problem: Problem) -> Network:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Why a head without a hypothesis is no trouble, or that it is; what stands in its place, in words."""
+    """Why a head without a hypothesis is no trouble, or that it is; what stands in its place, in words; and
+    the hypothesis that does."""
 
     reason: str
     detail: str
     network: Network
+    hypothesis: Hypothesis | None = None
 
 
 def explain_unmatched(
@@ -178,13 +181,13 @@ def explain_unmatched(
     for hypothesis in place.candidates(sensitivity(place, judge), allowed):
         network = place.with_hypothesis(hypothesis)
         if judge.as_right(network):
-            return Found(SUBSTITUTABLE, place.with_agreement(hypothesis), network)
+            return Found(SUBSTITUTABLE, place.with_agreement(hypothesis), network, hypothesis)
         tried.append((judge.score(judge.given(network)).loss, hypothesis, network))
         if hypothesis.reach() > place.first:
             network = place.with_hypothesis(hypothesis, own_start=True)
             if judge.as_right(network):
                 words = f"{place.with_agreement(hypothesis)} but for the first {hypothesis.reach()}"
-                return Found(SUBSTITUTABLE, words, network)
+                return Found(SUBSTITUTABLE, words, network, hypothesis)
     anew = weighed_anew(place.with_constant(place.mean), problem)
     if judge.as_right(anew):
         return Found(REDUNDANT, f"nearest to {place.twin()}", anew)
@@ -193,7 +196,7 @@ def explain_unmatched(
         anew = weighed_anew(network, problem)
         if judge.as_right(anew):
             words = f"{place.with_agreement(hypothesis)}, the output weighed anew"
-            return Found(SUBSTITUTABLE, words, anew)
+            return Found(SUBSTITUTABLE, words, anew, hypothesis)
     _, hypothesis, network = tried[0]
     words = f"best in its place: {place.with_agreement(hypothesis)}"
     return Found(NEEDED if judge.fits else UNFIT, words, network)
@@ -226,57 +229,94 @@ def analyse_heads(graph: DiscreteGraph, problem: Problem, sequences: Sequences) 
     Returns
     -------
     dict
-        `matched` and `unmatched` heads, a row each; `fits`; the scores of the `network`, and of the one with
-        something else in the place of every unmatched head, `replaced`; whether all of these are `harmless`.
-        Of a live head that matches, but neither of the paper's two patterns, `by_the_paper` is why it would
-        be harmless or not if there were no others.
+        `matched` and `unmatched` heads, a row each; `fits`; the scores of the `network`, of the one with
+        something else in the place of every unmatched head, `replaced`, and of that with every other head
+        doing what it matches, `listed`; whether all unmatched ones are `harmless`.
+        Of a live head that matches, or can be replaced, but by neither of the paper's two patterns,
+        `by_the_paper` is why it would be harmless or not if there were no others.
     """
     judge = Judge(Network(graph), sequences, problem.integer_outputs)
     pruned = prune(graph, problem)
     every = match_heads(graph, problem.validation, dead=True)
     kept = match_heads(pruned, problem.validation).routers
-    base = Network(pruned) if judge.as_right(Network(pruned)) else Network(graph)
-    live = base.graph.live()
-    matched, unmatched = [], []
-    open_heads: list[int] = []
-    for index, found in every.routers.items():
-        known = found if found.hypothesis else kept.get(index, found)
-        if known.hypothesis:
-            row = _matched_row(Place(base, index, every.values), known, live=index in live)
-            if index in live and not isinstance(known.hypothesis, THE_PAPERS):
-                place = Place(base, index, base.stream(judge.sequences))
+    known = {
+        index: found if found.hypothesis else kept.get(index, found) for index, found in every.routers.items()
+    }
+    best: _Replaced | None = None
+    for base in (Network(pruned), judge.network):
+        if base is judge.network or judge.as_right(base):
+            found = _one_by_one(base, known, judge, problem)
+            best = found if best is None or len(found.missing) < len(best.missing) else best
+        if best is not None and not best.missing:
+            break
+    assert best is not None
+    return {
+        "heads_in_all": len(known),
+        "matched": best.matched,
+        "unmatched": [{**row, "live_after_pruning": row["index"] in kept} for row in best.unmatched],
+        "fits": judge.fits,
+        "network": judge.scores(judge.network),
+        "replaced": judge.scores(best.network),
+        "listed": judge.scores(_by_hypotheses(best.network, known, judge)),
+        "harmless": not best.missing,
+    }
+
+
+def _by_hypotheses(network: Network, known: dict[int, RouterMatch], judge: Judge) -> Network:
+    """The network with every matched head replaced too, by what it matches."""
+    values = network.stream(judge.sequences)
+    instead = {
+        index: Place(network, index, values).with_hypothesis(found.hypothesis, own_start=True).instead[index]
+        for index, found in known.items()
+        if found.hypothesis
+    }
+    return replace(network, instead={**network.instead, **instead})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Replaced:
+    """A network with something in the place of every unmatched head; `missing` are those that it needs."""
+
+    network: Network
+    matched: list[Row]
+    unmatched: list[Row]
+    missing: tuple[int, ...]
+
+
+def _one_by_one(base: Network, known: dict[int, RouterMatch], judge: Judge, problem: Problem) -> _Replaced:
+    """Every unmatched head replaced, beginning with a network, pruned or not, that is as right."""
+    live, values = base.graph.live(), base.stream(judge.sequences)
+    matched: list[Row] = []
+    unmatched: list[Row] = []
+    wanted: list[int] = []
+    for index, found in known.items():
+        if found.hypothesis:
+            place = Place(base, index, values)
+            row = _matched_row(place, found, live=index in live)
+            if index in live and not isinstance(found.hypothesis, THE_PAPERS):
                 row["by_the_paper"] = explain_unmatched(place, judge, problem, THE_PAPERS).reason
             matched.append(row)
         elif index in live:
-            open_heads.append(index)
+            wanted.append(index)
         else:
-            place = Place(Network(graph), index, judge.network.stream(judge.sequences))
-            reason, detail = _without_effect(place, judge)
-            unmatched.append(_unmatched_row(place, found, judge, reason, detail, live=False))
-    values = base.stream(judge.sequences)
+            place = Place(judge.network, index, judge.network.stream(judge.sequences))
+            unmatched.append(_unmatched_row(place, found, judge, *_without_effect(place, judge)))
     within = replace(judge, network=base)
-    order = sorted(open_heads, key=lambda index: _least_effect(Place(base, index, values), within))
+    wanted.sort(key=lambda index: _least_effect(Place(base, index, values), within))
     current, missing = base, {}
-    for index in order:
-        found = explain_unmatched(Place(current, index, current.stream(judge.sequences)), judge, problem)
-        alone = Place(base, index, values)
-        unmatched.append(
-            _unmatched_row(alone, every.routers[index], within, found.reason, found.detail, live=True)
-        )
+    for index in wanted:
+        place, alone = Place(current, index, current.stream(judge.sequences)), Place(base, index, values)
+        found = explain_unmatched(place, judge, problem)
+        row = _unmatched_row(alone, known[index], within, found.reason, found.detail)
+        if found.hypothesis is not None and not isinstance(found.hypothesis, THE_PAPERS):
+            row["by_the_paper"] = explain_unmatched(place, judge, problem, THE_PAPERS).reason
+        unmatched.append(row)
         if found.reason in HARMLESS:
             current = found.network
         else:  # it stays while the others are looked at
             missing[index] = found.network.instead[index]
-    replaced = replace(current, instead={**current.instead, **missing})
-    return {
-        "heads_in_all": len(every.routers),
-        "matched": matched,
-        "unmatched": unmatched,
-        "fits": judge.fits,
-        "network": judge.scores(judge.network),
-        "replaced": judge.scores(replaced),
-        "harmless": not missing,
-    }
+    network = replace(current, instead={**current.instead, **missing})
+    return _Replaced(network, matched, unmatched, tuple(missing))
 
 
 def _least_effect(place: Place, judge: Judge) -> float:
@@ -307,20 +347,18 @@ def _matched_row(place: Place, found: RouterMatch, *, live: bool) -> Row:
     }
 
 
-def _unmatched_row(
-    place: Place, found: RouterMatch, judge: Judge, reason: str, detail: str, *, live: bool
-) -> Row:
+def _unmatched_row(place: Place, found: RouterMatch, judge: Judge, reason: str, detail: str) -> Row:
     nearest, graph = found.runner_up, place.network.graph
     assert nearest is not None
     row: Row = {
         "head": place.node.name,
+        "index": place.index,
         "nearest": nearest[0].describe(),
         "agreement": nearest[1].agreement,
         "magnitude": float(np.abs(place.actual).mean()),
         "readers": [node.name for node in graph.nodes if place.index in node.sources()],
         "head_weight": float(np.abs(graph.head[:, place.index]).max()),
         "reached": place.index in judge.network.graph.live(),
-        "live_after_pruning": live,
         "reason": reason,
         "detail": detail,
     }

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from weights2code.data import Problem, Sequences
-from weights2code.experiments.head_reasons import FITS_LOSS, FITS_RIGHT, MORE_WRONG, MOST_CHANGED
+from weights2code.experiments.head_reasons import FITS_LOSS, FITS_RIGHT, MORE_WRONG, MOST_MOVED
 from weights2code.experiments.jobs import Row
 from weights2code.experiments.measures import fresh
 from weights2code.graph import DiscreteGraph
@@ -21,6 +21,8 @@ from weights2code.network.running import rounded
 
 #: Sequences that everything is judged on, and those of them that are run free.
 JUDGED, RUN_FREE = 512, 128
+#: What diverges is held here, so that it stays a number.
+LARGEST = 1e30
 
 Instead = Callable[[np.ndarray], np.ndarray]
 
@@ -81,7 +83,7 @@ class Network:
             with np.errstate(all="ignore"):
                 values = self.graph.stream(channels[:, : channels.shape[1] - length + t + 1], self.instead)
                 answer = self.answers(values, 1)[:, 0]
-                past[:, t] = np.nan_to_num(rounded(answer) if whole else answer, posinf=1e300, neginf=-1e300)
+                past[:, t] = np.nan_to_num(np.clip(rounded(answer) if whole else answer, -LARGEST, LARGEST))
         return past
 
 
@@ -155,13 +157,14 @@ class Judge:
     def as_right(self, network: Network) -> bool:
         """Whether another network is as right as this one, both ways.
 
-        What the network does free-running counts only if it computes the task so.
+        What the network does free-running counts only if it computes the task so. Where it does not compute
+        the task at all, being as right says little: its outputs must stay where they are.
         """
         given, free = self.own_scores
         outputs = self.given(network)
+        if not given.fits:
+            return self.distance(outputs, self.own[0]) <= MOST_MOVED
         if not given.as_right(self.score(outputs)):
-            return False
-        if self.whole and self.changed(outputs, self.own[0]) > MOST_CHANGED:
             return False
         alike = network.graph.layout.name == "tagging" or not free.fits
         return alike or free.as_right(self.score(self.free(network)))

@@ -21,8 +21,9 @@ REASONS = {
 #: Those that are as the paper says.
 HARMLESS = (DEAD, NEGLIGIBLE, SUBSTITUTABLE, REDUNDANT)
 
-#: On whole numbers a replacement is as right if no more than this share of the outputs is wrong in addition,
-#: and no more than that share is another: where a network is wrong anyway, other outputs may be as right.
-MORE_WRONG, MOST_CHANGED = 1e-3, 0.02
+#: On whole numbers a replacement is as right if no more than this share of the outputs is wrong in addition.
+MORE_WRONG = 1e-3
+#: Where a model does not fit, other outputs may be as right: they must stay, to this share of the variance.
+MOST_MOVED = 1e-3
 #: A model fits if it gets this share of whole numbers right, or if its loss relative to the variance is this.
 FITS_RIGHT, FITS_LOSS = 0.99, 0.02

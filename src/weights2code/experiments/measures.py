@@ -123,7 +123,11 @@ def program_row(program: Program, explained: ExplainedGraph | None, problem: Pro
         explained.graph.nodes[index].name: found.hypothesis.describe() if found.hypothesis else None
         for index, found in explained.routers.items()
     }
-    return row | listing_of(explained, problem, seed).row() | {"heads_found": heads}
+    row |= {"heads_found": heads}
+    try:
+        return row | listing_of(explained, problem, seed).row()
+    except NotExtracted:  # a live head that nothing explains has no line
+        return row
 
 
 def explained_as_it_is(graph: DiscreteGraph, problem: Problem, seconds: float) -> ExplainedGraph:

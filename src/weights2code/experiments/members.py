@@ -82,6 +82,7 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
     from weights2code.experiments.measures import model_score, program_row, uncertified
     from weights2code.experiments.work import is_right
     from weights2code.extraction.extract import extract, with_explanation
+    from weights2code.extraction.links import with_network
     from weights2code.extraction.members import PROMISING, only, whole_graph
     from weights2code.extraction.values import Log
     from weights2code.results import Outcome
@@ -108,6 +109,7 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
     if extraction is None:
         row |= uncertified(whole, problem, settings.seed)
         return row | {"exit": 3, "extraction_seconds": round(time.perf_counter() - began, 3)}
+    extraction = with_network(extraction, only(trained, member), problem, log)
     extraction = with_explanation(extraction, problem, log)
     outcome = Outcome(extraction, None, tuple(attempts), time.perf_counter() - began)
     with begin(folder / f"member{member}", problem.name, settings) as own:

@@ -11,6 +11,7 @@ from weights2code.experiments.experiment import Experiment
 #: In the order of the paper; the last two are ours: what a user would pick instead, and what it all costs.
 NAMES = (
     "table1",
+    "protocol",
     "architectures",
     "robustness",
     "arity",

@@ -24,11 +24,13 @@ from weights2code.experiments.jobs import DONE, Job, Row, plain
 from weights2code.experiments.provenance import place, provenance
 from weights2code.experiments.sweep import run_sweep, spent
 from weights2code.experiments.tables import Table, csv_text, markdown_table
-from weights2code.run_folder import write_atomically
+from weights2code.run_folder import read_json, write_atomically
 
 RECORD = "experiment.json"
 #: What rows say that most tables and pages do not need: it stays in the folders of the runs.
 LEFT_OUT = ("source", "explanation", "method")
+#: What a record says about where models come from that another experiment trained.
+WHENCE = ("command", "commit", "src", "date", "machine", "options", "wall_seconds")
 
 
 def reproduce(
@@ -55,12 +57,22 @@ def reproduce(
         "standing": dict(Counter(line.standing for line in table.lines if line.standing)),
         "table": plain(asdict(table)),
         "rows": [{name: value for name, value in row.items() if name not in left_out} for row in rows],
+        **trained_by(options.models),
     }
     write_figure(experiment, rows, out)
     write_atomically(out / "table.csv", csv_text(table))
     write_atomically(out / "table.md", page(experiment, table, record))
     write_atomically(out / RECORD, json.dumps(plain(record), indent=1, allow_nan=False) + "\n")
     return record
+
+
+def trained_by(models: str) -> dict[str, Any]:
+    """Where models come from that were there already, if an experiment left them."""
+    file = Path(models) / RECORD
+    if not models or not file.exists():
+        return {}
+    made = read_json(file)
+    return {"trained_by": [{name: made[name] for name in WHENCE if name in made}]}
 
 
 def labelled(rows: Sequence[Row], jobs: Sequence[Job]) -> list[Row]:

@@ -91,6 +91,7 @@ def facts(extraction: Extraction) -> Row:
         "notes": list(certificate.notes),
         "invariant": list(certificate.invariant),
         "model_fits": certificate.model_fits,
+        "network": None if certificate.network is None else certificate.network.verdict,
         "formula": program.formula(),
         "source": program.source(),
         "origin": program.how,

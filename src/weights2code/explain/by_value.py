@@ -3,8 +3,9 @@ which of the two is larger.
 
 On finitely many values a pointer head is a list of priorities: for each query the pairs of an offset and a
 key in the order of their scores. Where few of them matter it is a decision or two, such as "the present value
-where query and key are 1, else nothing", which is an AND. Such trees are many, so they are searched for, once
-nothing simpler matches, and more is asked of them.
+where query and key are 1, else nothing", which is an AND. Where a head goes by content alone, it nearly
+always finds the same value, wherever that lies. Such trees are many, so they are searched for, once nothing
+simpler matches.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from weights2code.language import Const, Expr, where
 MOST_OFFSETS = 4
 #: Values of a query or a key are told apart at no more places than this.
 MOST_THRESHOLDS = 8
+#: Of the values that a head gives, so many of the most frequent may be found anywhere; of heads that give no
+#: more than so many.
+MOST_HELD, MOST_VALUES = 3, 8
 #: Sequences that the search looks at.
 SEARCHED_ON = 200
 #: One decision more must add so much agreement.
@@ -29,11 +33,19 @@ WORTH = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """A value that is found somewhere, in the units of the stream."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """What is taken where something is at most `threshold`, and where it is more.
 
     What is asked for is the `role` "query", the "key" `offset` back, or their "difference", that key less the
-    query. A branch is a decision, an offset, or None for nothing. Thresholds are in the units of the stream.
+    query. A branch is a decision, an offset, a value, or None for nothing. Thresholds are in the units of
+    the stream.
     """
 
     role: str
@@ -59,12 +71,13 @@ class Decision:
         return f"{what} {'less the query ' if difference else ''}> {scaled:.4g}"
 
 
-Branch = Decision | int | None
+Leaf = int | Held | None
+Branch = Decision | Leaf
 
 
 @dataclass(frozen=True, slots=True)
 class ByValue(Hypothesis):
-    """The value at one of a few offsets, or nothing, by a decision or two."""
+    """The value at one of a few offsets, one from anywhere, or nothing, by a decision or two."""
 
     tree: Decision
 
@@ -78,8 +91,8 @@ class ByValue(Hypothesis):
             return shifted(values[..., node.reads[role]], offset, 0.0)
 
         def taken(branch: Branch) -> np.ndarray:
-            if branch is None:
-                return np.zeros(values.shape[:2])
+            if branch is None or isinstance(branch, Held):
+                return np.full(values.shape[:2], branch.value if branch else 0.0)
             if isinstance(branch, int):
                 return read("value", branch)
             return np.where(branch.asked(read) <= branch.threshold, taken(branch.low), taken(branch.high))
@@ -104,8 +117,8 @@ class ByValue(Hypothesis):
         read = dict(zip(self.operands(), values, strict=True))
 
         def taken(branch: Branch) -> Expr:
-            if branch is None:
-                return Const(0)
+            if branch is None or isinstance(branch, Held):
+                return Const(branch.value * units["value"] if branch else 0)
             if isinstance(branch, int):
                 return read["value", branch]
             if branch.role == "difference":
@@ -130,12 +143,18 @@ def _operands(branch: Branch) -> Iterator[Operand]:
             yield "query", 0
         yield from _operands(branch.low)
         yield from _operands(branch.high)
-    elif branch is not None:
+    elif isinstance(branch, int):
         yield "value", branch
 
 
 def _sentence(branch: Branch, units: Mapping[str, float] | None) -> str:
     """A branch in words; without units, high and low stand for the sides of a threshold."""
+    if isinstance(branch, Held):
+        return (
+            "one value from anywhere"
+            if units is None
+            else f"{branch.value * units['value']:.4g} from anywhere"
+        )
     if not isinstance(branch, Decision):
         return "nothing" if branch is None else f"offset {branch}"
     high, low = _sentence(branch.high, units), _sentence(branch.low, units)
@@ -165,8 +184,11 @@ def decided(
     def column(role: str, offset: int) -> np.ndarray:
         return shifted(values[..., node.reads[role]], offset, 0.0)[:, first:].ravel()
 
-    leaves: list[int | None] = [*kept, None]
-    given = [np.zeros(actual.size) if leaf is None else column("value", leaf) for leaf in leaves]
+    leaves: list[Leaf] = [*kept, None, *_held(actual)]
+    given = [
+        column("value", leaf) if isinstance(leaf, int) else np.full(actual.size, leaf.value if leaf else 0.0)
+        for leaf in leaves
+    ]
     right = np.stack([np.abs(found - actual.ravel()) < near for found in given], 1).astype(float)
     right *= 1.0 if weight is None else weight[:SEARCHED_ON].reshape(-1, 1)
     asked = [("query", 0), *((role, offset) for role in ("key", "difference") for offset in kept)]
@@ -180,6 +202,15 @@ def decided(
         return None
     tree = _without_idle(_best_tree(splits, leaves, right))
     return ByValue(tree) if isinstance(tree, Decision) else None
+
+
+def _held(actual: np.ndarray) -> list[Held]:
+    """The values but 0 that a head gives most often, if it gives few."""
+    values, counts = np.unique(actual, return_counts=True)
+    if len(values) > MOST_VALUES:
+        return []
+    often = sorted(zip(counts.tolist(), values.tolist(), strict=True), reverse=True)
+    return [Held(value) for _, value in often if value][:MOST_HELD]
 
 
 def _thresholds(column: np.ndarray, *, around_zero: bool = False) -> list[float]:
@@ -197,7 +228,7 @@ def _thresholds(column: np.ndarray, *, around_zero: bool = False) -> list[float]
 _Split = tuple[str, int, float, np.ndarray]
 
 
-def _best_tree(splits: Sequence[_Split], leaves: Sequence[int | None], right: np.ndarray) -> Decision:
+def _best_tree(splits: Sequence[_Split], leaves: Sequence[Leaf], right: np.ndarray) -> Decision:
     """The tree that is right most often, of those that are nearly as often the smallest.
 
     `right` (row, leaf) says what each leaf is worth in a row.
@@ -207,7 +238,7 @@ def _best_tree(splits: Sequence[_Split], leaves: Sequence[int | None], right: np
     under = low @ right  # (split, leaf): what each leaf is worth where the split is low
     over = everywhere - under
 
-    def leaf(worth: np.ndarray) -> int | None:
+    def leaf(worth: np.ndarray) -> Leaf:
         return leaves[int(worth.argmax())]
 
     def decision(number: int, low: Branch, high: Branch) -> Decision:

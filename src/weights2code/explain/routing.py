@@ -21,8 +21,6 @@ from weights2code.graph import RouterNode
 LEAST_AGREEMENT = 0.99
 #: The same for all positions together: where few have the full window, those that lack it count too.
 LEAST_ANYWHERE = 0.25
-#: The first for a hypothesis that was searched for among thousands.
-LEAST_SEARCHED = 0.999
 #: An offset that a head selects at fewer positions than this share is left out.
 RARE = 0.01
 
@@ -132,7 +130,7 @@ def match(node: RouterNode, values: np.ndarray, first: int = 0) -> RouterMatch:
     tree = decided(node, values, often, first) if node.kind == "pointer" else None
     if tree is not None:
         found = evidence(tree, node, values, node.compute(values), first)
-        if found.enough and found.agreement >= LEAST_SEARCHED:
+        if found.enough:
             return RouterMatch(tree, found, best, often)
     return RouterMatch(None, None, best, often)
 

@@ -17,8 +17,8 @@ _TAKEN = words(
     """
     auto break case char const continue default do double else enum extern float for goto if inline int
     long register restrict return short signed sizeof static struct switch typedef union unsigned void
-    volatile while main rows length out t k i row mod larger smaller lookup find keep list enlist free realloc
-    size_t NULL floor fabs fmod pow exp log sin cos tan sqrt abs INFINITY NAN y0 y1 yn j0 j1 jn gamma
+    volatile while main rows length out t k i row mod larger smaller lookup find keep list enlist ranked free
+    realloc size_t NULL floor fabs fmod pow exp log sin cos tan sqrt abs INFINITY NAN y0 y1 yn j0 j1 jn gamma
     signal
     """
 )
@@ -30,6 +30,15 @@ HELPERS = {
 }""",
     "larger": "static double larger(double a, double b) { return a > b || a != a ? a : b; }",
     "smaller": "static double smaller(double a, double b) { return a < b || a != a ? a : b; }",
+    "ranked": """static double ranked(int place, int count, const double *given) { /* the place-th smallest */
+    double best = INFINITY;
+    for (int i = 0; i < count; i++) {
+        int below = 0;
+        for (int k = 0; k < count; k++) below += given[k] <= given[i];
+        if (below >= place && given[i] < best) best = given[i];
+    }
+    return best;
+}""",
     "lookup": """typedef struct { double *keys, *values; size_t count, room; } lookup; /* a value a key */
 
 static double find(const lookup *table, double key, double otherwise) {

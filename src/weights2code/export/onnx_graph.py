@@ -16,6 +16,7 @@ from weights2code.data import FileSource
 from weights2code.errors import InputError
 from weights2code.export.rules import Rule, comment_lines, refuse_lookups, rule_of
 from weights2code.language import Const, Expr, Op, Var
+from weights2code.language.operators import order_of, ordered
 from weights2code.program import Program
 
 #: Versions of the operators and of the file: not newer than they need be.
@@ -177,6 +178,10 @@ class _Body:
                 return self.bit(self.add("Not", [self.truth(parts[0])]))
             case "ne":
                 return self.bit(self.add("Not", [self.add("Equal", parts)]))
+        if (order := order_of(expr.name)) is not None:
+            return ordered(
+                parts, order[0], lambda *two: self.add("Min", [*two]), lambda *two: self.add("Max", [*two])
+            )
         if expr.name in _TESTS:
             return self.bit(self.add(_TESTS[expr.name], parts))
         if expr.name not in _PLAIN:

@@ -36,6 +36,8 @@ BETTER = 0.95
 PATIENCE = 2.5
 #: Sequences that a head is solved on again.
 MOST_SEQUENCES = 1000
+#: Rungs without functions, which can only add.
+ADDING = ("linear", "prefix", "lookup")
 #: Deviation that a whole number may have.
 WHOLE = 1e-6
 #: The root mean square of what rounding leaves, 1 / sqrt(12), and a little for rounded past values.
@@ -60,7 +62,8 @@ class Kept:
 class Climb:
     """The rungs so far, the best program of them and the rung that it comes from.
 
-    `memory` is what was added to the problem, if anything was.
+    `memory` is what was added to the problem, if anything was; `explained` the least loss of a rung that gave
+    a rule for data that are not exact.
     """
 
     problem: Problem
@@ -70,6 +73,7 @@ class Climb:
     best: Extraction | None = None
     source: Trained | None = None
     kept: Kept | None = None
+    explained: float = np.inf
 
     @property
     def verified(self) -> bool:
@@ -156,14 +160,17 @@ class Climb:
 
     def _inexact(self, trained: Trained, regime: Regime) -> Kept | None:
         """Take what the rung leaves over for noise, rounding or mistakes, unless a smaller did as well."""
+        if trained.kind in ADDING and any(domain.categories for domain in self.problem.domains):
+            return None  # what adds the numbers of texts says nothing about noise
         loss = honest_loss(trained, self.problem)
-        if loss > EXPLAINS or (self.kept and loss > BETTER * self.kept.left):
+        if loss > min(EXPLAINS, BETTER * self.explained) or (self.kept and loss > BETTER * self.kept.left):
             return None
         if regime is Regime.MISTAKES and trained.accuracies[0] < 1 - MOST_MISTAKES:
             return None
         found = extract(trained, self.problem, regime, self.log)
         if found is None:
             return None
+        self.explained = min(loss, self.explained)
         if regime is Regime.MISTAKES:
             return self._with_mistakes(found)
         return self._exact_after_all(found) or self._with_noise(found)

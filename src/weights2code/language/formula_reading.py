@@ -8,10 +8,11 @@ quotient.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 
 from weights2code.language.expression import Const, Expr, Var
-from weights2code.language.operators import OPERATORS, op
+from weights2code.language.operators import OPERATORS, op, order_name
 from weights2code.language.recurrence import Definition, Recurrence, Start, Step
 
 _BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow", ast.Mod: "mod"}
@@ -125,11 +126,23 @@ def _lag(node: ast.AST) -> int:
 
 
 def _call(name: str, arguments: list[Expr]) -> Expr:
+    name = _order(name, len(arguments))
     if name not in OPERATORS or name in _SIGNS:
         raise ValueError(f"formulas have no function {name}")
     if OPERATORS[name].associative and len(arguments) > 2:
         return _joined(name, arguments)
     return op(name, *arguments)
+
+
+def _order(name: str, count: int) -> str:
+    """The order statistic that a median, `smallest_2` or `largest_2` of so many values is."""
+    if name == "median" and count % 2:
+        return order_name(count // 2 + 1, count)
+    found = re.fullmatch(r"(smallest|largest)_(\d+)", name)
+    if found is None:
+        return name
+    place = int(found[2]) if found[1] == "smallest" else count + 1 - int(found[2])
+    return order_name(place, count)
 
 
 def _joined(name: str, parts: list[Expr]) -> Expr:

@@ -7,7 +7,7 @@ from typing import Any
 
 from weights2code.json_values import MOST_DEPTH, MOST_LAG, items, name, number, shown, whole
 from weights2code.language.expression import Const, Expr, Op, Var
-from weights2code.language.operators import OPERATORS, op
+from weights2code.language.operators import MOST_ORDERED, OPERATORS, op
 
 
 def to_dict(expr: Expr) -> Any:
@@ -32,8 +32,11 @@ def from_dict(data: Any, deepest: int = MOST_DEPTH) -> Expr:
         return Const(Fraction(above, below))
     if isinstance(data, dict) and set(data) == {"var", "lag"}:
         return Var(name(data["var"], "a variable"), whole(data["lag"], "a lag", most=MOST_LAG))
-    if isinstance(data, dict) and set(data) == {"op", "args"} and data["op"] in list(OPERATORS):
+    if isinstance(data, dict) and set(data) == {"op", "args"} and data["op"] in OPERATORS:
         if deepest <= 1:
             raise ValueError(f"a formula is nested more than {MOST_DEPTH} deep")
-        return op(data["op"], *(from_dict(part, deepest - 1) for part in items(data["args"], "arguments", 9)))
+        return op(
+            data["op"],
+            *(from_dict(part, deepest - 1) for part in items(data["args"], "arguments", MOST_ORDERED)),
+        )
     raise ValueError(f"not an expression: {shown(data)}")

@@ -3,7 +3,9 @@
 What an operator computes (NumPy, exact numbers, SymPy, z3), where that is defined, what kind of values it
 gives, how it is written (formula, Python, LaTeX, MathML, JavaScript, C, SQL, a spreadsheet, the listing) and
 what it costs a reader.
-A new operator is one entry; a function of one name needs little more than that name.
+A new operator is one entry; a function of one name needs little more than that name. Order statistics, such
+as the median of five values, are entries that are made when they are asked for, since there is one for every
+number of values (`order_name`).
 
 Templates write operators: `{0:sum} - {1:product}` puts the second argument in parentheses unless it binds at
 least as tightly as a product. SymPy and z3 come in as arguments, so that the table imports neither.
@@ -13,10 +15,12 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
+from functools import cache
+from itertools import combinations
 from math import isinf
 from typing import Any, NamedTuple, TypeGuard
 
@@ -26,6 +30,8 @@ from weights2code.language import interval as between
 from weights2code.language.expression import Expr, Number, Op, as_expr
 from weights2code.language.interval import ANYTHING, BIT, Interval
 
+#: Values of which an order statistic is taken, at most.
+MOST_ORDERED = 15
 #: Powers beyond this are computed as floats: nobody waits for their digits.
 _MOST_POWER = 64
 
@@ -310,8 +316,87 @@ def is_rational(value: Any) -> bool:
 _SELECTS, _SIGNED = frozenset({"bits", "whole", "digits"}), frozenset({"whole", "digits"})
 _WHOLE, _B = frozenset({"whole"}), Binding
 
+
+def order_name(place: int, count: int) -> str:
+    """The operator that is the `place`-th smallest, from 1 on, of so many values."""
+    return f"order_{place}_of_{count}"
+
+
+def order_of(name: object) -> tuple[int, int] | None:
+    """The place and the number of values of an order statistic, by its name; None if it is none."""
+    found = re.fullmatch(r"order_(\d{1,2})_of_(\d{1,2})", name) if isinstance(name, str) else None
+    place, count = (int(found[1]), int(found[2])) if found else (0, 0)
+    return (place, count) if 1 < place < count <= MOST_ORDERED else None
+
+
+def ordered(
+    values: Sequence[Any], place: int, lesser: Callable[..., Any], greater: Callable[..., Any]
+) -> Any:
+    """The `place`-th smallest of some values by the lesser and the greater of two, no part computed twice."""
+    left = list(values)
+    for _ in range(place):
+        for i in range(len(left) - 1, 0, -1):  # the smallest goes to the front
+            left[i - 1], left[i] = lesser(left[i - 1], left[i]), greater(left[i - 1], left[i])
+        smallest, *left = left
+    return smallest
+
+
+@cache
+def _order(place: int, count: int) -> Operator:
+    name = order_name(place, count)
+    if 2 * place == count + 1:
+        called, said = "median", r"\operatorname{{median}}"
+    else:
+        word, number = ("smallest", place) if 2 * place <= count else ("largest", count + 1 - place)
+        called, said = f"{word}_{number}", rf"\operatorname{{{{{word}}}}}_{{{{{number}}}}}"
+    places = [f"{{{i}}}" for i in range(count)]
+    inside = ", ".join(places)
+    largest = [f"MAX({', '.join(some)})" for some in combinations(places, place)]
+    numbered = ",".join(str(i + 1) for i in range(count))
+    small = f"SMALL(CHOOSE({{{{{numbered}}}}},{','.join(places)}),{place})"
+    return function(
+        name,
+        lambda *values: np.sort(np.stack(np.broadcast_arrays(*values)), axis=0)[place - 1],
+        lambda *values: sorted(values)[place - 1],
+        arity=count,
+        sympy=lambda s, *values: s.Min(*(s.Max(*some) for some in combinations(values, place))),
+        z3=lambda t, *values: ordered(
+            values, place, lambda a, b: t.extremum("le", a, b), lambda a, b: t.extremum("ge", a, b)
+        ),
+        interval=lambda *values: Interval(
+            sorted(value.low for value in values)[place - 1],
+            sorted(value.high for value in values)[place - 1],
+        ),
+        text=Form(f"{called}({inside})"),
+        python=Form(f"sorted([{inside}])[{place - 1}]"),
+        latex=Form(rf"{said}\left({inside}\right)"),
+        mathml=Form(_call(called, *places)),
+        javascript=f"[{inside}].sort((one, other) => one - other)[{place - 1}]",
+        c=f"ranked({place}, {count}, (double[]){{{{{inside}}}}})",
+        sql=f"MIN({', '.join(largest)})",
+        excel=f"MEDIAN({','.join(places)})" if called == "median" else small,
+        listing=Form(f"np.sort(np.stack([{inside}]), axis=0)[{place - 1}]"),
+        cost=1.4,
+        rank=2,
+        keeps=_SELECTS,
+    )
+
+
+class _Operators(dict[str, Operator]):
+    """The entries by name; order statistics are not among those that are listed."""
+
+    def __missing__(self, name: str) -> Operator:
+        found = order_of(name)
+        if found is None:
+            raise KeyError(name)
+        return _order(*found)
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or order_of(name) is not None
+
+
 # fmt: off
-OPERATORS: dict[str, Operator] = {entry.name: entry for entry in (
+OPERATORS: dict[str, Operator] = _Operators({entry.name: entry for entry in (
     _infix("add", np.add, operator.add, ("sum", " + ", "sum"), _B.SUM, (" + ", "<mo>+</mo>"),
            z3=lambda t, a, b: t.sum(a, b), interval=operator.add,
            cost=1.0, rank=0, keeps=_WHOLE, commutative=True, associative=True),
@@ -406,7 +491,7 @@ OPERATORS: dict[str, Operator] = {entry.name: entry for entry in (
                 defined=lambda a: a > 0, interval=between.logarithm),
     _irrational("sin", np.sin, interval=lambda a: Interval(-1, 1)),
     _irrational("cos", np.cos, interval=lambda a: Interval(-1, 1)),
-)}
+)})
 # fmt: on
 
 

@@ -22,7 +22,9 @@ from weights2code.memory.orders import orders
 from weights2code.memory.products import products
 from weights2code.memory.screen import (
     contradictory,
+    few_rows,
     finite,
+    foretells,
     shown_by,
     shown_by_output,
     shown_by_values,
@@ -60,10 +62,11 @@ EFFORT = 2.0
 class Remembering:
     """What a problem remembers that no output shows, asked for at three moments.
 
-    At the start, where rows that agree in all that is visible contradict each other, and no window of visible
-    values tells the states of the machine apart. Before functions of visible values are trained, if few
-    states with a short rule are far less than the values that would be needed. And later, where short rules
-    of visible values were not found, if the machine has fewer states than there are values that show them.
+    At the start, where rows that agree in all that is visible contradict each other, or are few and foretold
+    by a machine, and no window of visible values tells its states apart. Before functions of visible values
+    are trained, if few states with a short rule are far less than the values that would be needed. And later,
+    where short rules of visible values were not found, if the machine has fewer states than there are values
+    that show them.
     """
 
     problem: Problem
@@ -75,7 +78,9 @@ class Remembering:
         """The memory, if there is no doubt about it, and no shorter way to remember: `otherwise` is asked for
         one first of all, and `instead`, of so many states, if these have no rule that is soon found."""
         near = NEAR if len(self.problem.training) < FEW_SEQUENCES else None
-        if not self._finite() or (self.problem.whole and not contradictory(self.problem, near)):
+        if not self._finite():
+            return None
+        if self.problem.whole and not contradictory(self.problem, near) and not self._foretold():
             return None
         machine = self.machine()
         if machine is None or visible_window(machine) is not None:
@@ -83,6 +88,21 @@ class Remembering:
         if otherwise is not None and otherwise():
             return None
         return numbered(machine, self.problem, instead=instead)
+
+    def _foretold(self) -> bool:
+        """Whether few rows, which seldom repeat, fold into a machine that foretells all others: more than so
+        much could be by chance."""
+        problem = self.problem
+        if problem.reference is not None or not few_rows(problem):
+            return False
+        machine = self.machine()
+        if machine is None or visible_window(machine) is not None:
+            return False
+        return any(
+            found is not None and found.states <= machine.states and foretells(found, problem.validation)
+            for mistakes in (None, 0.0)
+            for found in [merged(problem.training, machine.reads, mistakes)]
+        )
 
     def early(self) -> Memory | None:
         """The memory, if it has short rules that are soon found, and the least that is visible and enough is
@@ -280,7 +300,8 @@ def _tables_in_order(machine: Machine, state: Var, reads: tuple[Var, ...]) -> li
 
 
 def _folded(problem: Problem) -> Machine | None:
-    """The machine of the rows; those to judge by are folded in too if it is wrong on them.
+    """The machine of the rows; those to judge by are folded in too if it is wrong on them. Then, or of few
+    rows, it is asked too what the most evidence gives, if that is less.
 
     If rows contradict each other outright some are taken for mistakes, as few as give a machine.
     """
@@ -291,8 +312,13 @@ def _folded(problem: Problem) -> Machine | None:
             return machine
     if not contradicts_itself(problem.training):
         machine = merged(problem.training, reads)
-        if machine is not None and machine.wrong(problem.validation).any():
+        wrong = machine is not None and machine.wrong(problem.validation).any()
+        if wrong:
             machine = merged(both(problem), reads)
+        if machine is not None and (wrong or few_rows(problem)):
+            evident = merged(both(problem), reads, 0.0)
+            if evident is not None and evident.states < machine.states:
+                return evident
         return machine
     for share in SHARES:
         machine = merged(both(problem), reads, share)

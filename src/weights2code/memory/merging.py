@@ -1,9 +1,10 @@
 """States from rows: prefixes after which everything that was seen goes on alike are one state.
 
 AALpy does it: a tree of all prefixes is folded, from the start on, wherever nothing contradicts (RPNI).
-Labels may be wrong now and then. Then the tree is one of inputs alone, with the labels counted, and two
-prefixes are one state if what contradicts is no more than mistakes of some share would be; of all pairs that
-may be one, those with the most evidence are (EDSM), and most labels decide what a state answers.
+That takes the first that may be one. Of few rows better machines come of the pairs with the most evidence
+(EDSM), which takes longer. Labels may be wrong now and then. Then the tree is one of inputs alone, with the
+labels counted, and two prefixes are one state if what contradicts is no more than mistakes of some share
+would be; again the pairs with the most evidence are, and most labels decide what a state answers.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from weights2code.memory.machine import NOWHERE, Machine, Read, rows_read
 MOST_STATES = 64
 #: Rows that states are merged from, at most.
 MOST_ROWS = 20_000
-#: Prefixes that merges under mistakes look at in all: of labels that follow no machine there is no end.
+#: Prefixes that merges by evidence look at in all: of labels that follow no machine there is no end.
 MOST_LOOKED_AT = 150_000
 #: Contradictions that a merge may have, in standard errors above the share of mistakes; and what each counts
 #: against it.
@@ -34,9 +35,12 @@ class _TooMany(Exception):
     """More states than are worth having, or no end to looking for them."""
 
 
-def merged(sequences: Sequences, reads: tuple[Read, ...], mistakes: float = 0.0) -> Machine | None:
+def merged(sequences: Sequences, reads: tuple[Read, ...], mistakes: float | None = None) -> Machine | None:
     """The machine that the sequences, each from its true start, fold into; None if that has too many states,
-    or none is exact. At most the share `mistakes` of the labels, or about that, may be wrong."""
+    or none is exact.
+
+    With `mistakes` by the most evidence, and at most that share of the labels, or about that, may be wrong.
+    """
     from aalpy.learning_algs.general_passive.GeneralizedStateMerging import run_GSM
 
     sequences = sequences.take(slice(0, max(1, MOST_ROWS // sequences.x.shape[1])))
@@ -47,7 +51,7 @@ def merged(sequences: Sequences, reads: tuple[Read, ...], mistakes: float = 0.0)
     ends = np.cumsum(sequences.lengths)[:-1]
     pairs = zip(np.split(read.reshape(-1), ends), np.split(given.reshape(-1), ends), strict=True)
     traces = [list(zip(a.tolist(), b.tolist(), strict=True)) for a, b in pairs]
-    options = _with_mistakes(mistakes) if mistakes else {}
+    options = {} if mistakes is None else _by_evidence(mistakes)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -99,8 +103,8 @@ def _few() -> Any:
     return Few()
 
 
-def _with_mistakes(share: float) -> dict[str, Any]:
-    """What AALpy is told so that labels are counted and need not all agree."""
+def _by_evidence(share: float) -> dict[str, Any]:
+    """What AALpy is told so that labels are counted, and need not all agree if a share may be wrong."""
     from aalpy.learning_algs.general_passive.DataHandler import CountDataHandler
     from aalpy.learning_algs.general_passive.ScoreFunctionsGSM import ScoreCalculation, SpecialScores
 
@@ -127,7 +131,7 @@ def _with_mistakes(share: float) -> dict[str, Any]:
             wrong = sum(map(_in_the_minority, after)) - sum(map(_in_the_minority, before))
             compared = sum(map(_labelled, before)) - sum(map(_labelled, after))
             likely = share * compared
-            if wrong > likely + STANDARD_ERRORS * sqrt(likely) + 1:
+            if wrong > (likely + STANDARD_ERRORS * sqrt(likely) + 1 if share else 0):
                 return SpecialScores.ImmediateReject
             return compared - AGAINST * wrong
 

@@ -19,6 +19,10 @@ from weights2code.training.ruled_out import Leaves, leaf_rows, present_values
 MOST_SYMBOLS = 4096
 #: Sequences that are asked.
 MOST_SEQUENCES = 2000
+#: So many rows are few: most of what is visible comes up once.
+FEW_ROWS = 4000
+#: What a machine foretells is worth so many times what it takes to write it down, at least.
+WORTH = 2.0
 
 
 def finite(problem: Problem) -> bool:
@@ -96,3 +100,20 @@ def shown_by_values(problem: Problem, values: Leaves) -> int:
         return 1
     rows, _ = leaf_rows(past, problem.training.take(slice(0, MOST_SEQUENCES)))
     return len(np.unique(rows, axis=0))
+
+
+def few_rows(problem: Problem) -> bool:
+    """Whether there are so few rows that hardly any agree in all that is visible near them."""
+    return int(problem.training.valid.sum()) <= FEW_ROWS
+
+
+def foretells(machine: Machine, sequences: Sequences) -> bool:
+    """Whether a machine that was made of others is right about all of these, and that means something: in
+    bits, what there was to be told against its own table."""
+    after, _ = machine.run(sequences)
+    if (after == NOWHERE)[sequences.valid].any() or machine.wrong(sequences).any():
+        return False
+    _, counts = np.unique(sequences.y[sequences.scored], axis=0, return_counts=True)
+    told = -float((counts * np.log2(counts / counts.sum())).sum())
+    written = machine.moves.size * np.log2(machine.states * len(counts))
+    return told >= WORTH * written

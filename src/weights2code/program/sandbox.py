@@ -32,7 +32,7 @@ def _words(text: str) -> frozenset[str]:
 #: What texts use beside the operators of the language.
 _NUMPY = numpy_names() | _words(
     "append arange argmax array asarray column_stack concatenate cumsum float64 full inf isclose max mean "
-    "min mod nan ndarray pi repeat round stack sum zeros"
+    "min mod nan ndarray pi repeat round sort stack sum zeros"
 )
 _BUILTINS = _words(
     "abs all any bool dict enumerate float int len list max min object range reversed round set sorted sum "

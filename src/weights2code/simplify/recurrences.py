@@ -92,6 +92,7 @@ def simplify_recurrence(recurrence: Recurrence, domains: Sequence[Domain]) -> Re
         without_delay,
         without_query,
         of_one_value,
+        without_copies,
         inline_single,
         numbered,
         better,
@@ -159,6 +160,29 @@ def merge_equal(recurrence: Recurrence) -> Recurrence:
             first.setdefault(key, step.name)
     steps = tuple(Step(s.name, renamed(s.definition, aliases)) for s in recurrence.steps)
     return replace(recurrence, steps=steps).live()
+
+
+def without_copies(recurrence: Recurrence) -> Recurrence:
+    """The recurrence in which a local step that is only another one, with something else before the start, is
+    that step, which starts as the copy does. Whether that is the same is for the caller to see."""
+    for step in recurrence.steps:
+        made = step.definition
+        if not isinstance(made, Var) or made.lag or made.name in recurrence.inputs:
+            continue
+        if _must_stay(recurrence, step.name) or recurrence.start_of(step.name) == recurrence.start_of(
+            made.name
+        ):
+            continue
+        steps = tuple(
+            Step(other.name, renamed(other.definition, {step.name: made.name}))
+            for other in recurrence.steps
+            if other.name != step.name
+        )
+        start = {name: value for name, value in recurrence.start.items() if name != step.name}
+        return replace(
+            recurrence, steps=steps, start=start | {made.name: recurrence.start_of(step.name)}
+        ).live()
+    return recurrence
 
 
 def inline_single(recurrence: Recurrence) -> Recurrence:

@@ -10,12 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from weights2code.language import BITS, Const, Domain, Expr, Op, Var, compile_numpy, infer, op
+from weights2code.language import (
+    BITS,
+    Const,
+    Domain,
+    Expr,
+    Number,
+    Op,
+    Var,
+    compile_numpy,
+    exact_number,
+    infer,
+    op,
+)
 from weights2code.language.operators import OPERATORS
 from weights2code.symbolic.engine import Candidate, Engine
 from weights2code.symbolic.rule_lists import MOST_TEXTS, rule_list
@@ -28,6 +41,7 @@ SHORT = 15
 MOST_INDICATORS, MOST_CASES = 24, 12
 #: The share of the effort that goes to indicators.
 SHARE = 0.5
+ONE = Const(1)
 
 
 def search_over_texts(
@@ -115,7 +129,7 @@ def _with_indicators(
     return [
         replace(candidate, expr=expr, complexity=expr.size())
         for candidate in front
-        for expr in [tested(candidate.expr, table)]
+        for expr in [as_choices(tested(candidate.expr, table), [test for test, _ in indicators])]
     ]
 
 
@@ -158,6 +172,50 @@ def tested(expr: Expr, table: dict[Var, Expr]) -> Expr:
 
     tests = {*table.values()}
     return expr.transform(short)
+
+
+def as_choices(expr: Expr, tests: Sequence[Expr]) -> Expr:
+    """A sum of numbers that stand beside tests of one text, as the number that each text has.
+
+    The tests of all texts of a variable add up to 1, so that only these numbers and the constant together
+    mean anything: 4 if size is "S", 6 if it is "M", and not 4.75 less 0.75 or more 1.25.
+    """
+    texts: dict[Var, dict[Expr, float]] = {}
+    for test in tests:
+        variable, other = test.args  # type: ignore[attr-defined]
+        if isinstance(variable, Var) and isinstance(other, Const):
+            texts.setdefault(variable, {})[test] = float(other.value)
+    terms: dict[Expr, Number] = {}
+    for term, factor in _terms(expr, 1):
+        terms[term] = terms.get(term, 0) + factor
+    choices: list[Expr] = []
+    for variable, values in texts.items():
+        if len(values) < 3 or sum(test in terms for test in values) < 2:
+            continue
+        constant = terms.pop(ONE, 0)
+        cases: dict[Expr, list[float]] = {}
+        for test, value in values.items():
+            cases.setdefault(Const(constant + terms.pop(test, 0)), []).append(value)
+        choices.append(joined_cases(variable, cases))
+    if not choices:
+        return expr
+    choices += [term if factor == 1 else Const(factor) * term for term, factor in terms.items() if factor]
+    return reduce(lambda left, right: left + right, choices)
+
+
+def _terms(expr: Expr, factor: Number) -> Iterator[tuple[Expr, Number]]:
+    """What a sum adds up, each with the exact number that stands beside it; numbers as so many times 1."""
+    if isinstance(expr, Const):
+        yield ONE, factor * exact_number(expr.value)
+    elif isinstance(expr, Op) and expr.name in ("add", "sub"):
+        yield from _terms(expr.args[0], factor)
+        yield from _terms(expr.args[1], factor if expr.name == "add" else -factor)
+    elif isinstance(expr, Op) and expr.name == "neg":
+        yield from _terms(expr.args[0], -factor)
+    elif isinstance(expr, Op) and expr.name == "mul" and isinstance(expr.args[0], Const):
+        yield from _terms(expr.args[1], factor * exact_number(expr.args[0].value))
+    else:
+        yield expr, factor
 
 
 # -- each text by itself -------------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ REMAINDER, LARGEST_DIVISOR = 1.6, 6
 #: Thresholds in a list, at most: more of them follow the rows, not a rule.
 MOST_THRESHOLDS = 6
 VALUE = 1.0
-#: The cost of a copy that stands last: else nothing changes.
+#: The cost of a copy of what was just before, where it stands last: else nothing changes.
 UNCHANGED = 0.3
 
 
@@ -80,11 +80,24 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draft:
-    """A list in the making: its rules, the rows that none of them speaks about yet, and its cost."""
+    """A list in the making: its rules, the rows that none of them speaks about yet, and its cost, now and
+    without the latest rule."""
 
     rules: tuple[Rule, ...]
     left: np.ndarray
     cost: float
+    before: float = 0.0
+
+    def ended(self, last: Expr) -> Draft:
+        """The whole list; if no row is left for `last`, its latest rule needs no tests."""
+        if self.rules and not self.left.any():
+            last, rules = self.rules[-1].value, self.rules[:-1]
+            return replace(self, rules=(*rules, Rule((), last)), cost=self.before + _price_of_last(last))
+        return replace(self, rules=(*self.rules, Rule((), last)), cost=self.cost + _price_of_last(last))
+
+
+def _price_of_last(value: Expr) -> float:
+    return UNCHANGED if isinstance(value, Var) and value.lag == 1 else VALUE
 
 
 def rule_list(
@@ -204,7 +217,8 @@ class _Search:
             conditions = self._conditions(most)
             if not conditions and not self.numbers:
                 continue
-            table = np.array([c.holds for c in conditions]).reshape(len(conditions), len(self.target))
+            table = np.array([c.holds for c in conditions], np.float32)
+            table = table.reshape(len(conditions), len(self.target))
             costs = np.array([c.cost for c in conditions])
             for last in self._lasts():
                 draft = self._with_last(last, conditions, table, costs, found.cost if found else np.inf)
@@ -221,8 +235,7 @@ class _Search:
     def _with_last(
         self, last: Value, conditions: list[Condition], table: np.ndarray, costs: np.ndarray, limit: float
     ) -> Draft | None:
-        copy = isinstance(last.expr, Var)
-        beam = [Draft((), np.ones(len(self.target), bool), UNCHANGED if copy else VALUE)]
+        beam = [Draft((), np.ones(len(self.target), bool), 0.0)]
         for _ in range(MOST_RULES):
             grown: list[Draft] = []
             for draft in beam:
@@ -230,9 +243,9 @@ class _Search:
                     return None
                 wrong = draft.left & ~last.right
                 if not wrong.any():
-                    return replace(draft, rules=(*draft.rules, Rule((), last.expr)))
+                    return draft.ended(last.expr)
                 grown += self._continued(draft, wrong, conditions, table, costs)
-            grown = [draft for draft in grown if draft.cost < limit]
+            grown = [draft for draft in grown if draft.cost + self._at_least(draft, last) < limit]
             if not grown:
                 return None
             # fewest rows left for the cost, each set of rows once
@@ -242,6 +255,12 @@ class _Search:
                 seen.setdefault(draft.left.tobytes(), draft)
             beam = list(seen.values())[:BEAM]
         return None
+
+    def _at_least(self, draft: Draft, last: Value) -> float:
+        """What has to be added to a draft: a rule, if there are rows that the last value is wrong on."""
+        if not draft.left.any():
+            return draft.before - draft.cost
+        return _price_of_last(last.expr) + (EQUAL + VALUE if (draft.left & ~last.right).any() else 0.0)
 
     def _continued(
         self,
@@ -254,10 +273,10 @@ class _Search:
         """The draft with one rule more, in a few ways."""
         options: list[tuple[float, Condition, Value]] = []
         if len(conditions):
-            gains = table.astype(np.float32) @ wrong.astype(np.float32)
-            misses = table.astype(np.float32) @ (draft.left & ~self.right).astype(np.float32).T
-            for place, value in enumerate(self.values):
-                worth = np.where(misses[:, place] == 0, gains / (costs + VALUE), 0.0)
+            counted = table @ np.vstack([wrong, draft.left & ~self.right]).astype(np.float32).T
+            gains = counted[:, 0] / (costs + VALUE)
+            for place, value in enumerate(self.values, start=1):
+                worth = np.where(counted[:, place] == 0, gains, 0.0)
                 for index in np.argsort(-worth, kind="stable")[:BRANCHES]:
                     if worth[index] > 0:
                         options.append((float(worth[index]), conditions[int(index)], value))
@@ -269,7 +288,7 @@ class _Search:
         for _, condition, value in options[:BRANCHES]:
             rule = Rule(condition.tests, value.expr)
             cost = draft.cost + condition.cost + VALUE
-            yield Draft((*draft.rules, rule), draft.left & ~condition.holds, cost)
+            yield Draft((*draft.rules, rule), draft.left & ~condition.holds, cost, draft.cost)
 
     # -- conditions ------------------------------------------------------------------------------------------
 

@@ -53,10 +53,13 @@ def build(
         hidden = list(variant.unread)
         if not variant.past and not concat and not rung.wired:
             hidden += range(inputs, inputs + outputs)
-        if variant.heads is not None:
-            for layer in range(architecture.layers):
-                start = architecture.stream_width(layer)
-                hidden += range(start + variant.heads, start + architecture.heads)
+        for layer in range(architecture.layers):
+            start, end = architecture.stream_width(layer), architecture.stream_width(layer + 1)
+            operators = start + architecture.heads
+            if variant.heads is not None:
+                hidden += range(start + variant.heads, operators)
+            if variant.submlps is not None:
+                hidden += range(operators + variant.submlps, end)
         if hidden:
             model.forbid(members, hidden)
         if variant.reach is not None:

@@ -19,6 +19,7 @@ from weights2code.settings import Settings
 from weights2code.training.few_values import few_values, may_add_up
 from weights2code.training.focus import focused, sufficient, with_last_outputs
 from weights2code.training.ladder import Rung, ladder_of
+from weights2code.training.orders import orders
 from weights2code.training.remembering import Memories
 from weights2code.training.ruled_out import Skipped, ruled_out
 from weights2code.training.search import Progress, Record, Trained, pick_device, train_rung
@@ -54,6 +55,8 @@ def climb(
     known = cache(lambda: sufficient(problem))
     seen, memories = Seen(problem.integer_outputs), {past: Memories(problem, past) for past in (True, False)}
     coming, postponed = deque(enumerate(ladder)), set[int]()
+    if free and next(orders(problem), None) is not None:  # then nothing else is needed
+        coming = deque(sorted(coming, key=lambda item: not _remembers_first(item[1])))
     while coming:
         index, rung = coming.popleft()
         if index and now() - began > settings.time_limit:
@@ -122,3 +125,8 @@ def climb(
             yield trained
         if place < 0 and skipped is not None:
             skipped.append(Skipped(rung.name, Reason.NOT_ASKED_FOR))
+
+
+def _remembers_first(rung: Rung) -> bool:
+    """Whether it is the rung of memories with one layer above them."""
+    return rung.kind == "memory" and rung.sizes["layers"] == 1 and any(v.past for v in rung.variants)

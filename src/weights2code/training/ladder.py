@@ -45,6 +45,7 @@ class Variant:
     members: int
     past: bool = True
     heads: int | None = None
+    submlps: int | None = None
     start: bool = False
     reach: int | None = None
     unread: tuple[int, ...] = ()

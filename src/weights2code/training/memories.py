@@ -17,7 +17,8 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.graph import shifted
 from weights2code.heads import COUNTS, HEADS, HeadKind, count_of
-from weights2code.language import BITS
+from weights2code.language import BITS, OPERATORS
+from weights2code.language.operators import order_of
 
 #: Functions of two values that a head may go over.
 FUNCTIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
@@ -37,6 +38,9 @@ ONE_MORE = "one more"
 ONE = "one"
 #: How many positions there are so far, and the sum of a column.
 POSITION, TOTAL = "position", "total"
+#: What a new value leaves of a column beyond its so many largest (max) or smallest (min): `beyond max 1` is
+#: the lesser of the value and the largest before it, of which the largest so far is the second largest value.
+BEYOND = "beyond "
 #: Values of a column that a condition may ask for, at most.
 MOST_ASKED = 10
 #: How far before an equal key what stood there is looked at.
@@ -69,6 +73,8 @@ class Quantity:
 
     def values(self, sequences: Sequences) -> np.ndarray:
         """At every position (n, T)."""
+        if self.beyond is not None:
+            return self._beyond(*self.beyond, sequences)
         if self.function == TOTAL:
             return np.cumsum(replace(self, function=None).values(sequences), axis=1)
         found = [_at(sequences, place, self.before) for place in self.places]
@@ -84,7 +90,26 @@ class Quantity:
         if self.levels:
             points = np.array([point for point, _ in self.levels])
             return _looked_up(np.stack(found, axis=-1), points, np.array([level for _, level in self.levels]))
-        return found[0] if self.function is None else reduce(FUNCTIONS[self.function], found)
+        if self.function is None:
+            return found[0]
+        if order_of(self.function) is not None:
+            return OPERATORS[self.function].numpy(*found)
+        return reduce(FUNCTIONS[self.function], found)
+
+    @property
+    def beyond(self) -> tuple[str, int] | None:
+        """Beyond what extremum, and how many of them."""
+        if self.function is None or not self.function.startswith(BEYOND):
+            return None
+        kind, count = self.function.removeprefix(BEYOND).split()
+        return kind, int(count)
+
+    def _beyond(self, kind: str, count: int, sequences: Sequences) -> np.ndarray:
+        value = _at(sequences, self.places[0], self.before)
+        best, other = (np.maximum, np.minimum) if kind == "max" else (np.minimum, np.maximum)
+        for _ in range(count):
+            value = other(shifted(best.accumulate(value, axis=1), 1, self.before), value)
+        return value
 
     @property
     def computed(self) -> bool:
@@ -138,6 +163,8 @@ class Memory:
         aggregate = HEADS[self.kind].aggregate
         if aggregate is not None:
             return aggregate(value)
+        if self.kind == "location":
+            return value
         assert self.key is not None
         relation = HEADS[self.kind].relation
         if relation is not None:
@@ -217,13 +244,20 @@ def counts(problem: Problem) -> Iterator[Memory]:
     columns = range(len(problem.inputs))
     for key, value in sorted(product(columns, columns), key=lambda pair: pair[0] != pair[1]):
         kinds = {problem.domains[column].categories for column in (key, value)}
-        if len(kinds) > 1:
+        if len(kinds) > 1 or problem.domains[key] == BITS:  # of bits, sums say as much
             continue
         kept: tuple[HeadKind, ...] = COUNTS if kinds == {()} else ("same",)
         if not (problem.domains[key].discrete and problem.domains[value].discrete):
             kept = ("less", "more") if key != value else ("less", "at_most", "at_least", "more")
         for kind in kept:
             yield Memory(kind, Quantity(((value, 0),)), Quantity(((key, 0),)))
+
+
+def ranks(problem: Problem) -> Iterator[tuple[Memory, Memory]]:
+    """How many positions there are, and how many values of a column so far compare with the present one: both
+    together say what share of them does."""
+    count = Memory("sum", Quantity(((0, 0),), ONE))
+    yield from ((count, memory) for memory in counts(problem) if memory.key == memory.value)
 
 
 def computed(problem: Problem) -> Iterator[Memory]:

@@ -21,6 +21,7 @@ from weights2code.graph.graph import channel_scales
 from weights2code.graph.laid_out import model_of_all
 from weights2code.heads import COUNTS, EQUALITY_SHARPNESS, FORBIDDEN, sharpness_for
 from weights2code.language import infer
+from weights2code.language.operators import order_of, ordered
 from weights2code.model import DiscreteTransformer
 from weights2code.training.delays import delayed
 from weights2code.training.focus import focused
@@ -28,6 +29,7 @@ from weights2code.training.functions import all_of, borders, operator, table
 from weights2code.training.ladder import MOST_OPERANDS, Rung
 from weights2code.training.memories import ONE, POSITION, TOTAL, Memory, Place, Quantity
 from weights2code.training.neighbours import near_rows
+from weights2code.training.orders import orders
 from weights2code.training.remembered import Remembered
 from weights2code.training.repeats import repeated_rows, windows_are_enough, without_outputs
 
@@ -79,7 +81,7 @@ class Memories:
         """No set twice, and no more than can be trained with."""
         yield from self._found
         if self._coming is None:
-            asked = (repeated_rows, near_rows) if self.past else (without_outputs,)
+            asked = (orders, repeated_rows, near_rows) if self.past else (without_outputs,)
             nothing = self.past and windows_are_enough(self.problem)
             late = (delayed(self.problem, ask) for ask in asked if not nothing)
             self._coming = chain.from_iterable(chain(late, (ask(self.problem) for ask in asked)))
@@ -206,6 +208,9 @@ class _Nodes:
                 )
                 self._known[quantity] = self.add(RouterNode("", "sum", {"value": summed}))
                 return self._known[quantity]
+            if quantity.beyond is not None:
+                self._known[quantity] = self._beyond(quantity, *quantity.beyond)
+                return self._known[quantity]
             places = [self.place(place, quantity.before) for place in quantity.places]
             scales = channel_scales(self.layout)
             units = [scales[column] for column, _ in quantity.places]
@@ -219,15 +224,42 @@ class _Nodes:
                 self._known[quantity] = self.add(table(quantity.levels, tuple(places), units))
             elif quantity.function is None:
                 self._known[quantity] = places[0]
+            elif (order := order_of(quantity.function)) is not None:
+                given = list(zip(places, units, strict=True))
+                self._known[quantity] = ordered(given, order[0], self._lesser, self._greater)[0]
             else:
                 node = operator(quantity.function, tuple(places), units, ranges, whole=whole)
                 self._known[quantity] = self.add(node)
         return self._known[quantity]
 
+    def _lesser(self, one: tuple[int, float], other: tuple[int, float]) -> tuple[int, float]:
+        return self._of_two("smaller", one, other)
+
+    def _greater(self, one: tuple[int, float], other: tuple[int, float]) -> tuple[int, float]:
+        return self._of_two("larger", one, other)
+
+    def _of_two(self, function: str, *given: tuple[int, float]) -> tuple[int, float]:
+        """A node for a function of two nodes, each with what its unit is; its own is one."""
+        nodes, units = zip(*given, strict=True)
+        return self.add(operator(function, nodes, list(units), [])), 1.0
+
+    def _beyond(self, quantity: Quantity, kind: str, count: int) -> int:
+        """The last extremum of what is left, one step back, and what a new value leaves of it."""
+        column = quantity.places[0][0]
+        value, unit = self.place(quantity.places[0], quantity.before), channel_scales(self.layout)[column]
+        for _ in range(count):
+            best = self.add(RouterNode("", "max" if kind == "max" else "min", {"value": value}))
+            last = self.add(RouterNode("", "location", {"value": best}, 1, quantity.before / unit))
+            other = self._lesser if kind == "max" else self._greater
+            value, unit = other((last, unit), (value, unit))
+        return value
+
     def memory(self, memory: Memory) -> int:
         value = self.quantity(memory.value)
         if memory.kind in COUNTS and memory.key is not None:
             return self.add(RouterNode("", memory.kind, {"key": self.quantity(memory.key), "value": value}))
+        if memory.kind == "location":
+            return value
         if memory.key is None or memory.query is None:
             return self.add(RouterNode("", memory.kind, {"value": value}))
         bias = np.zeros(self.window)

@@ -26,9 +26,11 @@ from weights2code.training.memories import (
     counts,
     followed,
     plain,
+    ranks,
     tallies,
     walks,
 )
+from weights2code.training.orders import medians, orders
 from weights2code.training.remembered import Remembered, placed
 from weights2code.training.summands import learned_sums
 
@@ -148,6 +150,7 @@ def repeated_rows(problem: Problem) -> Iterator[Remembered]:
     simple = screen.ranked(plain(problem))
     yield from screen.alone(simple[:MOST_PROMISING])
     yield from screen.alone(screen.ranked(counts(problem), TELLING)[:MOST_PROMISING])
+    yield from screen.alone(screen.ranked(medians(problem), TELLING)[:MOST_PROMISING])
     yield from screen.together(walks(problem))
     yield from screen.together(tallies(problem), ((0,),))
     yield from screen.alone(screen.ranked(computed(problem), TELLING)[:MOST_PROMISING])
@@ -155,6 +158,7 @@ def repeated_rows(problem: Problem) -> Iterator[Remembered]:
     yield from screen.alone(learned_keys(problem, Effort(KEY_EFFORT)))
     yield from screen.together(followed(problem), ((0,),))
     yield from screen.together(ages(problem))
+    yield from screen.together(ranks(problem), ((0,),))
     yield from screen.together(combinations(simple[:PAIRED], 2))
     yield from screen.alone(simple[MOST_PROMISING:])
 
@@ -187,7 +191,9 @@ def _both_extrema(problem: Problem) -> Iterator[tuple[Memory, Memory]]:
 
 
 def extrema(problem: Problem) -> Iterator[Remembered]:
-    """The same for the largest and the smallest so far of each input alone, which is soon asked."""
+    """The same for the largest and the smallest so far of each input alone, which is soon asked, and for what
+    the output is in the order of values."""
+    yield from orders(problem)
     if not problem.whole or problem.training.given.any():
         return
     screen = _Screen(problem)

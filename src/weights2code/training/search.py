@@ -204,8 +204,9 @@ def train_rung(
     record: Record | None = None,
     *,
     some: bool = False,
+    ordered: bool = True,
 ) -> Trained:
-    """Anneal the whole ensemble, then settle and tune its best members.
+    """Anneal the whole ensemble, then settle and tune its best members; `ordered` puts the best first.
 
     If the time limit cuts it short: what there is of it, or `TimeUp` if there is `some` other rung.
     """
@@ -242,7 +243,7 @@ def train_rung(
         if some:
             raise
         unfinished = True
-    trained = rank(rung, layout, model, validation, problem, history, now() - began)
+    trained = rank(rung, layout, model, validation, problem, history, now() - began, ordered=ordered)
     recorded = trained.history or (_only_epoch(rung, trained),)
     return replace(trained, history=recorded, unfinished=unfinished)
 
@@ -353,6 +354,8 @@ def rank(
     problem: Problem,
     history: list[Epoch],
     seconds: float,
+    *,
+    ordered: bool = True,
 ) -> Trained:
     """Order the members: those that fit first, among them the ones that use least, then by loss."""
     model = model.double()
@@ -367,7 +370,7 @@ def rank(
     def key(member: int) -> tuple[bool, int, float]:
         return (not bool(fits[member]), used[member] if fits[member] else 0, float(losses[member]))
 
-    order = sorted(range(model.members), key=key)
+    order = sorted(range(model.members), key=key) if ordered else list(range(model.members))
     return Trained(
         rung.name,
         rung.kind,
@@ -375,7 +378,7 @@ def rank(
         model.take(order),
         tuple(float(losses[i]) for i in order),
         tuple(float(accuracy[i]) for i in order),
-        bool(fits[order[0]]),
+        bool(fits[order[0]] if ordered else fits.any()),
         tuple(history),
         seconds,
         integer_outputs=integer,

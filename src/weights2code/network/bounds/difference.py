@@ -18,6 +18,7 @@ import numpy as np
 from weights2code.graph import ChannelNode, DiscreteGraph, RouterNode
 from weights2code.graph.graph import channel_scales
 from weights2code.language import Const, Expr, Op, Var, exact_number, is_boolean
+from weights2code.language.operators import order_of, ordered
 from weights2code.network.bounds.leaves import leaf_of
 from weights2code.network.bounds.sums import (
     ONE,
@@ -187,6 +188,8 @@ class _Writing:
         if name == "not":
             return added({ONE: Fraction(1)}, self.truth(arguments[0]), Fraction(-1))
         a, *others = (self.formula(argument) for argument in arguments)
+        if (order := order_of(name)) is not None:
+            return ordered([a, *others], order[0], self.lesser, self.greater)
         b = others[0] if others else {}
         minus = added(a, b, Fraction(-1))
         if name == "add":
@@ -215,9 +218,9 @@ class _Writing:
         if name == "abs":
             return added(added({}, a, Fraction(-1)), self.ramp(a), Fraction(2))
         if name == "max":
-            return added(b, self.ramp(minus))
+            return self.greater(a, b)
         if name == "min":
-            return added(a, self.ramp(minus), Fraction(-1))
+            return self.lesser(a, b)
         if name == "clip":
             raised = added(b, self.ramp(minus))
             return added(raised, self.ramp(added(raised, others[1], Fraction(-1))), Fraction(-1))
@@ -228,6 +231,12 @@ class _Writing:
         if name in FUNCTIONS:
             return self.function(name, a)
         raise Unwritten(name)
+
+    def greater(self, a: Sum, b: Sum) -> Sum:
+        return added(b, self.ramp(added(a, b, Fraction(-1))))
+
+    def lesser(self, a: Sum, b: Sum) -> Sum:
+        return added(a, self.ramp(added(a, b, Fraction(-1))), Fraction(-1))
 
     def truth(self, expr: Expr) -> Sum:
         """1 where an expression is not zero, else 0."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from weights2code.effort import Effort
 from weights2code.language import Domain, Expr, Op, Var, compile_numpy, infer
+from weights2code.language.operators import order_of
 from weights2code.symbolic.engine import EFFORT, Options
 from weights2code.symbolic.search.costs import COSTS
 
@@ -81,7 +82,8 @@ class Problem:
             if self.operators is not None
             else set()
         )
-        return self.allows(*used - _GLUE)
+        orders = {name for name in used if order_of(name) is not None}
+        return self.allows(*used - _GLUE - orders, *(("max", "min") if orders else ()))
 
     def spend(self, work: str, count: float) -> None:
         """So many units of some work, as named in `COSTS`, are being done."""

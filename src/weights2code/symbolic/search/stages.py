@@ -50,7 +50,7 @@ from weights2code.symbolic.search.tables import table_stage
 from weights2code.symbolic.search.trees import combination_stage, comparison_stage
 from weights2code.symbolic.search.walk import Search, Stage
 from weights2code.symbolic.search.whole_numbers import carry_stage, whole_number_stage
-from weights2code.symbolic.search.window_aggregates import window_stage
+from weights2code.symbolic.search.window_aggregates import order_stage, window_stage
 from weights2code.symbolic.snapping import simplest
 
 #: A function of more variables than this is long anyway: the first exact formula will do.
@@ -74,7 +74,7 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
     sums = problem.whole and any(domain.discrete for domain in problem.domains)
     order = {"linear": 0}
     if count > 2:
-        order |= {"extrema of many": 3, "windows": 3}
+        order |= {"extrema of many": 3, "order statistics": 3, "windows": 3}
     if count > 2 and problem.whole:
         order |= {"largest of several": 3}
     order |= {"small trees": 2}
@@ -193,6 +193,7 @@ _RUN: dict[str, Callable[[Search], None]] = {
     "linear": linear,
     "extrema of many": lambda s: envelope_stage(s.problem, s.collector),
     "largest of several": lambda s: winner_stage(s.problem, s.collector),
+    "order statistics": lambda s: order_stage(s.problem, s.collector),
     "windows": lambda s: window_stage(s.problem, s.collector, s.glance),
     "small trees": lambda s: s.trees.grow_to(4),
     "single atoms": lambda s: s.collector.offer_all(s.flat.singles()),

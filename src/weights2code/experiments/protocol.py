@@ -1,0 +1,201 @@
+"""The paper's whole protocol: 29 tasks, its grid of eight architectures, three seeds, its recipe to the end.
+
+One job a task: the architectures of one depth are members of one batched program. The architecture with the
+lowest mean loss over the seeds is the grid's choice, as the paper selects; programs are read from its members
+and from those of the architecture that the paper reports for the task. Models are kept in the job's folder,
+one run folder for each architecture, so that a protocol that was stopped goes on and other experiments can
+look at them (`--models`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from weights2code.experiments import paper_numbers
+from weights2code.experiments.comparison import Standing, average, lower_is_better, reason
+from weights2code.experiments.experiment import Experiment, Options
+from weights2code.experiments.jobs import Job, Row
+from weights2code.experiments.tables import TASK, Cell, Column, part, tabulate, theirs
+
+if TYPE_CHECKING:
+    from weights2code.data import Problem
+    from weights2code.settings import Settings
+    from weights2code.training.grid import Sizes
+    from weights2code.training.search import Trained
+
+PAPER = paper_numbers.by_task("architectures")
+CHECKPOINT = "current.safetensors"
+
+
+def jobs(task: str, options: Options) -> list[Job]:
+    device = {} if options.device == "cpu" else {"device": options.device}
+    settings = {"recipe": "paper", "seed": options.seeds[0], **device, **options.numbers}
+    arguments = {"task": task, "settings": settings, "seeds": len(options.seeds), "label": {"task": task}}
+    return [Job(task, f"{__name__}:train_task", arguments)]
+
+
+def train_task(arguments: dict[str, Any], folder: Path) -> Row:
+    """Train the grid, keep its models, and read programs out of those that count.
+
+    Returns
+    -------
+    dict
+        Under `members` a row for each seed of each architecture; those that programs were read from say what
+        came of it.
+    """
+    from weights2code.settings import Settings
+    from weights2code.source import canonical, problem_of
+    from weights2code.training.grid import GRID, Sizes, programs_of
+
+    began = time.perf_counter()
+    name = canonical(arguments["task"])
+    settings = Settings.from_dict(Settings().to_dict() | arguments["settings"])
+    problem = problem_of(name, settings)
+    prepared = time.perf_counter() - began
+    own = Sizes(**paper_numbers.sizes(PAPER[arguments["task"]]))
+    trained: dict[Sizes, Trained] = {}
+    for sizes in programs_of((*GRID, own)):
+        trained |= _trained_in(sizes, problem, settings, arguments["seeds"], folder)
+    chosen = min(trained, key=lambda sizes: (sum(trained[sizes].losses), sizes))
+    rows = [
+        row
+        for sizes in sorted(trained)
+        for row in _rows_of(
+            sizes, trained[sizes], problem, settings, folder, chosen=sizes == chosen, reported=sizes == own
+        )
+    ]
+    programs = {sizes.layers: found.seconds for sizes, found in trained.items()}
+    extraction = sum(row.get("extraction_seconds", 0.0) for row in rows)
+    return {
+        **arguments["label"],
+        "chosen": chosen.name,
+        "reported": own.name,
+        "data_seconds": round(prepared, 3),
+        "training_seconds": round(sum(programs.values()), 3),
+        "extraction_seconds": round(extraction, 3),
+        "seconds": round(prepared + sum(programs.values()) + extraction, 3),
+        "members": rows,
+    }
+
+
+def _trained_in(
+    sizes: Sequence[Sizes], problem: Problem, settings: Settings, seeds: int, folder: Path
+) -> dict[Sizes, Trained]:
+    """The models of these sizes: those that are there, else trained from the last checkpoint on."""
+    import torch
+
+    from weights2code.run_folder import MODEL, begin
+    from weights2code.training import train
+    from weights2code.training.grid import train_together
+    from weights2code.training.search import Trained, pick_device
+
+    files = {one: folder / one.name / MODEL for one in sizes}
+    if all(file.exists() for file in files.values()):
+        return {one: Trained.load(file) for one, file in files.items()}
+    torch.set_num_threads(train.THREADS)
+    checkpoint = folder / CHECKPOINT
+    found = train_together(sizes, problem, settings, seeds, pick_device(settings.device), checkpoint)
+    for one, own in found.items():
+        with begin(folder / one.name, problem.name, _settings_of(one, settings)) as run:
+            own.save(run.file(MODEL))
+    checkpoint.unlink(missing_ok=True)
+    return found
+
+
+def _settings_of(sizes: Sizes, settings: Settings) -> Settings:
+    from dataclasses import replace
+
+    return replace(settings, **sizes.settings())
+
+
+def _rows_of(
+    sizes: Sizes,
+    trained: Trained,
+    problem: Problem,
+    settings: Settings,
+    folder: Path,
+    *,
+    chosen: bool,
+    reported: bool,
+) -> list[Row]:
+    """What each seed of an architecture came to."""
+    from weights2code.experiments.measures import model_score
+    from weights2code.experiments.members import extract_member
+    from weights2code.extraction.members import whole_graph
+
+    rows = []
+    for member, loss in enumerate(trained.losses):
+        row = {"architecture": sizes.name, **sizes.settings(), "of_grid": chosen, "of_paper": reported}
+        row |= {"loss": loss, "mse": model_score(whole_graph(trained, member, problem), problem).mse}
+        if chosen or reported:
+            place = folder / sizes.name
+            row |= extract_member(trained, member, problem, _settings_of(sizes, settings), place)
+        rows.append(row)
+    return rows
+
+
+#: Rows of the architecture that the grid chose, and of the one that the paper reports.
+GRIDS, PAPERS = "of_grid", "of_paper"
+
+
+def _mean(flag: str, name: str) -> Cell:
+    return lambda rows: average(row.get(name) for row in rows if row.get(flag))
+
+
+def _share(flag: str, what: str | Callable[[Row], bool]) -> Cell:
+    inner = part(what)
+    return lambda rows: inner([row for row in rows if row.get(flag)])
+
+
+def _first(name: str) -> Cell:
+    return lambda rows: rows[0].get(name)
+
+
+def _best(rows: Sequence[Row]) -> float | None:
+    return min((row["mse"] for row in rows if row.get(GRIDS)), default=None)
+
+
+def _network(rows: Sequence[Row]) -> str:
+    """Verdicts about the networks that programs were read from."""
+    found = [row.get("network") for row in rows if row.get(GRIDS) and row.get("network")]
+    return ", ".join(f"{found.count(verdict)} {verdict}" for verdict in dict.fromkeys(found)) or "-"
+
+
+def _standing(cells: Row, rows: Sequence[Row]) -> Standing:
+    return lower_is_better(cells["mse"], cells["paper_loss"])
+
+
+table = partial(
+    tabulate,
+    columns=(
+        TASK,
+        Column("chosen", "chosen by the grid", _first("chosen")),
+        Column("mse", "its MSE", _mean(GRIDS, "mse")),
+        Column("best", "best seed", _best),
+        Column("reported", "paper's architecture", _first("reported")),
+        Column("reported_mse", "its MSE", _mean(PAPERS, "mse")),
+        Column("paper_loss", "paper, training loss", theirs("train_loss")),
+        Column("solved", "solved", _share(GRIDS, "solved")),
+        Column("proved", "proved", _share(GRIDS, lambda row: row.get("verdict") == "proved")),
+        Column("network", "networks", _network),
+        Column("training_seconds", "seconds of training", _first("training_seconds")),
+    ),
+    paper=lambda row: PAPER[row["task"]],
+    standing=_standing,
+    why=lambda rows: reason([row for row in rows if row.get(GRIDS)] or rows),
+    notes=(
+        "Means over the seeds, in the user's units: the discrete model on validation sequences, checkpoint "
+        "with the best validation loss. The grid's choice is the architecture with the lowest mean loss. "
+        "Programs are read from the chosen models; seconds of training are those of the whole grid and all "
+        "seeds.",
+    ),
+)
+
+
+PROTOCOL = Experiment(
+    "protocol", "The whole protocol: grid, seeds, full trainings", tuple(PAPER), jobs, table
+)
