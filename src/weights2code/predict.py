@@ -21,7 +21,7 @@ from weights2code.data.table_writing import check_target, format_of, write_with
 from weights2code.data.tables import names_in, read_columns, read_table
 from weights2code.data.times import time_leaf
 from weights2code.errors import InputError, NotExtracted
-from weights2code.language import Domain
+from weights2code.language import Domain, definition_variables
 from weights2code.language.categories import decoded, encoded, in_words
 from weights2code.program import Program, run_program
 from weights2code.recheck import check_written
@@ -131,9 +131,10 @@ def predict(
     rule = program.recurrence
     time = source.time if isinstance(source, FileSource) else None
     labels = tuple(name for name in dict.fromkeys((sequence, order, time)) if name is not None)
-    inputs = [
-        name for name in rule.inputs if not isinstance(source, FileSource) or name in source.inputs
-    ]  # of many columns of the fit few may be left, and what comes from times is no column
+    # of many columns of the fit few may be left, what comes from times is no column, and some are not read
+    known = [name for name in rule.inputs if not isinstance(source, FileSource) or name in source.inputs]
+    read = {v.name for step in rule.live().steps for v in definition_variables(step.definition)}
+    inputs = [name for name in known if name in read] or known
     missing = source.missing if isinstance(source, FileSource) else "refuse"
     table = _numbers(path, program, inputs, labels, missing)
     shape = table[(*inputs, *labels)[0]].shape
@@ -146,6 +147,8 @@ def predict(
         rows, ends = rows_of_sequences(path, table, count, sequence, order)
     if time is not None:
         table |= _time_leaves(path, program, table, rows, ends, time)
+    for name in set(known) - set(inputs):
+        table[name] = np.full(shape, float(program.domains[rule.inputs.index(name)].low))
     flat = np.stack([table[name].reshape(-1) for name in rule.inputs], -1)
     if missing == "last":
         flat[rows] = np.concatenate([carried(sequence) for sequence in np.split(flat[rows], ends)])

@@ -169,6 +169,25 @@ def test_columns_that_the_program_does_not_read_may_hold_anything(made_folder: C
     assert Path("made.csv").read_text() == "kind,event,level,count\nx,on,,1\ny,on,much,2\n"
 
 
+def test_columns_that_the_rule_does_without_need_not_be_there(
+    made_folder: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+):
+    Path("rows.csv").write_text("kind,event,level,count\na,b,1,1\n")
+    rule = Recurrence(
+        ("kind", "event", "level"), (Step("count", Var("count", 1) + Var("event").equals(1)),), ("count",)
+    )
+    domains = (texts(["a", "b"]), texts(["on", "off"]), integers(3, 9))
+    made_folder(
+        Path("out"),
+        file_source("rows.csv", ["kind", "event", "level"], ["count"]),
+        Program("gate", rule, domains, True),
+    )
+    Path("new.csv").write_text("kind,event\nz,on\n,on\n")
+    assert main(["predict", "out", "new.csv", "--out", "made.csv"]) == 0
+    assert Path("made.csv").read_text() == "kind,event,count\nz,on,1\n,on,2\n"
+    assert "leaves" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -191,3 +191,14 @@ def test_a_file_is_bound_by_its_content(log: Path):
     log.write_text(log.read_text() + "\nm1,99,1,5")
     with pytest.raises(InputError, match="has changed since the run began"):
         from_file(source, seed=0)
+
+
+def test_texts_that_are_all_different_are_no_input(tmp_path: Path):
+    rows = [f"order-{i},{'ab'[i % 2]},{i % 2}" for i in range(60)]
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(["id,kind,y", *rows]) + "\n")
+    problem = from_file(file_source(path, None, ["y"]), 0)
+    assert problem.inputs == ("kind",)
+    assert any("id has another text in every row" in remark for remark in problem.remarks)
+    with pytest.raises(InputError, match="another text in every row"):
+        from_file(file_source(path, ["id"], ["y"]), 0)

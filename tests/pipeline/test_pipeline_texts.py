@@ -76,7 +76,7 @@ def parcel(rng: np.random.Generator, length: int) -> list[tuple[str, float, int,
         (bank, "id,kind,amount,balance", ('kind[t] == "',)),
         (follows, "id,suit,verdict", ('"follows" if suit[t] == suit[t-1] else "no"',)),
         (parcel, "id,kind,weight,miles,way", ('kind[t] == "food"', "weight[t]", "miles[t]")),
-        (vending, "id,coin,result", ('coin[t] != "push"', "state[t-1]")),
+        (vending, "id,coin,result", ('coin[t] == "push"', "state[t-1]")),
     ],
 )
 def test_a_table_of_texts_becomes_a_program(

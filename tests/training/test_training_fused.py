@@ -18,6 +18,7 @@ kernels = pytest.mark.skipif(
     find_spec("triton") is None or not (torch.cuda.is_available() or INTERPRETED),
     reason="needs Triton with a GPU, or its interpreter",
 )
+pytestmark = pytest.mark.filterwarnings("ignore:Conversion of an array:DeprecationWarning")  # interpreted
 DEVICE = "cuda" if torch.cuda.is_available() and not INTERPRETED else "cpu"
 
 

@@ -170,8 +170,8 @@ def _refuse_times(where: str, name: str, cells: Sequence[str]) -> None:
     told = [cell.strip() for cell in cells if cell.strip()]
     if all(LOCAL_TIME.fullmatch(cell) or WORLD_TIME.fullmatch(cell) for cell in told):
         raise InputError(
-            f"{where}, column {name!r} holds dates; give the time that has passed as numbers, or sort by it "
-            "with --order."
+            f"{where}, column {name!r} holds dates; sort by it with --order, take hours and weekdays from it "
+            "with --time, or give the time that has passed as numbers."
         )
 
 

@@ -139,6 +139,8 @@ def _problem(
     declared: frozenset[str],
 ) -> Problem:
     """The problem of rows that were taken, none of which lacks anything."""
+    inputs, said = _without_names(inputs, taken, stored.rows, declared, where)
+    remarks = (*remarks, *said)
     categories = taken.number_texts(declared)
     _refuse_useless(taken, inputs, outputs, where)
     domains, output_domains = (
@@ -175,6 +177,23 @@ def with_remarks(problem: Problem, remarks: tuple[str, ...]) -> Problem:
 
     seasonal, uncut = (other and more(other) for other in (problem.seasonal, problem.uncut))
     return replace(more(problem), seasonal=seasonal, uncut=uncut)
+
+
+def _without_names(
+    inputs: tuple[str, ...], taken: Taken, rows: int, declared: frozenset[str], where: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The inputs without texts that never stand twice, such as the number of an order, and what to say."""
+    named = [name for name in inputs if name not in declared and len(taken.texts.get(name, ())) == rows]
+    if not named:
+        return inputs, ()
+    kept = tuple(name for name in inputs if name not in named)
+    if not kept:
+        raise InputError(
+            f"{where}, column {named[0]!r} holds another text in every row, which says nothing about other "
+            "rows; give another input."
+        )
+    each = "has another text" if len(named) == 1 else "have other texts"
+    return kept, (f"{', '.join(named)} {each} in every row, so nothing can be learned from that",)
 
 
 def _divisions(

@@ -85,7 +85,7 @@ def start_candidates(name: str, problem: Problem, assembly: Assembly) -> list[St
         found.append("first")
     known = problem.categories.get(name)
     if known:
-        return [*found, *(float(code) for code in range(1, min(len(known), MOST_VALUES) + 1))]
+        return [*found, *_texts_of(name, problem)[:MOST_VALUES]]
     found += [1.0, math.inf, -math.inf]
     learned = assembly.start.get(name, 0.0)
     if isinstance(learned, float) and math.isfinite(learned):
@@ -96,6 +96,14 @@ def start_candidates(name: str, problem: Problem, assembly: Assembly) -> list[St
         domain = problem.output_domains[problem.outputs.index(name)]
     found += [-1.0, float(domain.low), float(domain.high)]
     return list(dict.fromkeys(found))
+
+
+def _texts_of(name: str, problem: Problem) -> list[float]:
+    """The texts that a column holds: those that it shares a list with hold others too."""
+    part = problem.training
+    held = part.x if name in problem.inputs else part.y
+    row = (problem.inputs if name in problem.inputs else problem.outputs).index(name)
+    return [float(code) for code in np.unique(held[..., row][part.valid])]
 
 
 def crisp_starts(name: str, problem: Problem, assembly: Assembly) -> list[Start]:
