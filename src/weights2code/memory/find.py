@@ -59,6 +59,10 @@ FORMULA_EFFORT = 1.5
 EFFORT = 2.0
 
 
+#: Different rows of inputs, at most, that few sequences may be folded for.
+MOST_FORETOLD = 64
+
+
 @dataclass(slots=True, eq=False)
 class Remembering:
     """What a problem remembers that no output shows, asked for at three moments.
@@ -96,6 +100,8 @@ class Remembering:
         problem = self.problem
         if problem.reference is not None or not few_rows(problem):
             return False
+        if len(np.unique(problem.training.x[problem.training.valid], axis=0)) > MOST_FORETOLD:
+            return False  # of so many symbols few rows say little, and folding them takes long
         machine = self.machine()
         if machine is None or visible_window(machine) is not None:
             return False
