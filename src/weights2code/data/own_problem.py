@@ -89,7 +89,8 @@ def from_columns(
     """
     fewest = FEWEST_ROWS if fewest is None else fewest
     _refuse_few(stored, where, fewest)
-    true_starts, remarks = None, ()
+    true_starts: Sequence[bool] | None = None
+    remarks: tuple[str, ...] = ()
     parts = _divisions(stored.lengths, seed)
     taken = take(stored, (*inputs, *outputs), *parts)
     if taken.gaps:
@@ -115,7 +116,8 @@ def from_columns(
         _refuse_few(stored, where, fewest)
         parts = _divisions(stored.lengths, seed, true_starts)
         taken = take(stored, (*inputs, *outputs), *parts)
-    problem = replace(_problem(taken, inputs, outputs, name, where, declared), remarks=remarks)
+    inputs, said = _without_names(inputs, taken, stored.rows, declared, where)
+    problem = replace(_problem(taken, inputs, outputs, name, where, declared), remarks=(*remarks, *said))
     if len(parts) > 1 and problem.whole:
         problem = replace(problem, uncut=_uncut(problem, taken))
     if season is None:
@@ -139,8 +141,6 @@ def _problem(
     declared: frozenset[str],
 ) -> Problem:
     """The problem of rows that were taken, none of which lacks anything."""
-    inputs, said = _without_names(inputs, taken, stored.rows, declared, where)
-    remarks = (*remarks, *said)
     categories = taken.number_texts(declared)
     _refuse_useless(taken, inputs, outputs, where)
     domains, output_domains = (
