@@ -39,6 +39,12 @@ VARIATIONS: dict[str, dict[str, Any]] = {
     "fading, rate .02": {"leak": 0.1, "learning_rate": 0.02},
     "fading, rate .01": {"leak": 0.1, "learning_rate": 0.01},
     "fading, no weight decay": {"leak": 0.1, "weight_decay": 0.0},
+    "rate .01": {"learning_rate": 0.01},
+    "fading, rate .02, hidden 32": {"leak": 0.1, "learning_rate": 0.02, "hidden": 32},
+    "fading, rate .01, hidden 32": {"leak": 0.1, "learning_rate": 0.01, "hidden": 32},
+    "fading, rate .01, hidden 64": {"leak": 0.1, "learning_rate": 0.01, "hidden": 64},
+    "fading, rate .01, uncooled noise": {"leak": 0.1, "learning_rate": 0.01, "cooled": False},
+    "fading, rate .005": {"leak": 0.1, "learning_rate": 0.005},
 }
 Asked = tuple[str, tuple[str, ...], int, str, int | None, int | None]
 
