@@ -21,7 +21,7 @@ from weights2code.extraction.extract import right_borders
 from weights2code.extraction.judge import judged, with_caveat
 from weights2code.extraction.members import fits, member
 from weights2code.extraction.values import Extraction
-from weights2code.memory.find import Remembering
+from weights2code.memory.find import FEW_SEQUENCES, Remembering
 from weights2code.memory.hidden import Memory, with_memory
 from weights2code.program import Origin
 from weights2code.run_folder import RunFolder
@@ -51,6 +51,7 @@ class HiddenClimb:
     found: Climb | None = None
     _tried: bool = False
     _early: bool = False
+    _postponed: bool = False
     _remembering: Remembering = field(init=False)
 
     def __post_init__(self) -> None:
@@ -62,7 +63,12 @@ class HiddenClimb:
         return self.climb.problem.uncut or self.climb.problem
 
     def at_once(self) -> bool:
-        """Before anything is trained: whether that is the end."""
+        """Before anything is trained: whether that is the end. A few long sequences take seconds to follow,
+        so what only adds numbers is trained before."""
+        if len(self._uncut.training) < FEW_SEQUENCES and not self._postponed:
+            self._postponed = True
+            return False
+        self._postponed = False
         return self._allowed() and self._try(self._remembering.at_once(self._by_extremum, self._by_lookup))
 
     def before(self, rung: Rung, summed: bool) -> bool:
@@ -72,6 +78,8 @@ class HiddenClimb:
         there are states."""
         if self._tried or not self._allowed():
             return False
+        if self._postponed and rung.sizes.get("submlps") and self.at_once():
+            return True
         if summed:
             return self.climb.problem.reference is not None and self._try(self._remembering.short())
         if rung.sizes["layers"] == 1:

@@ -26,6 +26,7 @@ from weights2code.memory.screen import (
     few_rows,
     finite,
     foretells,
+    may_foretell,
     shown_by,
     shown_by_output,
     shown_by_values,
@@ -59,6 +60,9 @@ FORMULA_EFFORT = 1.5
 EFFORT = 2.0
 
 
+#: States of a machine that the most evidence may make less of: none has fewer than two, and with many it
+#: takes long and gives none.
+EVIDENT = range(3, MOST_STATES // 2 + 1)
 #: Different rows of inputs, at most, that few sequences may be folded for.
 MOST_FORETOLD = 64
 
@@ -100,8 +104,8 @@ class Remembering:
         problem = self.problem
         if problem.reference is not None or not few_rows(problem):
             return False
-        if len(np.unique(problem.training.x[problem.training.valid], axis=0)) > MOST_FORETOLD:
-            return False  # of so many symbols few rows say little, and folding them takes long
+        if not few_symbols(problem) or not may_foretell(problem):
+            return False
         machine = self.machine()
         if machine is None or visible_window(machine) is not None:
             return False
@@ -322,17 +326,22 @@ def _folded(problem: Problem) -> Machine | None:
         wrong = machine is not None and machine.wrong(problem.validation).any()
         if wrong:
             machine = merged(both(problem), reads)
-        if machine is not None and (wrong or few_rows(problem)):
+        few = wrong or few_rows(problem)
+        if machine is not None and few and machine.states in EVIDENT and few_symbols(problem):
             evident = merged(both(problem), reads, 0.0)
             if evident is not None and evident.states < machine.states:
                 machine = evident
-            machine = with_dead_ends(machine, both(problem))
-        return machine
+        return with_dead_ends(machine, both(problem)) if machine is not None and few else machine
     for share in SHARES:
         machine = merged(both(problem), reads, share)
         if machine is not None and machine.wrong(problem.training).mean() <= share:
             return with_dead_ends(machine, both(problem))
     return None
+
+
+def few_symbols(problem: Problem) -> bool:
+    """Of many different inputs few rows say little, and folding them by evidence takes long."""
+    return len(np.unique(problem.training.x[problem.training.valid], axis=0)) <= MOST_FORETOLD
 
 
 def both(problem: Problem) -> Sequences:

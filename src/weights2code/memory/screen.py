@@ -107,13 +107,33 @@ def few_rows(problem: Problem) -> bool:
     return int(problem.training.valid.sum()) <= FEW_ROWS
 
 
+def may_foretell(problem: Problem) -> bool:
+    """Whether a machine of the training rows could foretell the others at all: it has as many states, at
+    least, as one row of inputs has different outputs."""
+    rows, outputs = problem.training.x[problem.training.scored], problem.training.y[problem.training.scored]
+    symbols, own = np.unique(rows, axis=0, return_inverse=True)
+    pairs = np.unique(np.column_stack([own.ravel(), outputs]), axis=0)
+    states = int(np.bincount(pairs[:, 0].astype(int)).max())
+    return _told(problem.validation) >= WORTH * _written(states, len(symbols), problem.validation)
+
+
 def foretells(machine: Machine, sequences: Sequences) -> bool:
     """Whether a machine that was made of others is right about all of these, and that means something: in
     bits, what there was to be told against its own table."""
     after, _ = machine.run(sequences)
     if (after == NOWHERE)[sequences.valid].any() or machine.wrong(sequences).any():
         return False
+    states, symbols = machine.moves.shape
+    return _told(sequences) >= WORTH * _written(states, symbols, sequences)
+
+
+def _told(sequences: Sequences) -> float:
+    """Bits that there are to be told about the outputs."""
     _, counts = np.unique(sequences.y[sequences.scored], axis=0, return_counts=True)
-    told = -float((counts * np.log2(counts / counts.sum())).sum())
-    written = machine.moves.size * np.log2(machine.states * len(counts))
-    return told >= WORTH * written
+    return -float((counts * np.log2(counts / counts.sum())).sum())
+
+
+def _written(states: int, symbols: int, sequences: Sequences) -> float:
+    """Bits of a table of moves and answers."""
+    answers = len(np.unique(sequences.y[sequences.scored], axis=0))
+    return states * symbols * float(np.log2(max(states * answers, 1)))
