@@ -59,7 +59,7 @@ def test_a_page_has_table_figure_and_where_it_comes_from() -> None:
     compared = made["compared_with_the_paper.md"]
     assert "| [table1](experiment_table1.md) | fast | 1 | 0 | 0 | 0 |" in compared
     assert "Nowhere, in what was measured." in compared
-    assert "Not measured yet: architectures" in compared
+    assert "Not measured yet: protocol, architectures" in compared
 
 
 def test_one_sequence_everywhere_is_a_way_of_its_own() -> None:
