@@ -27,6 +27,7 @@ import random_page
 import reliability_page as attacks
 import result_pages as pages
 from figures import head_of, records, state, taken_list, where, without_state
+from recipe_page import recipe
 from suite_results import Suite
 from tables_page import tables
 from weights2code.experiments.registry import NAMES
@@ -115,6 +116,9 @@ def texts(root: Path = ROOT) -> dict[str, str]:
             found.own, found.operon, found.own_first, found.wide, found.long
         ),
         "docs/results/tables.md": tables(found.tables),
+        "docs/results/paper_recipe.md": recipe(
+            [read(f"training/results/{name}.json") for name in ("recipe", "recipe_rates")]
+        ),
         "docs/results/deep_rules.md": deep_page.deep_rules(
             found.deep_files, found.deep_before, found.deep_tasks
         ),

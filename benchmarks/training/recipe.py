@@ -29,7 +29,7 @@ TASKS = (
 )  # fmt: skip
 #: Numbers of the recipe, and sizes of the model, that differ from the plain one.
 VARIATIONS: dict[str, dict[str, Any]] = {
-    "plain": {"leak": 0.0},
+    "plain": {},
     "leak .1": {"leak": 0.1, "leak_fades": False},
     "leak .1, fading": {"leak": 0.1},
     "leak .3, fading": {"leak": 0.3},
@@ -46,6 +46,8 @@ VARIATIONS: dict[str, dict[str, Any]] = {
     "fading, rate .01, uncooled noise": {"leak": 0.1, "learning_rate": 0.01, "cooled": False},
     "fading, rate .005": {"leak": 0.1, "learning_rate": 0.005},
 }
+#: The paper's rate, and its epochs; two tasks train longer, at a lower rate.
+PRINTED, USUAL_EPOCHS = 0.05, 50
 Asked = tuple[str, tuple[str, ...], int, str, int | None, int | None]
 
 
@@ -113,10 +115,10 @@ def train(asked: Asked) -> list[dict[str, Any]]:
 
 def varied(recipe: Any, given: dict[str, Any]) -> Any:
     """The recipe with what a variation changes; a task with a lower rate of its own keeps it."""
-    given = {name: value for name, value in given.items() if name != "hidden"}
-    if "learning_rate" in given:
-        given["learning_rate"] = min(given["learning_rate"], recipe.learning_rate)
-    return replace(recipe, **given)
+    given = {"leak": 0.0, "learning_rate": PRINTED, **given}
+    if recipe.epochs > USUAL_EPOCHS:  # a task that the paper trains longer, at a rate of its own
+        given["learning_rate"] = recipe.learning_rate
+    return replace(recipe, **{name: value for name, value in given.items() if name != "hidden"})
 
 
 def side_by_side(rung: Any, problem: Any, training: Any, given: list[dict[str, Any]]) -> Any:

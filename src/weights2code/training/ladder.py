@@ -18,7 +18,7 @@ from weights2code.heads import AGGREGATES
 from weights2code.model import Architecture
 from weights2code.model.sampler import Annealing
 from weights2code.settings import Settings
-from weights2code.training.recipes import Recipe, paper_recipe, with_samples
+from weights2code.training.recipes import PAPER_RATE, Recipe, paper_recipe, with_samples
 
 #: Location heads look back at most this far, and at most half a sequence, so that what they find is seen
 #: to hold at positions beyond their own reach.
@@ -337,7 +337,7 @@ def _paper_rungs(problem: Problem, settings: Settings) -> tuple[Rung, ...]:
     """The paper's architecture of the task, or its grid: layers 1, 2; heads 2, 3; sub-MLPs 2, 3."""
     paper = problem.paper
     epochs = paper.epochs if paper else 50
-    rate = paper.learning_rate if paper else 0.05
+    rate = min(paper.learning_rate, PAPER_RATE) if paper else PAPER_RATE
     recipe = paper_recipe(epochs, rate, settings.l1)
     if settings.fixed_architecture():
         sizes = _fixed_rung(settings).sizes
