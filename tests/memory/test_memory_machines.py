@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from weights2code.data import Problem, Sequences, from_arrays
-from weights2code.language import BITS, Domain, Recurrence, Step, Var, integers
+from weights2code.language import BITS, Domain, Recurrence, Step, Var, compile_numpy, integers
+from weights2code.memory.actions import rules_by_multiples
 from weights2code.memory.beside_visible import beside_visible
 from weights2code.memory.exploring import explored
 from weights2code.memory.find import Remembering
@@ -200,3 +201,24 @@ def test_a_bit_beside_a_visible_count_is_one_bit():
     assert machine is not None
     assert machine.states > 6
     assert beside_visible(machine, inputs=1)[0].count == 2
+
+
+def test_digits_with_a_function_of_what_is_read():
+    """state = (4 * state + f(x)) % 7, whatever f is: two symbols differ by a step around the circle."""
+    symbols = np.arange(-4, 5, dtype=float)[:, None]
+    added = np.minimum(symbols[:, 0] % 6, 3).astype(int)
+    renamed = np.random.default_rng(1).permutation(7)
+    moves = np.empty((7, len(symbols)), int)
+    for place in range(7):
+        moves[renamed[place]] = renamed[(4 * place + added) % 7]
+    shape = moves.shape
+    machine = Machine(((0, 0),), symbols, moves, np.zeros((*shape, 1)), np.ones(shape, int))
+    state, x = Var("state", 1), Var("x")
+    rules = sorted(rules_by_multiples(machine, state, (x,)), key=lambda rule: rule.cost)
+    assert rules
+    numbers = rules[0].numbers
+    found = compile_numpy(rules[0].rule, (state, x))(numbers[:, None], symbols[None, :, 0])
+    assert np.array_equal(found, numbers[moves])
+    moves[0, :2] = moves[0, 1::-1]
+    spoilt = Machine(((0, 0),), symbols, moves, np.zeros((*shape, 1)), np.ones(shape, int))
+    assert not [*rules_by_multiples(spoilt, state, (x,))]

@@ -2,13 +2,15 @@
 
 What all symbols of one kind do is an action. A machine of three states and hundreds of symbols may have two
 actions, and the rule is one of the state and the action, the action a formula of what is read. Where an
-action adds a number, up to ends or around a circle, that number is the formula's value.
+action adds a number, up to ends or around a circle, that number is the formula's value; around a circle it
+may multiply by one number first, as digits are carried.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import permutations
+from math import gcd
 
 import numpy as np
 
@@ -22,6 +24,8 @@ from weights2code.memory.short_rules import ShortRule, short_rules
 FEW_ACTIONS = 3
 #: Effort for the formula of an action, in seconds of a usual machine.
 EFFORT = 0.5
+#: Factors of the places on a circle that are tried.
+MOST_FACTORS = 6
 #: Stands for an action.
 ACTION = Var("action")
 
@@ -30,8 +34,57 @@ def rules_by_actions(machine: Machine, state: Var, reads: tuple[Var, ...]) -> li
     """Rules of the state and of an action that is a formula of what is read, shortest first."""
     if not (machine.moves != NOWHERE).all():
         return []
-    found = [*_by_numbers_added(machine, state, reads)] or [*_by_few_actions(machine, state, reads)]
+    found = [*_by_numbers_added(machine, state, reads)] or [*rules_by_multiples(machine, state, reads)]
+    found = found or [*_by_few_actions(machine, state, reads)]
     return sorted(found, key=lambda rule: rule.cost)
+
+
+def rules_by_multiples(machine: Machine, state: Var, reads: tuple[Var, ...]) -> Iterator[ShortRule]:
+    """Digits: every symbol multiplies by one number and adds its own, around a circle.
+
+    Two symbols then differ by a step around the circle, which says where each state lies on it, up to a
+    factor and the start. The factors are tried for which the numbers added are small.
+    """
+    circle = _on_a_circle(machine.moves) if (machine.moves != NOWHERE).all() else None
+    if circle is None:
+        return
+    numbers, factor, added = circle
+    count = len(numbers)
+    units = [unit for unit in range(1, count) if gcd(unit, count) == 1]
+    tried = []
+    for unit in units:
+        shift = -unit * numbers[0]
+        own = (unit * added + shift - factor * shift) % count
+        tried.append((float(own.sum()), unit, own, (unit * numbers + shift) % count))
+    for _, _, own, places in sorted(tried, key=lambda item: item[:2])[:MOST_FACTORS]:
+        formula = formula_of(machine.symbols, own.astype(float), reads, EFFORT)
+        if formula is not None:
+            times = factor if 2 * factor <= count + 1 else factor - count
+            yield ShortRule(places.astype(float), (times * state + formula) % count)
+
+
+def _on_a_circle(moves: np.ndarray) -> tuple[np.ndarray, int, np.ndarray] | None:
+    """The place of each state, the factor of all symbols, and what each adds; None if that is not so."""
+    count = len(moves)
+    columns = np.unique(moves.T, axis=0)
+    whole = np.arange(count)
+    if count < 3 or len(columns) < 2 or not (np.sort(columns, axis=1) == whole).all():
+        return None
+    back = np.argsort(columns[0])  # undoes the first action
+    for other in columns[1:]:
+        step, numbers, at = other[back], np.full(count, -1), 0
+        for place in range(count):
+            if numbers[at] >= 0:
+                break  # the circle closed before all states were on it
+            numbers[at], at = place, step[at]
+        if (numbers < 0).any():
+            continue
+        after, zero, one = numbers[moves], int(np.argmin(numbers)), int(np.flatnonzero(numbers == 1)[0])
+        added = after[zero]
+        factor = int((after[one] - added)[0] % count)
+        if ((factor * numbers[:, None] + added[None, :]) % count == after).all():
+            return numbers, factor, added
+    return None
 
 
 def _by_numbers_added(machine: Machine, state: Var, reads: tuple[Var, ...]) -> Iterator[ShortRule]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from weights2code.data import Problem, Sequences
 from weights2code.language import Recurrence, Var
-from weights2code.memory.actions import rules_by_actions
+from weights2code.memory.actions import rules_by_actions, rules_by_multiples
 from weights2code.memory.beside_visible import beside_visible
 from weights2code.memory.by_kinds import rules_by_kinds
 from weights2code.memory.dead_ends import with_dead_ends
@@ -220,6 +220,7 @@ def numbered(
 def _soon_numbered(machine: Machine, problem: Problem, state: Var, reads: tuple[Var, ...]) -> Memory | None:
     """The same by what is soon tried: short formulas, those of a machine with a dead end, two variables."""
     rules = short_rules(machine, state, reads, choices=False) or rules_by_kinds(machine, state, reads)
+    rules = rules or sorted(rules_by_multiples(machine, state, reads), key=lambda rule: rule.cost)
     found = _with_outputs(machine, problem, state, rules[:NUMBERINGS]) if rules else None
     if found is not None and found.cost <= ENOUGH:
         return found
