@@ -373,7 +373,13 @@ def _suite_line(suite: Suite, folder: str) -> tuple[str, str, str]:
 
 
 def index(found: Measured, repeated: Experiments) -> str:
-    names = ["mips", "languages", "compared_with_the_paper", *(file_name(name) for name in NAMES)]
+    names = [
+        "mips",
+        "languages",
+        "compared_with_the_paper",
+        "paper_recipe",
+        *(file_name(name) for name in NAMES),
+    ]
     names += ["failures", "random_programs", "own_data", "tables", "deep_rules", "network"]
     names += ["symbolic_regression", "speed", "reliability"]
     tree = "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(names) + "\n```"

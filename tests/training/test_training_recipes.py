@@ -22,7 +22,12 @@ def test_numbers_of_the_paper():
     recipe = paper_recipe()
     assert (recipe.samples, recipe.epochs, recipe.batch) == (1_000_000, 50, 512)
     assert recipe.steps == 50 * (1_000_000 // 512)
-    assert (recipe.learning_rate, recipe.last_learning_rate) == (0.05, 1e-6)
+    assert recipe.last_learning_rate == 1e-6
+    assert (recipe.learning_rate, recipe.leak_at(0.0), recipe.leak_at(1.0)) == (
+        0.01,
+        0.1,
+        0.0,
+    )  # by measurement
     assert (recipe.annealing.first, recipe.annealing.last) == (10.0, 0.1)
     assert recipe.annealing.tau(0.5) == pytest.approx(1.0)
     assert recipe.members == 3
