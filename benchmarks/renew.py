@@ -77,7 +77,7 @@ UNSEEN = 104
 #: The same for deeper programs.
 UNSEEN_DEEP = 103
 #: The same for programs with hidden memory.
-UNSEEN_HIDDEN = 201
+UNSEEN_HIDDEN = 203
 OPEN_TASKS = "div_3 magnetic bit_addition balanced_parenthesis"
 
 
