@@ -24,6 +24,7 @@ from weights2code.training.recipes import Recipe
 from weights2code.training.step import (
     Batch,
     Validation,
+    can_compile,
     closed_form,
     make_step,
     member_losses,
@@ -157,7 +158,7 @@ def run_loop(
     agreement is known."""
     device = state.model.choices.device
     variance = target_variance(training[1], training[2])
-    fused = device.type == "cuda" and can_fuse(state.model, training, recipe)
+    fused = device.type == "cuda" and can_compile() and can_fuse(state.model, training, recipe)
     with own_generator(device) if fused else noise_source(device) as generator:
         run_epoch = None
         while state.epoch < recipe.epochs and not _settled(state, stop):

@@ -30,8 +30,8 @@ class Recipe:
     batch : sequences a step, shared by all members.
     learning_rate, last_learning_rate : cosine schedule; annealing : of the temperature.
     noise : scale of the Gumbel noise; cooled : whether it fades with the temperature (`model/sampler.py`).
-    leak : slope of the hidden units below zero, so that none dies; leak_fades : whether it falls to 0 over
-        the training, else it stays, and a unit is in the end written as two (`model/leak.py`).
+    leak : slope of the hidden units below zero, so that none dies; leak_fades : whether it falls to 0 before
+        the end of the training. One that stays is for comparison: finished models are of ReLU units.
     head : "closed" solves the linear head at every step, "projected" also the output weights of the last
         layer's sub-MLPs, "learned" trains everything as the paper does.
     finish : how the head of the best members is solved after annealing with a learned one; None leaves it
