@@ -62,6 +62,7 @@ class DeepCase:
 def _shown(rule: Definition) -> str:
     if isinstance(rule, Retrieval):
         return f"{rule.value} at the last {rule.key} == {formula(rule.query)}"
+    assert isinstance(rule, Expr), "no rule of these counts"
     return formula(rule)
 
 

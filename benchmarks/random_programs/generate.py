@@ -80,6 +80,7 @@ class Random:
             if isinstance(rule, Retrieval):
                 shown = f"{rule.value} at the last {rule.key} == {formula(rule.query)}"
             else:
+                assert isinstance(rule, Expr), "no rule of these counts"
                 shown = formula(rule)
             parts.append(f"{step.name}[t] = {shown}")
         starts = [f"{name}[-1] = {value:g}" for name, value in self.recurrence.start.items()]
@@ -200,6 +201,7 @@ def _folded(rule: Definition) -> Definition:
             return node.args[1]
         return node
 
+    assert isinstance(rule, Expr), "no rule of these counts"
     return rule.transform(fold)
 
 
@@ -229,6 +231,7 @@ def _renamed(rule: Definition, new: dict[str, str]) -> Definition:
         query = _renamed(rule.query, new)
         assert isinstance(query, Expr)
         return Retrieval(new.get(rule.key, rule.key), new.get(rule.value, rule.value), query, rule.gap)
+    assert isinstance(rule, Expr), "no rule of these counts"
     return rule.substitute({v: Var(new.get(v.name, v.name), v.lag) for v in rule.variables()})
 
 

@@ -7,6 +7,7 @@ domain, and the sequences that whoever made the program says are telling.
 
 from __future__ import annotations
 
+import operator
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from weights2code.language import Const, Domain, Expr, Op, Recurrence, Retrieval, Var
+from weights2code.language import Const, Count, Domain, Expr, Op, Recurrence, Retrieval, Var
 from weights2code.language.operators import OPERATORS
 from weights2code.program import Program
 from weights2code.verify import Certificate
@@ -76,6 +77,9 @@ class Interpreter:
                 keys = self.past[definition.key][: t - definition.gap + 1]
                 found = [s for s, key in enumerate(keys) if key == query]
                 value = self.past[definition.value][found[-1]] if found else exact(definition.default)
+            elif isinstance(definition, Count):
+                query, holds = self.value(definition.query, t), getattr(operator, definition.relation)
+                value = exact(sum(bool(holds(key, query)) for key in self.past[definition.key][: t + 1]))
             else:
                 value = self.value(definition, t)
             self.past[step.name].append(value)

@@ -78,7 +78,15 @@ def test_a_head_of_every_kind(kind: str, layers: int):
 def test_all_kinds_in_one_layer_with_several_outputs_and_learned_starts():
     sizes = dict.fromkeys(KINDS, 1)
     architecture = Architecture(
-        channels=4, outputs=2, layers=2, submlps=2, arity=3, window=4, past=2, learned_start=True, **sizes
+        channels=4,
+        outputs=2,
+        layers=2,
+        submlps=2,
+        arity=3,
+        window=4,
+        past=2,
+        learned_start=True,
+        **sizes,  # type: ignore[arg-type]
     )
     model = random_model(architecture, members=4, seed=3)
     agree(model, autoregressive(2, 2), problem_of(2, 2))
@@ -97,7 +105,13 @@ def test_a_model_without_layers_is_its_head():
 def test_masks_are_part_of_the_graph():
     sizes = dict.fromkeys(KINDS, 1)
     architecture = Architecture(
-        channels=3, layers=1, submlps=2, window=5, past=1, learned_start=True, **sizes
+        channels=3,
+        layers=1,
+        submlps=2,
+        window=5,
+        past=1,
+        learned_start=True,
+        **sizes,  # type: ignore[arg-type]
     )
     model = random_model(architecture, seed=5)
     model.forbid(0, [1, 4])
@@ -130,7 +144,7 @@ def test_the_null_slot_and_a_window_longer_than_the_sequence():
 
 def stored() -> dict:
     sizes = dict.fromkeys(KINDS, 1)
-    architecture = Architecture(channels=2, layers=1, submlps=1, **sizes)
+    architecture = Architecture(channels=2, layers=1, submlps=1, **sizes)  # type: ignore[arg-type]
     made = graph_of(random_model(architecture, 1), 0, tagging(2, 1), problem_of(2, 1))
     return json.loads(json.dumps(to_dict(made)))
 

@@ -99,7 +99,7 @@ def test_a_head_of_every_kind(kind: str, layers: int, units: int):
 def test_all_kinds_with_several_outputs_masks_and_starts():
     architecture = Architecture(
         channels=4, outputs=2, layers=2, submlps=2, arity=3, window=4, past=2, learned_start=True,
-        **dict.fromkeys(HEADS, 1),
+        **dict.fromkeys(HEADS, 1),  # type: ignore[arg-type]
     )  # fmt: skip
     layout, problem = Layout("autoregressive", (2.0,) * 2, (4.0,) * 2), problem_of(2, 2)
     model = random_model(architecture, seed=3)

@@ -64,7 +64,8 @@ def test_it_runs_as_the_module_does(name: str, kinds: tuple[str, ...], whole: bo
     past = 2 if name == "autoregressive" else 0
     architecture = Architecture(
         channels=layout.channels, outputs=2, layers=2, submlps=2, window=4, past=past,
-        learned_start=name != "concat", **dict.fromkeys(kinds, 1),
+        learned_start=name != "concat",
+        **dict.fromkeys(kinds, 1),  # type: ignore[arg-type]
     )  # fmt: skip
     trained = trained_of(layout, architecture, whole=whole)
     trained.save(tmp_path / MODEL)

@@ -45,7 +45,7 @@ def batch_of(channels: int, outputs: int, length: int, first: int) -> Batch:
     ],
 )
 def test_gradients_are_those_of_pytorch(sizes: dict[str, int], length: int, first: int, cooled: bool) -> None:
-    architecture = Architecture(channels=3, **sizes)
+    architecture = Architecture(channels=3, **sizes)  # type: ignore[arg-type]
     one, other = (DiscreteTransformer(architecture, 2, seed=1).to(DEVICE) for _ in range(2))
     for model in (one, other):
         model.forbid(1, [0])

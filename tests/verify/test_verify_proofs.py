@@ -183,7 +183,7 @@ def changed_definitions(definition: Definition) -> Iterator[Definition]:
         yield Retrieval(key, value, query, definition.gap + 1, definition.default)
         yield Retrieval(key, value, query, definition.gap, definition.default + 1)
         yield Retrieval(value, key, query, definition.gap, definition.default)
-    else:
+    elif isinstance(definition, Expr):
         yield from changed_formulas(definition)
 
 
