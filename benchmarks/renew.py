@@ -118,6 +118,17 @@ def languages(name: str, script: str, record: str) -> Figure:
     )
 
 
+#: What is varied about the paper's recipe, and on which tasks.
+RECIPES = {
+    "recipe": "--tasks abs_of_diff,add_mod_3,unique_prev2,bit_dot_prod_mod_2,quadratic_drop "
+    "--variations 'plain;leak .1;leak .1, fading;leak .3, fading;fading, hidden 32;fading, uncooled noise;"
+    "fading, noise .3;fading, rate .02;fading, rate .01;fading, no weight decay'",
+    "recipe_rates": "--tasks quadratic_drop,abs_of_diff,bit_addition,add_mod_3,unique_prev2,linear_drop "
+    "--variations 'rate .01;fading, rate .02, hidden 32;fading, rate .01, hidden 32;"
+    "fading, rate .01, hidden 64;fading, rate .01, uncooled noise;fading, rate .005'",
+}
+
+
 def random_command(what: str, record: str) -> str:
     """Random programs with the limits that figures are compared at: a minute, two at a time."""
     folder = "benchmarks/random_programs"
@@ -244,6 +255,15 @@ def figures() -> list[Figure]:
             needs="CUDA",
         ),
         Figure("noise", f"{training}/results/noise.json", (f"python {training}/noise.py",)),
+        *(
+            Figure(
+                name,
+                f"{training}/results/{name}.json",
+                (f"python {training}/recipe.py {asked} --out {training}/results/{name}.json",),
+                needs="CUDA",
+            )
+            for name, asked in RECIPES.items()
+        ),
         Figure(
             "deep_rungs",
             f"{training}/results/deep.json",
