@@ -58,8 +58,6 @@ NEAR = 3
 FORMULA_EFFORT = 1.5
 #: Effort for an output where a short look finds nothing, in seconds of a usual machine.
 EFFORT = 2.0
-
-
 #: States of a machine that the most evidence may make less of: none has fewer than two, and with many it
 #: takes long and gives none.
 EVIDENT = range(3, MOST_STATES // 2 + 1)

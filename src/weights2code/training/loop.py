@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -26,10 +27,10 @@ from weights2code.training.step import (
     Validation,
     can_compile,
     closed_form,
+    first_scored,
     make_step,
     member_losses,
     noise_source,
-    own_generator,
     target_variance,
     training_step,
 )
@@ -159,7 +160,7 @@ def run_loop(
     device = state.model.choices.device
     variance = target_variance(training[1], training[2])
     fused = device.type == "cuda" and can_compile() and can_fuse(state.model, training, recipe)
-    with own_generator(device) if fused else noise_source(device) as generator:
+    with nullcontext(torch.Generator(device)) if fused else noise_source(device) as generator:
         run_epoch = None
         while state.epoch < recipe.epochs and not _settled(state, stop):
             began = time.perf_counter()
@@ -265,11 +266,6 @@ def _train_epoch(
         first = (index * batch) % max(count - batch + 1, 1)
         total += step(sequences_of(shuffled, slice(first, first + batch)), progress)
     return total / recipe.steps_per_epoch
-
-
-def first_scored(scored: Tensor) -> int:
-    """The first position that any sequence is scored at (0 if none is)."""
-    return int(scored.any(1).int().argmax())
 
 
 def evaluate_hard(

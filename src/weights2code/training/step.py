@@ -94,6 +94,11 @@ def target_variance(
     return torch.where(variance > 0, variance, torch.ones_like(variance))
 
 
+def first_scored(scored: Bool[Tensor, "pos batch"]) -> int:
+    """The first position that any sequence is scored at (0 if none is)."""
+    return int(scored.any(1).int().argmax())
+
+
 @dataclass(frozen=True, slots=True)
 class Solved:
     """The closed-form part of each member: head and output weights of the last layer's sub-MLPs."""
@@ -231,12 +236,6 @@ def noise_source(device: torch.device) -> Iterator[torch.Generator]:
     index = torch.cuda.current_device() if device.index is None else device.index
     with torch.random.fork_rng(devices=[index]):
         yield torch.cuda.default_generators[index]
-
-
-@contextmanager
-def own_generator(device: torch.device) -> Iterator[torch.Generator]:
-    """A generator that nobody else draws from, so that several trainings may run side by side."""
-    yield torch.Generator(device=device)
 
 
 def make_step(

@@ -2,14 +2,12 @@
 
 Nothing of a step depends on the host: which sequences are next, the temperature, the learning rate and the
 leak are looked up on the device by the number of the step. So many steps are recorded as one graph and
-replayed; several trainings run side by side, each on a stream of its own.
+replayed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.util import find_spec
-from threading import Lock
 from typing import Any
 
 import torch
@@ -17,7 +15,7 @@ from torch import Tensor
 
 from weights2code.model import DiscreteTransformer
 from weights2code.training.recipes import Recipe
-from weights2code.training.step import Batch
+from weights2code.training.step import Batch, first_scored
 
 #: Pairs of a sequence and a key that one warp holds in its registers; columns of the kernels without keys,
 #: and of the small products.
@@ -28,8 +26,6 @@ COLUMNS = 64
 PRECISION = "tf32x3"
 #: Steps of one graph.
 RECORDED = 16
-#: One training at a time compiles its kernels.
-COMPILING = Lock()
 #: More operands than kernels hold totals for, boundaries than a tile has rows, positions than a tile holds.
 MOST_OPERANDS = 4
 MOST_BOUNDARIES = 16
@@ -41,10 +37,9 @@ BETAS = (0.9, 0.999)
 def can_fuse(model: DiscreteTransformer, training: Batch, recipe: Recipe) -> bool:
     """Whether the kernels do what this training asks for; every model of the paper's recipe is such a one."""
     a = model.architecture
-    first = _first(training[2])
+    first = first_scored(training[2])
     return (
-        find_spec("triton") is not None
-        and recipe.head == "learned"
+        recipe.head == "learned"
         and not recipe.halvings
         and training[0].dtype == torch.float32
         and a.layers > 0
@@ -58,10 +53,6 @@ def can_fuse(model: DiscreteTransformer, training: Batch, recipe: Recipe) -> boo
         and min(recipe.batch, training[0].shape[2]) % COLUMNS == 0
         and bool(training[2][first:].all())
     )
-
-
-def _first(scored: Tensor) -> int:
-    return int(scored.any(1).int().argmax())
 
 
 def power(size: int, least: int = 16) -> int:
@@ -97,7 +88,7 @@ class FusedTraining:
         self.channels, self.length, self.count = self.data.shape
         self.batch = min(recipe.batch, self.count)
         self.columns = self.length * self.batch
-        self.first = _first(training[2])
+        self.first = first_scored(training[2])
         self.parts_count = self.batch // min(PAIRS // keys for keys, _, _ in self._phases(0))
         self.variables = a.stream_width(a.layers)
         members, rows, width = model.choices.shape
@@ -392,8 +383,7 @@ class FusedTraining:
         while left:
             size = RECORDED if left >= RECORDED and self.taken else 1
             if not self.taken:  # kernels are compiled by the first call, which cannot be recorded
-                with COMPILING:
-                    self.once()
+                self.once()
             else:
                 self._graph(size).replay()
             self.taken += size
