@@ -171,7 +171,8 @@ def _own_rules(hidden: Climb, trained: Trained) -> Extraction | None:
     if rules is None:
         return None
     best = member(trained, 0, hidden.problem)
-    origin = Origin.TABLE if hidden.memory.table else Origin.STATES
+    endless = hidden.memory.machine is None
+    origin = Origin.TABLE if hidden.memory.table else Origin.ENDLESS if endless else Origin.STATES
     found = judged(rules, origin, best.matched, hidden.problem, hidden.log.seed)
     found = right_borders(found, hidden.problem, hidden.log)
     if not best.fits:
