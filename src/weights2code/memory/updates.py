@@ -65,6 +65,10 @@ class Update:
         """The formula of the state, of its last value."""
         return KINDS[self.kind].rule(state, quantity, *self.numbers)
 
+    def implies(self, other: Update) -> bool:
+        """Whether the other is the same with an end more."""
+        return self.kind == "queue" and other.kind == "between" and self.numbers[0] == other.numbers[0]
+
     @property
     def cut(self) -> bool:
         """Whether it is a sum that may not go on: what it was before that is worth looking at."""
@@ -108,13 +112,16 @@ def _taken(values: np.ndarray) -> list[float]:
     return sorted(taken, key=lambda k: abs(k - values.mean()))[:MOST_TAKEN]
 
 
-def followed(kind: str, quantities: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """States from 0 on through quantities of shape (updates, sequences, positions), by numbers of shape
-    (updates, numbers)."""
-    step, parts = KINDS[kind].step, [column[:, None] for column in numbers.T]
-    states = np.empty(quantities.shape)
-    state = np.zeros(quantities.shape[:2])
-    for t in range(quantities.shape[2]):
-        state = step(state, quantities[..., t], *parts)
-        states[..., t] = state
+def followed(chosen: list[Update], values: np.ndarray) -> np.ndarray:
+    """States from 0 on through values of shape (sequences, positions), one after another."""
+    states = np.empty((len(chosen), *values.shape))
+    for kind in {update.kind for update in chosen}:
+        places = [place for place, update in enumerate(chosen) if update.kind == kind]
+        numbers = np.array([chosen[place].numbers for place in places])
+        step, parts = KINDS[kind].step, [column[:, None] for column in numbers.T]
+        state, own = np.zeros((len(places), len(values))), np.empty((len(places), *values.shape))
+        for t in range(values.shape[1]):
+            state = step(state, values[:, t], *parts)
+            own[..., t] = state
+        states[places] = own
     return states

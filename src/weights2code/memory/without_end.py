@@ -9,9 +9,8 @@ then looked for, the fewest values first, and a formula of those.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import combinations, groupby
+from itertools import combinations
 
 import numpy as np
 
@@ -81,7 +80,8 @@ class Context:
         return near + [(column, 1) for column in outputs]
 
 
-#: The least first.
+#: The least first, and how many of them are simple.
+SIMPLE_CONTEXTS = 3
 CONTEXTS = (Context(0, 0), Context(1, 0), Context(0, 0, 3), Context(2, 1), Context(2, 2))
 
 
@@ -196,7 +196,7 @@ def without_end(problem: Problem, *, simple: bool = False) -> Memory | None:
     effort = Effort(SIMPLE_EFFORT if simple else EFFORT)
     searches: dict[Context, _Search | None] = {}
     for part in PARTS[:1] if simple else PARTS:
-        for context in CONTEXTS:
+        for context in CONTEXTS[:SIMPLE_CONTEXTS] if simple else CONTEXTS:
             if context not in searches:
                 searches[context] = _Search.of(problem, context, effort)
             search = searches[context]
@@ -244,7 +244,8 @@ class _Search:
         return None
 
     def _kept(self, formula: Expr, candidates: list[Update]) -> list[Update]:
-        """Those of few candidates that more rows do not contradict either, and of which enough repeat."""
+        """Those of few candidates that more rows do not contradict either, and of which enough repeat; a sum
+        alone if it is among them, and no two ends where one will do."""
         for rows in ASKED:
             if not candidates:
                 return []
@@ -254,53 +255,49 @@ class _Search:
             quantity = Quantity(formula, values_of(formula, part.problem.inputs, part.sequences.x))
             known = part.known(quantity)
             least = EXPECTED if rows == ASKED[-1] else LEAST
-            self.effort.spend(SORTED * part.chosen.size * len(candidates))
             if part.agree(known, np.zeros((1, *part.chosen.shape)), self.lacking)[0] >= 0:
                 return []  # what the quantity shows is enough, without any state
-            candidates = [
-                update
-                for update in candidates
-                if part.agree(known, _follow([update], quantity.values), self.lacking)[0] >= least
-            ]
-        taken = {update.numbers[0] for update in candidates if update.kind == "queue"}
-        return [one for one in candidates if one.kind != "between" or one.numbers[0] not in taken]
+            kept: list[Update] = []
+            for update in candidates:
+                if any(one.kind == "sum" or one.implies(update) for one in kept):
+                    continue
+                self.effort.spend(SORTED * part.chosen.size)
+                states = followed([update], quantity.values)
+                if part.agree(known, states, self.lacking)[0] >= least:
+                    kept.append(update)
+            candidates = kept
+        return candidates
 
     def _uncontradicted(self, quantity: Quantity) -> list[Update]:
-        """The updates that few rows do not contradict, some of which repeat."""
-        few, known = self.few, self.few.known(quantity)
-        found: list[Update] = []
-        size = max(1, AT_ONCE // few.chosen.size)
-        for _, group in groupby(self._updates(quantity, known), lambda update: update.kind):
-            alike = list(group)
-            self.effort.spend(A_VALUE * few.chosen.size * len(alike))
-            for first in range(0, len(alike), size):
-                part = alike[first : first + size]
-                expected = few.agree(known, _follow(part, quantity.values), self.lacking)
-                found += [one for one, count in zip(part, expected, strict=True) if count >= LEAST]
+        """The updates that few rows do not contradict, some of which repeat: those of one end or none; and
+        sums between two ends, where nothing contradicts them as long as they are not near any."""
+        known, own = self.few.known(quantity), list(updates(quantity.values))
+        found = self._right(quantity, known, own)
+        taken = [update.numbers[0] for update in own if update.kind == "queue"]
+        free = [Update("between", (k, low, np.inf)) for low in (0.0, -np.inf) for k in taken]
+        if not free or any(update.kind == "sum" for update in found):
+            return found
+        states = followed(free, quantity.values)
+        lows = np.repeat([low for low, _ in NEAR_ENDS], len(taken))[:, None, None]
+        highs = np.repeat([high for _, high in NEAR_ENDS], len(taken))[:, None, None]
+        inside = np.logical_and.accumulate((states >= lows) & (states <= highs), axis=2)
+        self.effort.spend(A_VALUE * states.size)
+        expected = self.few.agree(known, np.clip(states, lows, highs), self.lacking, inside)
+        for place in np.flatnonzero(expected >= LEAST):
+            ends = between_ends(free[place].numbers[0], *NEAR_ENDS[place // len(taken)])
+            found += self._right(quantity, known, list(ends))
         return found
 
-    def _updates(self, quantity: Quantity, known: np.ndarray) -> Iterator[Update]:
-        """Those of one end or none; and sums between two ends, where nothing contradicts them as long as they
-        are not near any."""
-        own = list(updates(quantity.values))
-        yield from own
-        taken = [update.numbers[0] for update in own if update.kind == "queue"]
-        shape = (len(taken), *quantity.values.shape)
-        for low, high in NEAR_ENDS if taken else ():
-            numbers = np.array([[k, low if low == 0 else -np.inf, np.inf] for k in taken])
-            states = followed("between", np.broadcast_to(quantity.values, shape), numbers)
-            inside = np.logical_and.accumulate((states >= low) & (states <= high), axis=2)
-            self.effort.spend(A_VALUE * states.size)
-            expected = self.few.agree(known, np.clip(states, low, high), self.lacking, inside)
-            for k, count in zip(taken, expected, strict=True):
-                if count >= LEAST:
-                    yield from between_ends(k, low, high)
-
-
-def _follow(chosen: list[Update], values: np.ndarray) -> np.ndarray:
-    """States by updates of one kind."""
-    numbers = np.array([update.numbers for update in chosen])
-    return followed(chosen[0].kind, np.broadcast_to(values, (len(chosen), *values.shape)), numbers)
+    def _right(self, quantity: Quantity, known: np.ndarray, chosen: list[Update]) -> list[Update]:
+        """Those that few rows do not contradict, some of which repeat."""
+        found: list[Update] = []
+        size = max(1, AT_ONCE // self.few.chosen.size)
+        for first in range(0, len(chosen), size):
+            part = chosen[first : first + size]
+            self.effort.spend(A_VALUE * self.few.chosen.size * len(part))
+            expected = self.few.agree(known, followed(part, quantity.values), self.lacking)
+            found += [one for one, count in zip(part, expected, strict=True) if count >= LEAST]
+        return found
 
 
 def _shortest(problem: Problem, context: Context, formula: Expr, chosen: list[Update]) -> Memory:
@@ -331,7 +328,7 @@ def _leaves(
     problem: Problem, asked: _Asked, state: Var, quantity: Quantity, update: Update
 ) -> list[tuple[Expr, np.ndarray]]:
     """What an output may be made of, the likely ones first, and their values."""
-    states = _follow([update], quantity.values)[0]
+    states = followed([update], quantity.values)[0]
     last = shifted(states, 1, 0.0)
     known: list[tuple[Expr, np.ndarray]] = []
     farthest = max(asked.context.farthest - 1, 0)
