@@ -22,10 +22,29 @@ MOST_QUANTITIES = 500
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Quantity:
-    """A function of the inputs, and what it gives at every position, shape (sequences, positions)."""
+    """A function of the inputs, and what it gives at every position, shape (sequences, positions); and a
+    condition of the inputs, if the state goes on by two of them."""
 
     formula: Expr
     values: np.ndarray
+    when: Expr | None = None
+    held: np.ndarray | None = None
+
+    @staticmethod
+    def of(formula: Expr, when: Expr | None, inputs: tuple[str, ...], x: np.ndarray) -> Quantity:
+        """On inputs of shape (sequences, positions, inputs)."""
+        held = None if when is None else values_of(when, inputs, x)
+        return Quantity(formula, values_of(formula, inputs, x), when, held)
+
+    def elsewhere(self, inputs: tuple[str, ...], x: np.ndarray) -> Quantity:
+        """The same of other sequences."""
+        return Quantity.of(self.formula, self.when, inputs, x)
+
+    @property
+    def read(self) -> set[str]:
+        """The names of the inputs in it."""
+        parts = (self.formula,) if self.when is None else (self.formula, self.when)
+        return {variable.name for part in parts for variable in part.variables()}
 
 
 def quantities(problem: Problem, x: np.ndarray) -> list[Quantity]:
@@ -39,6 +58,19 @@ def quantities(problem: Problem, x: np.ndarray) -> list[Quantity]:
         if len(found) == MOST_QUANTITIES:
             break
     return list(found.values())
+
+
+def conditional(problem: Problem, x: np.ndarray) -> list[Quantity]:
+    """Columns that a state goes on by if some condition holds."""
+    columns = [(Var(name), domain) for name, domain in zip(problem.inputs, problem.domains, strict=True)]
+    made = [Quantity.of(when, None, problem.inputs, x) for when in _conditions(columns)]
+    held = {one.values.tobytes(): one for one in made if np.ptp(one.values)}
+    return [
+        Quantity(a, x[..., place], one.formula, one.values)
+        for one in held.values()
+        for place, (a, _) in enumerate(columns)
+        if one.formula != a
+    ]
 
 
 def values_of(formula: Expr, inputs: tuple[str, ...], x: np.ndarray) -> np.ndarray:
@@ -65,8 +97,9 @@ def _simple(columns: _Columns) -> Iterator[Expr]:
         yield from (op("gt", a, b), op("gt", b, a), op("eq", a, b))
     for a, domain in columns:
         last = Var(a.name, 1)
-        yield from (a * a, abs(a)) if domain.size > 2 else ()
+        yield from (a * a, abs(a)) if domain.size > 2 else (2 * a - 1,)
         yield from (a + last, a - last, maximum(a, last), minimum(a, last), op("gt", a, last))
+        yield op("eq", a, last)
 
 
 def _single(columns: _Columns) -> Iterator[Expr]:
@@ -83,7 +116,7 @@ def _near(columns: _Columns) -> Iterator[Expr]:
     """A column and what it was one step before, or another one then."""
     for a, domain in columns:
         last = Var(a.name, 1)
-        yield from (op("eq", a, last), a + last + Var(a.name, 2), 2 * a - last, 2 * a + last, abs(a - last))
+        yield from (a + last + Var(a.name, 2), 2 * a - last, 2 * a + last, abs(a - last))
         if domain.size > 2:
             yield from ((a + last) % m for m in DIVISORS)
     for (a, _), (b, _) in permutations(columns, 2):
@@ -114,6 +147,23 @@ def _cut(columns: _Columns) -> Iterator[Expr]:
     for a, domain in columns:
         constants = _constants(domain)[1:-1] if domain.size > 2 else []
         yield from (op("clip", a, low, high) for low, high in combinations(constants, 2))
+
+
+def _conditions(columns: _Columns) -> Iterator[Expr]:
+    """What is true or not."""
+    for a, domain in columns:
+        if domain.size == 2:
+            yield from (a, op("not", a))
+        yield op("eq", a, Var(a.name, 1))
+    for (a, _), (b, _) in permutations(columns, 2):
+        yield from (op("gt", a, b), op("ge", a, b))
+    for (a, _), (b, _) in combinations(columns, 2):
+        yield op("eq", a, b)
+    for a, domain in columns:
+        constants = _constants(domain) if domain.size > 2 else []
+        yield from (op("ge", a, c) for c in constants[:0:-1])
+        yield from (op("lt", a, c) for c in constants[1:])
+        yield from (op("eq", a, c) for c in constants)
 
 
 def _constants(domain: Domain) -> list[int]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weights2code.language import Expr, Var, maximum, minimum, op, where
+from weights2code.memory.quantities import Quantity
 
 #: Ends of sums, at most.
 FARTHEST_END = 12
@@ -23,8 +24,8 @@ MOST_TAKEN = 24
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A way to go on: the next values of states, from the last ones, a quantity and the numbers; and its
-    formula."""
+    """A way to go on: the next values of states, from the last ones, a quantity, the condition if it has one
+    and the numbers; and its formula."""
 
     step: Callable[..., np.ndarray]
     rule: Callable[..., Expr]
@@ -45,8 +46,12 @@ KINDS: dict[str, Kind] = {
         lambda s, f, k: s + np.clip(f - s, -k, k), lambda s, f, k: s + op("clip", f - s, int(-k), int(k))
     ),
     "run": Kind(
-        lambda s, f, k: np.where(f == k, s + 1, 0), lambda s, f, k: where(f.equals(int(k)), s + 1, 0)
+        lambda s, f, k, r: np.where(f == k, s + 1, r),
+        lambda s, f, k, r: where(f, s + 1, int(r)) if k else where(f, int(r), s + 1),
     ),
+    "begun again": Kind(lambda s, f, c: np.where(c, 0, s + f), lambda s, f, c: where(c, 0, s + f)),
+    "held": Kind(lambda s, f, c: np.where(c, f, s), lambda s, f, c: where(c, f, s)),
+    "turned": Kind(lambda s, f, c: np.where(c, f, -s), lambda s, f, c: where(c, f, -s)),
     "between": Kind(
         lambda s, f, k, low, high: np.clip(s + f - k, low, high),
         lambda s, f, k, low, high: op("clip", _less(s + f, k), int(low), int(high)),
@@ -61,9 +66,10 @@ class Update:
     kind: str
     numbers: tuple[float, ...] = ()
 
-    def rule(self, state: Var, quantity: Expr) -> Expr:
+    def rule(self, state: Var, quantity: Quantity) -> Expr:
         """The formula of the state, of its last value."""
-        return KINDS[self.kind].rule(state, quantity, *self.numbers)
+        when = () if quantity.when is None else (quantity.when,)
+        return KINDS[self.kind].rule(state, quantity.formula, *when, *self.numbers)
 
     def implies(self, other: Update) -> bool:
         """Whether the other is the same with an end more."""
@@ -79,8 +85,12 @@ class Update:
         return _less(state + quantity, self.numbers[0])
 
 
-def updates(values: np.ndarray) -> Iterator[Update]:
-    """What a quantity with such values may be used in, without sums between two ends."""
+def updates(quantity: Quantity) -> Iterator[Update]:
+    """What a quantity may be used in, without sums between two ends."""
+    if quantity.when is not None:
+        yield from (Update(kind) for kind in ("begun again", "held", "turned"))
+        return
+    values = quantity.values
     low, high = float(values.min()), float(values.max())
     yield Update("sum")
     yield from (Update("alternating", (k,)) for k in (0.0, 1.0))
@@ -90,8 +100,8 @@ def updates(values: np.ndarray) -> Iterator[Update]:
         yield from (Update("fading high", (k,)) for k in FADING)
         yield from (Update("fading low", (k,)) for k in FADING)
         yield from (Update("following", (k,)) for k in FADING if 2 * k < high - low)
-    if high - low == 1:
-        yield from (Update("run", (k,)) for k in (low, high))
+    if (low, high) == (0, 1):
+        yield from (Update("run", (k, r)) for k in (0.0, 1.0) for r in (0.0, 1.0))
 
 
 def between_ends(k: float, low: float, high: float) -> Iterator[Update]:
@@ -112,8 +122,9 @@ def _taken(values: np.ndarray) -> list[float]:
     return sorted(taken, key=lambda k: abs(k - values.mean()))[:MOST_TAKEN]
 
 
-def followed(chosen: list[Update], values: np.ndarray) -> np.ndarray:
-    """States from 0 on through values of shape (sequences, positions), one after another."""
+def followed(chosen: list[Update], quantity: Quantity) -> np.ndarray:
+    """States from 0 on, shape (updates, sequences, positions)."""
+    values, held = quantity.values, quantity.held
     states = np.empty((len(chosen), *values.shape))
     for kind in {update.kind for update in chosen}:
         places = [place for place, update in enumerate(chosen) if update.kind == kind]
@@ -121,7 +132,8 @@ def followed(chosen: list[Update], values: np.ndarray) -> np.ndarray:
         step, parts = KINDS[kind].step, [column[:, None] for column in numbers.T]
         state, own = np.zeros((len(places), len(values))), np.empty((len(places), *values.shape))
         for t in range(values.shape[1]):
-            state = step(state, values[:, t], *parts)
+            given = (values[:, t],) if held is None else (values[:, t], held[:, t])
+            state = step(state, *given, *parts)
             own[..., t] = state
         states[places] = own
     return states

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from weights2code.graph import shifted
 from weights2code.language import Expr, Var
 from weights2code.memory.formulas import formula_of
 from weights2code.memory.hidden import Memory
-from weights2code.memory.quantities import Quantity, quantities, values_of
+from weights2code.memory.quantities import Quantity, conditional, quantities
 from weights2code.memory.updates import Update, between_ends, followed, updates
 from weights2code.simplify.cost import cost
 
@@ -36,10 +37,11 @@ AT_ONCE = 2_000_000
 LEAST = 1.0
 #: Quantities that are asked first.
 SIMPLE = 50
-PARTS = (slice(None, SIMPLE), slice(SIMPLE, None))
+Part = Literal["simple", "conditional", "further"]
+PARTS: tuple[Part, ...] = ("simple", "conditional", "further")
 #: Effort for all of them and for those, in seconds of a usual machine, and what a value of a row costs: to be
 #: compared in part, and in full.
-EFFORT, SIMPLE_EFFORT, A_VALUE, SORTED = 3.0, 0.7, 5e-8, 2e-7
+EFFORT, SIMPLE_EFFORT, A_VALUE, SORTED = 3.0, 1.0, 5e-8, 2e-7
 #: Rows that tell how much is lacking.
 USUAL_ROWS = 20_000
 #: Ends between which a sum is followed before its ends are looked for.
@@ -69,12 +71,9 @@ class Context:
         """How far back a state is read."""
         return self.back + self.states - 1
 
-    def near(self, problem: Problem, quantity: Expr | None = None) -> list[tuple[int, int]]:
-        """Columns and lags that are visible."""
-        read = (
-            {v.name for v in quantity.variables()} if quantity is not None and not self.back else set[str]()
-        )
-        columns = [column for column, name in enumerate(problem.inputs) if name not in read]
+    def near(self, problem: Problem, read: frozenset[str] = frozenset()) -> list[tuple[int, int]]:
+        """Columns and lags that are visible beside a state that goes on by some inputs."""
+        columns = [column for column, name in enumerate(problem.inputs) if self.back or name not in read]
         outputs = range(len(problem.inputs), len(problem.inputs) + len(problem.outputs))
         near = [(column, lag) for lag in range(self.inputs + 1) for column in columns]
         return near + [(column, 1) for column in outputs]
@@ -116,9 +115,9 @@ class _Asked:
         x, y = self.sequences.x, self.sequences.y
         return shifted(x[..., column] if column < inputs else y[..., column - inputs], lag, 0.0)
 
-    def visible(self, quantity: Expr | None = None) -> np.ndarray:
-        """A code of what is visible beside a state that goes on by a quantity."""
-        near = tuple(self.context.near(self.problem, quantity))
+    def visible(self, read: set[str]) -> np.ndarray:
+        """A code of what is visible beside a state that goes on by some inputs."""
+        near = tuple(self.context.near(self.problem, frozenset(read)))
         if near not in self._visible:
             self._visible[near] = coded([self.at(*place)[self.chosen] for place in near])
         return self._visible[near]
@@ -126,7 +125,7 @@ class _Asked:
     def lacking(self) -> np.ndarray:
         """The share of rows alike in what is visible beside a usual state that contradict each other, at each
         position: what has gathered long enough may hardly change."""
-        visible = self.visible(Var(self.problem.inputs[0]))
+        visible = self.visible({self.problem.inputs[0]})
         where = np.nonzero(self.chosen)[1]
         order = np.lexsort((np.random.default_rng(0).random(len(visible)), visible, where))
         same = (np.diff(visible[order]) == 0) & (np.diff(where[order]) == 0)
@@ -138,14 +137,15 @@ class _Asked:
 
     def alike(self) -> float:
         """How likely two rows are alike in what is visible, but for the inputs of a usual state."""
-        counts = np.bincount(self.visible(Var(self.problem.inputs[0]))).astype(float)
+        counts = np.bincount(self.visible({self.problem.inputs[0]})).astype(float)
         return float((counts**2).sum() / max(len(self.target), 1) ** 2)
 
     def known(self, quantity: Quantity) -> np.ndarray:
         """A code of what is known beside the state."""
         lags = range(self.context.back)
-        more = [shifted(quantity.values, lag, 0.0)[self.chosen] for lag in lags]
-        return coded([self.visible(quantity.formula), *more])
+        own = [quantity.values] if quantity.held is None else [quantity.values, quantity.held]
+        more = [shifted(values, lag, 0.0)[self.chosen] for lag in lags for values in own]
+        return coded([self.visible(quantity.read), *more])
 
     def agree(
         self, known: np.ndarray, states: np.ndarray, lacking: np.ndarray, kept: np.ndarray | None = None
@@ -233,17 +233,23 @@ class _Search:
         few = _Asked.of(problem, context, int(np.clip(rows, FEWEST_ROWS, MOST_ROWS)))
         return _Search(context, few, lacking, effort)
 
-    def first(self, part: slice) -> tuple[Expr, list[Update]] | None:
+    def first(self, part: Part) -> tuple[Quantity, list[Update]] | None:
         """The first quantity with updates that nothing contradicts."""
-        for quantity in quantities(self.few.problem, self.few.sequences.x)[part]:
+        for quantity in self._quantities(part):
             if self.effort.spent():
                 return None
-            found = self._kept(quantity.formula, self._uncontradicted(quantity))
+            found = self._kept(quantity, self._uncontradicted(quantity))
             if found:
-                return quantity.formula, found
+                return quantity, found
         return None
 
-    def _kept(self, formula: Expr, candidates: list[Update]) -> list[Update]:
+    def _quantities(self, part: Part) -> list[Quantity]:
+        problem, x = self.few.problem, self.few.sequences.x
+        if part == "conditional":
+            return conditional(problem, x)
+        return quantities(problem, x)[slice(None, SIMPLE) if part == "simple" else slice(SIMPLE, None)]
+
+    def _kept(self, quantity: Quantity, candidates: list[Update]) -> list[Update]:
         """Those of few candidates that more rows do not contradict either, and of which enough repeat; a sum
         alone if it is among them, and no two ends where one will do."""
         for rows in ASKED:
@@ -252,7 +258,7 @@ class _Search:
             if rows not in self._asked:
                 self._asked[rows] = _Asked.of(self.few.problem, self.context, rows)
             part = self._asked[rows]
-            quantity = Quantity(formula, values_of(formula, part.problem.inputs, part.sequences.x))
+            quantity = quantity.elsewhere(part.problem.inputs, part.sequences.x)
             known = part.known(quantity)
             least = EXPECTED if rows == ASKED[-1] else LEAST
             if part.agree(known, np.zeros((1, *part.chosen.shape)), self.lacking)[0] >= 0:
@@ -262,7 +268,7 @@ class _Search:
                 if any(one.kind == "sum" or one.implies(update) for one in kept):
                     continue
                 self.effort.spend(SORTED * part.chosen.size)
-                states = followed([update], quantity.values)
+                states = followed([update], quantity)
                 if part.agree(known, states, self.lacking)[0] >= least:
                     kept.append(update)
             candidates = kept
@@ -271,13 +277,13 @@ class _Search:
     def _uncontradicted(self, quantity: Quantity) -> list[Update]:
         """The updates that few rows do not contradict, some of which repeat: those of one end or none; and
         sums between two ends, where nothing contradicts them as long as they are not near any."""
-        known, own = self.few.known(quantity), list(updates(quantity.values))
+        known, own = self.few.known(quantity), list(updates(quantity))
         found = self._right(quantity, known, own)
         taken = [update.numbers[0] for update in own if update.kind == "queue"]
         free = [Update("between", (k, low, np.inf)) for low in (0.0, -np.inf) for k in taken]
         if not free or any(update.kind == "sum" for update in found):
             return found
-        states = followed(free, quantity.values)
+        states = followed(free, quantity)
         lows = np.repeat([low for low, _ in NEAR_ENDS], len(taken))[:, None, None]
         highs = np.repeat([high for _, high in NEAR_ENDS], len(taken))[:, None, None]
         inside = np.logical_and.accumulate((states >= lows) & (states <= highs), axis=2)
@@ -295,24 +301,25 @@ class _Search:
         for first in range(0, len(chosen), size):
             part = chosen[first : first + size]
             self.effort.spend(A_VALUE * self.few.chosen.size * len(part))
-            expected = self.few.agree(known, followed(part, quantity.values), self.lacking)
+            expected = self.few.agree(known, followed(part, quantity), self.lacking)
             found += [one for one, count in zip(part, expected, strict=True) if count >= LEAST]
         return found
 
 
-def _shortest(problem: Problem, context: Context, formula: Expr, chosen: list[Update]) -> Memory:
-    """The state with which the rules are shortest."""
+def _shortest(problem: Problem, context: Context, quantity: Quantity, chosen: list[Update]) -> Memory:
+    """The first state with a formula for every output; the first of all if there is none."""
     asked = _Asked.of(problem, context, ASKED[-1])
-    quantity = Quantity(formula, values_of(formula, problem.inputs, asked.sequences.x))
+    quantity = quantity.elsewhere(problem.inputs, asked.sequences.x)
     name = "state"
     while name in (*problem.inputs, *problem.outputs):
         name += "_"
-    made = [_memory(problem, asked, Var(name, 1), quantity, update) for update in chosen]
-    return min(made, key=lambda one: (one.cost, cost(one.rules[0])))
+    made = (_memory(problem, asked, Var(name, 1), quantity, update) for update in chosen)
+    found = next(made)
+    return found if found.answers else next((other for other in made if other.answers), found)
 
 
 def _memory(problem: Problem, asked: _Asked, state: Var, quantity: Quantity, update: Update) -> Memory:
-    rule = update.rule(state, quantity.formula)
+    rule = update.rule(state, quantity)
     answers = []
     leaves = _leaves(problem, asked, state, quantity, update)
     for output in range(len(problem.outputs)):
@@ -328,7 +335,7 @@ def _leaves(
     problem: Problem, asked: _Asked, state: Var, quantity: Quantity, update: Update
 ) -> list[tuple[Expr, np.ndarray]]:
     """What an output may be made of, the likely ones first, and their values."""
-    states = followed([update], quantity.values)[0]
+    states = followed([update], quantity)[0]
     last = shifted(states, 1, 0.0)
     known: list[tuple[Expr, np.ndarray]] = []
     farthest = max(asked.context.farthest - 1, 0)
@@ -343,6 +350,8 @@ def _leaves(
     add(Var(state.name), states)
     if quantity.formula not in [Var(name) for name in problem.inputs]:
         add(quantity.formula, quantity.values)
+    if quantity.when is not None and quantity.held is not None:
+        add(quantity.when, quantity.held)
     near = asked.context.near(problem)
     for column, lag in near:
         name = (*problem.inputs, *problem.outputs)[column]
