@@ -9,6 +9,8 @@ from itertools import combinations, permutations
 import numpy as np
 
 from weights2code.data import Problem
+from weights2code.data.sufficiency import determines
+from weights2code.effort import time_is_up
 from weights2code.graph import shifted
 from weights2code.language import Domain, Expr, Var, compile_numpy, maximum, minimum, op
 
@@ -16,8 +18,15 @@ from weights2code.language import Domain, Expr, Var, compile_numpy, maximum, min
 DIVISORS, FACTORS = range(2, 8), (2, 3)
 #: Values of a column that constants are taken from, at most.
 MOST_CONSTANTS = 20
-#: Quantities, at most.
-MOST_QUANTITIES = 500
+#: Quantities, at most, and those that are made of others.
+MOST_QUANTITIES, MOST_COMPOSED = 500, 4000
+#: Positions at which a quantity must tell everything about the inputs in it.
+FIRST_POSITIONS = 5
+#: Sequences that are asked first, and quantities that are left, at most.
+FIRST_SEQUENCES, MOST_TOLD = 1_000, 60
+
+
+_Columns = list[tuple[Var, Domain]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +69,74 @@ def quantities(problem: Problem, x: np.ndarray) -> list[Quantity]:
     return list(found.values())
 
 
+def composed(problem: Problem, x: np.ndarray, y: np.ndarray) -> list[Quantity]:
+    """Functions of simple quantities, those alone that tell of the inputs in them all that outputs show.
+
+    Whatever a state does with a quantity, rows that agree in all its values so far, and in the other inputs,
+    have the same outputs. The first few positions say so of most that it is not true.
+    """
+    columns = [(Var(name), domain) for name, domain in zip(problem.inputs, problem.domains, strict=True)]
+    few = slice(0, FIRST_SEQUENCES)
+    near, seen, found = x[:, :FIRST_POSITIONS], set[bytes](), list[Quantity]()
+    for count, formula in enumerate(_composed(columns, problem.inputs, near[few])):
+        if count == MOST_COMPOSED or time_is_up():
+            break
+        values = values_of(formula, problem.inputs, near[few])
+        content = values.tobytes()
+        if content in seen or not np.ptp(values):
+            continue
+        seen.add(content)
+        read = {variable.name for variable in formula.variables()}
+        whole = np.prod([float(domain.size) for a, domain in columns if a.name in read])
+        lagged = any(variable.lag for variable in formula.variables())
+        if not lagged and len(np.unique(values)) >= whole:
+            continue  # it tells everything
+        others = [place for place, name in enumerate(problem.inputs) if name not in read]
+        if not _tells(values, near[few][..., others], y[few]):
+            continue
+        if _tells(values_of(formula, problem.inputs, near), near[..., others], y):
+            found.append(Quantity(formula, values))
+    return sorted(found, key=lambda one: one.formula.size())[:MOST_TOLD]
+
+
+def _tells(values: np.ndarray, others: np.ndarray, y: np.ndarray) -> bool:
+    """Whether rows that agree in all values so far, and in other inputs, agree in the outputs."""
+    for t in range(values.shape[1]):
+        rows = np.concatenate([values[:, : t + 1], others[:, : t + 1].reshape(len(others), -1)], 1)
+        if not all(determines(rows, target)[0] for target in y[:, t].T):
+            return False
+    return True
+
+
+def _composed(columns: _Columns, inputs: tuple[str, ...], x: np.ndarray) -> Iterator[Expr]:
+    inner = [formula for formula in (*_simple(columns), *_single(columns)) if not isinstance(formula, Var)]
+    for formula in inner:
+        if any(variable.lag for variable in formula.variables()):
+            continue
+        values = np.unique(values_of(formula, inputs, x))
+        if len(values) > 2:
+            yield from (outer for outer in _functions(formula, values))
+        (name, *more) = {variable.name for variable in formula.variables()}
+        if not more:
+            yield formula.equals(formula.substitute({Var(name): Var(name, 1)}))
+    for formula in inner:
+        for a, _ in columns:
+            yield from (formula + a, formula - a, *((formula + a) % m for m in DIVISORS))
+
+
+def _functions(inner: Expr, values: np.ndarray) -> Iterator[Expr]:
+    """Of a quantity with such values."""
+    constants = [int(value) for value in values[1:-1][:MOST_CONSTANTS]]
+    yield inner * inner
+    for c in constants:
+        less = inner - c if c >= 0 else inner + -c
+        yield from (op("relu", less), minimum(inner, c), maximum(inner, c), abs(less), op("gt", inner, c))
+        yield inner.equals(c)
+    yield from (inner % m for m in DIVISORS)
+    yield from (inner // m for m in DIVISORS)
+    yield from (op("clip", inner, low, high) for low, high in combinations(constants, 2))
+
+
 def conditional(problem: Problem, x: np.ndarray) -> list[Quantity]:
     """Columns that a state goes on by if some condition holds."""
     columns = [(Var(name), domain) for name, domain in zip(problem.inputs, problem.domains, strict=True)]
@@ -79,9 +156,6 @@ def values_of(formula: Expr, inputs: tuple[str, ...], x: np.ndarray) -> np.ndarr
     read = [shifted(x[..., inputs.index(v.name)], v.lag, 0.0) for v in variables]
     values = np.asarray(compile_numpy(formula, variables)(*read), float)
     return np.ascontiguousarray(np.broadcast_to(values, x.shape[:2])) + 0.0  # one zero, not two
-
-
-_Columns = list[tuple[Var, Domain]]
 
 
 def _all(columns: _Columns) -> Iterator[Expr]:
@@ -116,6 +190,7 @@ def _near(columns: _Columns) -> Iterator[Expr]:
     """A column and what it was one step before, or another one then."""
     for a, domain in columns:
         last = Var(a.name, 1)
+        yield op("gt", last, maximum(a, Var(a.name, 2)))
         yield from (a + last + Var(a.name, 2), 2 * a - last, 2 * a + last, abs(a - last))
         if domain.size > 2:
             yield from ((a + last) % m for m in DIVISORS)

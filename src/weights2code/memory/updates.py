@@ -18,6 +18,8 @@ from weights2code.memory.quantities import Quantity
 FARTHEST_END = 12
 #: How much an extremum fades at each step.
 FADING = (1, 2, 3)
+#: Divisors of remainders.
+DIVISORS = range(2, 10)
 #: Numbers that are taken off at each step, at most.
 MOST_TAKEN = 24
 
@@ -33,6 +35,12 @@ class Kind:
 
 def _less(value: Expr, number: float) -> Expr:
     return value if not number else value - int(number) if number > 0 else value + int(-number)
+
+
+def _remainder(state: Expr, quantity: Expr, factor: int, divisor: int) -> Expr:
+    if factor == divisor - 1 and factor > 1:
+        return (quantity - state) % divisor
+    return ((state if factor == 1 else factor * state) + quantity) % divisor
 
 
 KINDS: dict[str, Kind] = {
@@ -52,6 +60,14 @@ KINDS: dict[str, Kind] = {
     "begun again": Kind(lambda s, f, c: np.where(c, 0, s + f), lambda s, f, c: where(c, 0, s + f)),
     "held": Kind(lambda s, f, c: np.where(c, f, s), lambda s, f, c: where(c, f, s)),
     "turned": Kind(lambda s, f, c: np.where(c, f, -s), lambda s, f, c: where(c, f, -s)),
+    "remainder": Kind(
+        lambda s, f, w, m: np.mod(w * s + f, m),
+        lambda s, f, w, m: _remainder(s, f, int(w), int(m)),
+    ),
+    "in a band": Kind(
+        lambda s, f, k: np.where(np.abs(f - s) > k, f, s),
+        lambda s, f, k: where(op("gt", abs(f - s), int(k)), f, s),
+    ),
     "between": Kind(
         lambda s, f, k, low, high: np.clip(s + f - k, low, high),
         lambda s, f, k, low, high: op("clip", _less(s + f, k), int(low), int(high)),
@@ -100,6 +116,8 @@ def updates(quantity: Quantity) -> Iterator[Update]:
         yield from (Update("fading high", (k,)) for k in FADING)
         yield from (Update("fading low", (k,)) for k in FADING)
         yield from (Update("following", (k,)) for k in FADING if 2 * k < high - low)
+        yield from (Update("in a band", (float(k),)) for k in range(1, min(int(high - low), MOST_TAKEN)))
+    yield from (Update("remainder", (float(w), float(m))) for m in DIVISORS for w in range(1, m))
     if (low, high) == (0, 1):
         yield from (Update("run", (k, r)) for k in (0.0, 1.0) for r in (0.0, 1.0))
 

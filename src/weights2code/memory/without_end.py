@@ -19,9 +19,9 @@ from weights2code.data import Problem, Sequences
 from weights2code.effort import Effort, time_is_up
 from weights2code.graph import shifted
 from weights2code.language import Expr, Var
-from weights2code.memory.formulas import formula_of
+from weights2code.memory.formulas import digits_of, formula_of
 from weights2code.memory.hidden import Memory
-from weights2code.memory.quantities import Quantity, conditional, quantities
+from weights2code.memory.quantities import Quantity, composed, conditional, quantities
 from weights2code.memory.updates import Update, between_ends, followed, updates
 from weights2code.simplify.cost import cost
 
@@ -37,11 +37,15 @@ AT_ONCE = 2_000_000
 LEAST = 1.0
 #: Quantities that are asked first.
 SIMPLE = 50
-Part = Literal["simple", "conditional", "further"]
-PARTS: tuple[Part, ...] = ("simple", "conditional", "further")
+Part = Literal["simple", "composed", "conditional", "further"]
+PARTS: tuple[Part, ...] = ("simple", "composed", "conditional", "further")
 #: Effort for all of them and for those, in seconds of a usual machine, and what a value of a row costs: to be
 #: compared in part, and in full.
-EFFORT, SIMPLE_EFFORT, A_VALUE, SORTED = 3.0, 1.0, 5e-8, 2e-7
+EFFORT, SIMPLE_EFFORT, A_VALUE, SORTED = 5.0, 0.7, 3e-8, 2e-7
+#: Sequences whose beginnings say which quantities may be made of others, and what that costs.
+MOST_BEGINNINGS, A_COMPOSED = 8_000, 1.0
+#: Sequences on which quantities are told apart.
+FEW_SEQUENCES = 100
 #: Rows that tell how much is lacking.
 USUAL_ROWS = 20_000
 #: Ends between which a sum is followed before its ends are looked for.
@@ -196,17 +200,30 @@ def without_end(problem: Problem, *, simple: bool = False) -> Memory | None:
     effort = Effort(SIMPLE_EFFORT if simple else EFFORT)
     searches: dict[Context, _Search | None] = {}
     for part in PARTS[:1] if simple else PARTS:
+        made = _quantities(problem, part, effort)
         for context in CONTEXTS[:SIMPLE_CONTEXTS] if simple else CONTEXTS:
             if context not in searches:
                 searches[context] = _Search.of(problem, context, effort)
             search = searches[context]
             if search is None or effort.spent():
                 continue
-            found = search.first(part)
+            found = search.first(made)
             if found is not None:
                 sums = any(update.kind == "sum" for update in found[1])
                 return None if sums else _shortest(problem, search.context, *found)
     return None
+
+
+def _quantities(problem: Problem, part: Part, effort: Effort) -> list[Quantity]:
+    """What a state may go on by; composed ones are asked of many sequences at once."""
+    if part == "composed":
+        sequences = problem.training.take(slice(0, MOST_BEGINNINGS))
+        effort.spend(A_COMPOSED)
+        return composed(problem, sequences.x, sequences.y)
+    x = problem.training.take(slice(0, FEW_SEQUENCES)).x
+    if part == "conditional":
+        return conditional(problem, x)
+    return quantities(problem, x)[slice(None, SIMPLE) if part == "simple" else slice(SIMPLE, None)]
 
 
 @dataclass(slots=True, eq=False)
@@ -233,21 +250,16 @@ class _Search:
         few = _Asked.of(problem, context, int(np.clip(rows, FEWEST_ROWS, MOST_ROWS)))
         return _Search(context, few, lacking, effort)
 
-    def first(self, part: Part) -> tuple[Quantity, list[Update]] | None:
+    def first(self, asked: list[Quantity]) -> tuple[Quantity, list[Update]] | None:
         """The first quantity with updates that nothing contradicts."""
-        for quantity in self._quantities(part):
+        for other in asked:
             if self.effort.spent():
                 return None
+            quantity = other.elsewhere(self.few.problem.inputs, self.few.sequences.x)
             found = self._kept(quantity, self._uncontradicted(quantity))
             if found:
                 return quantity, found
         return None
-
-    def _quantities(self, part: Part) -> list[Quantity]:
-        problem, x = self.few.problem, self.few.sequences.x
-        if part == "conditional":
-            return conditional(problem, x)
-        return quantities(problem, x)[slice(None, SIMPLE) if part == "simple" else slice(SIMPLE, None)]
 
     def _kept(self, quantity: Quantity, candidates: list[Update]) -> list[Update]:
         """Those of few candidates that more rows do not contradict either, and of which enough repeat; a sum
@@ -322,8 +334,9 @@ def _memory(problem: Problem, asked: _Asked, state: Var, quantity: Quantity, upd
     rule = update.rule(state, quantity)
     answers = []
     leaves = _leaves(problem, asked, state, quantity, update)
+    digits = update.kind == "remainder"
     for output in range(len(problem.outputs)):
-        formula = _answer(leaves, asked.sequences.y[..., output][asked.chosen])
+        formula = _answer(leaves, asked.sequences.y[..., output][asked.chosen], digits)
         if formula is None:
             answers = []
             break
@@ -360,7 +373,7 @@ def _leaves(
     return known
 
 
-def _answer(leaves: list[tuple[Expr, np.ndarray]], target: np.ndarray) -> Expr | None:
+def _answer(leaves: list[tuple[Expr, np.ndarray]], target: np.ndarray, digits: bool) -> Expr | None:
     """A formula of the fewest leaves that determine the target, the shortest of some sets."""
     found: list[Expr] = []
     tried = 0
@@ -374,7 +387,11 @@ def _answer(leaves: list[tuple[Expr, np.ndarray]], target: np.ndarray) -> Expr |
             if not _determined(columns, target):
                 continue
             names = tuple(Var(f"leaf {place}") for place in range(size))
-            formula = formula_of(np.column_stack(columns), target, names, FORMULA_EFFORT)
+            rows, formula = np.column_stack(columns), None
+            if digits and size == 2:
+                _, once = np.unique(rows, axis=0, return_index=True)
+                formula = digits_of(rows[once], target[once], (names[0], names[1]))
+            formula = formula or formula_of(rows, target, names, FORMULA_EFFORT)
             tried += 1
             if formula is not None:
                 meant = {name: leaf for name, (leaf, _) in zip(names, chosen, strict=True)}
