@@ -79,6 +79,7 @@ class Remembering:
 
     problem: Problem
     _machines: list[Machine | None] = field(default_factory=list)
+    _asked: bool = False
 
     def at_once(
         self, otherwise: Callable[[], bool] | None = None, instead: Callable[[int], bool] | None = None
@@ -92,8 +93,7 @@ class Remembering:
             return None
         machine = self.machine()
         if machine is None or visible_window(machine) is not None:
-            few = machine is not None and machine.states <= FEW_STATES
-            return None if few else self._without_end(otherwise)
+            return None if self._few_states() else self._without_end(otherwise)
         if otherwise is not None and otherwise():
             return None
         endless: list[Memory] = []
@@ -113,6 +113,11 @@ class Remembering:
             return None
         found = without_end(self.problem, simple=True)
         return None if found is None or (otherwise is not None and otherwise()) else found
+
+    def _few_states(self) -> bool:
+        """Whether there is a machine of few states: then nothing goes on without end."""
+        machine = self.machine() if self._finite() else None
+        return machine is not None and machine.states <= FEW_STATES
 
     def _foretold(self) -> bool:
         """Whether few rows, which seldom repeat, fold into a machine that foretells all others: more than so
@@ -152,9 +157,14 @@ class Remembering:
         machine = self._worth_having()
         if machine is not None:
             return self._numbered(machine)
-        if self.problem.whole and self.machine() is None and contradictory(self.problem):
-            return without_end(self.problem)
-        return None
+        return self.without_end()
+
+    def without_end(self) -> Memory | None:
+        """A state without end, of all that are known; asked for once."""
+        if self._asked or not self.problem.whole or self._few_states() or not contradictory(self.problem):
+            return None
+        self._asked = True
+        return without_end(self.problem)
 
     def short(self) -> Memory | None:
         """The memory, if it has short rules that are soon found, and the last output does not show it."""
