@@ -20,8 +20,10 @@ from weights2code.language import (
     minimum,
     op,
     uniform,
+    where,
 )
 from weights2code.memory.hidden import Memory, with_memory
+from weights2code.memory.quantities import composed
 from weights2code.memory.without_end import without_end
 
 X, A, B, S, LAST = Var("x"), Var("a"), Var("b"), Var("s"), Var("s", 1)
@@ -49,6 +51,9 @@ def problem_of(state: Expr, output: Expr, domains: tuple[Domain, ...], *, refere
         (maximum(X, LAST - 2), op("gt", S, 3), AROUND),
         (op("clip", LAST + A - B, -2, 5), abs(S - A), TWO),
         (LAST + op("clip", A - LAST, -1, 1), op("gt", S, B), TWO),
+        (where(op("gt", A, B), 0, LAST + A), op("clip", S, -3, 3), TWO),
+        (where(X.equals(Var("x", 1)), LAST + 1, 1), S % 3, (integers(0, 2),)),
+        ((3 * LAST + X * X) % 7, op("gt", S, 4), AROUND),
     ],
 )
 def test_a_state_is_found_with_its_rule_and_what_the_output_makes_of_it(
@@ -64,9 +69,13 @@ def test_a_state_is_found_with_its_rule_and_what_the_output_makes_of_it(
     assert np.array_equal(found.run(longer)[..., 1:], problem.reference.run(longer))
 
 
-def test_what_a_window_shows_is_no_state_and_a_sum_is_left_to_heads():
+def test_what_a_window_shows_is_no_state_and_a_sum_is_left_to_heads_at_first():
     assert without_end(problem_of(X, X + Var("x", 1), DIGITS)) is None
-    assert without_end(problem_of(LAST + X, minimum(S, 20), DIGITS)) is None
+    problem = problem_of(LAST + X, minimum(S, 20), DIGITS)
+    assert without_end(problem, simple=True) is None
+    found = without_end(problem)
+    assert found is not None
+    assert formula(found.rules[0]) == "state[t-1] + x[t]"
 
 
 @pytest.mark.slow
@@ -103,3 +112,22 @@ def test_a_state_without_end_comes_back_from_json_and_a_broken_one_is_refused():
     data["numbers"].append([1.0])
     with pytest.raises(ValueError, match="numbers of the states"):
         Memory.from_dict(data, problem)
+
+
+@pytest.mark.slow
+def test_what_a_state_goes_on_by_may_be_a_function_of_a_function():
+    problem = problem_of(
+        maximum(LAST + op("relu", X * X - 4) - 6, 0), LAST + op("relu", X * X - 4) >= 6, AROUND
+    )
+    made = composed(problem, problem.training.x, problem.training.y)
+    assert any(
+        np.array_equal(one.values, np.maximum(problem.training.x[:1000, :5, 0] ** 2 - 4, 0)) for one in made
+    )
+    assert len(made) < 60
+    memory = without_end(problem)
+    assert memory is not None
+    found = memory.recurrence(problem)
+    assert found is not None
+    assert problem.reference is not None
+    longer = uniform(np.random.default_rng(1), AROUND, 100, 60)
+    assert np.array_equal(found.run(longer)[..., 1:], problem.reference.run(longer))

@@ -112,6 +112,9 @@ class Remembering:
         if not self.problem.whole or not contradictory(self.problem):
             return None
         found = without_end(self.problem, simple=True)
+        known = self._finite() and self.machine() is not None
+        if found is not None and known and not found.answers:
+            return None
         return None if found is None or (otherwise is not None and otherwise()) else found
 
     def _few_states(self) -> bool:
@@ -164,7 +167,9 @@ class Remembering:
         if self._asked or not self.problem.whole or self._few_states() or not contradictory(self.problem):
             return None
         self._asked = True
-        return without_end(self.problem)
+        found = without_end(self.problem)
+        known = self._finite() and self.machine() is not None
+        return None if found is None or (known and not found.answers) else found
 
     def short(self) -> Memory | None:
         """The memory, if it has short rules that are soon found, and the last output does not show it."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import gcd
 
 import numpy as np
 
@@ -88,7 +89,14 @@ class Update:
         return KINDS[self.kind].rule(state, quantity.formula, *when, *self.numbers)
 
     def implies(self, other: Update) -> bool:
-        """Whether the other is the same with an end more."""
+        """Whether the other need not be asked: it has an end more, or tells more than is needed."""
+        if self.kind == "remainder" and other.kind == "remainder":
+            (factor, divisor), (other_factor, other_divisor) = self.numbers, other.numbers
+            return other_divisor % divisor == 0 and (other_factor - factor) % divisor == 0
+        if self.kind == "remainder":
+            return other.kind == "sum" and self.numbers[0] == 1
+        if self.kind == "sum":
+            return True
         return self.kind == "queue" and other.kind == "between" and self.numbers[0] == other.numbers[0]
 
     @property
@@ -108,6 +116,7 @@ def updates(quantity: Quantity) -> Iterator[Update]:
         return
     values = quantity.values
     low, high = float(values.min()), float(values.max())
+    yield from (Update("remainder", (float(w), float(m))) for m in DIVISORS for w in _factors(m))
     yield Update("sum")
     yield from (Update("alternating", (k,)) for k in (0.0, 1.0))
     yield Update("distance")
@@ -117,9 +126,13 @@ def updates(quantity: Quantity) -> Iterator[Update]:
         yield from (Update("fading low", (k,)) for k in FADING)
         yield from (Update("following", (k,)) for k in FADING if 2 * k < high - low)
         yield from (Update("in a band", (float(k),)) for k in range(1, min(int(high - low), MOST_TAKEN)))
-    yield from (Update("remainder", (float(w), float(m))) for m in DIVISORS for w in range(1, m))
     if (low, high) == (0, 1):
         yield from (Update("run", (k, r)) for k in (0.0, 1.0) for r in (0.0, 1.0))
+
+
+def _factors(divisor: int) -> list[int]:
+    """Those with which what was long ago does not drop out of a remainder: else it is a window."""
+    return [factor for factor in range(1, divisor) if gcd(factor, divisor) == 1]
 
 
 def between_ends(k: float, low: float, high: float) -> Iterator[Update]:

@@ -38,10 +38,9 @@ LEAST = 1.0
 #: Quantities that are asked first.
 SIMPLE = 50
 Part = Literal["simple", "composed", "conditional", "further"]
-PARTS: tuple[Part, ...] = ("simple", "composed", "conditional", "further")
 #: Effort for all of them and for those, in seconds of a usual machine, and what a value of a row costs: to be
 #: compared in part, and in full.
-EFFORT, SIMPLE_EFFORT, A_VALUE, SORTED = 5.0, 0.7, 3e-8, 2e-7
+EFFORT, SIMPLE_EFFORT, A_VALUE, SORTED = 6.0, 0.7, 3e-8, 2e-7
 #: Sequences whose beginnings say which quantities may be made of others, and what that costs.
 MOST_BEGINNINGS, A_COMPOSED = 8_000, 1.0
 #: Sequences on which quantities are told apart.
@@ -52,6 +51,8 @@ USUAL_ROWS = 20_000
 NEAR_ENDS = ((0.0, 3.0), (-2.0, 3.0))
 #: Sets of values beside a state that a formula is looked for in, and how large they may be.
 MOST_SETS, LARGEST_SET = 3, 5
+#: States that formulas of the outputs are looked for with.
+MOST_STATES = 2
 #: Rows of which sets are asked first.
 FIRST_ROWS = 3_000
 #: Effort for the formula of an output, in seconds of a usual machine.
@@ -83,9 +84,18 @@ class Context:
         return near + [(column, 1) for column in outputs]
 
 
-#: The least first, and how many of them are simple.
-SIMPLE_CONTEXTS = 3
-CONTEXTS = (Context(0, 0), Context(1, 0), Context(0, 0, 3), Context(2, 1), Context(2, 2))
+#: The least first: those of a state and the present, and those of a window.
+NEAR = (Context(0, 0), Context(1, 0), Context(0, 0, 3))
+WIDE = (Context(2, 1), Context(2, 2))
+#: What is asked, one after another.
+SEARCHES: tuple[tuple[Part, tuple[Context, ...]], ...] = (
+    ("simple", NEAR),
+    ("composed", NEAR),
+    ("conditional", NEAR),
+    ("further", NEAR),
+    ("simple", WIDE),
+    ("composed", WIDE),
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -191,7 +201,7 @@ def _back(values: np.ndarray, lag: int) -> np.ndarray:
 
 def without_end(problem: Problem, *, simple: bool = False) -> Memory | None:
     """A state without end that determines the outputs together with a few visible values; None if there is
-    none of the kinds that are known here, or none that is simple if that is asked for. A sum is left to
+    none of the kinds that are known here, or none that is simple if that is asked for: then a sum is left to
     heads, which need no state for it."""
     if not problem.whole or problem.training.given.any() or problem.original is not None:
         return None
@@ -199,17 +209,21 @@ def without_end(problem: Problem, *, simple: bool = False) -> Memory | None:
         return None  # texts have no sums
     effort = Effort(SIMPLE_EFFORT if simple else EFFORT)
     searches: dict[Context, _Search | None] = {}
-    for part in PARTS[:1] if simple else PARTS:
-        made = _quantities(problem, part, effort)
-        for context in CONTEXTS[:SIMPLE_CONTEXTS] if simple else CONTEXTS:
+    made: dict[Part, list[Quantity]] = {}
+    for part, contexts in SEARCHES[:1] if simple else SEARCHES:
+        for context in contexts:
+            if effort.spent():
+                return None
             if context not in searches:
                 searches[context] = _Search.of(problem, context, effort)
             search = searches[context]
-            if search is None or effort.spent():
+            if search is None:
                 continue
-            found = search.first(made)
+            if part not in made:
+                made[part] = _quantities(problem, part, effort)
+            found = search.first(made[part])
             if found is not None:
-                sums = any(update.kind == "sum" for update in found[1])
+                sums = simple and any(update.kind == "sum" for update in found[1])
                 return None if sums else _shortest(problem, search.context, *found)
     return None
 
@@ -277,7 +291,7 @@ class _Search:
                 return []  # what the quantity shows is enough, without any state
             kept: list[Update] = []
             for update in candidates:
-                if any(one.kind == "sum" or one.implies(update) for one in kept):
+                if any(one.implies(update) for one in kept):
                     continue
                 self.effort.spend(SORTED * part.chosen.size)
                 states = followed([update], quantity)
@@ -325,7 +339,7 @@ def _shortest(problem: Problem, context: Context, quantity: Quantity, chosen: li
     name = "state"
     while name in (*problem.inputs, *problem.outputs):
         name += "_"
-    made = (_memory(problem, asked, Var(name, 1), quantity, update) for update in chosen)
+    made = (_memory(problem, asked, Var(name, 1), quantity, update) for update in chosen[:MOST_STATES])
     found = next(made)
     return found if found.answers else next((other for other in made if other.answers), found)
 
