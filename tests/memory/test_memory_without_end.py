@@ -22,6 +22,7 @@ from weights2code.language import (
     uniform,
     where,
 )
+from weights2code.memory.find import Remembering
 from weights2code.memory.hidden import Memory, with_memory
 from weights2code.memory.quantities import composed
 from weights2code.memory.without_end import without_end
@@ -70,7 +71,7 @@ def test_a_state_is_found_with_its_rule_and_what_the_output_makes_of_it(
 
 
 def test_what_a_window_shows_is_no_state_and_a_sum_is_left_to_heads_at_first():
-    assert without_end(problem_of(X, X + Var("x", 1), DIGITS)) is None
+    assert Remembering(problem_of(X, X + Var("x", 1), DIGITS)).without_end() is None
     problem = problem_of(LAST + X, minimum(S, 20), DIGITS)
     assert without_end(problem, simple=True) is None
     found = without_end(problem)
@@ -116,13 +117,11 @@ def test_a_state_without_end_comes_back_from_json_and_a_broken_one_is_refused():
 
 @pytest.mark.slow
 def test_what_a_state_goes_on_by_may_be_a_function_of_a_function():
-    problem = problem_of(
-        maximum(LAST + op("relu", X * X - 4) - 6, 0), LAST + op("relu", X * X - 4) >= 6, AROUND
-    )
+    total = LAST + op("relu", X * X - 4)
+    problem = problem_of(maximum(total - 6, 0), total >= 6, AROUND)
     made = composed(problem, problem.training.x, problem.training.y)
-    assert any(
-        np.array_equal(one.values, np.maximum(problem.training.x[:1000, :5, 0] ** 2 - 4, 0)) for one in made
-    )
+    wanted = np.maximum(problem.training.x[:1000, :5, 0] ** 2 - 4, 0)
+    assert any(np.array_equal(one.values, wanted) for one in made)
     assert len(made) < 60
     memory = without_end(problem)
     assert memory is not None
