@@ -1,8 +1,6 @@
 """The kernels of a fused training step (Triton).
 
-Everything between the stream and the stream is done in registers: scores, noise, selection and their
-gradients never reach memory, which is what a step of many small models is bound by otherwise. A warp holds 32
-sequences, a lane one of them; the loops run over query positions.
+A warp of the attention holds all keys of a few sequences in its registers, and its loop runs over queries.
 
 Layouts: the stream and its gradient (member, variable, position * batch); reads (member, row, position *
 batch). Gradients of weights are summed over blocks of sequences; each block leaves its part in a slot of
@@ -10,8 +8,9 @@ its own, (block, weight), which the update adds up, so that results do not depen
 blocks finish.
 
 A pointer head's score is piecewise linear in query and key, by the similarity S of their boundaries. Here it
-is written as the sum of E[a, b] f_a(query) f_b(key) with f_0 = 1 and f_a(x) = max(x - (a - 1), 0), which
-costs three instructions a boundary; `compare` changes the basis.
+is written as the sum of E[a, b] f_a(query) f_b(key) with f_0 = 1 and f_a(x) = max(x - (a - 1), 0); `compare`
+changes the basis. Summed over b first it is what a key answers to each function of a query, so that a pair
+of query and key costs one multiplication a boundary.
 
 Sizes that differ from task to task are arguments, not constants, so that a kernel is compiled once for all.
 Where Triton's interpreter runs them on a CPU they can be compared with PyTorch's own gradients.
@@ -44,8 +43,8 @@ NEVER = tl.constexpr(-1e30)
 SIZES = (
     "STEPS", "CHANNELS", "LENGTH", "VARIABLES", "seed", "WIDTH", "PARTS", "parts_stride", "first_row",
     "ROWS", "SEEN", "TABLE_ROWS", "base", "layer", "LAYERS", "SUBMLPS", "HIDDEN", "MEMBERS", "count",
-    "ALL_STEPS", "salt", "first_head", "first_cleared", "last_cleared", "HEADS", "ALL_HEADS", "WINDOW",
-    "BEGIN", "END",
+    "ALL_STEPS", "salt", "first_head", "HEADS", "ALL_HEADS", "WINDOW",
+    "BEGIN", "END", "SEQUENCES",
 )  # fmt: skip
 
 
@@ -144,7 +143,7 @@ def choose(
 @once_for_all
 def choose_backward(
     parts, soft, sparse, gradient, step, schedule, recipes, ALL_STEPS, parts_stride, ROWS, WIDTH, PARTS,
-    BLOCK: tl.constexpr,
+    PART_BLOCK: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """The gradient of the logits from that of the table, which lies there in parts."""
     row = tl.program_id(0)
@@ -154,9 +153,9 @@ def choose_backward(
     cold, alpha = tl.load(numbers + COLDNESS), tl.load(numbers + ALPHA)
     at = row * WIDTH + option
     inside = option < WIDTH
-    g = tl.zeros((BLOCK,), tl.float32)
-    for part in range(PARTS):
-        g += tl.load(parts + part * parts_stride + at, mask=inside, other=0.0)
+    part = tl.arange(0, PART_BLOCK)[:, None]
+    there = (part < PARTS) & inside[None, :]
+    g = tl.sum(tl.load(parts + part * parts_stride + at[None, :], mask=there, other=0.0), 0)
     p = tl.load(soft + at, mask=inside, other=0.0)
     q = tl.load(sparse + at, mask=inside, other=0.0)
     held = q > 0.0
@@ -197,8 +196,8 @@ def compare(queries, keys, factors, BOUNDARIES: tl.constexpr, WIDTH: tl.constexp
 
 @once_for_all
 def compare_backward(
-    queries, keys, parts, query_gradient, key_gradient, parts_stride, PARTS,
-    BOUNDARIES: tl.constexpr, WIDTH: tl.constexpr,
+    queries, keys, parts, query_gradient, key_gradient, parts_stride,
+    PARTS: tl.constexpr, BOUNDARIES: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
     """The gradients of both embeddings from the parts of that of the factors."""
     head = tl.program_id(0)
@@ -206,7 +205,7 @@ def compare_backward(
     both = (a[:, None] < BOUNDARIES) & (a[None, :] < BOUNDARIES)
     own = head * BOUNDARIES * BOUNDARIES + a[:, None] * BOUNDARIES + a[None, :]
     g = tl.zeros((16, 16), tl.float32)
-    for part in range(PARTS):
+    for part in tl.static_range(PARTS):
         g += tl.load(parts + part * parts_stride + own, mask=both, other=0.0)
     basis = change_of_basis()
     g = tl.dot(tl.dot(basis, g, input_precision="ieee"), tl.trans(basis), input_precision="ieee")
@@ -275,38 +274,63 @@ def read_backward(
 
 
 @triton.jit
-def scores(
-    q, places, factors, bias, null, i, cold, noise, key, first_index, lane, LENGTH, BATCH, WINDOW,
-    BOUNDARIES: tl.constexpr, KEYS: tl.constexpr, FAST: tl.constexpr,
+def bend(x, boundary: tl.constexpr):
+    """f of a boundary: 0 up to the one before it, rising from there."""
+    return tl.maximum(x - (boundary - 1), 0.0)
+
+
+@triton.jit
+def bends(x, BOUNDARIES: tl.constexpr):
+    """(boundary, place): all functions f of some places, 0 beyond the last boundary."""
+    boundary = tl.arange(0, 16)[:, None]
+    found = tl.where(boundary == 0, 1.0, tl.maximum(x[None, :] - (boundary - 1.0), 0.0))
+    return tl.where(boundary < BOUNDARIES, found, 0.0)
+
+
+@once_for_all
+def answer(
+    reads, factors, answers, low, scale, first_head, HEADS, ALL_HEADS, LENGTH, BATCH,
+    BOUNDARIES: tl.constexpr, PRECISION: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """Noisy scores of all keys and of the null slot for one query of every lane, and how steeply each rises
-    with its key."""
-    j = tl.arange(0, KEYS)
-    score, steep = tl.zeros_like(places), tl.zeros_like(places)
-    for b in tl.static_range(BOUNDARIES):
-        weight = tl.zeros_like(q) + tl.load(factors + b)
-        for a in tl.static_range(1, BOUNDARIES):
-            weight += tl.load(factors + a * BOUNDARIES + b) * tl.maximum(q - (a - 1), 0.0)
-        if b == 0:
-            score += weight[None, :]
-        else:
-            score += weight[None, :] * tl.maximum(places - (b - 1), 0.0)
-            steep += tl.where(places > b - 1, weight[None, :], 0.0)
-    relative = tl.load(bias + tl.minimum(i - j, WINDOW - 1), mask=j <= i, other=0.0)
-    slot = (first_index + i * (LENGTH + 1) + j[:, None]) * BATCH + lane[None, :]
-    g = noise * gumbel(slot, key, FAST)
-    none = noise * gumbel((first_index + i * (LENGTH + 1) + LENGTH) * BATCH + lane, key, FAST)
-    z, nothing = (score + relative[:, None]) * cold + g, tl.load(null) * cold + none
-    return tl.where((j <= i)[:, None], z, NEVER), nothing, steep
+    """What keys answer to each function of a query: a score is their sum, weighted by these functions.
+
+    `answers` have the layout (member, head, position, boundary, batch).
+    """
+    member, own = tl.program_id(0) // HEADS, tl.program_id(0) % HEADS
+    start = tl.program_id(1) * BLOCK
+    position, sequence = start // BATCH, start % BATCH + tl.arange(0, BLOCK)
+    a, b = tl.arange(0, 16)[:, None], tl.arange(0, 16)[None, :]
+    head = member * ALL_HEADS + first_head + own
+    at = head * BOUNDARIES * BOUNDARIES + a * BOUNDARIES + b
+    factor = tl.load(factors + at, mask=(a < BOUNDARIES) & (b < BOUNDARIES), other=0.0)
+    k = tl.load(reads + ((member * 3 * HEADS + 3 * own + 1) * LENGTH + position) * BATCH + sequence)
+    k = tl.minimum(tl.maximum((k - low) * scale, 0.0), BOUNDARIES - 1.0)
+    out = tl.dot(factor, bends(k, BOUNDARIES), input_precision=PRECISION)
+    row = ((member * HEADS + own) * LENGTH + position) * BOUNDARIES
+    tl.store(answers + (row + a) * BATCH + sequence[None, :], out, mask=a < BOUNDARIES)
+
+
+@triton.jit
+def answers_of(answers, first_key, j, lane, LENGTH, SEQUENCES, BOUNDARIES: tl.constexpr):
+    """The answers of keys that a program holds, one tile for each function."""
+    found = ()
+    known = (j < LENGTH)[:, None] & (lane >= 0)[None, :]
+    at = (first_key + j[:, None]) * (BOUNDARIES * SEQUENCES) + lane[None, :]
+    for a in tl.static_range(BOUNDARIES):
+        found = found + (tl.load(answers + a * SEQUENCES + at, mask=known, other=0.0),)  # noqa: RUF005
+    return found
 
 
 @once_for_all
 def attend(
-    reads, stream, factors, bias, null, peaks, totals, thresholds, step, schedule, recipes, ALL_STEPS, salt,
-    low, scale, base, first_head, HEADS, ALL_HEADS, VARIABLES, LENGTH, BATCH, WINDOW, BEGIN, END,
+    reads, stream, answers, bias, null, scores, nulls, shares, thresholds, step, schedule, recipes, ALL_STEPS,
+    salt, low, scale, base, first_head, HEADS, ALL_HEADS, VARIABLES, LENGTH, SEQUENCES, WINDOW, BEGIN, END,
     BOUNDARIES: tl.constexpr, KEYS: tl.constexpr, FAST: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """The outputs of one layer's pointer heads at the positions BEGIN to END."""
+    """The outputs of one layer's pointer heads at the positions BEGIN to END.
+
+    Noisy scores less their maximum are kept for the way back, those of the null slot apart.
+    """
     member, own = tl.program_id(0) // HEADS, tl.program_id(0) % HEADS
     lane = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     j = tl.arange(0, KEYS)
@@ -314,88 +338,109 @@ def attend(
     numbers = numbers_of(schedule, tl.load(recipes + member), now, ALL_STEPS)
     cold, alpha, noise = tl.load(numbers + COLDNESS), tl.load(numbers + ALPHA), tl.load(numbers + NOISE)
     row = (member * 3 * HEADS + 3 * own) * LENGTH
-    at = (row + j[:, None]) * BATCH + lane[None, :]
-    known = (j < LENGTH)[:, None]
-    keys = tl.load(reads + at + LENGTH * BATCH, mask=known, other=0.0)
-    values = tl.load(reads + at + 2 * LENGTH * BATCH, mask=known, other=0.0)
-    places = tl.minimum(tl.maximum((keys - low) * scale, 0.0), BOUNDARIES - 1.0)
+    at = (row + j[:, None]) * SEQUENCES + lane[None, :]
+    known = (j < LENGTH)[:, None] & (lane >= 0)[None, :]
+    values = tl.load(reads + at + 2 * LENGTH * SEQUENCES, mask=known, other=0.0)
     head = member * ALL_HEADS + first_head + own
-    own_factors, own_bias = factors + head * BOUNDARIES * BOUNDARIES, bias + head * WINDOW
-    first_index = (member * HEADS + own) * LENGTH * (LENGTH + 1)
+    empty = tl.load(null + head) * cold
+    first_query = (member * HEADS + own) * LENGTH
+    answer = answers_of(answers, first_query, j, lane, LENGTH, SEQUENCES, BOUNDARIES)
     key = noise_key(now, salt)
+    next_query = tl.load(reads + (row + BEGIN) * SEQUENCES + lane)
     for i in range(BEGIN, END):
-        q = tl.load(reads + (row + i) * BATCH + lane)
-        q = tl.minimum(tl.maximum((q - low) * scale, 0.0), BOUNDARIES - 1.0)
-        z, nothing, _ = scores(
-            q, places, own_factors, own_bias, null + head, i, cold, noise, key, first_index, lane,
-            LENGTH, BATCH, WINDOW, BOUNDARIES, KEYS, FAST,
-        )  # fmt: skip
+        q = tl.minimum(tl.maximum((next_query - low) * scale, 0.0), BOUNDARIES - 1.0)
+        next_query = tl.load(reads + (row + tl.minimum(i + 1, END - 1)) * SEQUENCES + lane)
+        score = answer[0]
+        for a in tl.static_range(1, BOUNDARIES):
+            score += answer[a] * bend(q, a)[None, :]
+        visible = (j <= i)[:, None] & (lane >= 0)[None, :]
+        relative = tl.load(bias + head * WINDOW + tl.minimum(i - j, WINDOW - 1), mask=j <= i, other=0.0)
+        slot = (first_query + i) * (LENGTH + 1)
+        z = (score + relative[:, None]) * cold
+        z += noise * gumbel((slot + j[:, None]) * SEQUENCES + lane[None, :], key, FAST)
+        z = tl.where(visible, z, NEVER)
+        nothing = empty + noise * gumbel((slot + LENGTH) * SEQUENCES + lane, key, FAST)
         peak = tl.maximum(tl.max(z, 0), nothing)
         z, nothing = z - peak[None, :], nothing - peak
         e = tl.exp(z)
-        total = tl.sum(e, 0) + tl.exp(nothing)
+        share = 1.0 / (tl.sum(e, 0) + tl.exp(nothing))
         threshold = tl.zeros_like(peak) - 1.0
         rising = 1
         while rising > 0:
-            above, empty = z > threshold[None, :], nothing > threshold
-            inside = tl.sum(tl.where(above, z, 0.0), 0) + tl.where(empty, nothing, 0.0) - 1.0
-            count = tl.sum(above.to(tl.float32), 0) + empty.to(tl.float32)
+            above, held = z > threshold[None, :], nothing > threshold
+            inside = tl.sum(tl.where(above, z, 0.0), 0) + tl.where(held, nothing, 0.0) - 1.0
+            count = tl.sum(above.to(tl.float32), 0) + held.to(tl.float32)
             higher = inside / count
             rising = tl.max((higher > threshold).to(tl.int32), 0)
             threshold = tl.maximum(threshold, higher)
-        soft = tl.sum(e * values, 0) / total
+        soft = tl.sum(e * values, 0) * share
         sparse = tl.sum(tl.maximum(z - threshold[None, :], 0.0) * values, 0)
         out = soft + alpha * (sparse - soft)
-        tl.store(stream + ((member * VARIABLES + base + own) * LENGTH + i) * BATCH + lane, out)
-        saved = ((member * HEADS + own) * LENGTH + i) * BATCH + lane
-        tl.store(peaks + saved, peak)
-        tl.store(totals + saved, total)
+        tl.store(stream + ((member * VARIABLES + base + own) * LENGTH + i) * SEQUENCES + lane, out)
+        kept = ((first_query + i) * LENGTH + j[:, None]) * SEQUENCES + lane[None, :]
+        tl.store(scores + kept, z, mask=visible)
+        saved = (first_query + i) * SEQUENCES + lane
+        tl.store(nulls + saved, nothing)
+        tl.store(shares + saved, share)
         tl.store(thresholds + saved, threshold)
+
+
+@triton.jit
+def kept_of(
+    scores, nulls, shares, thresholds, queries, gradients, first_query, i, j, lane, LENGTH, SEQUENCES
+):  # fmt: skip
+    """What is known of a query on the way back: scores, null score, share, threshold, query, gradient."""
+    visible = (j <= i)[:, None] & (lane >= 0)[None, :]
+    kept = ((first_query + i) * LENGTH + j[:, None]) * SEQUENCES + lane[None, :]
+    saved = (first_query + i) * SEQUENCES + lane
+    z = tl.load(scores + kept, mask=visible, other=NEVER)
+    return (
+        z, tl.load(nulls + saved), tl.load(shares + saved), tl.load(thresholds + saved),
+        tl.load(queries + i * SEQUENCES + lane), tl.load(gradients + i * SEQUENCES),
+    )  # fmt: skip
 
 
 @once_for_all
 def attend_backward(
-    reads, stream_gradient, factors, bias, null, peaks, totals, thresholds, read_gradient, pulls,
-    bias_parts, null_parts, parts_stride, step, schedule, recipes, ALL_STEPS, salt, low, scale, base,
-    first_head, HEADS, ALL_HEADS, VARIABLES, LENGTH, BATCH, WINDOW, BEGIN, END,
-    BOUNDARIES: tl.constexpr, KEYS: tl.constexpr, FAST: tl.constexpr,
-    ADDED: tl.constexpr, BLOCK: tl.constexpr,
+    reads, stream_gradient, answers, scores, nulls, shares, thresholds, read_gradient, answer_gradient, step,
+    schedule, recipes, ALL_STEPS, low, scale, base, HEADS, VARIABLES, LENGTH, SEQUENCES, BEGIN, END,
+    BOUNDARIES: tl.constexpr, KEYS: tl.constexpr, ADDED: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """Gradients of queries, keys, values, biases and null scores; `pulls` (member, head, position, boundary,
-    batch) hold what each query's functions of keys are asked for."""
+    """Gradients of queries, answers and values; scores and null scores are replaced by their gradients."""
     member, own = tl.program_id(0) // HEADS, tl.program_id(0) % HEADS
-    block = tl.program_id(1)
-    lane = block * BLOCK + tl.arange(0, BLOCK)
+    lane = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     j = tl.arange(0, KEYS)
-    now = tl.load(step)
-    numbers = numbers_of(schedule, tl.load(recipes + member), now, ALL_STEPS)
-    cold, alpha, noise = tl.load(numbers + COLDNESS), tl.load(numbers + ALPHA), tl.load(numbers + NOISE)
+    numbers = numbers_of(schedule, tl.load(recipes + member), tl.load(step), ALL_STEPS)
+    cold, alpha = tl.load(numbers + COLDNESS), tl.load(numbers + ALPHA)
     row = (member * 3 * HEADS + 3 * own) * LENGTH
-    at = (row + j[:, None]) * BATCH + lane[None, :]
+    at = (row + j[:, None]) * SEQUENCES + lane[None, :]
     known = (j < LENGTH)[:, None] & (lane >= 0)[None, :]
-    asked = (tl.load(reads + at + LENGTH * BATCH, mask=known, other=0.0) - low) * scale
-    values = tl.load(reads + at + 2 * LENGTH * BATCH, mask=known, other=0.0)
-    places = tl.minimum(tl.maximum(asked, 0.0), BOUNDARIES - 1.0)
-    head = member * ALL_HEADS + first_head + own
-    own_factors, own_bias = factors + head * BOUNDARIES * BOUNDARIES, bias + head * WINDOW
-    first_index = (member * HEADS + own) * LENGTH * (LENGTH + 1)
-    key = noise_key(now, salt)
-    key_total, value_total = tl.zeros_like(places), tl.zeros_like(places)
-    null_total = tl.zeros((BLOCK,), tl.float32)
+    values = tl.load(reads + at + 2 * LENGTH * SEQUENCES, mask=known, other=0.0)
+    first_query = (member * HEADS + own) * LENGTH
+    answer = answers_of(answers, first_query, j, lane, LENGTH, SEQUENCES, BOUNDARIES)
+    value_total = tl.zeros_like(values)
+    pull = ()
+    for _ in tl.static_range(BOUNDARIES):
+        pull = pull + (tl.zeros_like(values),)  # noqa: RUF005
+    # what the next query needs is on its way while one is worked at
+    gradients = stream_gradient + (member * VARIABLES + base + own) * LENGTH * SEQUENCES + lane
+    next_z, next_nothing, next_share, next_threshold, next_query, next_g = kept_of(
+        scores, nulls, shares, thresholds, reads + row * SEQUENCES, gradients, first_query, BEGIN, j, lane,
+        LENGTH, SEQUENCES,
+    )  # fmt: skip
     for i in range(BEGIN, END):
-        raw = (tl.load(reads + (row + i) * BATCH + lane) - low) * scale
-        q = tl.minimum(tl.maximum(raw, 0.0), BOUNDARIES - 1.0)
-        z, nothing, steep = scores(
-            q, places, own_factors, own_bias, null + head, i, cold, noise, key, first_index, lane,
-            LENGTH, BATCH, WINDOW, BOUNDARIES, KEYS, FAST,
+        z, nothing, share, threshold = next_z, next_nothing, next_share, next_threshold
+        raw, g = (next_query - low) * scale, next_g
+        next_z, next_nothing, next_share, next_threshold, next_query, next_g = kept_of(
+            scores, nulls, shares, thresholds, reads + row * SEQUENCES, gradients, first_query,
+            tl.minimum(i + 1, END - 1), j, lane, LENGTH, SEQUENCES,
         )  # fmt: skip
-        saved = ((member * HEADS + own) * LENGTH + i) * BATCH + lane
-        peak, share = tl.load(peaks + saved), 1.0 / tl.load(totals + saved)
-        threshold = tl.load(thresholds + saved)
-        z, nothing = z - peak[None, :], nothing - peak
+        q = tl.minimum(tl.maximum(raw, 0.0), BOUNDARIES - 1.0)
+        visible = (j <= i)[:, None] & (lane >= 0)[None, :]
+        kept = ((first_query + i) * LENGTH + j[:, None]) * SEQUENCES + lane[None, :]
+        saved = (first_query + i) * SEQUENCES + lane
         soft = tl.exp(z) * share[None, :]
         sparse = tl.maximum(z - threshold[None, :], 0.0)
-        g = tl.load(stream_gradient + ((member * VARIABLES + base + own) * LENGTH + i) * BATCH + lane)
         value_total += (soft + alpha * (sparse - soft)) * g[None, :]
         # what each slot's weight is asked for is g times its value, nothing for the null slot
         wish = values * g[None, :]
@@ -406,69 +451,96 @@ def attend_backward(
         from_soft = soft * (wish - average[None, :])
         from_sparse = tl.where(held, wish - mean[None, :], 0.0)
         change = (from_soft + alpha * (from_sparse - from_soft)) * cold
+        tl.store(scores + kept, change, mask=visible)
         null_soft = -tl.exp(nothing) * share * average
         null_sparse = tl.where(held_nothing, -mean, 0.0)
-        null_total += (null_soft + alpha * (null_sparse - null_soft)) * cold
-        key_total += change * steep
-        tl.atomic_add(
-            bias_parts + block * parts_stride + head * WINDOW + tl.minimum(i - j, WINDOW - 1),
-            tl.sum(change, 1), mask=j <= i, sem="relaxed",
-        )  # fmt: skip
-        query_change = tl.zeros_like(q)
-        for b in tl.static_range(BOUNDARIES):
-            if b == 0:
-                pull = tl.sum(change, 0)
-            else:
-                pull = tl.sum(change * tl.maximum(places - (b - 1), 0.0), 0)
-            tl.store(pulls + (saved - lane) * BOUNDARIES + b * BATCH + lane, pull)
-            rise = tl.zeros_like(q)
-            for a in tl.static_range(1, BOUNDARIES):
-                rise += tl.where(q > a - 1, tl.load(own_factors + a * BOUNDARIES + b), 0.0)
-            query_change += pull * rise
+        tl.store(nulls + saved, (null_soft + alpha * (null_sparse - null_soft)) * cold)
+        rise = tl.zeros_like(values)
+        more = (pull[0] + change,)
+        for a in tl.static_range(1, BOUNDARIES):
+            rise += tl.where(q > a - 1, 1.0, 0.0)[None, :] * answer[a]
+            more = more + (pull[a] + change * bend(q, a)[None, :],)  # noqa: RUF005
+        pull = more
         within = (raw > 0.0) & (raw < BOUNDARIES - 1.0)
-        tl.store(read_gradient + (row + i) * BATCH + lane, tl.where(within, query_change * scale, 0.0))
-    within = (asked > 0.0) & (asked < BOUNDARIES - 1.0)
-    key_total = tl.where(within, key_total * scale, 0.0)
+        query_change = tl.sum(change * rise, 0) * scale
+        tl.store(read_gradient + (row + i) * SEQUENCES + lane, tl.where(within, query_change, 0.0))
+    own_answer = (first_query + j[:, None]) * (BOUNDARIES * SEQUENCES) + lane[None, :]
+    for a in tl.static_range(BOUNDARIES):
+        asked = pull[a]
+        if ADDED:
+            asked += tl.load(answer_gradient + a * SEQUENCES + own_answer, mask=known, other=0.0)
+        tl.store(answer_gradient + a * SEQUENCES + own_answer, asked, mask=known)
     if ADDED:
-        key_total += tl.load(read_gradient + at + LENGTH * BATCH, mask=known, other=0.0)
-        value_total += tl.load(read_gradient + at + 2 * LENGTH * BATCH, mask=known, other=0.0)
-    tl.store(read_gradient + at + LENGTH * BATCH, key_total, mask=known)
-    tl.store(read_gradient + at + 2 * LENGTH * BATCH, value_total, mask=known)
-    own_null = null_parts + block * parts_stride + head
-    tl.store(own_null, tl.load(own_null) + tl.sum(null_total, 0))
+        value_total += tl.load(read_gradient + at + 2 * LENGTH * SEQUENCES, mask=known, other=0.0)
+    tl.store(read_gradient + at + 2 * LENGTH * SEQUENCES, value_total, mask=known)
 
 
 @once_for_all
-def factors_backward(
-    reads, pulls, parts, parts_stride, low, scale, first_head, HEADS, ALL_HEADS, LENGTH, BATCH, BEGIN, PARTS,
+def bias_backward(
+    score_gradient, null_gradient, bias_gradient, bias_null_gradient, first_head, HEADS, ALL_HEADS, LENGTH,
+    BATCH, WINDOW, BEGIN, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """Gradients of a head's biases, one program for each distance, and of its null score, by the last one."""
+    member, own = tl.program_id(0) // HEADS, tl.program_id(0) % HEADS
+    distance = tl.program_id(1)
+    lane = tl.arange(0, BLOCK)
+    head = member * ALL_HEADS + first_head + own
+    first_query = (member * HEADS + own) * LENGTH
+    total = tl.zeros((BLOCK,), tl.float32)
+    if distance == WINDOW:
+        for i in range(BEGIN, LENGTH):
+            for start in range(0, BATCH, BLOCK):
+                at = (first_query + i) * BATCH + start + lane
+                total += tl.load(null_gradient + at, mask=start + lane < BATCH, other=0.0)
+        tl.store(bias_null_gradient + head, tl.sum(total, 0))
+    else:
+        # the last distance stands for all that are farther
+        for i in range(tl.maximum(BEGIN, distance), LENGTH):
+            first_key = tl.where(distance == WINDOW - 1, 0, i - distance)
+            for key in range(first_key, i - distance + 1):
+                for start in range(0, BATCH, BLOCK):
+                    at = ((first_query + i) * LENGTH + key) * BATCH + start + lane
+                    total += tl.load(score_gradient + at, mask=start + lane < BATCH, other=0.0)
+        tl.store(bias_gradient + head * WINDOW + distance, tl.sum(total, 0))
+
+
+@once_for_all
+def answer_backward(
+    reads, factors, answer_gradient, read_gradient, parts, parts_stride, low, scale, first_head, HEADS,
+    ALL_HEADS, LENGTH, BATCH, PARTS,
     BOUNDARIES: tl.constexpr, PRECISION: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """The parts of the gradient of the factors, from the queries and what their functions were asked for."""
+    """Gradients of keys and the parts of the gradient of the factors, from what answers were asked for."""
     member, own = tl.program_id(0) // HEADS, tl.program_id(0) % HEADS
     part = tl.program_id(1)
-    boundary = tl.arange(0, 16)
-    row = (member * 3 * HEADS + 3 * own) * LENGTH
-    saved = (member * HEADS + own) * LENGTH
+    boundary = tl.arange(0, 16)[:, None]
+    known = boundary < BOUNDARIES
+    row = (member * 3 * HEADS + 3 * own + 1) * LENGTH
+    first_key = (member * HEADS + own) * LENGTH
     total = tl.zeros((16, 16), tl.float32)
     lane = tl.arange(0, BLOCK)
-    known = boundary < BOUNDARIES
-    for turn in range(((LENGTH - BEGIN) * BATCH + PARTS * BLOCK - 1) // (PARTS * BLOCK)):
-        start = BEGIN * BATCH + (turn * PARTS + part) * BLOCK
+    head = member * ALL_HEADS + first_head + own
+    both = known & (tl.arange(0, 16)[None, :] < BOUNDARIES)
+    at = head * BOUNDARIES * BOUNDARIES + boundary * BOUNDARIES + tl.arange(0, 16)[None, :]
+    factor = tl.load(factors + at, mask=both, other=0.0)
+    for turn in range((LENGTH * BATCH + PARTS * BLOCK - 1) // (PARTS * BLOCK)):
+        start = (turn * PARTS + part) * BLOCK
         position, sequence = start // BATCH, start % BATCH + lane
         inside = (sequence >= 0) & (position < LENGTH)
-        q = tl.load(reads + (row + position) * BATCH + sequence, mask=inside, other=0.0)
-        q = tl.minimum(tl.maximum((q - low) * scale, 0.0), BOUNDARIES - 1.0)
-        near = tl.maximum(q[None, :] - (boundary[:, None] - 1.0), 0.0)
-        near = tl.where(boundary[:, None] == 0, 1.0, near)
-        near = tl.where(known[:, None] & inside[None, :], near, 0.0)
+        asked = tl.load(reads + (row + position) * BATCH + sequence, mask=inside, other=0.0)
+        asked = (asked - low) * scale
+        k = tl.minimum(tl.maximum(asked, 0.0), BOUNDARIES - 1.0)
         pull = tl.load(
-            pulls + ((saved + position) * BOUNDARIES + boundary[:, None]) * BATCH + sequence[None, :],
-            mask=known[:, None] & inside[None, :], other=0.0,
+            answer_gradient + ((first_key + position) * BOUNDARIES + boundary) * BATCH + sequence[None, :],
+            mask=known & inside[None, :], other=0.0,
         )  # fmt: skip
-        total += tl.dot(near, tl.trans(pull), input_precision=PRECISION)
-    head = member * ALL_HEADS + first_head + own
-    at = head * BOUNDARIES * BOUNDARIES + boundary[:, None] * BOUNDARIES + boundary[None, :]
-    tl.store(parts + part * parts_stride + at, total, mask=known[:, None] & known[None, :])
+        total += tl.dot(pull, tl.trans(bends(k, BOUNDARIES)), input_precision=PRECISION)
+        rising = (boundary > 0) & (k[None, :] > boundary - 1.0)
+        steep = tl.where(rising, tl.dot(tl.trans(factor), pull, input_precision=PRECISION), 0.0)
+        within = (asked > 0.0) & (asked < BOUNDARIES - 1.0)
+        key_total = tl.where(within, tl.sum(steep, 0) * scale, 0.0)
+        tl.store(read_gradient + (row + position) * BATCH + sequence, key_total, mask=inside)
+    tl.store(parts + part * parts_stride + at, total, mask=both)
 
 
 @once_for_all
@@ -609,13 +681,12 @@ def predict(
 
 @once_for_all
 def update(
-    weights, parts, first, second, penalty, owners, step, schedule, ALL_STEPS, count, PARTS, first_cleared,
-    last_cleared, PART_BLOCK: tl.constexpr, BLOCK: tl.constexpr,
+    weights, parts, first, second, penalty, owners, step, schedule, ALL_STEPS, count, PARTS,
+    PART_BLOCK: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """AdamW on all weights at once, from the parts of their gradient.
 
-    Parts that kernels add to, and do not write, are cleared. `owners` say for every weight which recipe it is
-    trained with.
+    `owners` say for every weight which recipe it is trained with.
     """
     place = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = place < count
@@ -625,8 +696,6 @@ def update(
     at = parts + part[:, None] * count + place[None, :]
     there = (part < PARTS)[:, None] & inside[None, :]
     g = tl.sum(tl.load(at, mask=there, other=0.0), 0)
-    cleared = (place >= first_cleared) & (place < last_cleared)
-    tl.store(at, tl.zeros((PART_BLOCK, BLOCK), tl.float32), mask=there & cleared[None, :])
     w = tl.load(weights + place, mask=inside, other=0.0)
     sign = tl.where(w > 0.0, 1.0, tl.where(w < 0.0, -1.0, 0.0))
     g += tl.load(penalty + place, mask=inside, other=0.0) * sign
