@@ -25,6 +25,7 @@ Waiting = Callable[[Callable[[], object]], None]
 
 WORK = """
 import os, threading
+from weights2code.experiments import members
 from weights2code.experiments.jobs import trains
 
 meeting = None
@@ -53,6 +54,10 @@ def work(arguments, folder):
 
 def plain(arguments, folder):
     return {"pid": os.getpid(), "number": arguments["number"]}
+
+@trains(members.train_models)
+def members_alone(arguments, folder):
+    return {}
 """
 
 
@@ -216,3 +221,33 @@ def test_a_work_goes_on_where_its_training_ended(
     assert row["training_seconds"] > 0
     assert len(row["members"]) == len(models)
     assert all(file.read_bytes() == content for file, content in models.items())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_models_trained_beside_others_are_those_trained_alone(device: str, tmp_path: Path) -> None:
+    import torch
+
+    from weights2code.training.search import Trained
+
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("needs a GPU")
+    settings = {"members": 2, "device": device, **SMALL}
+    jobs = [
+        Job(
+            f"seed{seed}",
+            "training_work:members_alone",
+            {"task": "abs", "settings": {"seed": seed, **settings}},
+        )
+        for seed in range(4)
+    ]
+    alone, beside = tmp_path / "alone", tmp_path / "beside"
+    for one in jobs:
+        members.train_models(one.arguments, one.folder(alone))
+    rows = run_sweep(jobs, beside, OnDevice(Local(1, preload="json"), device, 4))
+    assert [row["error"] for row in rows] == [None] * 4
+    for one in jobs:
+        first, second = (Trained.load(one.folder(out) / "run/model.safetensors") for out in (alone, beside))
+        weights = second.model.state_dict()
+        assert first.losses == second.losses
+        assert all(torch.equal(value, weights[name]) for name, value in first.model.state_dict().items())
