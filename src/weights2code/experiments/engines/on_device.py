@@ -8,18 +8,19 @@ work for cores. Jobs without a training are handed on at once.
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import time
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Lock, Thread
+from threading import Lock, Thread, current_thread
 
 from weights2code.experiments.engines.engine import Finished, caught
-from weights2code.experiments.engines.local import Local
+from weights2code.experiments.engines.local import GRACE, Local
 from weights2code.experiments.jobs import Job, Training, training_of
 
 #: Trainings at once. Measured on an H200 with programs of the paper's grid: four at once are 1.35 times as
@@ -59,6 +60,7 @@ class OnDevice:
         self.device = device
         self.together = together
         self._threads: list[Thread] = []
+        self._training: set[Thread] = set()
         self._waiting: SimpleQueue[_Task | None] = SimpleQueue()
         self._over: SimpleQueue[_Trained] = SimpleQueue()
         self._bell, self._button = multiprocessing.Pipe(duplex=False)
@@ -70,14 +72,19 @@ class OnDevice:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Trainings under way are left to themselves: they keep checkpoints, and end with the process."""
+        """Trainings under way are broken off; what they kept as checkpoints is there to go on from."""
         with self._door:
             self._left = True
             self._button.close()
             self._bell.close()
+            for thread in self._training:
+                _break_off(thread)
         for _ in self._threads:
             self._waiting.put(None)
         self.rest.__exit__(*error)
+        latest = time.monotonic() + GRACE
+        for thread in self._threads:
+            thread.join(max(0.0, latest - time.monotonic()))
 
     def submit(self, job: Job, folder: Path) -> None:
         training = training_of(job)
@@ -108,13 +115,21 @@ class OnDevice:
 
     def _train(self) -> None:
         """What a thread does: one training after the other, and a word after each."""
-        while (task := self._waiting.get()) is not None and not self._left:
-            began = time.perf_counter()
-            try:
-                _, error = caught(partial(self._train_one, task), task.folder)
-            except BaseException as problem:  # whatever happens, somebody waits for the word
-                error = f"its training ended with {type(problem).__name__}: {problem}"
-            self._tell(_Trained(task.job, task.folder, error, round(time.perf_counter() - began, 3)))
+        with suppress(SystemExit):  # broken off
+            while (task := self._waiting.get()) is not None and self._begins():
+                began = time.perf_counter()
+                try:
+                    _, error = caught(partial(self._train_one, task), task.folder)
+                except BaseException as problem:  # whatever happens, somebody waits for the word
+                    error = f"its training ended with {type(problem).__name__}: {problem}"
+                self._tell(_Trained(task.job, task.folder, error, round(time.perf_counter() - began, 3)))
+
+    def _begins(self) -> bool:
+        """Whether this thread may train."""
+        with self._door:
+            if not self._left:
+                self._training.add(current_thread())
+            return not self._left
 
     def _train_one(self, task: _Task) -> None:
         task.folder.mkdir(parents=True, exist_ok=True)
@@ -123,6 +138,7 @@ class OnDevice:
 
     def _tell(self, over: _Trained) -> None:
         with self._door:
+            self._training.discard(current_thread())
             if not self._left:
                 self._over.put(over)
                 self._button.send_bytes(b"!")
@@ -134,3 +150,12 @@ class OnDevice:
         import torch
 
         return torch.cuda.stream(torch.cuda.Stream(self.device))
+
+
+def _break_off(thread: Thread) -> None:
+    """Have a thread leave what it does, at the next line of Python that it comes to.
+
+    A process that ends while its threads compute in PyTorch would crash instead.
+    """
+    if thread.ident is not None:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
