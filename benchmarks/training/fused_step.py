@@ -84,7 +84,7 @@ def by_kernel(one: FusedTraining, steps: int = 8) -> dict[str, float]:
         for _ in range(steps):
             one.once()
         torch.cuda.synchronize()
-    own = {name for name in dir(one.kernels)}
+    own = set(dir(one.kernels))
     found: dict[str, float] = {}
     for event in recorded.key_averages():
         name = event.key if event.key in own else "other"

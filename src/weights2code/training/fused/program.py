@@ -7,7 +7,6 @@ replayed.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -17,7 +16,7 @@ from torch import Tensor
 
 from weights2code.model import DiscreteTransformer
 from weights2code.training.recipes import Recipe
-from weights2code.training.step import Batch, first_scored
+from weights2code.training.step import Batch, first_scored, recording
 
 #: Sequences whose keys one warp holds in its registers, the smallest tile of keys, and how many registers a
 #: lane may use on the way back; columns of the kernels without keys, and of the small products; hidden units
@@ -40,9 +39,6 @@ RECORDED = 16
 MOST_OPERANDS = 4
 MOST_BOUNDARIES = 16
 MOST_POSITIONS = 64
-#: Trainings in threads of one process record one after another: recording begins by waiting for the whole
-#: device, which must not be while another records.
-RECORDING = threading.Lock()
 #: AdamW's usual numbers, as the kernel has them.
 BETAS = (0.9, 0.999)
 
@@ -449,10 +445,7 @@ class FusedTraining:
     def _graph(self, steps: int) -> torch.cuda.CUDAGraph:
         if steps not in self.graphs:
             graph = torch.cuda.CUDAGraph()
-            recording = torch.cuda.graph(
-                graph, stream=torch.cuda.Stream(self.device), capture_error_mode="thread_local"
-            )
-            with RECORDING, recording:
+            with recording(graph, torch.cuda.Stream(self.device)):
                 for _ in range(steps):
                     self.once()
             self.graphs[steps] = graph
