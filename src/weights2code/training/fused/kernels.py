@@ -16,6 +16,7 @@ Sizes that differ from task to task are arguments, not constants, so that a kern
 Where Triton's interpreter runs them on a CPU they can be compared with PyTorch's own gradients.
 """
 
+# pyright: reportGeneralTypeIssues=false
 from __future__ import annotations
 
 import inspect
