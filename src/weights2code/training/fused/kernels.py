@@ -16,6 +16,7 @@ Sizes that differ from task to task are arguments, not constants, so that a kern
 Where Triton's interpreter runs them on a CPU they can be compared with PyTorch's own gradients.
 """
 
+# pyright: reportGeneralTypeIssues=false
 from __future__ import annotations
 
 import inspect
@@ -44,7 +45,7 @@ SIZES = (
     "STEPS", "CHANNELS", "LENGTH", "VARIABLES", "seed", "WIDTH", "PARTS", "parts_stride", "first_row",
     "ROWS", "SEEN", "TABLE_ROWS", "base", "layer", "LAYERS", "SUBMLPS", "HIDDEN", "MEMBERS", "count",
     "ALL_STEPS", "salt", "first_head", "HEADS", "ALL_HEADS", "WINDOW",
-    "BEGIN", "END", "SEQUENCES",
+    "BEGIN", "SEQUENCES",
 )  # fmt: skip
 
 
@@ -289,7 +290,7 @@ def bends(x, BOUNDARIES: tl.constexpr):
 
 @once_for_all
 def answer(
-    reads, factors, answers, low, scale, first_head, HEADS, ALL_HEADS, LENGTH, BATCH,
+    reads, factors, answers, used, low, scale, base, first_head, HEADS, ALL_HEADS, VARIABLES, LENGTH, BATCH,
     BOUNDARIES: tl.constexpr, PRECISION: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """What keys answer to each function of a query: a score is their sum, weighted by these functions.
@@ -297,6 +298,8 @@ def answer(
     `answers` have the layout (member, head, position, boundary, batch).
     """
     member, own = tl.program_id(0) // HEADS, tl.program_id(0) % HEADS
+    if tl.load(used + member * VARIABLES + base + own) == 0:
+        return
     start = tl.program_id(1) * BLOCK
     position, sequence = start // BATCH, start % BATCH + tl.arange(0, BLOCK)
     a, b = tl.arange(0, 16)[:, None], tl.arange(0, 16)[None, :]
@@ -311,177 +314,280 @@ def answer(
 
 
 @triton.jit
-def answers_of(answers, first_key, j, lane, LENGTH, SEQUENCES, BOUNDARIES: tl.constexpr):
-    """The answers of keys that a program holds, one tile for each function."""
+def keys_of(KEYS: tl.constexpr, REST: tl.constexpr):
+    """The positions of the keys that a program holds: those of its first tile, and those after them."""
+    keys = (tl.arange(0, KEYS),)
+    if REST > 0:
+        keys = keys + (KEYS + tl.arange(0, REST),)  # noqa: RUF005
+    return keys
+
+
+@triton.jit
+def tiles_of(place, keys, lane, STRIDE, LENGTH, SEQUENCES, COUNT: tl.constexpr, TILES: tl.constexpr):
+    """What lies at `place` for every key and sequence, a tile for each of COUNT rows of a key."""
     found = ()
-    known = (j < LENGTH)[:, None] & (lane >= 0)[None, :]
-    at = (first_key + j[:, None]) * (BOUNDARIES * SEQUENCES) + lane[None, :]
-    for a in tl.static_range(BOUNDARIES):
-        found = found + (tl.load(answers + a * SEQUENCES + at, mask=known, other=0.0),)  # noqa: RUF005
+    for t in tl.static_range(TILES):
+        known = (keys[t] < LENGTH)[:, None] & (lane >= 0)[None, :]
+        at = keys[t][:, None] * STRIDE + lane[None, :]
+        for a in tl.static_range(COUNT):
+            found = found + (tl.load(place + a * SEQUENCES + at, mask=known, other=0.0),)  # noqa: RUF005
     return found
+
+
+@triton.jit
+def attend_one(
+    i, q, keys, answer, values, bias, empty, cold, alpha, noise, key, stream, scores, nulls, shares,
+    thresholds, first_query, lane, LENGTH, SEQUENCES, WINDOW,
+    BOUNDARIES: tl.constexpr, FAST: tl.constexpr, TILES: tl.constexpr,
+):  # fmt: skip
+    """The output of one query of every sequence."""
+    slot = (first_query + i) * (LENGTH + 1)
+    nothing = empty + noise * gumbel((slot + LENGTH) * SEQUENCES + lane, key, FAST)
+    peak, noisy = nothing, ()
+    for t in tl.static_range(TILES):
+        j = keys[t]
+        score = answer[t * BOUNDARIES]
+        for a in tl.static_range(1, BOUNDARIES):
+            score += answer[t * BOUNDARIES + a] * bend(q, a)[None, :]
+        relative = tl.load(bias + tl.minimum(i - j, WINDOW - 1), mask=j <= i, other=0.0)
+        z = (score + relative[:, None]) * cold
+        z += noise * gumbel((slot + j[:, None]) * SEQUENCES + lane[None, :], key, FAST)
+        z = tl.where((j <= i)[:, None], z, NEVER)
+        peak = tl.maximum(peak, tl.max(z, 0))
+        noisy = noisy + (z,)  # noqa: RUF005
+    nothing = nothing - peak
+    total, soft, shifted = tl.exp(nothing), tl.zeros_like(peak), ()
+    for t in tl.static_range(TILES):
+        z = noisy[t] - peak[None, :]
+        e = tl.exp(z)
+        total += tl.sum(e, 0)
+        soft += tl.sum(e * values[t], 0)
+        shifted = shifted + (z,)  # noqa: RUF005
+    threshold = tl.zeros_like(peak) - 1.0
+    rising = 1
+    while rising > 0:
+        held = nothing > threshold
+        inside, count = tl.where(held, nothing, 0.0) - 1.0, held.to(tl.float32)
+        for t in tl.static_range(TILES):
+            above = shifted[t] > threshold[None, :]
+            inside += tl.sum(tl.where(above, shifted[t], 0.0), 0)
+            count += tl.sum(above.to(tl.float32), 0)
+        higher = inside / count
+        rising = tl.max((higher > threshold).to(tl.int32), 0)
+        threshold = tl.maximum(threshold, higher)
+    sparse = tl.zeros_like(peak)
+    for t in tl.static_range(TILES):
+        sparse += tl.sum(tl.maximum(shifted[t] - threshold[None, :], 0.0) * values[t], 0)
+        visible = (keys[t] <= i)[:, None] & (lane >= 0)[None, :]
+        kept = ((first_query + i) * LENGTH + keys[t][:, None]) * SEQUENCES + lane[None, :]
+        tl.store(scores + kept, shifted[t], mask=visible)
+    share = 1.0 / total
+    soft = soft * share
+    tl.store(stream + i * SEQUENCES + lane, soft + alpha * (sparse - soft))
+    saved = (first_query + i) * SEQUENCES + lane
+    tl.store(nulls + saved, nothing)
+    tl.store(shares + saved, share)
+    tl.store(thresholds + saved, threshold)
 
 
 @once_for_all
 def attend(
-    reads, stream, answers, bias, null, scores, nulls, shares, thresholds, step, schedule, recipes, ALL_STEPS,
-    salt, low, scale, base, first_head, HEADS, ALL_HEADS, VARIABLES, LENGTH, SEQUENCES, WINDOW, BEGIN, END,
-    BOUNDARIES: tl.constexpr, KEYS: tl.constexpr, FAST: tl.constexpr, BLOCK: tl.constexpr,
+    reads, stream, answers, bias, null, scores, nulls, shares, thresholds, used, step, schedule, recipes,
+    ALL_STEPS, salt, low, scale, base, first_head, HEADS, ALL_HEADS, VARIABLES, LENGTH, SEQUENCES, WINDOW,
+    BEGIN, BOUNDARIES: tl.constexpr, KEYS: tl.constexpr, REST: tl.constexpr, FAST: tl.constexpr,
+    BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """The outputs of one layer's pointer heads at the positions BEGIN to END.
+    """The outputs of one layer's pointer heads from position BEGIN on.
 
     Noisy scores less their maximum are kept for the way back, those of the null slot apart.
     """
     member, own = tl.program_id(0) // HEADS, tl.program_id(0) % HEADS
+    variable = member * VARIABLES + base + own
+    if tl.load(used + variable) == 0:
+        return
     lane = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
-    j = tl.arange(0, KEYS)
+    TILES: tl.constexpr = 1 if REST == 0 else 2
+    keys = keys_of(KEYS, REST)
     now = tl.load(step)
     numbers = numbers_of(schedule, tl.load(recipes + member), now, ALL_STEPS)
     cold, alpha, noise = tl.load(numbers + COLDNESS), tl.load(numbers + ALPHA), tl.load(numbers + NOISE)
-    row = (member * 3 * HEADS + 3 * own) * LENGTH
-    at = (row + j[:, None]) * SEQUENCES + lane[None, :]
-    known = (j < LENGTH)[:, None] & (lane >= 0)[None, :]
-    values = tl.load(reads + at + 2 * LENGTH * SEQUENCES, mask=known, other=0.0)
+    queries = reads + (member * 3 * HEADS + 3 * own) * LENGTH * SEQUENCES
+    first_query = (member * HEADS + own) * LENGTH
+    stride = BOUNDARIES * SEQUENCES
+    answer = tiles_of(
+        answers + first_query * stride, keys, lane, stride, LENGTH, SEQUENCES, BOUNDARIES, TILES
+    )
+    values = tiles_of(
+        queries + 2 * LENGTH * SEQUENCES, keys, lane, SEQUENCES, LENGTH, SEQUENCES, 1, TILES
+    )  # fmt: skip
     head = member * ALL_HEADS + first_head + own
     empty = tl.load(null + head) * cold
-    first_query = (member * HEADS + own) * LENGTH
-    answer = answers_of(answers, first_query, j, lane, LENGTH, SEQUENCES, BOUNDARIES)
     key = noise_key(now, salt)
-    next_query = tl.load(reads + (row + BEGIN) * SEQUENCES + lane)
-    for i in range(BEGIN, END):
-        q = tl.minimum(tl.maximum((next_query - low) * scale, 0.0), BOUNDARIES - 1.0)
-        next_query = tl.load(reads + (row + tl.minimum(i + 1, END - 1)) * SEQUENCES + lane)
-        score = answer[0]
-        for a in tl.static_range(1, BOUNDARIES):
-            score += answer[a] * bend(q, a)[None, :]
-        visible = (j <= i)[:, None] & (lane >= 0)[None, :]
-        relative = tl.load(bias + head * WINDOW + tl.minimum(i - j, WINDOW - 1), mask=j <= i, other=0.0)
-        slot = (first_query + i) * (LENGTH + 1)
-        z = (score + relative[:, None]) * cold
-        z += noise * gumbel((slot + j[:, None]) * SEQUENCES + lane[None, :], key, FAST)
-        z = tl.where(visible, z, NEVER)
-        nothing = empty + noise * gumbel((slot + LENGTH) * SEQUENCES + lane, key, FAST)
-        peak = tl.maximum(tl.max(z, 0), nothing)
-        z, nothing = z - peak[None, :], nothing - peak
-        e = tl.exp(z)
-        share = 1.0 / (tl.sum(e, 0) + tl.exp(nothing))
-        threshold = tl.zeros_like(peak) - 1.0
-        rising = 1
-        while rising > 0:
-            above, held = z > threshold[None, :], nothing > threshold
-            inside = tl.sum(tl.where(above, z, 0.0), 0) + tl.where(held, nothing, 0.0) - 1.0
-            count = tl.sum(above.to(tl.float32), 0) + held.to(tl.float32)
-            higher = inside / count
-            rising = tl.max((higher > threshold).to(tl.int32), 0)
-            threshold = tl.maximum(threshold, higher)
-        soft = tl.sum(e * values, 0) * share
-        sparse = tl.sum(tl.maximum(z - threshold[None, :], 0.0) * values, 0)
-        out = soft + alpha * (sparse - soft)
-        tl.store(stream + ((member * VARIABLES + base + own) * LENGTH + i) * SEQUENCES + lane, out)
-        kept = ((first_query + i) * LENGTH + j[:, None]) * SEQUENCES + lane[None, :]
-        tl.store(scores + kept, z, mask=visible)
-        saved = (first_query + i) * SEQUENCES + lane
-        tl.store(nulls + saved, nothing)
-        tl.store(shares + saved, share)
-        tl.store(thresholds + saved, threshold)
+    for i in range(BEGIN, tl.minimum(LENGTH, KEYS)):
+        q = (tl.load(queries + i * SEQUENCES + lane) - low) * scale
+        attend_one(
+            i, tl.minimum(tl.maximum(q, 0.0), BOUNDARIES - 1.0), keys, answer, values, bias + head * WINDOW,
+            empty, cold, alpha, noise, key, stream + variable * LENGTH * SEQUENCES, scores, nulls, shares,
+            thresholds, first_query, lane, LENGTH, SEQUENCES, WINDOW, BOUNDARIES, FAST, 1,
+        )  # fmt: skip
+    if REST > 0:
+        for i in range(tl.maximum(BEGIN, KEYS), LENGTH):
+            q = (tl.load(queries + i * SEQUENCES + lane) - low) * scale
+            attend_one(
+                i, tl.minimum(tl.maximum(q, 0.0), BOUNDARIES - 1.0), keys, answer, values,
+                bias + head * WINDOW, empty, cold, alpha, noise, key, stream + variable * LENGTH * SEQUENCES,
+                scores, nulls, shares, thresholds, first_query, lane, LENGTH, SEQUENCES, WINDOW, BOUNDARIES,
+                FAST, 2,
+            )  # fmt: skip
 
 
 @triton.jit
 def kept_of(
-    scores, nulls, shares, thresholds, queries, gradients, first_query, i, j, lane, LENGTH, SEQUENCES
+    i, keys, scores, nulls, shares, thresholds, queries, gradients, first_query, lane, LENGTH, SEQUENCES,
+    TILES: tl.constexpr,
 ):  # fmt: skip
-    """What is known of a query on the way back: scores, null score, share, threshold, query, gradient."""
-    visible = (j <= i)[:, None] & (lane >= 0)[None, :]
-    kept = ((first_query + i) * LENGTH + j[:, None]) * SEQUENCES + lane[None, :]
+    """What is known of a query on the way back: null score, share, threshold, query, gradient, scores."""
     saved = (first_query + i) * SEQUENCES + lane
-    z = tl.load(scores + kept, mask=visible, other=NEVER)
-    return (
-        z, tl.load(nulls + saved), tl.load(shares + saved), tl.load(thresholds + saved),
-        tl.load(queries + i * SEQUENCES + lane), tl.load(gradients + i * SEQUENCES),
+    found = (
+        tl.load(nulls + saved), tl.load(shares + saved), tl.load(thresholds + saved),
+        tl.load(queries + i * SEQUENCES + lane), tl.load(gradients + i * SEQUENCES + lane),
     )  # fmt: skip
+    for t in tl.static_range(TILES):
+        visible = (keys[t] <= i)[:, None] & (lane >= 0)[None, :]
+        kept = ((first_query + i) * LENGTH + keys[t][:, None]) * SEQUENCES + lane[None, :]
+        found = found + (tl.load(scores + kept, mask=visible, other=NEVER),)  # noqa: RUF005
+    return found
+
+
+@triton.jit
+def attend_one_backward(
+    i, kept, totals, keys, answer, values, scores, nulls, query_gradient, cold, alpha, low, scale,
+    first_query, lane, LENGTH, SEQUENCES, BOUNDARIES: tl.constexpr, TILES: tl.constexpr,
+):  # fmt: skip
+    """What one query of every sequence adds to the totals of keys: for each tile that of values, and those of
+    the answers."""
+    nothing, share, threshold, g = kept[0], kept[1], kept[2], kept[4]
+    raw = (kept[3] - low) * scale
+    q = tl.minimum(tl.maximum(raw, 0.0), BOUNDARIES - 1.0)
+    # what each slot's weight is asked for is g times its value, nothing for the null slot
+    held_nothing = nothing > threshold
+    mean, average, count = tl.zeros_like(g), tl.zeros_like(g), held_nothing.to(tl.float32)
+    for t in tl.static_range(TILES):
+        wish = values[t] * g[None, :]
+        held = kept[5 + t] > threshold[None, :]
+        mean += tl.sum(tl.where(held, wish, 0.0), 0)
+        count += tl.sum(held.to(tl.float32), 0)
+        average += tl.sum(tl.exp(kept[5 + t]) * wish, 0)
+    mean, average = mean / count, average * share
+    query_change, more = tl.zeros_like(g), ()
+    for t in tl.static_range(TILES):
+        z, wish = kept[5 + t], values[t] * g[None, :]
+        soft = tl.exp(z) * share[None, :]
+        sparse = tl.maximum(z - threshold[None, :], 0.0)
+        from_soft = soft * (wish - average[None, :])
+        from_sparse = tl.where(sparse > 0.0, wish - mean[None, :], 0.0)
+        change = (from_soft + alpha * (from_sparse - from_soft)) * cold
+        visible = (keys[t] <= i)[:, None] & (lane >= 0)[None, :]
+        place = ((first_query + i) * LENGTH + keys[t][:, None]) * SEQUENCES + lane[None, :]
+        tl.store(scores + place, change, mask=visible)
+        rise = tl.zeros_like(z)
+        more = more + (totals[t * (BOUNDARIES + 1)] + (soft + alpha * (sparse - soft)) * g[None, :],)  # noqa: RUF005
+        more = more + (totals[t * (BOUNDARIES + 1) + 1] + change,)  # noqa: RUF005
+        for a in tl.static_range(1, BOUNDARIES):
+            rise += tl.where(q > a - 1, 1.0, 0.0)[None, :] * answer[t * BOUNDARIES + a]
+            more = more + (totals[t * (BOUNDARIES + 1) + 1 + a] + change * bend(q, a)[None, :],)  # noqa: RUF005
+        query_change += tl.sum(change * rise, 0)
+    null_soft = -tl.exp(nothing) * share * average
+    null_sparse = tl.where(held_nothing, -mean, 0.0)
+    saved = (first_query + i) * SEQUENCES + lane
+    tl.store(nulls + saved, (null_soft + alpha * (null_sparse - null_soft)) * cold)
+    within = (raw > 0.0) & (raw < BOUNDARIES - 1.0)
+    tl.store(query_gradient + i * SEQUENCES + lane, tl.where(within, query_change * scale, 0.0))
+    return more
 
 
 @once_for_all
 def attend_backward(
-    reads, stream_gradient, answers, scores, nulls, shares, thresholds, read_gradient, answer_gradient, step,
-    schedule, recipes, ALL_STEPS, low, scale, base, HEADS, VARIABLES, LENGTH, SEQUENCES, BEGIN, END,
-    BOUNDARIES: tl.constexpr, KEYS: tl.constexpr, ADDED: tl.constexpr, BLOCK: tl.constexpr,
+    reads, stream_gradient, answers, scores, nulls, shares, thresholds, read_gradient, answer_gradient, used,
+    step, schedule, recipes, ALL_STEPS, low, scale, base, HEADS, VARIABLES, LENGTH, SEQUENCES, BEGIN,
+    BOUNDARIES: tl.constexpr, KEYS: tl.constexpr, REST: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Gradients of queries, answers and values; scores and null scores are replaced by their gradients."""
     member, own = tl.program_id(0) // HEADS, tl.program_id(0) % HEADS
+    variable = member * VARIABLES + base + own
+    if tl.load(used + variable) == 0:
+        return
     lane = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
-    j = tl.arange(0, KEYS)
+    TILES: tl.constexpr = 1 if REST == 0 else 2
+    keys = keys_of(KEYS, REST)
     numbers = numbers_of(schedule, tl.load(recipes + member), tl.load(step), ALL_STEPS)
     cold, alpha = tl.load(numbers + COLDNESS), tl.load(numbers + ALPHA)
-    row = (member * 3 * HEADS + 3 * own) * LENGTH
-    at = (row + j[:, None]) * SEQUENCES + lane[None, :]
-    known = (j < LENGTH)[:, None] & (lane >= 0)[None, :]
-    values = tl.load(reads + at + 2 * LENGTH * SEQUENCES, mask=known, other=0.0)
+    row = (member * 3 * HEADS + 3 * own) * LENGTH * SEQUENCES
+    queries, gradients = reads + row, stream_gradient + variable * LENGTH * SEQUENCES
     first_query = (member * HEADS + own) * LENGTH
-    answer = answers_of(answers, first_query, j, lane, LENGTH, SEQUENCES, BOUNDARIES)
-    value_total = tl.zeros_like(values)
-    pull = ()
-    for _ in tl.static_range(BOUNDARIES):
-        pull = pull + (tl.zeros_like(values),)  # noqa: RUF005
-    # what the next query needs is on its way while one is worked at
-    gradients = stream_gradient + (member * VARIABLES + base + own) * LENGTH * SEQUENCES + lane
-    next_z, next_nothing, next_share, next_threshold, next_query, next_g = kept_of(
-        scores, nulls, shares, thresholds, reads + row * SEQUENCES, gradients, first_query, BEGIN, j, lane,
-        LENGTH, SEQUENCES,
+    stride = BOUNDARIES * SEQUENCES
+    answer = tiles_of(
+        answers + first_query * stride, keys, lane, stride, LENGTH, SEQUENCES, BOUNDARIES, TILES
+    )
+    values = tiles_of(
+        queries + 2 * LENGTH * SEQUENCES, keys, lane, SEQUENCES, LENGTH, SEQUENCES, 1, TILES
     )  # fmt: skip
-    for i in range(BEGIN, END):
-        z, nothing, share, threshold = next_z, next_nothing, next_share, next_threshold
-        raw, g = (next_query - low) * scale, next_g
-        next_z, next_nothing, next_share, next_threshold, next_query, next_g = kept_of(
-            scores, nulls, shares, thresholds, reads + row * SEQUENCES, gradients, first_query,
-            tl.minimum(i + 1, END - 1), j, lane, LENGTH, SEQUENCES,
+    totals = ()
+    for _ in tl.static_range(BOUNDARIES + 1):
+        totals = totals + (tl.zeros_like(values[0]),)  # noqa: RUF005
+    # what the next query needs is on its way while one is worked at
+    last = tl.minimum(LENGTH, KEYS) - 1
+    ahead = kept_of(
+        tl.minimum(BEGIN, last), keys, scores, nulls, shares, thresholds, queries, gradients, first_query,
+        lane, LENGTH, SEQUENCES, 1,
+    )  # fmt: skip
+    for i in range(BEGIN, last + 1):
+        kept = ahead
+        ahead = kept_of(
+            tl.minimum(i + 1, last), keys, scores, nulls, shares, thresholds, queries, gradients, first_query,
+            lane, LENGTH, SEQUENCES, 1,
         )  # fmt: skip
-        q = tl.minimum(tl.maximum(raw, 0.0), BOUNDARIES - 1.0)
-        visible = (j <= i)[:, None] & (lane >= 0)[None, :]
-        kept = ((first_query + i) * LENGTH + j[:, None]) * SEQUENCES + lane[None, :]
-        saved = (first_query + i) * SEQUENCES + lane
-        soft = tl.exp(z) * share[None, :]
-        sparse = tl.maximum(z - threshold[None, :], 0.0)
-        value_total += (soft + alpha * (sparse - soft)) * g[None, :]
-        # what each slot's weight is asked for is g times its value, nothing for the null slot
-        wish = values * g[None, :]
-        held, held_nothing = sparse > 0.0, nothing > threshold
-        mean = tl.sum(tl.where(held, wish, 0.0), 0)
-        mean = mean / (tl.sum(held.to(tl.float32), 0) + held_nothing.to(tl.float32))
-        average = tl.sum(soft * wish, 0)
-        from_soft = soft * (wish - average[None, :])
-        from_sparse = tl.where(held, wish - mean[None, :], 0.0)
-        change = (from_soft + alpha * (from_sparse - from_soft)) * cold
-        tl.store(scores + kept, change, mask=visible)
-        null_soft = -tl.exp(nothing) * share * average
-        null_sparse = tl.where(held_nothing, -mean, 0.0)
-        tl.store(nulls + saved, (null_soft + alpha * (null_sparse - null_soft)) * cold)
-        rise = tl.zeros_like(values)
-        more = (pull[0] + change,)
-        for a in tl.static_range(1, BOUNDARIES):
-            rise += tl.where(q > a - 1, 1.0, 0.0)[None, :] * answer[a]
-            more = more + (pull[a] + change * bend(q, a)[None, :],)  # noqa: RUF005
-        pull = more
-        within = (raw > 0.0) & (raw < BOUNDARIES - 1.0)
-        query_change = tl.sum(change * rise, 0) * scale
-        tl.store(read_gradient + (row + i) * SEQUENCES + lane, tl.where(within, query_change, 0.0))
-    own_answer = (first_query + j[:, None]) * (BOUNDARIES * SEQUENCES) + lane[None, :]
-    for a in tl.static_range(BOUNDARIES):
-        asked = pull[a]
-        if ADDED:
-            asked += tl.load(answer_gradient + a * SEQUENCES + own_answer, mask=known, other=0.0)
-        tl.store(answer_gradient + a * SEQUENCES + own_answer, asked, mask=known)
-    if ADDED:
-        value_total += tl.load(read_gradient + at + 2 * LENGTH * SEQUENCES, mask=known, other=0.0)
-    tl.store(read_gradient + at + 2 * LENGTH * SEQUENCES, value_total, mask=known)
+        totals = attend_one_backward(
+            i, kept, totals, keys, answer, values, scores, nulls, read_gradient + row, cold, alpha, low,
+            scale, first_query, lane, LENGTH, SEQUENCES, BOUNDARIES, 1,
+        )  # fmt: skip
+    if REST > 0:
+        for _ in tl.static_range(BOUNDARIES + 1):
+            totals = totals + (tl.zeros_like(values[1]),)  # noqa: RUF005
+        begin = tl.maximum(BEGIN, KEYS)
+        late = kept_of(
+            begin, keys, scores, nulls, shares, thresholds, queries, gradients, first_query, lane, LENGTH,
+            SEQUENCES, 2,
+        )  # fmt: skip
+        for i in range(begin, LENGTH):
+            kept_late = late
+            late = kept_of(
+                tl.minimum(i + 1, LENGTH - 1), keys, scores, nulls, shares, thresholds, queries, gradients,
+                first_query, lane, LENGTH, SEQUENCES, 2,
+            )  # fmt: skip
+            totals = attend_one_backward(
+                i, kept_late, totals, keys, answer, values, scores, nulls, read_gradient + row, cold, alpha,
+                low, scale, first_query, lane, LENGTH, SEQUENCES, BOUNDARIES, 2,
+            )  # fmt: skip
+    for t in tl.static_range(TILES):
+        known = (keys[t] < LENGTH)[:, None] & (lane >= 0)[None, :]
+        at = keys[t][:, None] * SEQUENCES + lane[None, :]
+        tl.store(read_gradient + row + 2 * LENGTH * SEQUENCES + at, totals[t * (BOUNDARIES + 1)], mask=known)
+        own_answer = keys[t][:, None] * stride + lane[None, :]
+        for a in tl.static_range(BOUNDARIES):
+            place = answer_gradient + first_query * stride + a * SEQUENCES + own_answer
+            tl.store(place, totals[t * (BOUNDARIES + 1) + 1 + a], mask=known)
 
 
 @once_for_all
 def bias_backward(
-    score_gradient, null_gradient, bias_gradient, bias_null_gradient, first_head, HEADS, ALL_HEADS, LENGTH,
-    BATCH, WINDOW, BEGIN, BLOCK: tl.constexpr,
+    score_gradient, null_gradient, bias_gradient, bias_null_gradient, used, base, first_head, HEADS,
+    ALL_HEADS, VARIABLES, LENGTH, BATCH, WINDOW, BEGIN, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Gradients of a head's biases, one program for each distance, and of its null score, by the last one."""
     member, own = tl.program_id(0) // HEADS, tl.program_id(0) % HEADS
+    if tl.load(used + member * VARIABLES + base + own) == 0:
+        return
     distance = tl.program_id(1)
     lane = tl.arange(0, BLOCK)
     head = member * ALL_HEADS + first_head + own
@@ -506,12 +612,14 @@ def bias_backward(
 
 @once_for_all
 def answer_backward(
-    reads, factors, answer_gradient, read_gradient, parts, parts_stride, low, scale, first_head, HEADS,
-    ALL_HEADS, LENGTH, BATCH, PARTS,
+    reads, factors, answer_gradient, read_gradient, parts, parts_stride, used, low, scale, base, first_head,
+    HEADS, ALL_HEADS, VARIABLES, LENGTH, BATCH, PARTS,
     BOUNDARIES: tl.constexpr, PRECISION: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Gradients of keys and the parts of the gradient of the factors, from what answers were asked for."""
     member, own = tl.program_id(0) // HEADS, tl.program_id(0) % HEADS
+    if tl.load(used + member * VARIABLES + base + own) == 0:
+        return
     part = tl.program_id(1)
     boundary = tl.arange(0, 16)[:, None]
     known = boundary < BOUNDARIES
@@ -545,12 +653,14 @@ def answer_backward(
 
 @once_for_all
 def operate(
-    operands, stream, inner, inner_bias, outer, outer_bias, step, schedule, recipes, ALL_STEPS, base, layer,
-    LAYERS, SUBMLPS, HIDDEN, VARIABLES, FIRST, COLUMNS,
+    operands, stream, inner, inner_bias, outer, outer_bias, used, step, schedule, recipes, ALL_STEPS, base,
+    layer, LAYERS, SUBMLPS, HIDDEN, VARIABLES, FIRST, COLUMNS,
     ARITY: tl.constexpr, HIDDEN_BLOCK: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Outputs of a layer's sub-MLPs from their operands; hidden units stay in registers."""
     member, own = tl.program_id(0) // SUBMLPS, tl.program_id(0) % SUBMLPS
+    if tl.load(used + member * VARIABLES + base + own) == 0:
+        return
     column = FIRST + tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     inside = column < COLUMNS
     leak = tl.load(numbers_of(schedule, tl.load(recipes + member), tl.load(step), ALL_STEPS) + LEAK)
@@ -572,12 +682,14 @@ def operate(
 @once_for_all
 def operate_backward(
     operands, stream_gradient, inner, inner_bias, outer, operand_gradient,
-    inner_parts, inner_bias_parts, outer_parts, outer_bias_parts, parts_stride, step, schedule, recipes,
+    inner_parts, inner_bias_parts, outer_parts, outer_bias_parts, parts_stride, used, step, schedule, recipes,
     ALL_STEPS, base, layer, PARTS, LAYERS, SUBMLPS, HIDDEN, VARIABLES, FIRST, COLUMNS,
     ARITY: tl.constexpr, HIDDEN_BLOCK: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Gradients of operands and weights; hidden units are computed again."""
     member, own = tl.program_id(0) // SUBMLPS, tl.program_id(0) % SUBMLPS
+    if tl.load(used + member * VARIABLES + base + own) == 0:
+        return
     part = tl.program_id(1)
     leak = tl.load(numbers_of(schedule, tl.load(recipes + member), tl.load(step), ALL_STEPS) + LEAK)
     h = tl.arange(0, HIDDEN_BLOCK)

@@ -16,13 +16,14 @@ from torch import Tensor
 
 from weights2code.model import DiscreteTransformer
 from weights2code.training.recipes import Recipe
-from weights2code.training.step import Batch, first_scored
+from weights2code.training.step import Batch, first_scored, recording
 
-#: Pairs of a sequence and a key that one warp holds in its registers, and how many of these a lane may use
-#: on the way back; columns of the kernels without keys, and of the small products; hidden units times columns
-#: of a warp.
-PAIRS = 128
-REGISTERS = 128
+#: Sequences whose keys one warp holds in its registers, the smallest tile of keys, and how many registers a
+#: lane may use on the way back; columns of the kernels without keys, and of the small products; hidden units
+#: times columns of a warp.
+SEQUENCES = 8
+LEAST_KEYS = 4
+REGISTERS = 168
 LANES = 32
 COLUMNS = 64
 UNITS = 512
@@ -122,7 +123,7 @@ class FusedTraining:
         self.reads = [empty(members, 3 * a.pointer, self.columns) for _ in layers]
         self.read_gradient = [empty(members, 3 * a.pointer, self.columns) for _ in layers]
         self.operands = [empty(members, a.submlps * a.arity, self.columns) for _ in layers]
-        self.operand_gradient = empty(members, a.submlps * a.arity, self.columns)
+        self.operand_gradient = [empty(members, a.submlps * a.arity, self.columns) for _ in layers]
         self.saved = [[empty(members, a.pointer, self.columns) for _ in range(3)] for _ in layers]
         self.scores = [empty(members, a.pointer, self.length, self.columns) for _ in layers]
         self.answers = [empty(members, a.pointer, self.length, boundaries, self.batch) for _ in layers]
@@ -234,22 +235,17 @@ class FusedTraining:
             self._read(self.reads[layer], row, 3 * a.pointer, base, 0)
             row += 3 * a.pointer
             k.answer[(members * a.pointer, self.columns // COLUMNS)](
-                self.reads[layer],
-                self.factors,
-                self.answers[layer],
-                **self._answer_sizes(layer),
-                PRECISION=PRECISION,
-                num_warps=1,
-            )
-            for phase in self._phases(first):
-                self._attend(layer, phase)
+                self.reads[layer], self.factors, self.answers[layer], self.shown,
+                **self._answer_sizes(layer), PRECISION=PRECISION, num_warps=1,
+            )  # fmt: skip
+            self._attend(layer)
             seen = base + a.pointer
             self._read(self.operands[layer], row, a.submlps * a.arity, seen, first)
             row += a.submlps * a.arity
             start = first * self.batch
             k.operate[(members * a.submlps, -(-(self.columns - start) // 128))](
                 self.operands[layer], self.stream, model.hidden_weight, model.hidden_bias,
-                model.output_weight, model.output_bias, *self._now, seen, layer,
+                model.output_weight, model.output_bias, self.shown, *self._now, seen, layer,
                 **self._mlp_sizes(start), BLOCK=128, num_warps=4,
             )  # fmt: skip
 
@@ -269,18 +265,17 @@ class FusedTraining:
             seen, start = base + a.pointer, first * self.batch
             k.operate_backward[(members * a.submlps, PARTS)](
                 self.operands[layer], self.stream_gradient, model.hidden_weight, model.hidden_bias,
-                model.output_weight, self.operand_gradient, self._part("hidden_weight"),
+                model.output_weight, self.operand_gradient[layer], self._part("hidden_weight"),
                 self._part("hidden_bias"), self._part("output_weight"), self._part("output_bias"), stride,
-                *self._now, seen, layer, **self._mlp_sizes(start), PARTS=PARTS,
+                self.shown, *self._now, seen, layer, **self._mlp_sizes(start), PARTS=PARTS,
                 BLOCK=max(UNITS // power(a.hidden, LANES // 2), 1), num_warps=1,
             )  # fmt: skip
             row -= a.submlps * a.arity
-            self._read_backward(self.operand_gradient, row, a.submlps * a.arity, seen, start, start)
-            for index, phase in enumerate(self._phases(first)):
-                self._attend_backward(layer, phase, added=index > 0)
+            self._read_backward(self.operand_gradient[layer], row, a.submlps * a.arity, seen, start, start)
+            self._attend_backward(layer)
             k.answer_backward[(members * a.pointer, PARTS)](
                 self.reads[layer], self.factors, self.answer_gradient, self.read_gradient[layer],
-                self.factor_parts, self.factors.numel(), PARTS=PARTS, **self._answer_sizes(layer),
+                self.factor_parts, self.factors.numel(), self.shown, PARTS=PARTS, **self._answer_sizes(layer),
                 PRECISION=GRADIENT_PRECISION,
                 num_warps=1,
             )  # fmt: skip
@@ -319,16 +314,11 @@ class FusedTraining:
         """The first position that is computed: nothing looks at the last layer before the first scored."""
         return self.first if layer == self.model.architecture.layers - 1 else 0
 
-    def _phases(self, first: int) -> list[tuple[int, int, int]]:
-        """(size of the tile of keys, first and last query): late queries see more keys than early ones, which
-        pays where the early ones are many."""
-        phases, end = [], self.length
-        while end > first:
-            keys = power(end)
-            begin = keys // 2 if keys > 16 and keys // 2 - first > keys // 4 else first
-            phases.append((keys, begin, end))
-            end = begin
-        return phases
+    @property
+    def _tiles(self) -> dict[str, int]:
+        """Keys in two tiles, so that early queries look at the first alone."""
+        keys = max(1 << (self.length.bit_length() - 1), LEAST_KEYS)
+        return {"KEYS": keys, "REST": power(self.length - keys, LEAST_KEYS) if self.length > keys else 0}
 
     @property
     def _low(self) -> float:
@@ -378,52 +368,50 @@ class FusedTraining:
             PRECISION=GRADIENT_PRECISION, num_warps=2,
         )  # fmt: skip
 
-    def _head_sizes(self) -> dict[str, Any]:
+    def _head_sizes(self, layer: int) -> dict[str, Any]:
         a = self.model.architecture
         return {
-            "low": self._low, "scale": self._scale, "HEADS": a.pointer, "LENGTH": self.length,
-            "BOUNDARIES": a.bins + 1,
+            "low": self._low, "scale": self._scale, "base": a.stream_width(layer), "HEADS": a.pointer,
+            "VARIABLES": self.variables, "LENGTH": self.length, "BOUNDARIES": a.bins + 1,
         }  # fmt: skip
 
     def _answer_sizes(self, layer: int) -> dict[str, Any]:
         a = self.model.architecture
-        return self._head_sizes() | {
+        return self._head_sizes(layer) | {
             "first_head": layer * a.pointer, "ALL_HEADS": a.layers * a.pointer, "BATCH": self.batch,
             "BLOCK": COLUMNS,
         }  # fmt: skip
 
-    def _attend_sizes(self, layer: int, phase: tuple[int, int, int]) -> dict[str, Any]:
-        keys, begin, end = phase
-        return self._head_sizes() | {
-            "base": self.model.architecture.stream_width(layer), "VARIABLES": self.variables,
-            "SEQUENCES": self.batch, "KEYS": keys, "BEGIN": begin, "END": end,
-        }  # fmt: skip
+    def _attend_sizes(self, layer: int) -> dict[str, Any]:
+        own = {"SEQUENCES": self.batch, "BEGIN": self._first_of(layer), "BLOCK": SEQUENCES}
+        return self._head_sizes(layer) | self._tiles | own
 
-    def _attend(self, layer: int, phase: tuple[int, int, int]) -> None:
+    @property
+    def _attend_grid(self) -> tuple[int, int]:
+        return self.model.members * self.model.architecture.pointer, self.batch // SEQUENCES
+
+    def _attend(self, layer: int) -> None:
         model, a = self.model, self.model.architecture
-        block = max(PAIRS // phase[0], 1)
-        self.kernels.attend[(model.members * a.pointer, self.batch // block)](
+        self.kernels.attend[self._attend_grid](
             self.reads[layer], self.stream, self.answers[layer], model.relative_bias, model.null_score,
-            self.scores[layer], *self.saved[layer], *self._now, self._salt(layer),
+            self.scores[layer], *self.saved[layer], self.shown, *self._now, self._salt(layer),
             first_head=layer * a.pointer, ALL_HEADS=a.layers * a.pointer, WINDOW=a.window, FAST=self.fast,
-            **self._attend_sizes(layer, phase), BLOCK=block, num_warps=1,
+            **self._attend_sizes(layer), num_warps=1,
         )  # fmt: skip
 
-    def _attend_backward(self, layer: int, phase: tuple[int, int, int], *, added: bool) -> None:
-        model, a = self.model, self.model.architecture
-        block = max(PAIRS // phase[0], 1)
-        self.kernels.attend_backward[(model.members * a.pointer, self.batch // block)](
+    def _attend_backward(self, layer: int) -> None:
+        self.kernels.attend_backward[self._attend_grid](
             self.reads[layer], self.stream_gradient, self.answers[layer], self.scores[layer],
-            *self.saved[layer], self.read_gradient[layer], self.answer_gradient, *self._now,
-            ADDED=int(added), **self._attend_sizes(layer, phase), BLOCK=block, num_warps=1,
-            maxnreg=REGISTERS,
+            *self.saved[layer], self.read_gradient[layer], self.answer_gradient, self.shown, *self._now,
+            **self._attend_sizes(layer), num_warps=1, maxnreg=REGISTERS,
         )  # fmt: skip
 
     def _bias_backward(self, layer: int, first: int) -> None:
         a = self.model.architecture
         self.kernels.bias_backward[(self.model.members * a.pointer, a.window + 1)](
             self.scores[layer], self.saved[layer][0], self._part("relative_bias"), self._part("null_score"),
-            layer * a.pointer, HEADS=a.pointer, ALL_HEADS=a.layers * a.pointer, LENGTH=self.length,
+            self.shown, a.stream_width(layer), layer * a.pointer, VARIABLES=self.variables,
+            HEADS=a.pointer, ALL_HEADS=a.layers * a.pointer, LENGTH=self.length,
             BATCH=self.batch, WINDOW=a.window, BEGIN=first, BLOCK=512, num_warps=4,
         )  # fmt: skip
 
@@ -457,10 +445,7 @@ class FusedTraining:
     def _graph(self, steps: int) -> torch.cuda.CUDAGraph:
         if steps not in self.graphs:
             graph = torch.cuda.CUDAGraph()
-            torch.cuda.current_stream().synchronize()
-            with torch.cuda.graph(
-                graph, stream=torch.cuda.Stream(self.device), capture_error_mode="thread_local"
-            ):
+            with recording(graph, torch.cuda.Stream(self.device)):
                 for _ in range(steps):
                     self.once()
             self.graphs[steps] = graph
