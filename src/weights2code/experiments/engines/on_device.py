@@ -115,7 +115,7 @@ class OnDevice:
 
     def _train(self) -> None:
         """What a thread does: one training after the other, and a word after each."""
-        with suppress(SystemExit):  # broken off
+        with suppress(SystemExit), self._stream():  # broken off
             while (task := self._waiting.get()) is not None and self._begins():
                 began = time.perf_counter()
                 try:
@@ -133,8 +133,7 @@ class OnDevice:
 
     def _train_one(self, task: _Task) -> None:
         task.folder.mkdir(parents=True, exist_ok=True)
-        with self._stream():
-            task.training(task.job.arguments, task.folder)
+        task.training(task.job.arguments, task.folder)
 
     def _tell(self, over: _Trained) -> None:
         with self._door:
@@ -144,7 +143,7 @@ class OnDevice:
                 self._button.send_bytes(b"!")
 
     def _stream(self) -> AbstractContextManager[object]:
-        """A CUDA stream of its own for a training, if the device has such."""
+        """A CUDA stream of its own for a thread, if the device has such."""
         if not self.device.startswith("cuda"):
             return nullcontext()
         import torch

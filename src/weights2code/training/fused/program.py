@@ -16,7 +16,7 @@ from torch import Tensor
 
 from weights2code.model import DiscreteTransformer
 from weights2code.training.recipes import Recipe
-from weights2code.training.step import Batch, first_scored, recording
+from weights2code.training.step import Batch, first_scored, recording, side_stream
 
 #: Sequences whose keys one warp holds in its registers, the smallest tile of keys, and how many registers a
 #: lane may use on the way back; columns of the kernels without keys, and of the small products; hidden units
@@ -133,7 +133,7 @@ class FusedTraining:
         scored = (self.length - self.first) * self.batch * a.outputs
         self.loss_weights = (1.0 / (variance.to(device) * scored)).float().contiguous()
         self.losses = empty(PARTS, members)
-        self.side = torch.cuda.Stream(device) if device.type == "cuda" else None
+        self.side = side_stream(device) if device.type == "cuda" else None
         self.graphs: dict[int, torch.cuda.CUDAGraph] = {}
         self.taken = 0
 
@@ -445,7 +445,7 @@ class FusedTraining:
     def _graph(self, steps: int) -> torch.cuda.CUDAGraph:
         if steps not in self.graphs:
             graph = torch.cuda.CUDAGraph()
-            with recording(graph, torch.cuda.Stream(self.device)):
+            with recording(graph):
                 for _ in range(steps):
                     self.once()
             self.graphs[steps] = graph
