@@ -23,6 +23,8 @@ from weights2code.extraction.members import fits, member
 from weights2code.extraction.values import Extraction
 from weights2code.memory.find import FEW_SEQUENCES, Remembering
 from weights2code.memory.hidden import Memory, with_memory
+from weights2code.memory.screen import contradictory
+from weights2code.memory.through_addend import through_addend
 from weights2code.program import Origin
 from weights2code.run_folder import RunFolder
 from weights2code.settings import Settings
@@ -86,9 +88,19 @@ class HiddenClimb:
             if self._early or not rung.sizes.get("submlps"):
                 return False
             self._early = True
-            return self._try(self._remembering.early())
+            return self._try(self._remembering.early()) or self._try(self._beside_a_window())
         self._tried = True
         return self._try(self._remembering.later())
+
+    def _beside_a_window(self) -> Memory | None:
+        """Few states beside a quantity of several lags, if rows contradict each other in all that is near and
+        no few values are enough."""
+        from weights2code.training.focus import sufficient
+
+        problem = self._uncut
+        if not problem.whole or not contradictory(problem) or sufficient(problem) is not None:
+            return None
+        return through_addend(problem)
 
     def _by_extremum(self) -> bool:
         """Whether an extremum of everything so far remembers all that is needed."""

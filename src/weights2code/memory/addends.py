@@ -1,0 +1,162 @@
+"""The quantity that a hidden state is added to, where it is made of several values of a window.
+
+A carry, the remainder of a division or a counter is hidden, but what it is added to is a function of visible
+values, and so is everything that the output may be for some values of those, whatever the state is. Digits
+with a carry are a few neighbours around a circle: the first of them is the sum without the carry. Quotients
+are as many as there are states, and their sum over all states grows by one with what is divided. Where only
+the share of ones is seen, of a counter that runs over, that share is as many parts of the number of states.
+Such a number is a target as any other, and its formula is what is read in place of the window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from weights2code.data import Problem
+from weights2code.effort import time_is_up
+from weights2code.language import Const, Expr, Op, Var
+from weights2code.memory.formulas import formula_of
+from weights2code.memory.machine import Read
+from weights2code.memory.window_reads import Counts, Window, sets_of_reads
+
+#: States that an output may show as its share of ones, or as so many different outputs.
+MOST_STATES = 12
+#: Rows of a combination of values, at least, for what it may come with to be known.
+FEWEST_ROWS = 60
+#: How well shares must lie on whole parts, as the length of their mean on a circle, beside what chance gives.
+ON_PARTS = 0.97
+#: What is left of that where chance blurs everything.
+TOO_BLURRED = 0.3
+#: A share is taken for the nearest part if it is no further from it.
+NEAR = 0.3
+#: Combinations of values for every value of the quantity, at least: few lie on some parts by chance.
+EACH = 3
+#: Unless they lie so near to them that chance would seldom have it.
+BY_CHANCE = 0.1
+#: Sets tell about as much as each other if what they tell is the same in so many parts of the most.
+ALIKE = 30
+#: The least share of the combinations that another value must have.
+OFTEN = 0.01
+#: Different values of the quantity, at most.
+MOST_VALUES = 256
+#: Effort for its formula, in seconds of a usual machine, and formulas that are looked for, at most.
+EFFORT, MOST_TRIED = 3.0, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Addend:
+    """A formula of some values of the window."""
+
+    reads: tuple[Read, ...]
+    formula: Expr
+
+
+def addends(problem: Problem) -> Iterator[Addend]:
+    """Formulas that a hidden state may be added to; what an output may be is asked of all sets of values
+    before how often it is, and that of the smallest sets that tell about as much as any."""
+    window, tried, known = Window(problem), 0, dict[tuple[Read, ...], Counts]()
+    columns = (*problem.inputs, *problem.outputs)
+    for targets in (_exact, _parts):
+        for reads in sets_of_reads(window) if targets is _exact else _most_telling(known):
+            if time_is_up() or tried == MOST_TRIED:
+                return
+            if reads not in known:
+                known[reads] = window.counts(reads, many=True)
+            counts = known[reads].often(FEWEST_ROWS)
+            if counts is None:
+                continue
+            for rows, target, around in targets(counts):
+                formula = formula_of(rows, target, tuple(Var(columns[c], lag) for c, lag in reads), EFFORT)
+                tried += 1
+                if formula is not None and len(formula.variables()) == len(reads):
+                    yield Addend(reads, _without_remainder(formula) if around else formula)
+                break
+
+
+def _most_telling(known: dict[tuple[Read, ...], Counts]) -> list[tuple[Read, ...]]:
+    """Sets of values, those that tell most first, and the smaller one of two that tell about as much."""
+    share = {reads: counts.share() for reads, counts in known.items()}
+    most = max(share.values(), default=0.0)
+    return sorted(
+        known, key=lambda reads: (-round(ALIKE * share[reads] / most), len(reads)) if most else (0, 0)
+    )
+
+
+#: Rows of values, a number for each, and whether it is known but for whole circles.
+Target = tuple[np.ndarray, np.ndarray, bool]
+
+
+def _exact(counts: Counts) -> Iterator[Target]:
+    """Numbers that the quantity may be, up to a shift, by what an output may be at all."""
+    for find, around in ((_digits, True), (_sums, False)):
+        found = find(counts.counts, counts.outputs)
+        if found is not None and _varies(found):
+            yield counts.rows, found, around
+
+
+def _digits(table: np.ndarray, outputs: np.ndarray) -> np.ndarray | None:
+    """The first of the neighbours around a circle that an output may be; None if they are no neighbours."""
+    base = len(outputs)
+    there = table > 0
+    several = there.sum(1)
+    if not np.array_equal(outputs, np.arange(base)) or not 2 <= several.max() <= base // 2 + 1:
+        return None
+    if several.min() != several.max() or several.max() == base:
+        return None
+    first = there & ~np.roll(there, 1, axis=1)
+    return first.argmax(1).astype(float) if (first.sum(1) == 1).all() else None
+
+
+def _sums(table: np.ndarray, outputs: np.ndarray) -> np.ndarray | None:
+    """The sum of all that an output may be, if they are always as many."""
+    there = table > 0
+    several = there.sum(1)
+    if several.min() != several.max() or not 2 <= several.max() <= min(MOST_STATES, len(outputs) - 1):
+        return None
+    found = there @ outputs
+    return found - found.min()
+
+
+def _parts(counts: Counts) -> Iterator[Target]:
+    """The mean output in parts of so many states, where it is near one."""
+    table, outputs = counts.counts, counts.outputs
+    rows = table.sum(1)
+    mean = table @ outputs / rows
+    spread = np.sqrt(np.maximum(table @ outputs**2 / rows - mean**2, 0.0) / rows)
+    for states in range(2, MOST_STATES + 1):
+        blurred = float(np.exp(-2 * (np.pi * states * spread) ** 2).mean())
+        if blurred < TOO_BLURRED:
+            return
+        around = np.exp(2j * np.pi * states * mean).mean()
+        if abs(around) < ON_PARTS * blurred:
+            continue
+        shifted = states * mean - np.angle(around) / (2 * np.pi)
+        found = np.round(shifted)
+        near = np.abs(shifted - found) <= NEAR
+        values = len(np.unique(found[near]))
+        chance = MOST_STATES * (2 * float(np.abs(shifted - found).max())) ** (values - 1)
+        if _varies(found[near]) and (EACH * values <= len(found) or chance <= BY_CHANCE):
+            yield counts.rows[near], found[near] - found.min(), False
+
+
+def _varies(found: np.ndarray) -> bool:
+    _, counts = np.unique(found, return_counts=True)
+    return 2 <= len(counts) <= MOST_VALUES and bool(counts.max() <= (1 - OFTEN) * len(found))
+
+
+def _without_remainder(formula: Expr) -> Expr:
+    """What a remainder is taken of, without what is only added to it."""
+    if isinstance(formula, Op) and formula.name == "mod" and isinstance(formula.args[1], Const):
+        formula = formula.args[0]
+        while isinstance(formula, Op) and formula.name in ("add", "sub"):
+            constant = [isinstance(part, Const) for part in formula.args]
+            if constant[1]:
+                formula = formula.args[0]
+            elif constant[0] and formula.name == "add":
+                formula = formula.args[1]
+            else:
+                break
+    return formula
