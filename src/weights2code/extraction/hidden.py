@@ -53,6 +53,7 @@ class HiddenClimb:
     found: Climb | None = None
     _tried: bool = False
     _early: bool = False
+    _beside: bool = False
     _postponed: bool = False
     _remembering: Remembering = field(init=False)
 
@@ -77,20 +78,26 @@ class HiddenClimb:
         """Before a rung is trained: whether that is the end. Those of one layer come first: what they see
         may be all that is needed. A sum has no end, which no network follows where remainders are taken of
         it, so a few states with a short rule come before one; and before functions of far more values than
-        there are states."""
+        there are states. What is remembered without end comes before states beside a window."""
         if self._tried or not self._allowed():
             return False
         if self._postponed and rung.sizes.get("submlps") and self.at_once():
             return True
         if summed:
             return self.climb.problem.reference is not None and self._try(self._remembering.short())
-        if rung.sizes["layers"] == 1:
-            if self._early or not rung.sizes.get("submlps"):
-                return False
+        if rung.sizes["layers"] > 1:
+            self._tried = True
+            return self._try(self._remembering.later())
+        if not rung.sizes.get("submlps"):
+            return False
+        if not self._early:
             self._early = True
-            return self._try(self._remembering.early()) or self._try(self._beside_a_window())
-        self._tried = True
-        return self._try(self._remembering.later())
+            if self._try(self._remembering.early()):
+                return True
+        if self._beside or self._tried or rung.kind == "memory":
+            return False
+        self._beside = True
+        return self._try(self._beside_a_window())
 
     def _beside_a_window(self) -> Memory | None:
         """Few states beside a quantity of several lags, if rows contradict each other in all that is near and

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -44,6 +45,8 @@ OFTEN = 0.01
 MOST_VALUES = 256
 #: Effort for its formula, in seconds of a usual machine, and formulas that are looked for, at most.
 EFFORT, MOST_TRIED = 3.0, 3
+#: Sets of values of which it is asked how often an output is what.
+MOST_SETS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,39 +57,53 @@ class Addend:
     formula: Expr
 
 
+#: Rows of values, a number for each, and whether it is known but for whole circles.
+Target = tuple[np.ndarray, np.ndarray, bool]
+
+
 def addends(problem: Problem) -> Iterator[Addend]:
-    """Formulas that a hidden state may be added to; what an output may be is asked of all sets of values
-    before how often it is, and that of the smallest sets that tell about as much as any."""
-    window, tried, known = Window(problem), 0, dict[tuple[Read, ...], Counts]()
+    """Formulas that a hidden state may be added to, those that are found soonest first."""
     columns = (*problem.inputs, *problem.outputs)
-    for targets in (_exact, _parts):
-        for reads in sets_of_reads(window) if targets is _exact else _most_telling(known):
-            if time_is_up() or tried == MOST_TRIED:
-                return
-            if reads not in known:
-                known[reads] = window.counts(reads, many=True)
-            counts = known[reads].often(FEWEST_ROWS)
-            if counts is None:
-                continue
-            for rows, target, around in targets(counts):
-                formula = formula_of(rows, target, tuple(Var(columns[c], lag) for c, lag in reads), EFFORT)
-                tried += 1
-                if formula is not None and len(formula.variables()) == len(reads):
-                    yield Addend(reads, _without_remainder(formula) if around else formula)
-                break
+    for reads, (rows, target, around) in islice(_all_targets(Window(problem)), MOST_TRIED):
+        if time_is_up():
+            return
+        formula = formula_of(rows, target, tuple(Var(columns[c], lag) for c, lag in reads), EFFORT)
+        if formula is not None and len(formula.variables()) == len(reads):
+            yield Addend(reads, _without_remainder(formula) if around else formula)
 
 
-def _most_telling(known: dict[tuple[Read, ...], Counts]) -> list[tuple[Read, ...]]:
-    """Sets of values, those that tell most first, and the smaller one of two that tell about as much."""
-    share = {reads: counts.share() for reads, counts in known.items()}
-    most = max(share.values(), default=0.0)
-    return sorted(
-        known, key=lambda reads: (-round(ALIKE * share[reads] / most), len(reads)) if most else (0, 0)
+def _all_targets(window: Window) -> Iterator[tuple[tuple[Read, ...], Target]]:
+    """What an output may be is asked of all sets of values before how often it is, and that of those that
+    tell the most: these need many rows."""
+    share: dict[tuple[Read, ...], float] = {}
+    for reads in sets_of_reads(window):
+        counts = window.counts(reads)
+        share[reads] = counts.share()
+        if not _is_anything(counts):
+            many = window.counts(reads, many=True).often(FEWEST_ROWS)
+            found = None if many is None else next(_exact(many), None)
+            if found is not None:
+                yield reads, found
+    for reads in _most_telling(share)[:MOST_SETS]:
+        many = window.counts(reads, many=True).often(FEWEST_ROWS)
+        found = None if many is None else next(_parts(many), None)
+        if found is not None:
+            yield reads, found
+
+
+def _is_anything(counts: Counts) -> bool:
+    """Whether for some values the output may be too much to say anything."""
+    return bool(
+        (counts.counts > 0).sum(1).max()
+        > max(len(counts.outputs) // 2, min(MOST_STATES, len(counts.outputs) - 1))
     )
 
 
-#: Rows of values, a number for each, and whether it is known but for whole circles.
-Target = tuple[np.ndarray, np.ndarray, bool]
+def _most_telling(share: dict[tuple[Read, ...], float]) -> list[tuple[Read, ...]]:
+    """Sets of values, those that tell most first, and the smaller one of two that tell about as much."""
+    most = max(share.values(), default=0.0)
+    telling = [reads for reads in share if share[reads] > 0]
+    return sorted(telling, key=lambda reads: (-round(ALIKE * share[reads] / most), len(reads)))
 
 
 def _exact(counts: Counts) -> Iterator[Target]:
