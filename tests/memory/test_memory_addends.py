@@ -59,7 +59,7 @@ def test_values_that_tell_something_beside_what_is_hidden():
 
 def test_rows_of_own_data_are_all_that_there_are():
     problem = problem_of(borrowed(3), (integers(0, 2), integers(0, 2)), asked=False)
-    counts = Window(problem).counts(((0, 2), (1, 0)), many=True)
+    counts = Window(problem).counts(((0, 2), (1, 0)), 300)
     assert counts.counts.sum() == (20 - 10) * 1000
     assert ((counts.counts > 0).sum(1) == 2).all()
 

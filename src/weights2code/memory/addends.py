@@ -21,14 +21,18 @@ from weights2code.effort import time_is_up
 from weights2code.language import Const, Expr, Op, Var
 from weights2code.memory.formulas import formula_of
 from weights2code.memory.machine import Read
-from weights2code.memory.window_reads import Counts, Window, sets_of_reads
+from weights2code.memory.window_reads import MOST_ROWS, Counts, Window, sets_of_reads
 
 #: States that an output may show as its share of ones, or as so many different outputs.
 MOST_STATES = 12
 #: Rows of a combination of values, at least, for what it may come with to be known.
 FEWEST_ROWS = 60
+#: Rows of each that are asked for: to see all that it comes with, and how often.
+EACH_ONCE, EACH_OFTEN = 300, 4000
 #: How well shares must lie on whole parts, as the length of their mean on a circle, beside what chance gives.
 ON_PARTS = 0.97
+#: The same of many combinations: rows of one sequence need not be independent of each other.
+NEAR_PARTS, MANY = 0.6, 60
 #: What is left of that where chance blurs everything.
 TOO_BLURRED = 0.3
 #: A share is taken for the nearest part if it is no further from it.
@@ -45,16 +49,15 @@ OFTEN = 0.01
 MOST_VALUES = 256
 #: Effort for its formula, in seconds of a usual machine, and formulas that are looked for, at most.
 EFFORT, MOST_TRIED = 3.0, 3
-#: Sets of values of which it is asked how often an output is what.
-MOST_SETS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Addend:
-    """A formula of some values of the window."""
+    """A formula of some values of the window, and whether outputs go around a circle."""
 
     reads: tuple[Read, ...]
     formula: Expr
+    around: bool
 
 
 #: Rows of values, a number for each, and whether it is known but for whole circles.
@@ -64,12 +67,20 @@ Target = tuple[np.ndarray, np.ndarray, bool]
 def addends(problem: Problem) -> Iterator[Addend]:
     """Formulas that a hidden state may be added to, those that are found soonest first."""
     columns = (*problem.inputs, *problem.outputs)
+    known: set[Expr] = set()
     for reads, (rows, target, around) in islice(_all_targets(Window(problem)), MOST_TRIED):
         if time_is_up():
             return
-        formula = formula_of(rows, target, tuple(Var(columns[c], lag) for c, lag in reads), EFFORT)
-        if formula is not None and len(formula.variables()) == len(reads):
-            yield Addend(reads, _without_remainder(formula) if around else formula)
+        variables = tuple(Var(columns[column], lag) for column, lag in reads)
+        formula = formula_of(rows, target, variables, EFFORT)
+        if formula is None or formula in known:
+            continue
+        known.add(formula)
+        formula = _without_remainder(formula) if around else formula
+        used = [
+            read for read, variable in zip(reads, variables, strict=True) if variable in formula.variables()
+        ]
+        yield Addend(tuple(used), formula, around)
 
 
 def _all_targets(window: Window) -> Iterator[tuple[tuple[Read, ...], Target]]:
@@ -80,13 +91,18 @@ def _all_targets(window: Window) -> Iterator[tuple[tuple[Read, ...], Target]]:
         counts = window.counts(reads)
         share[reads] = counts.share()
         if not _is_anything(counts):
-            many = window.counts(reads, many=True).often(FEWEST_ROWS)
+            many = window.counts(reads, EACH_ONCE).often(FEWEST_ROWS)
             found = None if many is None else next(_exact(many), None)
             if found is not None:
                 yield reads, found
-    for reads in _most_telling(share)[:MOST_SETS]:
-        many = window.counts(reads, many=True).often(FEWEST_ROWS)
-        found = None if many is None else next(_parts(many), None)
+    asked = 0
+    for reads in _most_telling(share):
+        if asked >= MOST_ROWS:
+            return
+        many = window.counts(reads, EACH_OFTEN)
+        asked += int(many.counts.sum())
+        often = many.often(FEWEST_ROWS)
+        found = None if often is None else next(_parts(often), None)
         if found is not None:
             yield reads, found
 
@@ -143,14 +159,13 @@ def _parts(counts: Counts) -> Iterator[Target]:
     rows = table.sum(1)
     mean = table @ outputs / rows
     spread = np.sqrt(np.maximum(table @ outputs**2 / rows - mean**2, 0.0) / rows)
-    for states in range(2, MOST_STATES + 1):
-        blurred = float(np.exp(-2 * (np.pi * states * spread) ** 2).mean())
-        if blurred < TOO_BLURRED:
-            return
-        around = np.exp(2j * np.pi * states * mean).mean()
-        if abs(around) < ON_PARTS * blurred:
-            continue
-        shifted = states * mean - np.angle(around) / (2 * np.pi)
+    numbers = np.arange(2, MOST_STATES + 1)
+    blurred = np.array([np.exp(-2 * (np.pi * states * spread) ** 2).mean() for states in numbers])
+    around = np.array([np.exp(2j * np.pi * states * mean).mean() for states in numbers])
+    clear = (np.abs(around) >= ON_PARTS * blurred) & (blurred >= TOO_BLURRED)
+    likely = (np.abs(around) >= NEAR_PARTS) & (len(mean) >= MANY) & ~clear
+    for place in (*np.flatnonzero(clear), *np.flatnonzero(likely)):
+        shifted = numbers[place] * mean - np.angle(around[place]) / (2 * np.pi)
         found = np.round(shifted)
         near = np.abs(shifted - found) <= NEAR
         values = len(np.unique(found[near]))

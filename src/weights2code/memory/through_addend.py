@@ -18,12 +18,14 @@ from weights2code.memory.find import FEW_STATES, both, free_name, numbered
 from weights2code.memory.formulas import evaluated
 from weights2code.memory.hidden import Memory
 from weights2code.memory.machine import NOWHERE, Machine, positions_in, rows_read
-from weights2code.memory.merging import contradicts_itself, merged
+from weights2code.memory.merging import answered, contradicts_itself, merged
 
 #: Combinations of what is read that a machine is written down for.
 MOST_SYMBOLS = 1 << 16
 #: The name of the quantity while its machine is looked for.
 QUANTITY = "quantity"
+#: It is all that is read.
+READS = ((0, 0),)
 
 
 def through_addend(problem: Problem) -> Memory | None:
@@ -44,7 +46,7 @@ def _beside(addend: Addend, problem: Problem) -> Memory | None:
     smaller = _in_place(addend, problem)
     if contradicts_itself(smaller.training):
         return None
-    machine = merged(both(smaller), ((0, 0),))
+    machine = shown(both(smaller), around=addend.around) or merged(both(smaller), READS)
     if machine is None or not 2 <= machine.states <= FEW_STATES or machine.wrong(smaller.validation).any():
         return None
     found = numbered(machine, smaller, tables=False)
@@ -52,6 +54,34 @@ def _beside(addend: Addend, problem: Problem) -> Memory | None:
         return None
     memory = _put_back(found, addend, problem)
     return memory if memory is not None and _right(memory, problem) else None
+
+
+def shown(sequences: Sequences, *, around: bool) -> Machine | None:
+    """The machine whose state the output shows, at the next position: for each value of the quantity it may
+    be as much as there are states, in their order, which may go around a circle. None if that is not so."""
+    values, read = np.unique(sequences.x[..., 0], return_inverse=True)
+    outputs, given = np.unique(sequences.y[..., 0], return_inverse=True)
+    read, given = read.reshape(sequences.x.shape[:2]), given.reshape(sequences.x.shape[:2])
+    there = np.zeros((len(values), len(outputs)), bool)
+    there[read[sequences.valid], given[sequences.valid]] = True
+    states = int(there.sum(1).max())
+    if (there.sum(1) != states).any() or not 2 <= states <= FEW_STATES:
+        return None
+    place = there.cumsum(1) - 1
+    if around:
+        first = (there & ~np.roll(there, 1, axis=1)).argmax(1)
+        place = (place - place[np.arange(len(values)), first][:, None]) % states
+    before = place[read, given]
+    before = (before - before[0, 0]) % states if around else before
+    start = before[sequences.lengths > 0, 0]
+    follows = sequences.valid[:, 1:]
+    moves = np.full((states, len(values)), NOWHERE)
+    moves[before[:, :-1][follows], read[:, :-1][follows]] = before[:, 1:][follows]
+    if (start != start[0]).any() or (moves[before, read][:, :-1] != before[:, 1:])[follows].any():
+        return None
+    order = np.argsort(np.arange(states) != start[0], kind="stable")  # the start is the first one
+    number = np.append(np.argsort(order), NOWHERE)
+    return answered(READS, values[:, None], number[moves[order]], sequences)
 
 
 def _in_place(addend: Addend, problem: Problem) -> Problem:

@@ -20,18 +20,19 @@ from weights2code.memory.machine import Read
 
 #: How far back values are asked about.
 FARTHEST = 8
-#: Positions that are passed over, so that every lag lies inside and what is hidden has come to be anything.
-SKIPPED = 10
+#: Positions that are passed over, so that every lag lies inside; and where more can be had, so that what is
+#: hidden has come to be anything.
+SKIPPED, SETTLED = 10, 36
 #: Sequences that are asked for at a time, and their length.
-SEQUENCES, LENGTH = 4096, 42
+SEQUENCES, LENGTH = 2048, 100
 #: Different combinations of values that are told apart, with and without the outputs.
 MOST_CELLS, MOST_COMBINATIONS = 2_000_000, 40_000
 #: Values that are read together, at most.
 MOST_READ = 5
 #: Values tell something if chance would hardly give as much: standard deviations above the mean.
 BEYOND_CHANCE = 8.0
-#: Rows of every combination that are wanted, and rows in all, at most.
-ROWS_EACH, MOST_ROWS = 300, 8_000_000
+#: Rows that are asked for, at most.
+MOST_ROWS = 6_000_000
 #: The share of the combinations that must have come often.
 OFTEN = 0.99
 
@@ -73,13 +74,33 @@ class Counts:
         return float(((table - expected) ** 2 / expected).sum()), float(max(freedom, 1))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """Numbers for the values of every column (sequence, position, column), and which positions count; the
+    rows that are asked again and again are `kept`."""
+
+    codes: np.ndarray
+    scored: np.ndarray
+    kept: dict[Read, np.ndarray] | None
+
+    def __call__(self, column: int, lag: int) -> np.ndarray:
+        """A value at every row."""
+        if self.kept is not None and (column, lag) in self.kept:
+            return self.kept[column, lag]
+        moved = self.codes[:, SKIPPED - lag : self.codes.shape[1] - lag, column][self.scored]
+        found = moved.astype(np.int64)
+        if self.kept is not None:
+            self.kept[column, lag] = found
+        return found
+
+
 @dataclass(slots=True, eq=False)
 class Window:
     """Rows of what is visible in the last steps, with one output: more of them as they are wanted."""
 
     problem: Problem
     output: int = 0
-    _parts: list[dict[Read, np.ndarray]] = field(default_factory=list)
+    _parts: list[_Part] = field(default_factory=list)
     _values: dict[int, np.ndarray] = field(default_factory=dict)
 
     def reads(self) -> list[Read]:
@@ -96,26 +117,24 @@ class Window:
         count = self.combinations(reads)
         return count <= MOST_COMBINATIONS and count * len(self._values[self._target]) <= MOST_CELLS
 
-    def counts(self, reads: tuple[Read, ...], *, many: bool = False) -> Counts:
-        """How often each output comes with each combination; with `many` of each, if they can be had."""
-        total, wanted = self.combinations(reads), self.combinations(reads) * ROWS_EACH if many else 1
-        answers = len(self._values[self._target])
+    def counts(self, reads: tuple[Read, ...], each: int = 0) -> Counts:
+        """How often each output comes with each combination; `each` of them about so often, if that many rows
+        can be had."""
+        total, answers = self.combinations(reads), len(self._values[self._target])
         counts, asked, place = np.zeros(total * answers, np.int64), 0, 0
-        while asked < min(wanted, MOST_ROWS) and not time_is_up():
+        while asked < min(max(total * each, 1), MOST_ROWS) and not time_is_up():
             part = self._part(place)
             if part is None:
                 break
-            code = part[self._target, 0]
+            code, size = part(self._target, 0), answers
             for column, lag in reversed(reads):
-                code = code + part[column, lag] * answers
-                answers *= len(self._values[column])
-            answers = len(self._values[self._target])
+                code = code + part(column, lag) * size
+                size *= len(self._values[column])
             counts += np.bincount(code, minlength=len(counts))
             asked, place = asked + len(code), place + 1
-        shape = [len(self._values[column]) for column, _ in reads]
         counts = counts.reshape(total, answers)
         seen = np.flatnonzero(counts.any(1))
-        places = np.unravel_index(seen, shape)
+        places = np.unravel_index(seen, [len(self._values[column]) for column, _ in reads])
         rows = [self._values[column][place] for (column, _), place in zip(reads, places, strict=True)]
         return Counts(reads, np.column_stack(rows), self._values[self._target], counts[seen])
 
@@ -123,23 +142,20 @@ class Window:
     def _target(self) -> int:
         return len(self.problem.inputs) + self.output
 
-    def _part(self, place: int) -> dict[Read, np.ndarray] | None:
-        """A number for every value at every lag, of some rows; None if there are no more."""
+    def _part(self, place: int) -> _Part | None:
+        """Some rows; None if there are no more."""
         while len(self._parts) <= place:
             drawn = self._drawn(len(self._parts))
             if drawn is None:
                 return None
-            part: dict[Read, np.ndarray] = {}
             values, scored = drawn
+            codes = np.empty(values.shape, np.int16)
             for column in range(values.shape[2]):
                 known = self._values.setdefault(column, np.unique(values[..., column]))
                 if not np.isin(values[..., column], known).all():
                     return None  # nobody knows what else may come
-                codes = np.searchsorted(known, values[..., column])
-                for lag in range(FARTHEST + 1) if column < len(self.problem.inputs) else (0,):
-                    moved = codes[:, SKIPPED - lag : codes.shape[1] - lag]
-                    part[column, lag] = moved[scored[:, SKIPPED:]]
-            self._parts.append(part)
+                codes[..., column] = np.searchsorted(known, values[..., column])
+            self._parts.append(_Part(codes, scored[:, SKIPPED:], {} if not self._parts else None))
         return self._parts[place]
 
     def _drawn(self, place: int) -> tuple[np.ndarray, np.ndarray] | None:
@@ -150,7 +166,7 @@ class Window:
             values = np.concatenate([training.x, training.y], 2)
             return None if place or values.shape[1] <= SKIPPED else (values, training.scored)
         x = problem.sampler(np.random.default_rng([place, 11]), SEQUENCES, LENGTH)
-        values = np.concatenate([x, problem.reference.run(x)], 2)
+        values = np.concatenate([x, problem.reference.run(x)], 2)[:, SETTLED - SKIPPED :]
         return values, np.ones(values.shape[:2], bool)
 
 
