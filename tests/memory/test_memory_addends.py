@@ -67,12 +67,12 @@ def test_rows_of_own_data_are_all_that_there_are():
 @pytest.mark.parametrize("asked", [True, False])
 def test_a_digit_without_its_borrow_is_read_off_the_neighbours(asked: bool):
     problem = problem_of(borrowed(5), (integers(0, 4), integers(0, 4)), asked=asked)
-    assert formula(next(addends(problem)).formula) == "a[t-2] - b[t]"
+    assert formula(next(addends(Window(problem))).formula) == "a[t-2] - b[t]"
 
 
 def test_what_is_counted_is_read_off_the_share_of_ones():
     problem = problem_of(counted(5), (BITS,))
-    assert formula(next(addends(problem)).formula) in ("a[t] + a[t-3]", "a[t-3] + a[t]")
+    assert formula(next(addends(Window(problem))).formula) in ("a[t] + a[t-3]", "a[t-3] + a[t]")
 
 
 @pytest.mark.slow
@@ -98,6 +98,12 @@ def test_few_states_beside_a_quantity_of_several_lags(
     assert np.array_equal(rules.run(x)[..., -1:], problem.reference.run(x))
     assert (memory.machine.moves != NOWHERE).any()
     assert not memory.machine.wrong(problem.validation).any()
+
+
+def test_a_sum_never_settles_and_a_remainder_does():
+    total = {"total": Var("total", 1) + A, "y": op("gt", Var("total"), 40)}
+    assert not Window(problem_of(total, (BITS,))).settled()
+    assert Window(problem_of(counted(5), (BITS,))).settled()
 
 
 def test_what_is_visible_has_no_hidden_state():

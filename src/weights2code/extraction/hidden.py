@@ -23,7 +23,6 @@ from weights2code.extraction.members import fits, member
 from weights2code.extraction.values import Extraction
 from weights2code.memory.find import FEW_SEQUENCES, Remembering
 from weights2code.memory.hidden import Memory, with_memory
-from weights2code.memory.screen import contradictory
 from weights2code.memory.through_addend import through_addend
 from weights2code.program import Origin
 from weights2code.run_folder import RunFolder
@@ -53,7 +52,6 @@ class HiddenClimb:
     found: Climb | None = None
     _tried: bool = False
     _early: bool = False
-    _beside: bool = False
     _postponed: bool = False
     _remembering: Remembering = field(init=False)
 
@@ -78,7 +76,7 @@ class HiddenClimb:
         """Before a rung is trained: whether that is the end. Those of one layer come first: what they see
         may be all that is needed. A sum has no end, which no network follows where remainders are taken of
         it, so a few states with a short rule come before one; and before functions of far more values than
-        there are states. What is remembered without end comes before states beside a window."""
+        there are states."""
         if self._tried or not self._allowed():
             return False
         if self._postponed and rung.sizes.get("submlps") and self.at_once():
@@ -88,26 +86,10 @@ class HiddenClimb:
         if rung.sizes["layers"] > 1:
             self._tried = True
             return self._try(self._remembering.later())
-        if not rung.sizes.get("submlps"):
+        if self._early or not rung.sizes.get("submlps"):
             return False
-        if not self._early:
-            self._early = True
-            if self._try(self._remembering.early()):
-                return True
-        if self._beside or self._tried or rung.kind == "memory":
-            return False
-        self._beside = True
-        return self._try(self._beside_a_window())
-
-    def _beside_a_window(self) -> Memory | None:
-        """Few states beside a quantity of several lags, if rows contradict each other in all that is near and
-        no few values are enough."""
-        from weights2code.training.focus import sufficient
-
-        problem = self._uncut
-        if not problem.whole or not contradictory(problem) or sufficient(problem) is not None:
-            return None
-        return through_addend(problem)
+        self._early = True
+        return self._try(self._remembering.early() or through_addend(self._uncut))
 
     def _by_extremum(self) -> bool:
         """Whether an extremum of everything so far remembers all that is needed."""

@@ -16,7 +16,6 @@ from itertools import islice
 
 import numpy as np
 
-from weights2code.data import Problem
 from weights2code.effort import time_is_up
 from weights2code.language import Const, Expr, Op, Var
 from weights2code.memory.formulas import formula_of
@@ -64,11 +63,11 @@ class Addend:
 Target = tuple[np.ndarray, np.ndarray, bool]
 
 
-def addends(problem: Problem) -> Iterator[Addend]:
+def addends(window: Window) -> Iterator[Addend]:
     """Formulas that a hidden state may be added to, those that are found soonest first."""
-    columns = (*problem.inputs, *problem.outputs)
+    columns = (*window.problem.inputs, *window.problem.outputs)
     known: set[Expr] = set()
-    for reads, (rows, target, around) in islice(_all_targets(Window(problem)), MOST_TRIED):
+    for reads, (rows, target, around) in islice(_all_targets(window), MOST_TRIED):
         if time_is_up():
             return
         variables = tuple(Var(columns[column], lag) for column, lag in reads)
@@ -85,16 +84,17 @@ def addends(problem: Problem) -> Iterator[Addend]:
 
 def _all_targets(window: Window) -> Iterator[tuple[tuple[Read, ...], Target]]:
     """What an output may be is asked of all sets of values before how often it is, and that of those that
-    tell the most: these need many rows."""
-    share: dict[tuple[Read, ...], float] = {}
-    for reads in sets_of_reads(window):
-        counts = window.counts(reads)
-        share[reads] = counts.share()
-        if not _is_anything(counts):
+    tell the most: these need many rows. Nothing is hidden if some values determine the output."""
+    few = {reads: window.counts(reads) for reads in sets_of_reads(window)}
+    if any(counts.visible() for counts in few.values()):
+        return
+    for reads in few:
+        if not _is_anything(few[reads]):
             many = window.counts(reads, EACH_ONCE).often(FEWEST_ROWS)
             found = None if many is None else next(_exact(many), None)
             if found is not None:
                 yield reads, found
+    share = {reads: counts.share() for reads, counts in few.items()}
     asked = 0
     for reads in _most_telling(share):
         if asked >= MOST_ROWS:

@@ -19,6 +19,9 @@ from weights2code.memory.formulas import evaluated
 from weights2code.memory.hidden import Memory
 from weights2code.memory.machine import NOWHERE, Machine, positions_in, rows_read
 from weights2code.memory.merging import answered, contradicts_itself, merged
+from weights2code.memory.screen import contradictory
+from weights2code.memory.window_reads import Window
+from weights2code.training.focus import sufficient
 
 #: Combinations of what is read that a machine is written down for.
 MOST_SYMBOLS = 1 << 16
@@ -29,12 +32,16 @@ READS = ((0, 0),)
 
 
 def through_addend(problem: Problem) -> Memory | None:
-    """The memory of few states beside a quantity of several lags; None if there is none."""
+    """The memory of few states beside a quantity of several lags; None if there is none, if rows that agree in
+    all that is near agree in the output too, or if a few values are enough."""
     if not problem.whole or problem.training.given.any() or problem.original is not None:
         return None
-    if len(problem.outputs) != 1:
+    if len(problem.outputs) != 1 or not contradictory(problem):
         return None
-    for found in addends(problem):
+    window = Window(problem)
+    if not window.settled() or sufficient(problem) is not None:
+        return None
+    for found in addends(window):
         memory = _beside(found, problem)
         if memory is not None:
             return memory

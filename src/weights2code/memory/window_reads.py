@@ -15,6 +15,7 @@ from itertools import combinations
 import numpy as np
 
 from weights2code.data import Problem
+from weights2code.data.sufficiency import LEAST_REPEATS
 from weights2code.effort import time_is_up
 from weights2code.memory.machine import Read
 
@@ -61,6 +62,11 @@ class Counts:
             return None
         return replace(self, rows=self.rows[kept], counts=self.counts[kept])
 
+    def visible(self) -> bool:
+        """Whether the values determine the output, in many rows that repeat."""
+        repeats = float(self.counts.sum() - len(self.counts)) / float(self.counts.sum())
+        return bool(((self.counts > 0).sum(1) == 1).all()) and repeats >= LEAST_REPEATS
+
     def share(self) -> float:
         """How much the values tell beyond chance, of each row."""
         statistic, freedom = self.told()
@@ -106,6 +112,18 @@ class Window:
     def reads(self) -> list[Read]:
         """The values that may be read: inputs. What outputs showed before tells about what is hidden."""
         return [(column, lag) for lag in range(FARTHEST + 1) for column in range(len(self.problem.inputs))]
+
+    def settled(self) -> bool:
+        """Whether an output comes up as often late as early: what has no end, as a sum, does not. Short
+        sequences do not say."""
+        part = self._part(0)
+        if part is None or self.problem.reference is None:
+            return True
+        late = np.broadcast_to(2 * np.arange(part.scored.shape[1]) >= part.scored.shape[1], part.scored.shape)
+        given, answers = part(self._target, 0), len(self._values[self._target])
+        table = np.bincount(late[part.scored] * answers + given, minlength=2 * answers).reshape(2, answers)
+        statistic, freedom = Counts((), np.zeros((2, 0)), self._values[self._target], table).told()
+        return statistic - freedom <= BEYOND_CHANCE * np.sqrt(2 * freedom)
 
     def combinations(self, reads: tuple[Read, ...]) -> int:
         """How many combinations of values there may be."""
