@@ -32,8 +32,8 @@ READS = ((0, 0),)
 
 
 def through_addend(problem: Problem) -> Memory | None:
-    """The memory of few states beside a quantity of several lags; None if there is none, if rows that agree in
-    all that is near agree in the output too, or if a few values are enough."""
+    """The memory of few states beside a quantity of several lags; None if there is none, if rows that agree
+    in all that is near agree in the output too, or if a few values are enough."""
     if not problem.whole or problem.training.given.any() or problem.original is not None:
         return None
     if len(problem.outputs) != 1 or not contradictory(problem):
