@@ -88,12 +88,16 @@ def _all_targets(window: Window) -> Iterator[tuple[tuple[Read, ...], Target]]:
     few = {reads: window.counts(reads) for reads in sets_of_reads(window)}
     if any(counts.visible() for counts in few.values()):
         return
-    for reads in few:
-        if not _is_anything(few[reads]):
-            many = window.counts(reads, EACH_ONCE).often(FEWEST_ROWS)
-            found = None if many is None else next(_exact(many), None)
-            if found is not None:
-                yield reads, found
+    several = {reads: counts.several() for reads, counts in few.items() if not _is_anything(counts)}
+    enough: list[tuple[Read, ...]] = []
+    for reads in sorted(several, key=lambda reads: (several[reads], len(reads))):
+        if any(set(other) <= set(reads) and several[other] <= several[reads] for other in enough):
+            continue
+        many = window.counts(reads, EACH_ONCE).often(FEWEST_ROWS)
+        found = None if many is None else next(_exact(many), None)
+        if found is not None:
+            enough.append(reads)
+            yield reads, found
     share = {reads: counts.share() for reads, counts in few.items()}
     asked = 0
     for reads in _most_telling(share):
@@ -109,10 +113,8 @@ def _all_targets(window: Window) -> Iterator[tuple[tuple[Read, ...], Target]]:
 
 def _is_anything(counts: Counts) -> bool:
     """Whether for some values the output may be too much to say anything."""
-    return bool(
-        (counts.counts > 0).sum(1).max()
-        > max(len(counts.outputs) // 2, min(MOST_STATES, len(counts.outputs) - 1))
-    )
+    all_of_them = len(counts.outputs)
+    return counts.several() > max(all_of_them // 2, min(MOST_STATES, all_of_them - 1))
 
 
 def _most_telling(share: dict[tuple[Read, ...], float]) -> list[tuple[Read, ...]]:

@@ -65,7 +65,11 @@ class Counts:
     def visible(self) -> bool:
         """Whether the values determine the output, in many rows that repeat."""
         repeats = float(self.counts.sum() - len(self.counts)) / float(self.counts.sum())
-        return bool(((self.counts > 0).sum(1) == 1).all()) and repeats >= LEAST_REPEATS
+        return self.several() == 1 and repeats >= LEAST_REPEATS
+
+    def several(self) -> int:
+        """How many outputs come with the same values, at most."""
+        return int((self.counts > 0).sum(1).max())
 
     def share(self) -> float:
         """How much the values tell beyond chance, of each row."""
@@ -222,9 +226,9 @@ def _grown(window: Window) -> list[Read]:
 
 
 def _blocks(window: Window) -> Iterator[list[Read]]:
-    """All inputs of the last few steps, if they tell something together; without those that tell nothing."""
+    """All inputs of the last few steps, if they tell something together."""
     inputs = len(window.problem.inputs)
-    for lag in range(1, FARTHEST + 1):
+    for lag in range(FARTHEST + 1):
         block = [(column, back) for back in range(lag + 1) for column in range(inputs)]
         if not window.few_enough(tuple(block)):
             return
