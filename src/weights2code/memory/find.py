@@ -48,6 +48,8 @@ NUMBERINGS = 2
 SMALLER = 3
 #: The cost of rules that are short enough to look no further.
 ENOUGH = 16.0
+#: The same where visible values show so many times as many things as there are states.
+LONG_ENOUGH, FAR_MORE = 30.0, 16
 #: More states than this in some order are hardly a formula.
 FEW_STATES = 8
 #: Fewer sequences than this hardly begin alike: they are followed and not merged.
@@ -138,7 +140,7 @@ class Remembering:
 
     def early(self) -> Memory | None:
         """The memory, if it has short rules that are soon found, and the least that is visible and enough is
-        far more than it."""
+        far more than it; rules may be longer where that is more by far, or not known."""
         problem = self.problem
         if problem.reference is None or not problem.whole or not self._finite():
             return None
@@ -148,9 +150,10 @@ class Remembering:
         if visible_window(machine) is None:
             return None
         values = sufficient(problem)
-        if values is None or shown_by_values(problem, values) < GAIN * machine.states:
+        shown = shown_by_values(problem, values) if values is not None else np.inf
+        if shown < GAIN * machine.states:
             return None
-        return self.short()
+        return self.short(ENOUGH if shown < FAR_MORE * machine.states else LONG_ENOUGH)
 
     def later(self) -> Memory | None:
         """The memory, if it is less than what is visible, and the last output does not show it."""
@@ -166,14 +169,15 @@ class Remembering:
         self._asked = True
         return without_end(self.problem)
 
-    def short(self) -> Memory | None:
-        """The memory, if it has short rules that are soon found, and the last output does not show it."""
+    def short(self, enough: float = ENOUGH) -> Memory | None:
+        """The memory, if it has rules that are short enough and soon found, and the last output does not show
+        it."""
         machine = self.machine() if self._finite() and self.problem.whole else None
         if machine is None or machine.states > FEW_STATES or shown_by_output(machine):
             return None
         state = Var(free_name(self.problem, "state"), 1)
         found = _soon_numbered(machine, self.problem, state, variables_read(machine, self.problem))
-        return found if found is not None and found.cost <= ENOUGH else None
+        return found if found is not None and found.cost <= enough else None
 
     def _numbered(self, machine: Machine) -> Memory | None:
         """With the rules of its states; no table where visible values tell them apart."""
