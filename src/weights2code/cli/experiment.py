@@ -33,7 +33,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tasks", metavar="A,B", help="only these of its tasks")
     parser.add_argument("--seeds", metavar="N,N", default="0,1,2", help="such as 0,1,2 (default) or 0-4")
     parser.add_argument(
-        "--models", metavar="DIR", help="take the trained models of the run folders in DIR (unmatched_heads)"
+        "--models",
+        metavar="DIR",
+        help="take the models of the run folders in DIR (table1, architectures, unmatched_heads)",
     )
     parser.add_argument("--suite", choices=("paper", "mips"), default="paper", help="of tasks, for baselines")
     add_setting(parser, "recipe", default="fast")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weights2code.experiments.jobs import Row, trains
+from weights2code.experiments.trained_models import grids_choice, sizes_of
 from weights2code.experiments.work import RUN, facts
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def train_models(arguments: dict[str, Any], folder: Path) -> None:
     name, settings = _asked(arguments)
     with begin(folder / RUN, name, settings) as run:
         if not run.trained:
-            trained_in(run, _problem_of(name, settings))
+            trained_in(run, _problem_of(name, settings), arguments.get("models"))
 
 
 @trains(train_models)
@@ -48,7 +49,7 @@ def train_and_extract(arguments: dict[str, Any], folder: Path) -> Row:
     with begin(folder / RUN, name, settings) as run:
         problem = _problem_of(name, settings)
         began = time.perf_counter()
-        trained = trained_in(run, problem)
+        trained = trained_in(run, problem, arguments.get("models"))
         wall = max(time.perf_counter() - began, trained.seconds)  # an earlier command may have trained
     members = [
         extract_member(trained, member, problem, settings, folder) for member in range(len(trained.losses))
@@ -79,24 +80,21 @@ def _problem_of(name: str, settings: Settings) -> Problem:
     return problem_of(name, settings)
 
 
-def trained_in(run: RunFolder, problem: Problem) -> Trained:
-    """The members of an open run folder: those that are there, else trained and left there."""
+def trained_in(run: RunFolder, problem: Problem, models: str | None = None) -> Trained:
+    """The members of an open run folder: those that are there, else taken from other `models` or trained."""
     from weights2code.run_folder import MODEL
     from weights2code.training import train
     from weights2code.training.search import Trained
 
     if run.trained:
         return Trained.load(run.file(MODEL))
-    trained = next(iter(train.rungs_of(problem, run.settings, run)))
+    if models:
+        trained = grids_choice(Path(models), problem.name)
+    else:
+        trained = next(iter(train.rungs_of(problem, run.settings, run)))
     trained.save(run.file(MODEL))
     run.drop_checkpoint()
     return trained
-
-
-def sizes_of(trained: Trained) -> Row:
-    """The architecture of a model."""
-    sizes = trained.model.architecture
-    return {"layers": sizes.layers, "heads": sizes.heads, "submlps": sizes.submlps}
 
 
 def soft_mse(trained: Trained, problem: Problem) -> float | None:
