@@ -109,6 +109,30 @@ def test_wrong_labels_are_said_to_be_mistakes_and_are_no_states(tmp_path: Path):
 
 
 @pytest.mark.slow
+def test_a_state_without_end_is_found_in_rows_and_again_in_the_files(tmp_path: Path):
+    """A sum with changing sign, of which one sees no more than three values."""
+    x = np.random.default_rng(0).integers(-2, 3, (1500, 12))
+    state = np.zeros((1500, 13), int)
+    for t in range(12):
+        state[:, t + 1] = x[:, t] - state[:, t]
+    y = np.clip(state[:, 1:], -1, 1)
+    with open(tmp_path / "rows.csv", "w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["id", "x", "y"])
+        table.writerows((i, x[i, t], y[i, t]) for i in range(1500) for t in range(12))
+    source = file_source(tmp_path / "rows.csv", ["x"], ["y"], "id")
+    with begin(tmp_path / "run", source, SETTINGS) as folder:
+        first = pipeline.run(source, SETTINGS, folder)
+        assert first.exit_code == 0
+        assert json.loads(folder.read_text(MEMORY))["machine"] is None
+        again = pipeline.verify(folder)
+    assert again.exit_code == 0
+    assert again.program is not None
+    assert "x[t] - state[t-1]" in again.program.formula()
+    assert "its values have no end" in (tmp_path / "run" / "report.html").read_text()
+
+
+@pytest.mark.slow
 def test_a_memory_that_was_tampered_with_is_refused(tmp_path: Path):
     with run_of(tmp_path) as folder:
         data = json.loads(folder.read_text(MEMORY))

@@ -15,7 +15,7 @@ examples:
   w2c experiment --list
   w2c experiment table1 --out results/table1
   w2c experiment robustness --tasks spring --seeds 0 --jobs 2
-  w2c experiment table1 --recipe paper --device cuda --jobs 1
+  w2c experiment table1 --recipe paper --device cuda
 
 The same command with the same --out continues where it stopped. `fast` runs on a laptop; `paper` is the
 paper's own recipe, all seeds of a task as one batched program, and wants a GPU.

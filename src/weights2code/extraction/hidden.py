@@ -76,7 +76,7 @@ class HiddenClimb:
         """Before a rung is trained: whether that is the end. Those of one layer come first: what they see
         may be all that is needed. A sum has no end, which no network follows where remainders are taken of
         it, so a few states with a short rule come before one; and before functions of far more values than
-        there are states."""
+        there are states. Where heads remember nothing, a state without end comes before a window."""
         if self._tried or not self._allowed():
             return False
         if self._postponed and rung.sizes.get("submlps") and self.at_once():
@@ -86,6 +86,8 @@ class HiddenClimb:
         if rung.sizes["layers"] > 1:
             self._tried = True
             return self._try(self._remembering.later())
+        if rung.kind in ("annealed", "window") and self._try(self._remembering.without_end()):
+            return True
         if self._early or not rung.sizes.get("submlps"):
             return False
         self._early = True
@@ -172,7 +174,8 @@ def _own_rules(hidden: Climb, trained: Trained) -> Extraction | None:
     if rules is None:
         return None
     best = member(trained, 0, hidden.problem)
-    origin = Origin.TABLE if hidden.memory.table else Origin.STATES
+    endless = hidden.memory.machine is None
+    origin = Origin.TABLE if hidden.memory.table else Origin.ENDLESS if endless else Origin.STATES
     found = judged(rules, origin, best.matched, hidden.problem, hidden.log.seed)
     found = right_borders(found, hidden.problem, hidden.log)
     if not best.fits:

@@ -34,6 +34,7 @@ from weights2code.memory.screen import (
 )
 from weights2code.memory.short_rules import ShortRule, short_rules
 from weights2code.memory.smallest import smallest
+from weights2code.memory.without_end import without_end
 from weights2code.simplify.cost import cost
 from weights2code.training.focus import sufficient
 
@@ -80,6 +81,7 @@ class Remembering:
 
     problem: Problem
     _machines: list[Machine | None] = field(default_factory=list)
+    _asked: bool = False
 
     def at_once(
         self, otherwise: Callable[[], bool] | None = None, instead: Callable[[int], bool] | None = None
@@ -88,15 +90,36 @@ class Remembering:
         one first of all, and `instead`, of so many states, if these have no rule that is soon found."""
         near = NEAR if len(self.problem.training) < FEW_SEQUENCES else None
         if not self._finite():
-            return None
+            return self._without_end(otherwise)
         if self.problem.whole and not contradictory(self.problem, near) and not self._foretold():
             return None
         machine = self.machine()
         if machine is None or visible_window(machine) is not None:
-            return None
+            return None if self._few_states() else self._without_end(otherwise)
         if otherwise is not None and otherwise():
             return None
-        return numbered(machine, self.problem, instead=instead)
+        endless: list[Memory] = []
+
+        def rather(states: int) -> bool:
+            if instead is not None and instead(states):
+                return True
+            endless.extend(one for one in [self._without_end()] if one is not None and one.answers)
+            return bool(endless)
+
+        found = numbered(machine, self.problem, instead=rather)
+        return endless[0] if endless else found
+
+    def _without_end(self, otherwise: Callable[[], bool] | None = None) -> Memory | None:
+        """A state without end, if it is simple, and there is no other way to remember."""
+        if not self.problem.whole or not contradictory(self.problem):
+            return None
+        found = without_end(self.problem, simple=True)
+        return None if found is None or (otherwise is not None and otherwise()) else found
+
+    def _few_states(self) -> bool:
+        """Whether there is a machine of few states: then nothing goes on without end."""
+        machine = self.machine() if self._finite() else None
+        return machine is not None and machine.states <= FEW_STATES
 
     def _foretold(self) -> bool:
         """Whether few rows, which seldom repeat, fold into a machine that foretells all others: more than so
@@ -135,7 +158,16 @@ class Remembering:
     def later(self) -> Memory | None:
         """The memory, if it is less than what is visible, and the last output does not show it."""
         machine = self._worth_having()
-        return None if machine is None else self._numbered(machine)
+        if machine is not None:
+            return self._numbered(machine)
+        return self.without_end()
+
+    def without_end(self) -> Memory | None:
+        """A state without end, of all that are known; asked for once."""
+        if self._asked or not self.problem.whole or self._few_states() or not contradictory(self.problem):
+            return None
+        self._asked = True
+        return without_end(self.problem)
 
     def short(self, enough: float = ENOUGH) -> Memory | None:
         """The memory, if it has rules that are short enough and soon found, and the last output does not show
