@@ -10,7 +10,7 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.language import Recurrence, Var
 from weights2code.memory.actions import rules_by_actions, rules_by_multiples
-from weights2code.memory.beside_visible import beside_visible
+from weights2code.memory.beside_visible import Beside, beside_visible
 from weights2code.memory.by_kinds import rules_by_kinds
 from weights2code.memory.dead_ends import with_dead_ends
 from weights2code.memory.exploring import explored
@@ -20,7 +20,7 @@ from weights2code.memory.hidden import Memory
 from weights2code.memory.machine import Machine, Read
 from weights2code.memory.merging import MOST_STATES, contradicts_itself, merged, times_seen
 from weights2code.memory.orders import orders
-from weights2code.memory.products import products
+from weights2code.memory.products import congruences, products, quotient
 from weights2code.memory.screen import (
     contradictory,
     few_rows,
@@ -231,12 +231,16 @@ def numbered(
         return soon
     if soon is None and instead is not None and instead(machine.states):
         return None
+    smaller = beside_visible(machine, len(problem.inputs))[:SMALLER] if soon is None else []
+    found = _side_by_side(machine, smaller, problem, state)
+    if found is not None:
+        return found
     rules = short_rules(machine, state, reads, plain=False)
     if rules:
         return _shortest(soon, _with_outputs(machine, problem, state, rules[:NUMBERINGS]))
     if soon is not None:
         return soon
-    found = _beside(machine, problem, state)
+    found = _beside(smaller, problem, state)
     if found is not None and machine.states > FEW_STATES:
         return found
     rules = [] if found else rules_by_actions(machine, state, reads)
@@ -272,9 +276,9 @@ def _shortest(*found: Memory | None) -> Memory | None:
     return min((one for one in found if one is not None), key=lambda one: one.cost, default=None)
 
 
-def _beside(machine: Machine, problem: Problem, state: Var) -> Memory | None:
+def _beside(found: list[Beside], problem: Problem, state: Var) -> Memory | None:
     """A machine with fewer states that reads more, if there is one with a short rule."""
-    for beside in beside_visible(machine, len(problem.inputs))[:SMALLER]:
+    for beside in found:
         known = variables_read(beside.machine, problem)
         rules = short_rules(beside.machine, state, known, beside.apart, beside.count)
         rules = [rule for rule in rules if len(np.unique(rule.numbers)) == beside.count]
@@ -286,6 +290,21 @@ def _beside(machine: Machine, problem: Problem, state: Var) -> Memory | None:
             rules = _rules_in_order(smaller, state, known, FORMULA_EFFORT)
             if rules:
                 return _with_outputs(smaller, problem, state, rules)
+    return None
+
+
+def _side_by_side(machine: Machine, smaller: list[Beside], problem: Problem, state: Var) -> Memory | None:
+    """The states as what goes on beside visible values and does not look at them, if that has a rule by what
+    symbols do."""
+    reads = variables_read(machine, problem)
+    for classes in congruences(machine) if smaller else []:
+        which = np.array(classes)
+        alike = which[:, None] == which[None, :]
+        fitting = [one for one in smaller if one.count == which.max() + 1 and not (one.apart & alike).any()]
+        rules = rules_by_actions(quotient(machine, which), state, reads) if fitting else []
+        if rules:
+            folded, numbers = fitting[0].with_numbers(rules[0].numbers[which])
+            return _with_outputs(folded, problem, state, [ShortRule(numbers, rules[0].rule)])
     return None
 
 
