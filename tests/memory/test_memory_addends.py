@@ -90,6 +90,7 @@ def test_few_states_beside_a_quantity_of_several_lags(
     problem = problem_of(steps, domains)
     memory = through_addend(problem)
     assert memory is not None
+    assert memory.machine is not None
     assert memory.machine.states == states
     rules = memory.recurrence(problem)
     assert rules is not None

@@ -235,6 +235,7 @@ def test_what_goes_on_beside_the_last_output_need_not_look_at_it():
     assert machine.states > 6
     found = numbered(machine, problem)
     assert found is not None
+    assert found.machine is not None
     assert found.machine.states == 6
     assert Var("y", 1) not in found.rules[0].variables()
     rules = found.recurrence(problem)

@@ -19,7 +19,7 @@ from weights2code.memory.formulas import evaluated
 from weights2code.memory.hidden import Memory
 from weights2code.memory.machine import NOWHERE, Machine, positions_in, rows_read
 from weights2code.memory.merging import answered, contradicts_itself, merged
-from weights2code.memory.screen import contradictory
+from weights2code.memory.screen import contradictory, seldom_repeats
 from weights2code.memory.window_reads import Window
 from weights2code.training.focus import sufficient
 
@@ -36,7 +36,7 @@ def through_addend(problem: Problem) -> Memory | None:
     in all that is near agree in the output too, or if a few values are enough."""
     if not problem.whole or problem.training.given.any() or problem.original is not None:
         return None
-    if len(problem.outputs) != 1 or not contradictory(problem):
+    if len(problem.outputs) != 1 or not (contradictory(problem) or seldom_repeats(problem)):
         return None
     window = Window(problem)
     if not window.settled() or sufficient(problem) is not None:
@@ -57,9 +57,9 @@ def _beside(addend: Addend, problem: Problem) -> Memory | None:
     if machine is None or not 2 <= machine.states <= FEW_STATES or machine.wrong(smaller.validation).any():
         return None
     found = numbered(machine, smaller, tables=False)
-    if found is None or not found.answers:
+    if found is None or found.machine is None or not found.answers:
         return None
-    memory = _put_back(found, addend, problem)
+    memory = _put_back(found, found.machine, addend, problem)
     return memory if memory is not None and _right(memory, problem) else None
 
 
@@ -118,7 +118,7 @@ def _variables(addend: Addend, problem: Problem) -> tuple[Var, ...]:
     return tuple(Var(columns[column], lag) for column, lag in addend.reads)
 
 
-def _put_back(found: Memory, addend: Addend, problem: Problem) -> Memory | None:
+def _put_back(found: Memory, small: Machine, addend: Addend, problem: Problem) -> Memory | None:
     """The memory of what is read, in place of the quantity."""
     names = tuple(free_name(problem, name) for name in found.names)
     quantity = Var(free_name(problem, QUANTITY))
@@ -137,14 +137,14 @@ def _put_back(found: Memory, addend: Addend, problem: Problem) -> Memory | None:
     if len(symbols) > MOST_SYMBOLS:
         return None
     values = evaluated(addend.formula, _variables(addend, problem), symbols)
-    place = positions_in(found.machine.symbols, values[:, None])
+    place = positions_in(small.symbols, values[:, None])
     known = place != NOWHERE
     machine = Machine(
         addend.reads,
         symbols,
-        np.where(known, found.machine.moves[:, place], NOWHERE),
-        found.machine.answers[:, place],
-        np.where(known, found.machine.seen[:, place], 0),
+        np.where(known, small.moves[:, place], NOWHERE),
+        small.answers[:, place],
+        np.where(known, small.seen[:, place], 0),
     )
     rules, answers = tuple(map(written, found.rules)), tuple(map(written, found.answers))
     return Memory(machine, names, found.numbers, rules, answers)
