@@ -254,6 +254,12 @@ def figures() -> list[Figure]:
             (f"python {training}/speed.py --device cuda --members 1,16,64,256 --batch 512",),
             needs="CUDA",
         ),
+        Figure(
+            "fused_step",
+            f"{training}/results/fused_step.json",
+            (f"python {training}/fused_step.py",),
+            needs="CUDA",
+        ),
         Figure("noise", f"{training}/results/noise.json", (f"python {training}/noise.py",)),
         *(
             Figure(

@@ -28,6 +28,7 @@ import reliability_page as attacks
 import result_pages as pages
 from figures import head_of, records, state, taken_list, where, without_state
 from recipe_page import recipe
+from step_page import training_step
 from suite_results import Suite
 from tables_page import tables
 from weights2code.experiments.registry import NAMES
@@ -119,6 +120,7 @@ def texts(root: Path = ROOT) -> dict[str, str]:
         "docs/results/paper_recipe.md": recipe(
             [read(f"training/results/{name}.json") for name in ("recipe", "recipe_rates")]
         ),
+        "docs/results/training_step.md": training_step(read("training/results/fused_step.json")),
         "docs/results/deep_rules.md": deep_page.deep_rules(
             found.deep_files, found.deep_before, found.deep_tasks
         ),

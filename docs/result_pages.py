@@ -378,6 +378,7 @@ def index(found: Measured, repeated: Experiments) -> str:
         "languages",
         "compared_with_the_paper",
         "paper_recipe",
+        "training_step",
         *(file_name(name) for name in NAMES),
     ]
     names += ["failures", "random_programs", "own_data", "tables", "deep_rules", "network"]

@@ -154,7 +154,7 @@ def test_seeds() -> None:
 def test_engines_by_name() -> None:
     from argparse import Namespace
 
-    local = engine_from(Namespace(engine="local", jobs=3, address=None))
+    local = engine_from(Namespace(engine="local", jobs=3, address=None, device="cpu"))
     assert local.jobs == 3  # type: ignore[attr-defined]
     with pytest.raises(InputError, match="needs --engine ray"):
         engine_from(Namespace(engine="local", jobs=None, address="auto"))

@@ -123,3 +123,31 @@ def test_the_heads_of_models_that_are_there(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match="holds no trained models of bitwise_or with 1 layers"):
         perform(missing, tmp_path / "none")
+
+
+@pytest.mark.slow
+def test_models_that_are_there_take_the_place_of_a_training(tmp_path: Path) -> None:
+    """Those of the architecture with the lowest mean loss, as the grid chooses."""
+    from weights2code.experiments.members import train_models
+    from weights2code.training.search import Trained
+
+    numbers = {"recipe": "paper", "samples": 512, "epochs": 1, "members": 2}
+    for heads in (1, 2):
+        settings = {**numbers, "layers": 1, "heads": heads, "submlps": 1}
+        train_models({"task": "sum_last2", "settings": settings}, tmp_path / "there" / str(heads))
+    there = [Trained.load(tmp_path / "there" / str(heads) / "run" / "model.safetensors") for heads in (1, 2)]
+    best = min(there, key=lambda trained: sum(trained.losses))
+    options = Options(recipe="paper", models=str(tmp_path / "there"), numbers={"samples": 512})
+    (job,) = get("table1").jobs(replace(options, tasks=("sum_last2",)))
+    train_models(job.arguments, tmp_path / "taken")
+    taken = Trained.load(tmp_path / "taken" / "run" / "model.safetensors")
+    assert taken.losses == best.losses
+    assert taken.model.architecture == best.model.architecture
+    (job,) = get("table1").jobs(replace(options, tasks=("spring",)))
+    with pytest.raises(InputError, match="holds no trained models of spring"):
+        train_models(job.arguments, tmp_path / "none")
+
+
+def test_models_are_those_of_the_papers_recipe() -> None:
+    with pytest.raises(InputError, match="--recipe paper"):
+        study_jobs("one", "sum", Options(models="there"))

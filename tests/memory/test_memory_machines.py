@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from weights2code.data import Problem, Sequences, from_arrays
-from weights2code.language import BITS, Domain, Recurrence, Step, Var, compile_numpy, integers
+from weights2code.language import BITS, Domain, Recurrence, Step, Var, compile_numpy, integers, op
 from weights2code.memory.actions import rules_by_multiples
 from weights2code.memory.beside_visible import beside_visible
 from weights2code.memory.exploring import explored
-from weights2code.memory.find import Remembering
+from weights2code.memory.find import Remembering, numbered
 from weights2code.memory.machine import NOWHERE, Machine, positions_in
 from weights2code.memory.merging import contradicts_itself, merged
 from weights2code.memory.screen import contradictory, foretells, visible_window
@@ -222,3 +222,22 @@ def test_digits_with_a_function_of_what_is_read():
     moves[0, :2] = moves[0, 1::-1]
     spoilt = Machine(((0, 0),), symbols, moves, np.zeros((*shape, 1)), np.ones(shape, int))
     assert not [*rules_by_multiples(spoilt, state, (x,))]
+
+
+@pytest.mark.slow
+def test_what_goes_on_beside_the_last_output_need_not_look_at_it():
+    inside = op("and", X >= -2, X < 2)
+    s = op("clip", S + inside - X, -1, 4)
+    reference = Recurrence(("x",), (Step("s", s), Step("y", (Var("s") - Var("y", 1)) % 4)), ("y",))
+    problem = problem_of(reference, integers(-3, 3))
+    machine = explored(problem)
+    assert machine is not None
+    assert machine.states > 6
+    found = numbered(machine, problem)
+    assert found is not None
+    assert found.machine is not None
+    assert found.machine.states == 6
+    assert Var("y", 1) not in found.rules[0].variables()
+    rules = found.recurrence(problem)
+    assert rules is not None
+    assert (rules.run(problem.validation.x)[..., -1:] == problem.validation.y).all()

@@ -89,3 +89,13 @@ def test_an_action_that_adds_around_a_circle_is_a_remainder():
     found = rules_by_actions(machine_of(moves, x), STATE, (X,))
     assert found
     assert formula(found[0].rule).endswith("% 4")
+
+
+def test_states_between_two_ends_are_ordered_by_a_symbol_that_leads_from_one_to_the_other():
+    added = np.array([3, 1, -2, 0])
+    names = np.array([4, 2, 0, 3, 1, 5])  # the start is in the middle
+    places = np.argsort(names)
+    moves = names[np.clip(places[:, None] + added[None, :], 0, 5)]
+    found = rules_by_actions(machine_of(moves), STATE, (X,))
+    assert found
+    assert found[0].numbers.tolist() in (places.tolist(), (5 - places).tolist())

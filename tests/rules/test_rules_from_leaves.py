@@ -176,6 +176,15 @@ def test_leaves_that_are_not_needed_go(builder, integers_of):
     assert needed_leaves(assembled(made, problem), problem, 0) == (x, x1)
 
 
+def test_a_leaf_beyond_every_sequence_is_not_needed(builder, integers_of):
+    drawn = integers_of(1, high=2, count=200)
+    half = drawn.shape[1] // 2 + 1
+    made = builder(layout=past(1))
+    made.output({0: 1.0, made.lag(0, 1): 1.0, made.lag(made.lag(0, half), half): 0.5})
+    problem = made.problem(drawn, machine(y=x + x1).run(drawn))
+    assert needed_leaves(assembled(made, problem), problem, 0) == (x, x1)
+
+
 # -- what lies before the start ------------------------------------------------------------------------------
 
 

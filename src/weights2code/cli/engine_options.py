@@ -42,7 +42,14 @@ def engine_from(options: argparse.Namespace) -> Engine:
         raise InputError("--address is the address of a Ray cluster; it needs --engine ray.")
     from weights2code.experiments.engines.local import Local
 
-    return Local(options.jobs)
+    local = Local(options.jobs)
+    if options.device in (None, "cpu"):
+        return local
+    from weights2code.experiments.engines.on_device import OnDevice
+    from weights2code.training.search import pick_device
+
+    device = pick_device(options.device)  # what is missing shows here too
+    return OnDevice(local, str(device)) if device.type == "cuda" else local
 
 
 def seeds_of(text: str) -> list[int]:

@@ -15,7 +15,7 @@ examples:
   w2c experiment --list
   w2c experiment table1 --out results/table1
   w2c experiment robustness --tasks spring --seeds 0 --jobs 2
-  w2c experiment table1 --recipe paper --device cuda --jobs 1
+  w2c experiment table1 --recipe paper --device cuda
 
 The same command with the same --out continues where it stopped. `fast` runs on a laptop; `paper` is the
 paper's own recipe, all seeds of a task as one batched program, and wants a GPU.
@@ -33,7 +33,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tasks", metavar="A,B", help="only these of its tasks")
     parser.add_argument("--seeds", metavar="N,N", default="0,1,2", help="such as 0,1,2 (default) or 0-4")
     parser.add_argument(
-        "--models", metavar="DIR", help="take the trained models of the run folders in DIR (unmatched_heads)"
+        "--models",
+        metavar="DIR",
+        help="take the models of the run folders in DIR (table1, architectures, unmatched_heads)",
     )
     parser.add_argument("--suite", choices=("paper", "mips"), default="paper", help="of tasks, for baselines")
     add_setting(parser, "recipe", default="fast")

@@ -43,11 +43,17 @@ table = partial(
     notes=(
         "Means over the seeds, in the user's units, the discrete model on validation sequences. The "
         "fast recipe stops training as soon as the structure is found, because the program need not be as "
-        "inexact as the model: where its MSE is above the paper's, *solved* says whether that mattered.",
+        "inexact as the model: where its MSE is above the paper's, *solved* says whether that mattered. "
+        "Models of the whole protocol, if they are taken, are those of the architecture that its grid chose.",
     ),
 )
 
 
 ARCHITECTURES = Experiment(
-    "architectures", "The table of architectures and training losses", tuple(PAPER), jobs, table
+    "architectures",
+    "The table of architectures and training losses",
+    tuple(PAPER),
+    jobs,
+    table,
+    takes_models=True,
 )

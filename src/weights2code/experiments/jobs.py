@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
@@ -28,7 +29,10 @@ DONE, FAILED = "done", "failed"
 
 Row = dict[str, Any]
 Work = Callable[[dict[str, Any], Path], Row]
+Training = Callable[[dict[str, Any], Path], None]
 
+#: The attribute of a work that names its training.
+_TRAINING = "training"
 _KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+=-]{0,199}")
 
 
@@ -76,6 +80,27 @@ def resolve(work: str) -> Work:
     """The function that a job names."""
     module, _, name = work.partition(":")
     return getattr(import_module(module), name)
+
+
+def trains(training: Training) -> Callable[[Work], Work]:
+    """Mark a work whose first part is this training.
+
+    The training leaves models in the folder; the work, whenever it is called, trains only what is not there.
+    So an engine may do the training in one place and the work afterwards in another.
+    """
+
+    def marked(work: Work) -> Work:
+        vars(work)[_TRAINING] = training
+        return work
+
+    return marked
+
+
+def training_of(job: Job) -> Training | None:
+    """The training that the work of a job begins with; None if it has none, or cannot be found here."""
+    with suppress(ImportError, AttributeError):  # who does the work will say so
+        return getattr(resolve(job.work), _TRAINING, None)
+    return None
 
 
 def perform(job: Job, folder: Path) -> Row:

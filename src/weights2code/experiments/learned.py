@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weights2code.experiments.experiment import Options
-from weights2code.experiments.jobs import Job, Row
+from weights2code.experiments.jobs import Job, Row, trains
 
 if TYPE_CHECKING:
     from weights2code.data import Problem
@@ -61,6 +61,17 @@ def learned_jobs(
     return [Job(f"{key}-seed{seed}", LEARNED, {**made, "seed": seed}) for seed in options.seeds]
 
 
+def train_models(arguments: dict[str, Any], folder: Path) -> None:
+    """Train the members of the paper's recipe and leave them in the folder; small trainings gain nothing by
+    it and are left to `anneal`."""
+    from weights2code.source import problem_of
+
+    if arguments["recipe"] == "paper" and not (folder / MODEL).exists():
+        settings = _settings(arguments)
+        trained_in(problem_of(arguments["task"], settings), settings, folder)
+
+
+@trains(train_models)
 def anneal(arguments: dict[str, Any], folder: Path) -> Row:
     """Train, then, if asked, list every member in the paper's way, with and without its pruning step.
 
@@ -75,7 +86,7 @@ def anneal(arguments: dict[str, Any], folder: Path) -> Row:
 
     settings = _settings(arguments)
     problem = problem_of(arguments["task"], settings)
-    trained = trained_in(arguments, problem, settings, folder)
+    trained = trained_in(problem, settings, folder)
     began = time.perf_counter()
     members = [
         member_row(trained, member, problem, settings.seed, listings=arguments["listings"])
@@ -101,7 +112,7 @@ def _settings(arguments: dict[str, Any]) -> Settings:
     return Settings(**given, **arguments["sizes"])
 
 
-def trained_in(arguments: dict[str, Any], problem: Problem, settings: Settings, folder: Path) -> Trained:
+def trained_in(problem: Problem, settings: Settings, folder: Path) -> Trained:
     """The trained members; those of an earlier try are taken up where it stopped."""
     import torch
 

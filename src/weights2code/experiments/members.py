@@ -11,17 +11,30 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from weights2code.experiments.jobs import Row
+from weights2code.experiments.jobs import Row, trains
+from weights2code.experiments.trained_models import grids_choice, sizes_of
 from weights2code.experiments.work import RUN, facts
 
 if TYPE_CHECKING:
     from weights2code.data import Problem
+    from weights2code.run_folder import RunFolder
     from weights2code.settings import Settings
     from weights2code.training.search import Trained
 
 MEMBERS = f"{__name__}:train_and_extract"
 
 
+def train_models(arguments: dict[str, Any], folder: Path) -> None:
+    """Train the members and leave them in the folder; those that are there are not looked at."""
+    from weights2code.run_folder import begin
+
+    name, settings = _asked(arguments)
+    with begin(folder / RUN, name, settings) as run:
+        if not run.trained:
+            trained_in(run, _problem_of(name, settings), arguments.get("models"))
+
+
+@trains(train_models)
 def train_and_extract(arguments: dict[str, Any], folder: Path) -> Row:
     """Train the members, extract each of them separately.
 
@@ -30,21 +43,13 @@ def train_and_extract(arguments: dict[str, Any], folder: Path) -> Row:
     dict
         What they share (times, sizes) and, under `members`, one row each, best first.
     """
-    from weights2code.experiments.heavy import train  # before the clock starts
-    from weights2code.run_folder import MODEL, begin
-    from weights2code.settings import Settings
-    from weights2code.source import canonical, problem_of
-    from weights2code.training.search import Trained
+    from weights2code.run_folder import begin
 
-    name = canonical(arguments["task"])
-    settings = Settings.from_dict(Settings().to_dict() | arguments["settings"])
+    name, settings = _asked(arguments)
     with begin(folder / RUN, name, settings) as run:
-        problem = problem_of(name, settings)
+        problem = _problem_of(name, settings)
         began = time.perf_counter()
-        stored = Trained.load(run.file(MODEL)) if run.trained else None
-        trained = stored or next(iter(train.rungs_of(problem, settings, run)))
-        trained.save(run.file(MODEL))
-        run.drop_checkpoint()
+        trained = trained_in(run, problem, arguments.get("models"))
         wall = max(time.perf_counter() - began, trained.seconds)  # an earlier command may have trained
     members = [
         extract_member(trained, member, problem, settings, folder) for member in range(len(trained.losses))
@@ -59,10 +64,37 @@ def train_and_extract(arguments: dict[str, Any], folder: Path) -> Row:
     }
 
 
-def sizes_of(trained: Trained) -> Row:
-    """The architecture of a model."""
-    sizes = trained.model.architecture
-    return {"layers": sizes.layers, "heads": sizes.heads, "submlps": sizes.submlps}
+def _asked(arguments: dict[str, Any]) -> tuple[str, Settings]:
+    """The task by its one name, and all settings."""
+    from weights2code.settings import Settings
+    from weights2code.source import canonical
+
+    given = Settings().to_dict() | arguments["settings"]
+    return canonical(arguments["task"]), Settings.from_dict(given)
+
+
+def _problem_of(name: str, settings: Settings) -> Problem:
+    import weights2code.experiments.heavy  # noqa: F401  (before the clock starts)
+    from weights2code.source import problem_of
+
+    return problem_of(name, settings)
+
+
+def trained_in(run: RunFolder, problem: Problem, models: str | None = None) -> Trained:
+    """The members of an open run folder: those that are there, else taken from other `models` or trained."""
+    from weights2code.run_folder import MODEL
+    from weights2code.training import train
+    from weights2code.training.search import Trained
+
+    if run.trained:
+        return Trained.load(run.file(MODEL))
+    if models:
+        trained = grids_choice(Path(models), problem.name)
+    else:
+        trained = next(iter(train.rungs_of(problem, run.settings, run)))
+    trained.save(run.file(MODEL))
+    run.drop_checkpoint()
+    return trained
 
 
 def soft_mse(trained: Trained, problem: Problem) -> float | None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from weights2code.experiments import paper_numbers
 from weights2code.experiments.comparison import Standing, average, lower_is_better, reason
 from weights2code.experiments.experiment import Experiment, Options
-from weights2code.experiments.jobs import Job, Row
+from weights2code.experiments.jobs import Job, Row, trains
 from weights2code.experiments.tables import TASK, Cell, Column, part, tabulate, theirs
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from weights2code.training.search import Trained
 
 PAPER = paper_numbers.by_task("architectures")
-CHECKPOINT = "current.safetensors"
+#: The training of a program that is under way; programs are named after their first architecture.
+CHECKPOINT = "current-{}.safetensors"
 
 
 def jobs(task: str, options: Options) -> list[Job]:
@@ -38,6 +39,16 @@ def jobs(task: str, options: Options) -> list[Job]:
     return [Job(task, f"{__name__}:train_task", arguments)]
 
 
+def train_models(arguments: dict[str, Any], folder: Path) -> None:
+    """Train the grid and leave its models in the folder; those that are there are not looked at."""
+    missing = [sizes for sizes in _programs(arguments) if not _are_there(sizes, folder)]
+    if missing:
+        problem, settings = _problem_of(arguments)
+        for sizes in missing:
+            _trained_in(sizes, problem, settings, arguments["seeds"], folder)
+
+
+@trains(train_models)
 def train_task(arguments: dict[str, Any], folder: Path) -> Row:
     """Train the grid, keep its models, and read programs out of those that count.
 
@@ -47,19 +58,13 @@ def train_task(arguments: dict[str, Any], folder: Path) -> Row:
         Under `members` a row for each seed of each architecture; those that programs were read from say what
         came of it.
     """
-    from weights2code.settings import Settings
-    from weights2code.source import canonical, problem_of
-    from weights2code.training.grid import GRID, Sizes, programs_of
-
     began = time.perf_counter()
-    name = canonical(arguments["task"])
-    settings = Settings.from_dict(Settings().to_dict() | arguments["settings"])
-    problem = problem_of(name, settings)
+    problem, settings = _problem_of(arguments)
     prepared = time.perf_counter() - began
-    own = Sizes(**paper_numbers.sizes(PAPER[arguments["task"]]))
+    own = _reported(arguments)
     trained: dict[Sizes, Trained] = {}
     training = 0.0
-    for sizes in programs_of((*GRID, own)):
+    for sizes in _programs(arguments):
         together = _trained_in(sizes, problem, settings, arguments["seeds"], folder)
         training += together[sizes[0]].seconds  # that of the program, whose members they all are
         trained |= together
@@ -84,6 +89,39 @@ def train_task(arguments: dict[str, Any], folder: Path) -> Row:
     }
 
 
+def _problem_of(arguments: dict[str, Any]) -> tuple[Problem, Settings]:
+    from weights2code.settings import Settings
+    from weights2code.source import canonical, problem_of
+
+    settings = Settings.from_dict(Settings().to_dict() | arguments["settings"])
+    return problem_of(canonical(arguments["task"]), settings), settings
+
+
+def _reported(arguments: dict[str, Any]) -> Sizes:
+    """The architecture that the paper reports for the task."""
+    from weights2code.training.grid import Sizes
+
+    return Sizes(**paper_numbers.sizes(PAPER[arguments["task"]]))
+
+
+def _programs(arguments: dict[str, Any]) -> list[tuple[Sizes, ...]]:
+    """The grid and what the paper reports, as programs: architectures that train together."""
+    from weights2code.training.grid import GRID, programs_of
+
+    return programs_of((*GRID, _reported(arguments)))
+
+
+def _files(sizes: Sequence[Sizes], folder: Path) -> dict[Sizes, Path]:
+    """Where the models of these sizes lie."""
+    from weights2code.run_folder import MODEL
+
+    return {one: folder / one.name / MODEL for one in sizes}
+
+
+def _are_there(sizes: Sequence[Sizes], folder: Path) -> bool:
+    return all(file.exists() for file in _files(sizes, folder).values())
+
+
 def _trained_in(
     sizes: Sequence[Sizes], problem: Problem, settings: Settings, seeds: int, folder: Path
 ) -> dict[Sizes, Trained]:
@@ -95,11 +133,10 @@ def _trained_in(
     from weights2code.training.grid import train_together
     from weights2code.training.search import Trained, pick_device
 
-    files = {one: folder / one.name / MODEL for one in sizes}
-    if all(file.exists() for file in files.values()):
-        return {one: Trained.load(file) for one, file in files.items()}
+    if _are_there(sizes, folder):
+        return {one: Trained.load(file) for one, file in _files(sizes, folder).items()}
     torch.set_num_threads(train.THREADS)
-    checkpoint = folder / CHECKPOINT
+    checkpoint = folder / CHECKPOINT.format(sizes[0].name)
     found = train_together(sizes, problem, settings, seeds, pick_device(settings.device), checkpoint)
     for one, own in found.items():
         with begin(folder / one.name, problem.name, _settings_of(one, settings)) as run:

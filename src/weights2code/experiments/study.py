@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from weights2code.errors import InputError
 from weights2code.experiments.experiment import Options
 from weights2code.experiments.jobs import Job, Row
-from weights2code.experiments.members import MEMBERS, sizes_of
+from weights2code.experiments.members import MEMBERS
+from weights2code.experiments.trained_models import sizes_of
 from weights2code.experiments.work import RUN, run_task
 
 #: The words of a job that names one of the functions below.
@@ -41,6 +44,8 @@ def study_jobs(
 ) -> list[Job]:
     """A job for each seed; with the paper's recipe one for all, as members of one batched program.
 
+    Models that are there already take the place of a training.
+
     Parameters
     ----------
     settings : what the experiment gives to a run.
@@ -50,7 +55,11 @@ def study_jobs(
     if options.recipe == "paper":
         own = given if paper is None else dict(paper)
         settings = options.settings(seed=options.seeds[0], members=len(options.seeds), **own)
-        return [study_job(key, task, settings, MEMBERS, **label)]
+        job = study_job(key, task, settings, MEMBERS, **label)
+        there = {"models": options.models} if options.models else {}
+        return [replace(job, arguments={**job.arguments, **there})]
+    if options.models:
+        raise InputError("--models are those of the paper's recipe; give --recipe paper.")
     return [
         study_job(f"{key}-seed{seed}", task, options.settings(seed=seed, **given), **label)
         for seed in options.seeds

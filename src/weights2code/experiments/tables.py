@@ -141,9 +141,9 @@ def solved_formula(rows: Sequence[Row]) -> str | None:
 
 
 TASK = Column("task", "task", common("task"))
-#: The paper's architecture of a line.
+#: The architecture of a line: that of its models, or the paper's.
 SIZES = tuple(
-    Column(name, title, lambda rows, name=name: int(rows[0][PAPER][name]))
+    Column(name, title, lambda rows, name=name: int(rows[0].get(name) or rows[0][PAPER][name]))
     for name, title in {"layers": "layers", "heads": "heads", "submlps": "sub-MLPs"}.items()
 )
 

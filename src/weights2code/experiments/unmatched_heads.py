@@ -15,7 +15,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from weights2code.errors import InputError
 from weights2code.experiments import paper_numbers
 from weights2code.experiments.comparison import Standing, average, share
 from weights2code.experiments.experiment import Experiment, Options
@@ -30,9 +29,10 @@ from weights2code.experiments.head_reasons import (
     REASONS,
 )
 from weights2code.experiments.jobs import DONE, Job, Row
-from weights2code.experiments.members import sizes_of, train_and_extract
+from weights2code.experiments.members import train_and_extract
 from weights2code.experiments.study import study, study_jobs
 from weights2code.experiments.tables import Line, Table, grouped, members_of
+from weights2code.experiments.trained_models import models_of
 from weights2code.experiments.work import RUN
 
 if TYPE_CHECKING:
@@ -104,15 +104,10 @@ def analysed_models(arguments: dict[str, Any], folder: Path) -> Row:
     """The members of a run folder that is there: their heads and nothing else, seconds a member."""
     import time
 
-    from weights2code.run_folder import MODEL
-    from weights2code.training.search import Trained
-
     began = time.perf_counter()
-    places = runs_of(Path(arguments["models"]), arguments["task"], arguments["sizes"])
     rows = []
-    for place in places:
-        losses = Trained.load(place / MODEL).losses
-        for member, (loss, found) in enumerate(zip(losses, _members(place), strict=True)):
+    for place, trained in models_of(Path(arguments["models"]), arguments["task"], arguments["sizes"]).items():
+        for member, (loss, found) in enumerate(zip(trained.losses, _members(place), strict=True)):
             rows.append({"run": str(place), "member": member, "loss": loss, "fitted": found["fits"], **found})
     return {
         **arguments["label"],
@@ -121,27 +116,6 @@ def analysed_models(arguments: dict[str, Any], folder: Path) -> Row:
         "members": rows,
         "members_passed_over": 0,
     }
-
-
-def runs_of(models: Path, task: str, sizes: dict[str, int]) -> list[Path]:
-    """The run folders below `models` that hold trained members of this task and architecture.
-
-    A folder whose network a program was read from holds what pruning made of it, and is left out.
-    """
-    from weights2code.run_folder import CONFIG, MODEL, read_config
-    from weights2code.source import canonical
-    from weights2code.training.search import Trained
-
-    found = []
-    for file in sorted(models.rglob(CONFIG)):
-        if file.with_name(MODEL).exists() and read_config(file.parent)[0] == canonical(task):
-            trained = Trained.load(file.with_name(MODEL))
-            if sizes_of(trained) == sizes and trained.member is None:
-                found.append(file.parent)
-    if not found:
-        what = ", ".join(f"{count} {name}" for name, count in sizes.items())
-        raise InputError(f"{models} holds no trained models of {task} with {what}.")
-    return found
 
 
 def _members(folder: Path) -> Iterator[Row]:

@@ -23,6 +23,7 @@ from weights2code.extraction.members import fits, member
 from weights2code.extraction.values import Extraction
 from weights2code.memory.find import FEW_SEQUENCES, Remembering
 from weights2code.memory.hidden import Memory, with_memory
+from weights2code.memory.through_addend import through_addend
 from weights2code.program import Origin
 from weights2code.run_folder import RunFolder
 from weights2code.settings import Settings
@@ -82,15 +83,15 @@ class HiddenClimb:
             return True
         if summed:
             return self.climb.problem.reference is not None and self._try(self._remembering.short())
-        if rung.sizes["layers"] == 1:
-            if rung.kind in ("annealed", "window") and self._try(self._remembering.without_end()):
-                return True
-            if self._early or not rung.sizes.get("submlps"):
-                return False
-            self._early = True
-            return self._try(self._remembering.early())
-        self._tried = True
-        return self._try(self._remembering.later())
+        if rung.sizes["layers"] > 1:
+            self._tried = True
+            return self._try(self._remembering.later())
+        if rung.kind in ("annealed", "window") and self._try(self._remembering.without_end()):
+            return True
+        if self._early or not rung.sizes.get("submlps"):
+            return False
+        self._early = True
+        return self._try(self._remembering.early() or through_addend(self._uncut))
 
     def _by_extremum(self) -> bool:
         """Whether an extremum of everything so far remembers all that is needed."""

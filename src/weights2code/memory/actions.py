@@ -91,7 +91,7 @@ def _by_numbers_added(machine: Machine, state: Var, reads: tuple[Var, ...]) -> I
     """Counters: every action adds a number, between two ends or around a circle."""
     top = machine.states - 1
     known: dict[bytes, Expr | None] = {}
-    for numbers in orders(machine):
+    for numbers in (*orders(machine), *_on_a_line(machine.moves)):
         after = numbers[machine.moves]
         for around, added in ((True, _around(numbers, after)), (False, _between(numbers, after))):
             if added is None:
@@ -103,6 +103,20 @@ def _by_numbers_added(machine: Machine, state: Var, reads: tuple[Var, ...]) -> I
             if formula is not None:
                 total = state + formula
                 yield ShortRule(numbers, total % (top + 1) if around else op("clip", total, 0, top))
+
+
+def _on_a_line(moves: np.ndarray) -> Iterator[np.ndarray]:
+    """The states in the order in which one symbol leads from one end to the other, where it stays."""
+    whole = np.arange(len(moves))
+    for step in np.unique(moves.T, axis=0):
+        if (step == whole).sum() != 1 or len(np.unique(step)) != len(moves) - 1:
+            continue  # two ends, or two ways that come together before the end
+        numbers, at = np.full(len(moves), -1.0), int(np.setdiff1d(whole, step)[0])
+        for place in whole:
+            numbers[at], at = place, int(step[at])
+        if (numbers >= 0).all():
+            yield numbers
+            return
 
 
 def _around(numbers: np.ndarray, after: np.ndarray) -> np.ndarray | None:

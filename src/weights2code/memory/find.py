@@ -10,7 +10,7 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.language import Recurrence, Var
 from weights2code.memory.actions import rules_by_actions, rules_by_multiples
-from weights2code.memory.beside_visible import beside_visible
+from weights2code.memory.beside_visible import Beside, beside_visible
 from weights2code.memory.by_kinds import rules_by_kinds
 from weights2code.memory.dead_ends import with_dead_ends
 from weights2code.memory.exploring import explored
@@ -20,7 +20,7 @@ from weights2code.memory.hidden import Memory
 from weights2code.memory.machine import Machine, Read
 from weights2code.memory.merging import MOST_STATES, contradicts_itself, merged, times_seen
 from weights2code.memory.orders import orders
-from weights2code.memory.products import products
+from weights2code.memory.products import congruences, products, quotient
 from weights2code.memory.screen import (
     contradictory,
     few_rows,
@@ -48,6 +48,8 @@ NUMBERINGS = 2
 SMALLER = 3
 #: The cost of rules that are short enough to look no further.
 ENOUGH = 16.0
+#: The same where visible values show so many times as many things as there are states.
+LONG_ENOUGH, FAR_MORE = 30.0, 16
 #: More states than this in some order are hardly a formula.
 FEW_STATES = 8
 #: Fewer sequences than this hardly begin alike: they are followed and not merged.
@@ -141,7 +143,7 @@ class Remembering:
 
     def early(self) -> Memory | None:
         """The memory, if it has short rules that are soon found, and the least that is visible and enough is
-        far more than it."""
+        far more than it; rules may be longer where that is more by far, or not known."""
         problem = self.problem
         if problem.reference is None or not problem.whole or not self._finite():
             return None
@@ -151,9 +153,10 @@ class Remembering:
         if visible_window(machine) is None:
             return None
         values = sufficient(problem)
-        if values is None or shown_by_values(problem, values) < GAIN * machine.states:
+        shown = shown_by_values(problem, values) if values is not None else np.inf
+        if shown < GAIN * machine.states:
             return None
-        return self.short()
+        return self.short(ENOUGH if shown < FAR_MORE * machine.states else LONG_ENOUGH)
 
     def later(self) -> Memory | None:
         """The memory, if it is less than what is visible, and the last output does not show it."""
@@ -171,14 +174,15 @@ class Remembering:
         known = self._finite() and self.machine() is not None
         return None if found is None or (known and not found.answers) else found
 
-    def short(self) -> Memory | None:
-        """The memory, if it has short rules that are soon found, and the last output does not show it."""
+    def short(self, enough: float = ENOUGH) -> Memory | None:
+        """The memory, if it has rules that are short enough and soon found, and the last output does not show
+        it."""
         machine = self.machine() if self._finite() and self.problem.whole else None
         if machine is None or machine.states > FEW_STATES or shown_by_output(machine):
             return None
         state = Var(free_name(self.problem, "state"), 1)
         found = _soon_numbered(machine, self.problem, state, variables_read(machine, self.problem))
-        return found if found is not None and found.cost <= ENOUGH else None
+        return found if found is not None and found.cost <= enough else None
 
     def _numbered(self, machine: Machine) -> Memory | None:
         """With the rules of its states; no table where visible values tell them apart."""
@@ -232,12 +236,16 @@ def numbered(
         return soon
     if soon is None and instead is not None and instead(machine.states):
         return None
+    smaller = beside_visible(machine, len(problem.inputs))[:SMALLER] if soon is None else []
+    found = _side_by_side(machine, smaller, problem, state)
+    if found is not None:
+        return found
     rules = short_rules(machine, state, reads, plain=False)
     if rules:
         return _shortest(soon, _with_outputs(machine, problem, state, rules[:NUMBERINGS]))
     if soon is not None:
         return soon
-    found = _beside(machine, problem, state)
+    found = _beside(smaller, problem, state)
     if found is not None and machine.states > FEW_STATES:
         return found
     rules = [] if found else rules_by_actions(machine, state, reads)
@@ -273,9 +281,9 @@ def _shortest(*found: Memory | None) -> Memory | None:
     return min((one for one in found if one is not None), key=lambda one: one.cost, default=None)
 
 
-def _beside(machine: Machine, problem: Problem, state: Var) -> Memory | None:
+def _beside(found: list[Beside], problem: Problem, state: Var) -> Memory | None:
     """A machine with fewer states that reads more, if there is one with a short rule."""
-    for beside in beside_visible(machine, len(problem.inputs))[:SMALLER]:
+    for beside in found:
         known = variables_read(beside.machine, problem)
         rules = short_rules(beside.machine, state, known, beside.apart, beside.count)
         rules = [rule for rule in rules if len(np.unique(rule.numbers)) == beside.count]
@@ -287,6 +295,21 @@ def _beside(machine: Machine, problem: Problem, state: Var) -> Memory | None:
             rules = _rules_in_order(smaller, state, known, FORMULA_EFFORT)
             if rules:
                 return _with_outputs(smaller, problem, state, rules)
+    return None
+
+
+def _side_by_side(machine: Machine, smaller: list[Beside], problem: Problem, state: Var) -> Memory | None:
+    """The states as what goes on beside visible values and does not look at them, if that has a rule by what
+    symbols do."""
+    reads = variables_read(machine, problem)
+    for classes in congruences(machine) if smaller else []:
+        which = np.array(classes)
+        alike = which[:, None] == which[None, :]
+        fitting = [one for one in smaller if one.count == which.max() + 1 and not (one.apart & alike).any()]
+        rules = rules_by_actions(quotient(machine, which), state, reads) if fitting else []
+        if rules:
+            folded, numbers = fitting[0].with_numbers(rules[0].numbers[which])
+            return _with_outputs(folded, problem, state, [ShortRule(numbers, rules[0].rule)])
     return None
 
 

@@ -23,7 +23,7 @@ _WHOLE = frozenset(name for name, entry in OPERATORS.items() if not entry.irrati
 MOST_SEARCHED = 800
 #: The cost of a formula that is short enough, and of one that is as good as a table.
 SHORT, LONGEST = 9.0, 40.0
-#: Factors and divisors of digits.
+#: Factors and divisors of digits; larger factors where the target grows as fast.
 LARGEST_FACTOR, LARGEST_DIVISOR = 30, 16
 #: Values of an output that are looked at as a table if there is no formula.
 MOST_ROWS = 400
@@ -79,8 +79,11 @@ def digits_of(columns: np.ndarray, target: np.ndarray, variables: tuple[Var, Var
     if not inside.any():
         inside = np.ones(len(target), bool)
     reference = int(np.flatnonzero(inside)[0])
-    factors = sorted(range(-LARGEST_FACTOR, LARGEST_FACTOR + 1), key=lambda c: (abs(c), c < 0))
+    few = sorted(range(-LARGEST_FACTOR, LARGEST_FACTOR + 1), key=lambda c: (abs(c), c < 0))
+    steep = np.linalg.lstsq(np.column_stack([columns, np.ones(len(target))]), target, rcond=None)[0][0]
     for divisor in range(2, LARGEST_DIVISOR + 1):
+        near = round(steep * divisor)
+        factors = few if near <= LARGEST_FACTOR else [*few, *range(near - divisor, near + divisor + 1)]
         for second in (1, -1):
             for more in range(divisor):
                 totals = np.outer(factors, columns[:, 0]) + second * columns[:, 1] + more

@@ -24,7 +24,7 @@ from weights2code.network.contexts.pointing import windows_on
 from weights2code.network.contexts.rounding import sensitivity
 from weights2code.network.contexts.scoring import SINGLE
 from weights2code.network.contexts.view import Unsuited, View
-from weights2code.network.trial import LARGEST, Trial, drawn, one_step, outputs_of, run_side_by_side
+from weights2code.network.trial import LARGEST, Trial, drawn, one_step, outputs_of, run_side_by_side, shortest
 from weights2code.verify.exhaustive import all_sequences, longest_length
 from weights2code.verify.links import BEYOND, NetworkCertificate, Sequence, at_least, with_texts
 from weights2code.verify.ranges import positions_below
@@ -266,23 +266,24 @@ def _shows(graph: DiscreteGraph, program: Recurrence, example: Sequence) -> bool
 def _enumerated(
     graph: DiscreteGraph, program: Recurrence, problem: Problem, trial: Trial, most: int = LONGEST
 ) -> NetworkCertificate | None:
-    """Every sequence up to a length, run."""
-    length = min(longest_length(problem.domains, ENUMERATED), most)
-    if graph.layout.name == "concat" or length < 2:
+    """Every sequence up to a length, run; of the one length that there is where inputs come first."""
+    fixed = graph.layout.name == "concat"
+    length = longest_length(problem.domains, ENUMERATED)
+    length = (graph.length if length >= graph.length else 0) if fixed else min(length, most)
+    if length < 2 or (fixed and most < length):
         return None
+    skip = graph.layout.first_scored if fixed else 0
     error, rounding = 0.0, 0.0
     for x in all_sequences(problem.domains, length):
         right = np.round(outputs_of(program, x))
         apart = np.abs(one_step(graph, x, right, whole=True) - right)
+        apart[:, :skip] = 0.0
         if not np.all(apart < 0.5):
-            wrong = np.asarray(np.any(~(apart < 0.5), axis=2))
-            first = np.where(wrong.any(1), wrong.argmax(1), length)
-            row = int(first.argmin())
-            example = tuple(tuple(values) for values in x[row, : first[row] + 1].tolist())
+            example = shortest(x, np.asarray(np.any(~(apart < 0.5), axis=2)), cut=not fixed)
             return _different(example, trial, float(apart.max()))
         error = max(error, float(apart.max()))
         moved = sensitivity(graph, Sequences(x.astype(float), right, np.full(len(x), length)))
-        rounding = max(rounding, MORE * DOUBLE * float(moved.max()))
+        rounding = max(rounding, MORE * DOUBLE * float(moved[:, skip:].max()))
     margin = 0.5 - error - rounding
     if margin <= 0:
         return None
@@ -290,7 +291,7 @@ def _enumerated(
         f"all were run; outputs stay {at_least(margin)} from the nearest rounding border, errors of float64 "
         "arithmetic included"
     )
-    covers = f"up to length {length}"
+    covers = f"of length {length}, from its position {skip + 1} on" if fixed else f"up to length {length}"
     return NetworkCertificate("exhaustive", method, covers, margin, error + rounding, None, trial.sequences)
 
 

@@ -72,7 +72,7 @@ def run_side_by_side(
         scale = max(scale, float(np.max(np.abs(right), where=counts, initial=0.0)))
         wrong = np.asarray(np.any((apart >= 0.5) & whole, axis=2))
         if wrong.any():
-            found = _shortest(drawn, wrong, cut=not fixed)
+            found = shortest(drawn, wrong, cut=not fixed)
             example = found if example is None or len(found) < len(example) else example
         if not whole and not fixed:
             some = drawn[:FREE]
@@ -108,7 +108,7 @@ def one_step(graph: DiscreteGraph, x: np.ndarray, past: np.ndarray, *, whole: bo
         return graph.run(Sequences(x.astype(float), past, np.full(len(x), x.shape[1])))
 
 
-def _shortest(x: np.ndarray, wrong: np.ndarray, *, cut: bool) -> Sequence:
+def shortest(x: np.ndarray, wrong: np.ndarray, *, cut: bool) -> Sequence:
     """The inputs up to the earliest wrong position; all of them if later ones matter too."""
     first = np.where(wrong.any(1), wrong.argmax(1), wrong.shape[1])
     row = int(first.argmin())

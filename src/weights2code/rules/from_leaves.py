@@ -139,6 +139,9 @@ def needed_leaves(assembly: Assembly, problem: Problem, row: int) -> tuple[Var, 
     if not all(domain.discrete for domain in (*problem.domains, problem.output_domains[row])):
         return leaves
     columns, target = table(assembly, problem.training, leaves, row)
+    while leaves and not len(target):  # no position has all of them, so that no rule can need the farthest
+        leaves = tuple(leaf for leaf in leaves if leaf.lag < max(leaf.lag for leaf in leaves))
+        columns, target = table(assembly, problem.training, leaves, row)
     if not determines(columns, target)[0]:
         text = f"the {len(leaves)} values that {problem.outputs[row]} is computed from do not determine it."
         raise NotExtracted(text, Reason.UNDETERMINED)

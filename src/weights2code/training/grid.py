@@ -15,8 +15,8 @@ import torch
 from weights2code.data import Problem
 from weights2code.model.narrow import narrowed
 from weights2code.settings import Settings
+from weights2code.training.ladder import Rung, ladder_of
 from weights2code.training.search import Progress, Trained, train_rung
-from weights2code.training.train import ladder_of
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -50,6 +50,16 @@ def programs_of(sizes: Sequence[Sizes]) -> list[tuple[Sizes, ...]]:
     return [tuple(group) for _, group in groupby(sorted(set(sizes), key=lambda s: (key(s), s)), key)]
 
 
+def rung_of(sizes: Sequence[Sizes], problem: Problem, settings: Settings, seeds: int) -> Rung:
+    """The program of these architectures of one depth, `seeds` members each."""
+    widest = Sizes(sizes[0].layers, max(s.heads for s in sizes), max(s.submlps for s in sizes))
+    (rung,) = ladder_of(problem, replace(settings, members=seeds, **widest.settings()))
+    (variant,) = rung.variants
+    variants = tuple(replace(variant, heads=s.heads, submlps=s.submlps) for s in sizes)
+    names = ", ".join(s.name for s in sizes)
+    return replace(rung, name=f"paper {names}", variants=variants)
+
+
 def train_together(
     sizes: Sequence[Sizes],
     problem: Problem,
@@ -60,12 +70,7 @@ def train_together(
     progress: Progress | None = None,
 ) -> dict[Sizes, Trained]:
     """Train `seeds` members of each of these architectures of one depth as one program."""
-    widest = Sizes(sizes[0].layers, max(s.heads for s in sizes), max(s.submlps for s in sizes))
-    (rung,) = ladder_of(problem, replace(settings, members=seeds, **widest.settings()))
-    (variant,) = rung.variants
-    variants = tuple(replace(variant, heads=s.heads, submlps=s.submlps) for s in sizes)
-    names = ", ".join(s.name for s in sizes)
-    rung = replace(rung, name=f"paper {names}", variants=variants)
+    rung = rung_of(sizes, problem, settings, seeds)
     whole = train_rung(rung, problem, settings, device, checkpoint, progress, ordered=False)
     found = {}
     for index, own in enumerate(sizes):

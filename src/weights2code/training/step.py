@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
+from threading import Lock, local
 
 import torch
 from jaxtyping import Bool, Float
@@ -45,6 +46,10 @@ RIDGE = 1e-8
 WARM_UP = 3
 #: Steps from which compiling pays: half a minute against half a millisecond a step.
 LONG = 50_000
+#: Several trainings may run in threads of one process. The device's own generator is for one of them at a
+#: time, and so is recording: it begins by waiting for the whole device, which no recording survives.
+_DEVICES_OWN, _RECORDING = Lock(), Lock()
+_OF_THREAD = local()
 
 
 def solve_head(
@@ -226,15 +231,34 @@ def _clip_members(model: DiscreteTransformer, limit: float = 100.0) -> None:
             torch.nan_to_num_(parameter.grad, nan=0.0, posinf=limit, neginf=-limit)
 
 
+def side_stream(device: torch.device) -> torch.cuda.Stream:
+    """A stream beside the current one, the same for all trainings of a thread.
+
+    PyTorch has 32 streams and gives them out in turn: trainings that took new ones would soon share them
+    with other threads, which may just record on theirs.
+    """
+    streams = _OF_THREAD.__dict__
+    if device not in streams:
+        streams[device] = torch.cuda.Stream(device)
+    return streams[device]
+
+
+@contextmanager
+def recording(graph: torch.cuda.CUDAGraph, stream: torch.cuda.Stream | None = None) -> Iterator[None]:
+    """What this thread does in here goes into the graph; other threads may go on with what they do."""
+    with _RECORDING, torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
+        yield
+
+
 @contextmanager
 def noise_source(device: torch.device) -> Iterator[torch.Generator]:
     """The generator of a training: one of its own on the CPU, the device's own on a GPU, since compiled
-    code draws from no other; its state is put back afterwards."""
+    code draws from no other; its state is put back afterwards, and other threads wait for it until then."""
     if device.type != "cuda":
         yield torch.Generator(device=device)
         return
     index = torch.cuda.current_device() if device.index is None else device.index
-    with torch.random.fork_rng(devices=[index]):
+    with _DEVICES_OWN, torch.random.fork_rng(devices=[index]):
         yield torch.cuda.default_generators[index]
 
 
@@ -308,7 +332,7 @@ class CapturedStep:
         self.batch: Batch | None = None
         self.losses: Tensor | None = None
         self.graph: torch.cuda.CUDAGraph | None = None
-        self.side = torch.cuda.Stream(device) if device.type == "cuda" else None
+        self.side = side_stream(device) if device.type == "cuda" else None
         self.steps = 0
 
     def __call__(self, batch: Batch, progress: float) -> Float[Tensor, " member"]:
@@ -369,6 +393,6 @@ class CapturedStep:
         self.optimizer.zero_grad(set_to_none=True)  # gradients must be born inside the graph's memory
         for group in self.optimizer.param_groups:
             group["capturable"] = True
-        with torch.cuda.graph(graph, stream=side):
+        with recording(graph, side):
             self.losses = self._run()
         return graph

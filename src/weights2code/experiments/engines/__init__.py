@@ -2,6 +2,7 @@
 
 from weights2code.experiments.engines.engine import Engine, Finished
 from weights2code.experiments.engines.local import Local
+from weights2code.experiments.engines.on_device import OnDevice
 from weights2code.experiments.engines.ray import Ray
 
-__all__ = ["Engine", "Finished", "Local", "Ray"]
+__all__ = ["Engine", "Finished", "Local", "OnDevice", "Ray"]

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from weights2code.experiments.jobs import Job, Row, perform
 from weights2code.run_folder import write_atomically
 
 #: What a job leaves in its folder if its work raised.
 TRACEBACK = "traceback.txt"
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +46,20 @@ class Finished:
 
 def attempt(job: Job, folder: Path) -> Finished:
     """Do a job in this process; what the work raises becomes the error of its row, the rest a file."""
+    began = time.perf_counter()
+    row, error = caught(lambda: perform(job, folder), folder)
+    return Finished(job.key, row, error, seconds=round(time.perf_counter() - began, 3))
+
+
+def caught(work: Callable[[], Result], folder: Path) -> tuple[Result | None, str | None]:
+    """What the work returns, and no error; if it raises, the error in a line, and all about it as a file."""
     trace = folder / TRACEBACK
     trace.unlink(missing_ok=True)
-    began = time.perf_counter()
     try:
-        row, error = perform(job, folder), None
+        return work(), None
     except Exception as problem:  # one failed run does not end a sweep
-        row, error = None, f"{type(problem).__name__}: {problem}"
         write_atomically(trace, traceback.format_exc())
-    return Finished(job.key, row, error, seconds=round(time.perf_counter() - began, 3))
+        return None, f"{type(problem).__name__}: {problem}"
 
 
 class Engine(Protocol):

@@ -52,6 +52,7 @@ class Local:
 
     def __init__(self, jobs: int | None = None, preload: str = HEAVY) -> None:
         self.jobs = jobs or cores()
+        self.preload = preload
         self._queue: deque[tuple[Job, Path]] = deque()
         self._running: list[_Running] = []
         self._stillborn: deque[Finished] = deque()
@@ -76,10 +77,18 @@ class Local:
         self._fill()
 
     def wait(self) -> Finished:
+        finished = self.wait_unless()
+        assert finished is not None
+        return finished
+
+    def wait_unless(self, *called: Connection) -> Finished | None:
+        """As `wait`, or None as soon as one of these connections has something to read."""
         if self._stillborn:
             return self._stillborn.popleft()
-        ready = connection.wait([running.receiver for running in self._running])[0]
-        running = next(running for running in self._running if running.receiver is ready)
+        ready = connection.wait([*called, *(running.receiver for running in self._running)])
+        if any(other in ready for other in called):
+            return None
+        running = next(running for running in self._running if running.receiver in ready)
         self._running.remove(running)
         finished = self._read(running)
         self._fill()

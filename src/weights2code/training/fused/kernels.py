@@ -1,8 +1,6 @@
 """The kernels of a fused training step (Triton).
 
-Everything between the stream and the stream is done in registers: scores, noise, selection and their
-gradients never reach memory, which is what a step of many small models is bound by otherwise. A warp holds 32
-sequences, a lane one of them; the loops run over query positions.
+A warp of the attention holds all keys of a few sequences in its registers, and its loop runs over queries.
 
 Layouts: the stream and its gradient (member, variable, position * batch); reads (member, row, position *
 batch). Gradients of weights are summed over blocks of sequences; each block leaves its part in a slot of
@@ -10,13 +8,15 @@ its own, (block, weight), which the update adds up, so that results do not depen
 blocks finish.
 
 A pointer head's score is piecewise linear in query and key, by the similarity S of their boundaries. Here it
-is written as the sum of E[a, b] f_a(query) f_b(key) with f_0 = 1 and f_a(x) = max(x - (a - 1), 0), which
-costs three instructions a boundary; `compare` changes the basis.
+is written as the sum of E[a, b] f_a(query) f_b(key) with f_0 = 1 and f_a(x) = max(x - (a - 1), 0); `compare`
+changes the basis. Summed over b first it is what a key answers to each function of a query, so that a pair
+of query and key costs one multiplication a boundary.
 
 Sizes that differ from task to task are arguments, not constants, so that a kernel is compiled once for all.
 Where Triton's interpreter runs them on a CPU they can be compared with PyTorch's own gradients.
 """
 
+# pyright: reportGeneralTypeIssues=false
 from __future__ import annotations
 
 import inspect
@@ -44,8 +44,8 @@ NEVER = tl.constexpr(-1e30)
 SIZES = (
     "STEPS", "CHANNELS", "LENGTH", "VARIABLES", "seed", "WIDTH", "PARTS", "parts_stride", "first_row",
     "ROWS", "SEEN", "TABLE_ROWS", "base", "layer", "LAYERS", "SUBMLPS", "HIDDEN", "MEMBERS", "count",
-    "ALL_STEPS", "salt", "first_head", "first_cleared", "last_cleared", "HEADS", "ALL_HEADS", "WINDOW",
-    "BEGIN", "END",
+    "ALL_STEPS", "salt", "first_head", "HEADS", "ALL_HEADS", "WINDOW",
+    "BEGIN", "SEQUENCES",
 )  # fmt: skip
 
 
@@ -144,7 +144,7 @@ def choose(
 @once_for_all
 def choose_backward(
     parts, soft, sparse, gradient, step, schedule, recipes, ALL_STEPS, parts_stride, ROWS, WIDTH, PARTS,
-    BLOCK: tl.constexpr,
+    PART_BLOCK: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """The gradient of the logits from that of the table, which lies there in parts."""
     row = tl.program_id(0)
@@ -154,9 +154,9 @@ def choose_backward(
     cold, alpha = tl.load(numbers + COLDNESS), tl.load(numbers + ALPHA)
     at = row * WIDTH + option
     inside = option < WIDTH
-    g = tl.zeros((BLOCK,), tl.float32)
-    for part in range(PARTS):
-        g += tl.load(parts + part * parts_stride + at, mask=inside, other=0.0)
+    part = tl.arange(0, PART_BLOCK)[:, None]
+    there = (part < PARTS) & inside[None, :]
+    g = tl.sum(tl.load(parts + part * parts_stride + at[None, :], mask=there, other=0.0), 0)
     p = tl.load(soft + at, mask=inside, other=0.0)
     q = tl.load(sparse + at, mask=inside, other=0.0)
     held = q > 0.0
@@ -197,8 +197,8 @@ def compare(queries, keys, factors, BOUNDARIES: tl.constexpr, WIDTH: tl.constexp
 
 @once_for_all
 def compare_backward(
-    queries, keys, parts, query_gradient, key_gradient, parts_stride, PARTS,
-    BOUNDARIES: tl.constexpr, WIDTH: tl.constexpr,
+    queries, keys, parts, query_gradient, key_gradient, parts_stride,
+    PARTS: tl.constexpr, BOUNDARIES: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
     """The gradients of both embeddings from the parts of that of the factors."""
     head = tl.program_id(0)
@@ -206,7 +206,7 @@ def compare_backward(
     both = (a[:, None] < BOUNDARIES) & (a[None, :] < BOUNDARIES)
     own = head * BOUNDARIES * BOUNDARIES + a[:, None] * BOUNDARIES + a[None, :]
     g = tl.zeros((16, 16), tl.float32)
-    for part in range(PARTS):
+    for part in tl.static_range(PARTS):
         g += tl.load(parts + part * parts_stride + own, mask=both, other=0.0)
     basis = change_of_basis()
     g = tl.dot(tl.dot(basis, g, input_precision="ieee"), tl.trans(basis), input_precision="ieee")
@@ -275,210 +275,392 @@ def read_backward(
 
 
 @triton.jit
-def scores(
-    q, places, factors, bias, null, i, cold, noise, key, first_index, lane, LENGTH, BATCH, WINDOW,
-    BOUNDARIES: tl.constexpr, KEYS: tl.constexpr, FAST: tl.constexpr,
+def bend(x, boundary: tl.constexpr):
+    """f of a boundary: 0 up to the one before it, rising from there."""
+    return tl.maximum(x - (boundary - 1), 0.0)
+
+
+@triton.jit
+def bends(x, BOUNDARIES: tl.constexpr):
+    """(boundary, place): all functions f of some places, 0 beyond the last boundary."""
+    boundary = tl.arange(0, 16)[:, None]
+    found = tl.where(boundary == 0, 1.0, tl.maximum(x[None, :] - (boundary - 1.0), 0.0))
+    return tl.where(boundary < BOUNDARIES, found, 0.0)
+
+
+@once_for_all
+def answer(
+    reads, factors, answers, used, low, scale, base, first_head, HEADS, ALL_HEADS, VARIABLES, LENGTH, BATCH,
+    BOUNDARIES: tl.constexpr, PRECISION: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """Noisy scores of all keys and of the null slot for one query of every lane, and how steeply each rises
-    with its key."""
-    j = tl.arange(0, KEYS)
-    score, steep = tl.zeros_like(places), tl.zeros_like(places)
-    for b in tl.static_range(BOUNDARIES):
-        weight = tl.zeros_like(q) + tl.load(factors + b)
+    """What keys answer to each function of a query: a score is their sum, weighted by these functions.
+
+    `answers` have the layout (member, head, position, boundary, batch).
+    """
+    member, own = tl.program_id(0) // HEADS, tl.program_id(0) % HEADS
+    if tl.load(used + member * VARIABLES + base + own) == 0:
+        return
+    start = tl.program_id(1) * BLOCK
+    position, sequence = start // BATCH, start % BATCH + tl.arange(0, BLOCK)
+    a, b = tl.arange(0, 16)[:, None], tl.arange(0, 16)[None, :]
+    head = member * ALL_HEADS + first_head + own
+    at = head * BOUNDARIES * BOUNDARIES + a * BOUNDARIES + b
+    factor = tl.load(factors + at, mask=(a < BOUNDARIES) & (b < BOUNDARIES), other=0.0)
+    k = tl.load(reads + ((member * 3 * HEADS + 3 * own + 1) * LENGTH + position) * BATCH + sequence)
+    k = tl.minimum(tl.maximum((k - low) * scale, 0.0), BOUNDARIES - 1.0)
+    out = tl.dot(factor, bends(k, BOUNDARIES), input_precision=PRECISION)
+    row = ((member * HEADS + own) * LENGTH + position) * BOUNDARIES
+    tl.store(answers + (row + a) * BATCH + sequence[None, :], out, mask=a < BOUNDARIES)
+
+
+@triton.jit
+def keys_of(KEYS: tl.constexpr, REST: tl.constexpr):
+    """The positions of the keys that a program holds: those of its first tile, and those after them."""
+    keys = (tl.arange(0, KEYS),)
+    if REST > 0:
+        keys = keys + (KEYS + tl.arange(0, REST),)  # noqa: RUF005
+    return keys
+
+
+@triton.jit
+def tiles_of(place, keys, lane, STRIDE, LENGTH, SEQUENCES, COUNT: tl.constexpr, TILES: tl.constexpr):
+    """What lies at `place` for every key and sequence, a tile for each of COUNT rows of a key."""
+    found = ()
+    for t in tl.static_range(TILES):
+        known = (keys[t] < LENGTH)[:, None] & (lane >= 0)[None, :]
+        at = keys[t][:, None] * STRIDE + lane[None, :]
+        for a in tl.static_range(COUNT):
+            found = found + (tl.load(place + a * SEQUENCES + at, mask=known, other=0.0),)  # noqa: RUF005
+    return found
+
+
+@triton.jit
+def attend_one(
+    i, q, keys, answer, values, bias, empty, cold, alpha, noise, key, stream, scores, nulls, shares,
+    thresholds, first_query, lane, LENGTH, SEQUENCES, WINDOW,
+    BOUNDARIES: tl.constexpr, FAST: tl.constexpr, TILES: tl.constexpr,
+):  # fmt: skip
+    """The output of one query of every sequence."""
+    slot = (first_query + i) * (LENGTH + 1)
+    nothing = empty + noise * gumbel((slot + LENGTH) * SEQUENCES + lane, key, FAST)
+    peak, noisy = nothing, ()
+    for t in tl.static_range(TILES):
+        j = keys[t]
+        score = answer[t * BOUNDARIES]
         for a in tl.static_range(1, BOUNDARIES):
-            weight += tl.load(factors + a * BOUNDARIES + b) * tl.maximum(q - (a - 1), 0.0)
-        if b == 0:
-            score += weight[None, :]
-        else:
-            score += weight[None, :] * tl.maximum(places - (b - 1), 0.0)
-            steep += tl.where(places > b - 1, weight[None, :], 0.0)
-    relative = tl.load(bias + tl.minimum(i - j, WINDOW - 1), mask=j <= i, other=0.0)
-    slot = (first_index + i * (LENGTH + 1) + j[:, None]) * BATCH + lane[None, :]
-    g = noise * gumbel(slot, key, FAST)
-    none = noise * gumbel((first_index + i * (LENGTH + 1) + LENGTH) * BATCH + lane, key, FAST)
-    z, nothing = (score + relative[:, None]) * cold + g, tl.load(null) * cold + none
-    return tl.where((j <= i)[:, None], z, NEVER), nothing, steep
+            score += answer[t * BOUNDARIES + a] * bend(q, a)[None, :]
+        relative = tl.load(bias + tl.minimum(i - j, WINDOW - 1), mask=j <= i, other=0.0)
+        z = (score + relative[:, None]) * cold
+        z += noise * gumbel((slot + j[:, None]) * SEQUENCES + lane[None, :], key, FAST)
+        z = tl.where((j <= i)[:, None], z, NEVER)
+        peak = tl.maximum(peak, tl.max(z, 0))
+        noisy = noisy + (z,)  # noqa: RUF005
+    nothing = nothing - peak
+    total, soft, shifted = tl.exp(nothing), tl.zeros_like(peak), ()
+    for t in tl.static_range(TILES):
+        z = noisy[t] - peak[None, :]
+        e = tl.exp(z)
+        total += tl.sum(e, 0)
+        soft += tl.sum(e * values[t], 0)
+        shifted = shifted + (z,)  # noqa: RUF005
+    threshold = tl.zeros_like(peak) - 1.0
+    rising = 1
+    while rising > 0:
+        held = nothing > threshold
+        inside, count = tl.where(held, nothing, 0.0) - 1.0, held.to(tl.float32)
+        for t in tl.static_range(TILES):
+            above = shifted[t] > threshold[None, :]
+            inside += tl.sum(tl.where(above, shifted[t], 0.0), 0)
+            count += tl.sum(above.to(tl.float32), 0)
+        higher = inside / count
+        rising = tl.max((higher > threshold).to(tl.int32), 0)
+        threshold = tl.maximum(threshold, higher)
+    sparse = tl.zeros_like(peak)
+    for t in tl.static_range(TILES):
+        sparse += tl.sum(tl.maximum(shifted[t] - threshold[None, :], 0.0) * values[t], 0)
+        visible = (keys[t] <= i)[:, None] & (lane >= 0)[None, :]
+        kept = ((first_query + i) * LENGTH + keys[t][:, None]) * SEQUENCES + lane[None, :]
+        tl.store(scores + kept, shifted[t], mask=visible)
+    share = 1.0 / total
+    soft = soft * share
+    tl.store(stream + i * SEQUENCES + lane, soft + alpha * (sparse - soft))
+    saved = (first_query + i) * SEQUENCES + lane
+    tl.store(nulls + saved, nothing)
+    tl.store(shares + saved, share)
+    tl.store(thresholds + saved, threshold)
 
 
 @once_for_all
 def attend(
-    reads, stream, factors, bias, null, peaks, totals, thresholds, step, schedule, recipes, ALL_STEPS, salt,
-    low, scale, base, first_head, HEADS, ALL_HEADS, VARIABLES, LENGTH, BATCH, WINDOW, BEGIN, END,
-    BOUNDARIES: tl.constexpr, KEYS: tl.constexpr, FAST: tl.constexpr, BLOCK: tl.constexpr,
+    reads, stream, answers, bias, null, scores, nulls, shares, thresholds, used, step, schedule, recipes,
+    ALL_STEPS, salt, low, scale, base, first_head, HEADS, ALL_HEADS, VARIABLES, LENGTH, SEQUENCES, WINDOW,
+    BEGIN, BOUNDARIES: tl.constexpr, KEYS: tl.constexpr, REST: tl.constexpr, FAST: tl.constexpr,
+    BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """The outputs of one layer's pointer heads at the positions BEGIN to END."""
+    """The outputs of one layer's pointer heads from position BEGIN on.
+
+    Noisy scores less their maximum are kept for the way back, those of the null slot apart.
+    """
     member, own = tl.program_id(0) // HEADS, tl.program_id(0) % HEADS
+    variable = member * VARIABLES + base + own
+    if tl.load(used + variable) == 0:
+        return
     lane = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
-    j = tl.arange(0, KEYS)
+    TILES: tl.constexpr = 1 if REST == 0 else 2
+    keys = keys_of(KEYS, REST)
     now = tl.load(step)
     numbers = numbers_of(schedule, tl.load(recipes + member), now, ALL_STEPS)
     cold, alpha, noise = tl.load(numbers + COLDNESS), tl.load(numbers + ALPHA), tl.load(numbers + NOISE)
-    row = (member * 3 * HEADS + 3 * own) * LENGTH
-    at = (row + j[:, None]) * BATCH + lane[None, :]
-    known = (j < LENGTH)[:, None]
-    keys = tl.load(reads + at + LENGTH * BATCH, mask=known, other=0.0)
-    values = tl.load(reads + at + 2 * LENGTH * BATCH, mask=known, other=0.0)
-    places = tl.minimum(tl.maximum((keys - low) * scale, 0.0), BOUNDARIES - 1.0)
+    queries = reads + (member * 3 * HEADS + 3 * own) * LENGTH * SEQUENCES
+    first_query = (member * HEADS + own) * LENGTH
+    stride = BOUNDARIES * SEQUENCES
+    answer = tiles_of(
+        answers + first_query * stride, keys, lane, stride, LENGTH, SEQUENCES, BOUNDARIES, TILES
+    )
+    values = tiles_of(
+        queries + 2 * LENGTH * SEQUENCES, keys, lane, SEQUENCES, LENGTH, SEQUENCES, 1, TILES
+    )  # fmt: skip
     head = member * ALL_HEADS + first_head + own
-    own_factors, own_bias = factors + head * BOUNDARIES * BOUNDARIES, bias + head * WINDOW
-    first_index = (member * HEADS + own) * LENGTH * (LENGTH + 1)
+    empty = tl.load(null + head) * cold
     key = noise_key(now, salt)
-    for i in range(BEGIN, END):
-        q = tl.load(reads + (row + i) * BATCH + lane)
-        q = tl.minimum(tl.maximum((q - low) * scale, 0.0), BOUNDARIES - 1.0)
-        z, nothing, _ = scores(
-            q, places, own_factors, own_bias, null + head, i, cold, noise, key, first_index, lane,
-            LENGTH, BATCH, WINDOW, BOUNDARIES, KEYS, FAST,
+    for i in range(BEGIN, tl.minimum(LENGTH, KEYS)):
+        q = (tl.load(queries + i * SEQUENCES + lane) - low) * scale
+        attend_one(
+            i, tl.minimum(tl.maximum(q, 0.0), BOUNDARIES - 1.0), keys, answer, values, bias + head * WINDOW,
+            empty, cold, alpha, noise, key, stream + variable * LENGTH * SEQUENCES, scores, nulls, shares,
+            thresholds, first_query, lane, LENGTH, SEQUENCES, WINDOW, BOUNDARIES, FAST, 1,
         )  # fmt: skip
-        peak = tl.maximum(tl.max(z, 0), nothing)
-        z, nothing = z - peak[None, :], nothing - peak
-        e = tl.exp(z)
-        total = tl.sum(e, 0) + tl.exp(nothing)
-        threshold = tl.zeros_like(peak) - 1.0
-        rising = 1
-        while rising > 0:
-            above, empty = z > threshold[None, :], nothing > threshold
-            inside = tl.sum(tl.where(above, z, 0.0), 0) + tl.where(empty, nothing, 0.0) - 1.0
-            count = tl.sum(above.to(tl.float32), 0) + empty.to(tl.float32)
-            higher = inside / count
-            rising = tl.max((higher > threshold).to(tl.int32), 0)
-            threshold = tl.maximum(threshold, higher)
-        soft = tl.sum(e * values, 0) / total
-        sparse = tl.sum(tl.maximum(z - threshold[None, :], 0.0) * values, 0)
-        out = soft + alpha * (sparse - soft)
-        tl.store(stream + ((member * VARIABLES + base + own) * LENGTH + i) * BATCH + lane, out)
-        saved = ((member * HEADS + own) * LENGTH + i) * BATCH + lane
-        tl.store(peaks + saved, peak)
-        tl.store(totals + saved, total)
-        tl.store(thresholds + saved, threshold)
+    if REST > 0:
+        for i in range(tl.maximum(BEGIN, KEYS), LENGTH):
+            q = (tl.load(queries + i * SEQUENCES + lane) - low) * scale
+            attend_one(
+                i, tl.minimum(tl.maximum(q, 0.0), BOUNDARIES - 1.0), keys, answer, values,
+                bias + head * WINDOW, empty, cold, alpha, noise, key, stream + variable * LENGTH * SEQUENCES,
+                scores, nulls, shares, thresholds, first_query, lane, LENGTH, SEQUENCES, WINDOW, BOUNDARIES,
+                FAST, 2,
+            )  # fmt: skip
+
+
+@triton.jit
+def kept_of(
+    i, keys, scores, nulls, shares, thresholds, queries, gradients, first_query, lane, LENGTH, SEQUENCES,
+    TILES: tl.constexpr,
+):  # fmt: skip
+    """What is known of a query on the way back: null score, share, threshold, query, gradient, scores."""
+    saved = (first_query + i) * SEQUENCES + lane
+    found = (
+        tl.load(nulls + saved), tl.load(shares + saved), tl.load(thresholds + saved),
+        tl.load(queries + i * SEQUENCES + lane), tl.load(gradients + i * SEQUENCES + lane),
+    )  # fmt: skip
+    for t in tl.static_range(TILES):
+        visible = (keys[t] <= i)[:, None] & (lane >= 0)[None, :]
+        kept = ((first_query + i) * LENGTH + keys[t][:, None]) * SEQUENCES + lane[None, :]
+        found = found + (tl.load(scores + kept, mask=visible, other=NEVER),)  # noqa: RUF005
+    return found
+
+
+@triton.jit
+def attend_one_backward(
+    i, kept, totals, keys, answer, values, scores, nulls, query_gradient, cold, alpha, low, scale,
+    first_query, lane, LENGTH, SEQUENCES, BOUNDARIES: tl.constexpr, TILES: tl.constexpr,
+):  # fmt: skip
+    """What one query of every sequence adds to the totals of keys: for each tile that of values, and those of
+    the answers."""
+    nothing, share, threshold, g = kept[0], kept[1], kept[2], kept[4]
+    raw = (kept[3] - low) * scale
+    q = tl.minimum(tl.maximum(raw, 0.0), BOUNDARIES - 1.0)
+    # what each slot's weight is asked for is g times its value, nothing for the null slot
+    held_nothing = nothing > threshold
+    mean, average, count = tl.zeros_like(g), tl.zeros_like(g), held_nothing.to(tl.float32)
+    for t in tl.static_range(TILES):
+        wish = values[t] * g[None, :]
+        held = kept[5 + t] > threshold[None, :]
+        mean += tl.sum(tl.where(held, wish, 0.0), 0)
+        count += tl.sum(held.to(tl.float32), 0)
+        average += tl.sum(tl.exp(kept[5 + t]) * wish, 0)
+    mean, average = mean / count, average * share
+    query_change, more = tl.zeros_like(g), ()
+    for t in tl.static_range(TILES):
+        z, wish = kept[5 + t], values[t] * g[None, :]
+        soft = tl.exp(z) * share[None, :]
+        sparse = tl.maximum(z - threshold[None, :], 0.0)
+        from_soft = soft * (wish - average[None, :])
+        from_sparse = tl.where(sparse > 0.0, wish - mean[None, :], 0.0)
+        change = (from_soft + alpha * (from_sparse - from_soft)) * cold
+        visible = (keys[t] <= i)[:, None] & (lane >= 0)[None, :]
+        place = ((first_query + i) * LENGTH + keys[t][:, None]) * SEQUENCES + lane[None, :]
+        tl.store(scores + place, change, mask=visible)
+        rise = tl.zeros_like(z)
+        more = more + (totals[t * (BOUNDARIES + 1)] + (soft + alpha * (sparse - soft)) * g[None, :],)  # noqa: RUF005
+        more = more + (totals[t * (BOUNDARIES + 1) + 1] + change,)  # noqa: RUF005
+        for a in tl.static_range(1, BOUNDARIES):
+            rise += tl.where(q > a - 1, 1.0, 0.0)[None, :] * answer[t * BOUNDARIES + a]
+            more = more + (totals[t * (BOUNDARIES + 1) + 1 + a] + change * bend(q, a)[None, :],)  # noqa: RUF005
+        query_change += tl.sum(change * rise, 0)
+    null_soft = -tl.exp(nothing) * share * average
+    null_sparse = tl.where(held_nothing, -mean, 0.0)
+    saved = (first_query + i) * SEQUENCES + lane
+    tl.store(nulls + saved, (null_soft + alpha * (null_sparse - null_soft)) * cold)
+    within = (raw > 0.0) & (raw < BOUNDARIES - 1.0)
+    tl.store(query_gradient + i * SEQUENCES + lane, tl.where(within, query_change * scale, 0.0))
+    return more
 
 
 @once_for_all
 def attend_backward(
-    reads, stream_gradient, factors, bias, null, peaks, totals, thresholds, read_gradient, pulls,
-    bias_parts, null_parts, parts_stride, step, schedule, recipes, ALL_STEPS, salt, low, scale, base,
-    first_head, HEADS, ALL_HEADS, VARIABLES, LENGTH, BATCH, WINDOW, BEGIN, END,
-    BOUNDARIES: tl.constexpr, KEYS: tl.constexpr, FAST: tl.constexpr,
-    ADDED: tl.constexpr, BLOCK: tl.constexpr,
+    reads, stream_gradient, answers, scores, nulls, shares, thresholds, read_gradient, answer_gradient, used,
+    step, schedule, recipes, ALL_STEPS, low, scale, base, HEADS, VARIABLES, LENGTH, SEQUENCES, BEGIN,
+    BOUNDARIES: tl.constexpr, KEYS: tl.constexpr, REST: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """Gradients of queries, keys, values, biases and null scores; `pulls` (member, head, position, boundary,
-    batch) hold what each query's functions of keys are asked for."""
+    """Gradients of queries, answers and values; scores and null scores are replaced by their gradients."""
     member, own = tl.program_id(0) // HEADS, tl.program_id(0) % HEADS
-    block = tl.program_id(1)
-    lane = block * BLOCK + tl.arange(0, BLOCK)
-    j = tl.arange(0, KEYS)
-    now = tl.load(step)
-    numbers = numbers_of(schedule, tl.load(recipes + member), now, ALL_STEPS)
-    cold, alpha, noise = tl.load(numbers + COLDNESS), tl.load(numbers + ALPHA), tl.load(numbers + NOISE)
-    row = (member * 3 * HEADS + 3 * own) * LENGTH
-    at = (row + j[:, None]) * BATCH + lane[None, :]
-    known = (j < LENGTH)[:, None] & (lane >= 0)[None, :]
-    asked = (tl.load(reads + at + LENGTH * BATCH, mask=known, other=0.0) - low) * scale
-    values = tl.load(reads + at + 2 * LENGTH * BATCH, mask=known, other=0.0)
-    places = tl.minimum(tl.maximum(asked, 0.0), BOUNDARIES - 1.0)
-    head = member * ALL_HEADS + first_head + own
-    own_factors, own_bias = factors + head * BOUNDARIES * BOUNDARIES, bias + head * WINDOW
-    first_index = (member * HEADS + own) * LENGTH * (LENGTH + 1)
-    key = noise_key(now, salt)
-    key_total, value_total = tl.zeros_like(places), tl.zeros_like(places)
-    null_total = tl.zeros((BLOCK,), tl.float32)
-    for i in range(BEGIN, END):
-        raw = (tl.load(reads + (row + i) * BATCH + lane) - low) * scale
-        q = tl.minimum(tl.maximum(raw, 0.0), BOUNDARIES - 1.0)
-        z, nothing, steep = scores(
-            q, places, own_factors, own_bias, null + head, i, cold, noise, key, first_index, lane,
-            LENGTH, BATCH, WINDOW, BOUNDARIES, KEYS, FAST,
+    variable = member * VARIABLES + base + own
+    if tl.load(used + variable) == 0:
+        return
+    lane = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    TILES: tl.constexpr = 1 if REST == 0 else 2
+    keys = keys_of(KEYS, REST)
+    numbers = numbers_of(schedule, tl.load(recipes + member), tl.load(step), ALL_STEPS)
+    cold, alpha = tl.load(numbers + COLDNESS), tl.load(numbers + ALPHA)
+    row = (member * 3 * HEADS + 3 * own) * LENGTH * SEQUENCES
+    queries, gradients = reads + row, stream_gradient + variable * LENGTH * SEQUENCES
+    first_query = (member * HEADS + own) * LENGTH
+    stride = BOUNDARIES * SEQUENCES
+    answer = tiles_of(
+        answers + first_query * stride, keys, lane, stride, LENGTH, SEQUENCES, BOUNDARIES, TILES
+    )
+    values = tiles_of(
+        queries + 2 * LENGTH * SEQUENCES, keys, lane, SEQUENCES, LENGTH, SEQUENCES, 1, TILES
+    )  # fmt: skip
+    totals = ()
+    for _ in tl.static_range(BOUNDARIES + 1):
+        totals = totals + (tl.zeros_like(values[0]),)  # noqa: RUF005
+    # what the next query needs is on its way while one is worked at
+    last = tl.minimum(LENGTH, KEYS) - 1
+    ahead = kept_of(
+        tl.minimum(BEGIN, last), keys, scores, nulls, shares, thresholds, queries, gradients, first_query,
+        lane, LENGTH, SEQUENCES, 1,
+    )  # fmt: skip
+    for i in range(BEGIN, last + 1):
+        kept = ahead
+        ahead = kept_of(
+            tl.minimum(i + 1, last), keys, scores, nulls, shares, thresholds, queries, gradients, first_query,
+            lane, LENGTH, SEQUENCES, 1,
         )  # fmt: skip
-        saved = ((member * HEADS + own) * LENGTH + i) * BATCH + lane
-        peak, share = tl.load(peaks + saved), 1.0 / tl.load(totals + saved)
-        threshold = tl.load(thresholds + saved)
-        z, nothing = z - peak[None, :], nothing - peak
-        soft = tl.exp(z) * share[None, :]
-        sparse = tl.maximum(z - threshold[None, :], 0.0)
-        g = tl.load(stream_gradient + ((member * VARIABLES + base + own) * LENGTH + i) * BATCH + lane)
-        value_total += (soft + alpha * (sparse - soft)) * g[None, :]
-        # what each slot's weight is asked for is g times its value, nothing for the null slot
-        wish = values * g[None, :]
-        held, held_nothing = sparse > 0.0, nothing > threshold
-        mean = tl.sum(tl.where(held, wish, 0.0), 0)
-        mean = mean / (tl.sum(held.to(tl.float32), 0) + held_nothing.to(tl.float32))
-        average = tl.sum(soft * wish, 0)
-        from_soft = soft * (wish - average[None, :])
-        from_sparse = tl.where(held, wish - mean[None, :], 0.0)
-        change = (from_soft + alpha * (from_sparse - from_soft)) * cold
-        null_soft = -tl.exp(nothing) * share * average
-        null_sparse = tl.where(held_nothing, -mean, 0.0)
-        null_total += (null_soft + alpha * (null_sparse - null_soft)) * cold
-        key_total += change * steep
-        tl.atomic_add(
-            bias_parts + block * parts_stride + head * WINDOW + tl.minimum(i - j, WINDOW - 1),
-            tl.sum(change, 1), mask=j <= i, sem="relaxed",
+        totals = attend_one_backward(
+            i, kept, totals, keys, answer, values, scores, nulls, read_gradient + row, cold, alpha, low,
+            scale, first_query, lane, LENGTH, SEQUENCES, BOUNDARIES, 1,
         )  # fmt: skip
-        query_change = tl.zeros_like(q)
-        for b in tl.static_range(BOUNDARIES):
-            if b == 0:
-                pull = tl.sum(change, 0)
-            else:
-                pull = tl.sum(change * tl.maximum(places - (b - 1), 0.0), 0)
-            tl.store(pulls + (saved - lane) * BOUNDARIES + b * BATCH + lane, pull)
-            rise = tl.zeros_like(q)
-            for a in tl.static_range(1, BOUNDARIES):
-                rise += tl.where(q > a - 1, tl.load(own_factors + a * BOUNDARIES + b), 0.0)
-            query_change += pull * rise
-        within = (raw > 0.0) & (raw < BOUNDARIES - 1.0)
-        tl.store(read_gradient + (row + i) * BATCH + lane, tl.where(within, query_change * scale, 0.0))
-    within = (asked > 0.0) & (asked < BOUNDARIES - 1.0)
-    key_total = tl.where(within, key_total * scale, 0.0)
-    if ADDED:
-        key_total += tl.load(read_gradient + at + LENGTH * BATCH, mask=known, other=0.0)
-        value_total += tl.load(read_gradient + at + 2 * LENGTH * BATCH, mask=known, other=0.0)
-    tl.store(read_gradient + at + LENGTH * BATCH, key_total, mask=known)
-    tl.store(read_gradient + at + 2 * LENGTH * BATCH, value_total, mask=known)
-    own_null = null_parts + block * parts_stride + head
-    tl.store(own_null, tl.load(own_null) + tl.sum(null_total, 0))
+    if REST > 0:
+        for _ in tl.static_range(BOUNDARIES + 1):
+            totals = totals + (tl.zeros_like(values[1]),)  # noqa: RUF005
+        begin = tl.maximum(BEGIN, KEYS)
+        late = kept_of(
+            begin, keys, scores, nulls, shares, thresholds, queries, gradients, first_query, lane, LENGTH,
+            SEQUENCES, 2,
+        )  # fmt: skip
+        for i in range(begin, LENGTH):
+            kept_late = late
+            late = kept_of(
+                tl.minimum(i + 1, LENGTH - 1), keys, scores, nulls, shares, thresholds, queries, gradients,
+                first_query, lane, LENGTH, SEQUENCES, 2,
+            )  # fmt: skip
+            totals = attend_one_backward(
+                i, kept_late, totals, keys, answer, values, scores, nulls, read_gradient + row, cold, alpha,
+                low, scale, first_query, lane, LENGTH, SEQUENCES, BOUNDARIES, 2,
+            )  # fmt: skip
+    for t in tl.static_range(TILES):
+        known = (keys[t] < LENGTH)[:, None] & (lane >= 0)[None, :]
+        at = keys[t][:, None] * SEQUENCES + lane[None, :]
+        tl.store(read_gradient + row + 2 * LENGTH * SEQUENCES + at, totals[t * (BOUNDARIES + 1)], mask=known)
+        own_answer = keys[t][:, None] * stride + lane[None, :]
+        for a in tl.static_range(BOUNDARIES):
+            place = answer_gradient + first_query * stride + a * SEQUENCES + own_answer
+            tl.store(place, totals[t * (BOUNDARIES + 1) + 1 + a], mask=known)
 
 
 @once_for_all
-def factors_backward(
-    reads, pulls, parts, parts_stride, low, scale, first_head, HEADS, ALL_HEADS, LENGTH, BATCH, BEGIN, PARTS,
+def bias_backward(
+    score_gradient, null_gradient, bias_gradient, bias_null_gradient, used, base, first_head, HEADS,
+    ALL_HEADS, VARIABLES, LENGTH, BATCH, WINDOW, BEGIN, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """Gradients of a head's biases, one program for each distance, and of its null score, by the last one."""
+    member, own = tl.program_id(0) // HEADS, tl.program_id(0) % HEADS
+    if tl.load(used + member * VARIABLES + base + own) == 0:
+        return
+    distance = tl.program_id(1)
+    lane = tl.arange(0, BLOCK)
+    head = member * ALL_HEADS + first_head + own
+    first_query = (member * HEADS + own) * LENGTH
+    total = tl.zeros((BLOCK,), tl.float32)
+    if distance == WINDOW:
+        for i in range(BEGIN, LENGTH):
+            for start in range(0, BATCH, BLOCK):
+                at = (first_query + i) * BATCH + start + lane
+                total += tl.load(null_gradient + at, mask=start + lane < BATCH, other=0.0)
+        tl.store(bias_null_gradient + head, tl.sum(total, 0))
+    else:
+        # the last distance stands for all that are farther
+        for i in range(tl.maximum(BEGIN, distance), LENGTH):
+            first_key = tl.where(distance == WINDOW - 1, 0, i - distance)
+            for key in range(first_key, i - distance + 1):
+                for start in range(0, BATCH, BLOCK):
+                    at = ((first_query + i) * LENGTH + key) * BATCH + start + lane
+                    total += tl.load(score_gradient + at, mask=start + lane < BATCH, other=0.0)
+        tl.store(bias_gradient + head * WINDOW + distance, tl.sum(total, 0))
+
+
+@once_for_all
+def answer_backward(
+    reads, factors, answer_gradient, read_gradient, parts, parts_stride, used, low, scale, base, first_head,
+    HEADS, ALL_HEADS, VARIABLES, LENGTH, BATCH, PARTS,
     BOUNDARIES: tl.constexpr, PRECISION: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """The parts of the gradient of the factors, from the queries and what their functions were asked for."""
+    """Gradients of keys and the parts of the gradient of the factors, from what answers were asked for."""
     member, own = tl.program_id(0) // HEADS, tl.program_id(0) % HEADS
+    if tl.load(used + member * VARIABLES + base + own) == 0:
+        return
     part = tl.program_id(1)
-    boundary = tl.arange(0, 16)
-    row = (member * 3 * HEADS + 3 * own) * LENGTH
-    saved = (member * HEADS + own) * LENGTH
+    boundary = tl.arange(0, 16)[:, None]
+    known = boundary < BOUNDARIES
+    row = (member * 3 * HEADS + 3 * own + 1) * LENGTH
+    first_key = (member * HEADS + own) * LENGTH
     total = tl.zeros((16, 16), tl.float32)
     lane = tl.arange(0, BLOCK)
-    known = boundary < BOUNDARIES
-    for turn in range(((LENGTH - BEGIN) * BATCH + PARTS * BLOCK - 1) // (PARTS * BLOCK)):
-        start = BEGIN * BATCH + (turn * PARTS + part) * BLOCK
+    head = member * ALL_HEADS + first_head + own
+    both = known & (tl.arange(0, 16)[None, :] < BOUNDARIES)
+    at = head * BOUNDARIES * BOUNDARIES + boundary * BOUNDARIES + tl.arange(0, 16)[None, :]
+    factor = tl.load(factors + at, mask=both, other=0.0)
+    for turn in range((LENGTH * BATCH + PARTS * BLOCK - 1) // (PARTS * BLOCK)):
+        start = (turn * PARTS + part) * BLOCK
         position, sequence = start // BATCH, start % BATCH + lane
         inside = (sequence >= 0) & (position < LENGTH)
-        q = tl.load(reads + (row + position) * BATCH + sequence, mask=inside, other=0.0)
-        q = tl.minimum(tl.maximum((q - low) * scale, 0.0), BOUNDARIES - 1.0)
-        near = tl.maximum(q[None, :] - (boundary[:, None] - 1.0), 0.0)
-        near = tl.where(boundary[:, None] == 0, 1.0, near)
-        near = tl.where(known[:, None] & inside[None, :], near, 0.0)
+        asked = tl.load(reads + (row + position) * BATCH + sequence, mask=inside, other=0.0)
+        asked = (asked - low) * scale
+        k = tl.minimum(tl.maximum(asked, 0.0), BOUNDARIES - 1.0)
         pull = tl.load(
-            pulls + ((saved + position) * BOUNDARIES + boundary[:, None]) * BATCH + sequence[None, :],
-            mask=known[:, None] & inside[None, :], other=0.0,
+            answer_gradient + ((first_key + position) * BOUNDARIES + boundary) * BATCH + sequence[None, :],
+            mask=known & inside[None, :], other=0.0,
         )  # fmt: skip
-        total += tl.dot(near, tl.trans(pull), input_precision=PRECISION)
-    head = member * ALL_HEADS + first_head + own
-    at = head * BOUNDARIES * BOUNDARIES + boundary[:, None] * BOUNDARIES + boundary[None, :]
-    tl.store(parts + part * parts_stride + at, total, mask=known[:, None] & known[None, :])
+        total += tl.dot(pull, tl.trans(bends(k, BOUNDARIES)), input_precision=PRECISION)
+        rising = (boundary > 0) & (k[None, :] > boundary - 1.0)
+        steep = tl.where(rising, tl.dot(tl.trans(factor), pull, input_precision=PRECISION), 0.0)
+        within = (asked > 0.0) & (asked < BOUNDARIES - 1.0)
+        key_total = tl.where(within, tl.sum(steep, 0) * scale, 0.0)
+        tl.store(read_gradient + (row + position) * BATCH + sequence, key_total, mask=inside)
+    tl.store(parts + part * parts_stride + at, total, mask=both)
 
 
 @once_for_all
 def operate(
-    operands, stream, inner, inner_bias, outer, outer_bias, step, schedule, recipes, ALL_STEPS, base, layer,
-    LAYERS, SUBMLPS, HIDDEN, VARIABLES, FIRST, COLUMNS,
+    operands, stream, inner, inner_bias, outer, outer_bias, used, step, schedule, recipes, ALL_STEPS, base,
+    layer, LAYERS, SUBMLPS, HIDDEN, VARIABLES, FIRST, COLUMNS,
     ARITY: tl.constexpr, HIDDEN_BLOCK: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Outputs of a layer's sub-MLPs from their operands; hidden units stay in registers."""
     member, own = tl.program_id(0) // SUBMLPS, tl.program_id(0) % SUBMLPS
+    if tl.load(used + member * VARIABLES + base + own) == 0:
+        return
     column = FIRST + tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     inside = column < COLUMNS
     leak = tl.load(numbers_of(schedule, tl.load(recipes + member), tl.load(step), ALL_STEPS) + LEAK)
@@ -500,12 +682,14 @@ def operate(
 @once_for_all
 def operate_backward(
     operands, stream_gradient, inner, inner_bias, outer, operand_gradient,
-    inner_parts, inner_bias_parts, outer_parts, outer_bias_parts, parts_stride, step, schedule, recipes,
+    inner_parts, inner_bias_parts, outer_parts, outer_bias_parts, parts_stride, used, step, schedule, recipes,
     ALL_STEPS, base, layer, PARTS, LAYERS, SUBMLPS, HIDDEN, VARIABLES, FIRST, COLUMNS,
     ARITY: tl.constexpr, HIDDEN_BLOCK: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Gradients of operands and weights; hidden units are computed again."""
     member, own = tl.program_id(0) // SUBMLPS, tl.program_id(0) % SUBMLPS
+    if tl.load(used + member * VARIABLES + base + own) == 0:
+        return
     part = tl.program_id(1)
     leak = tl.load(numbers_of(schedule, tl.load(recipes + member), tl.load(step), ALL_STEPS) + LEAK)
     h = tl.arange(0, HIDDEN_BLOCK)
@@ -609,13 +793,12 @@ def predict(
 
 @once_for_all
 def update(
-    weights, parts, first, second, penalty, owners, step, schedule, ALL_STEPS, count, PARTS, first_cleared,
-    last_cleared, PART_BLOCK: tl.constexpr, BLOCK: tl.constexpr,
+    weights, parts, first, second, penalty, owners, step, schedule, ALL_STEPS, count, PARTS,
+    PART_BLOCK: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """AdamW on all weights at once, from the parts of their gradient.
 
-    Parts that kernels add to, and do not write, are cleared. `owners` say for every weight which recipe it is
-    trained with.
+    `owners` say for every weight which recipe it is trained with.
     """
     place = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = place < count
@@ -625,8 +808,6 @@ def update(
     at = parts + part[:, None] * count + place[None, :]
     there = (part < PARTS)[:, None] & inside[None, :]
     g = tl.sum(tl.load(at, mask=there, other=0.0), 0)
-    cleared = (place >= first_cleared) & (place < last_cleared)
-    tl.store(at, tl.zeros((PART_BLOCK, BLOCK), tl.float32), mask=there & cleared[None, :])
     w = tl.load(weights + place, mask=inside, other=0.0)
     sign = tl.where(w > 0.0, 1.0, tl.where(w < 0.0, -1.0, 0.0))
     g += tl.load(penalty + place, mask=inside, other=0.0) * sign

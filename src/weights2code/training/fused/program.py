@@ -7,7 +7,8 @@ replayed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -15,15 +16,23 @@ from torch import Tensor
 
 from weights2code.model import DiscreteTransformer
 from weights2code.training.recipes import Recipe
-from weights2code.training.step import Batch, first_scored
+from weights2code.training.step import Batch, first_scored, recording, side_stream
 
-#: Pairs of a sequence and a key that one warp holds in its registers; columns of the kernels without keys,
-#: and of the small products.
-PAIRS = 512
+#: Sequences whose keys one warp holds in its registers, the smallest tile of keys, and how many registers a
+#: lane may use on the way back; columns of the kernels without keys, and of the small products; hidden units
+#: times columns of a warp.
+SEQUENCES = 8
+LEAST_KEYS = 4
+REGISTERS = 168
 LANES = 32
 COLUMNS = 64
-#: How small products are made: of three products of ten bits each, which lose next to nothing.
-PRECISION = "tf32x3"
+UNITS = 512
+#: Parts that gradients of weights are summed in, and those of choices.
+PARTS = 32
+CHOICE_PARTS = 64
+#: How small products are made: what a model computes of three products of ten bits each, which lose next to
+#: nothing; gradients of one, whose error is far below the noise of a batch.
+PRECISION, GRADIENT_PRECISION = "tf32x3", "tf32"
 #: Steps of one graph.
 RECORDED = 16
 #: More operands than kernels hold totals for, boundaries than a tile has rows, positions than a tile holds.
@@ -89,7 +98,6 @@ class FusedTraining:
         self.batch = min(recipe.batch, self.count)
         self.columns = self.length * self.batch
         self.first = first_scored(training[2])
-        self.parts_count = self.batch // min(PAIRS // keys for keys, _, _ in self._phases(0))
         self.variables = a.stream_width(a.layers)
         members, rows, width = model.choices.shape
         of_members = list(recipes) or [recipe] * members
@@ -107,22 +115,25 @@ class FusedTraining:
         self.stream, self.stream_gradient = (empty(members, self.variables, self.columns) for _ in range(2))
         self.goals = empty(a.outputs, self.columns)
         self.table, self.soft, self.sparse = (empty(members, rows, width) for _ in range(3))
-        self.table_parts = empty(self.parts_count, members, rows, width)
+        self.table_parts = empty(CHOICE_PARTS, members, rows, width)
         boundaries = a.bins + 1
         self.factors = empty(members, a.layers, a.pointer, boundaries, boundaries)
-        self.factor_parts = empty(self.parts_count, *self.factors.shape)
+        self.factor_parts = empty(PARTS, *self.factors.shape)
         layers = range(a.layers)
         self.reads = [empty(members, 3 * a.pointer, self.columns) for _ in layers]
         self.read_gradient = [empty(members, 3 * a.pointer, self.columns) for _ in layers]
         self.operands = [empty(members, a.submlps * a.arity, self.columns) for _ in layers]
-        self.operand_gradient = empty(members, a.submlps * a.arity, self.columns)
+        self.operand_gradient = [empty(members, a.submlps * a.arity, self.columns) for _ in layers]
         self.saved = [[empty(members, a.pointer, self.columns) for _ in range(3)] for _ in layers]
-        self.pulls = empty(members, a.pointer, self.length, boundaries, self.batch)
+        self.scores = [empty(members, a.pointer, self.length, self.columns) for _ in layers]
+        self.answers = [empty(members, a.pointer, self.length, boundaries, self.batch) for _ in layers]
+        self.answer_gradient = empty(members, a.pointer, self.length, boundaries, self.batch)
         self.allowed = model.choice_mask.to(torch.int32).contiguous()
         self.shown = model.variable_mask.to(torch.int32).contiguous()
         scored = (self.length - self.first) * self.batch * a.outputs
         self.loss_weights = (1.0 / (variance.to(device) * scored)).float().contiguous()
-        self.losses = empty(self.parts_count, members)
+        self.losses = empty(PARTS, members)
+        self.side = side_stream(device) if device.type == "cuda" else None
         self.graphs: dict[int, torch.cuda.CUDAGraph] = {}
         self.taken = 0
 
@@ -134,7 +145,7 @@ class FusedTraining:
         self.moments = torch.zeros(2, total, device=self.device)
         self.penalty = torch.zeros(total, device=self.device)
         self.owners = torch.zeros(total, dtype=torch.int32, device=self.device)
-        self.parts = torch.zeros(self.parts_count, total, device=self.device)
+        self.parts = torch.zeros(PARTS, total, device=self.device)
         self.segment: dict[str, slice] = {}
         start = 0
         for name, parameter in own:
@@ -194,9 +205,8 @@ class FusedTraining:
         total = self.weights.numel()
         self.kernels.update[(-(-total // 128),)](
             self.weights, self.parts, *self.moments, self.penalty, self.owners, self.step, self.schedule,
-            self.schedule.shape[1], total, PARTS=self.parts_count,
-            first_cleared=self.segment["relative_bias"].start, last_cleared=self.segment["null_score"].stop,
-            PART_BLOCK=power(self.parts_count, 1), BLOCK=128, num_warps=4,
+            self.schedule.shape[1], total, PARTS=PARTS,
+            PART_BLOCK=power(PARTS, 1), BLOCK=128, num_warps=4,
         )  # fmt: skip
         self.step.add_(1)
 
@@ -204,33 +214,38 @@ class FusedTraining:
         k, model, a = self.kernels, self.model, self.model.architecture
         members, rows, width = model.choices.shape
         lines = (self.channels + a.outputs) * self.length
-        k.fetch[(members, lines, -(-self.batch // 256))](
-            self.order, self.data, self.targets, self.step, self.stream, self.goals,
-            COUNT=self.count, STEPS=self.recipe.steps_per_epoch, CHANNELS=self.channels,
-            LENGTH=self.length, BATCH=self.batch, VARIABLES=self.variables, BLOCK=256, num_warps=4,
-        )  # fmt: skip
+        with self._aside():
+            k.fetch[(members, lines, -(-self.batch // 256))](
+                self.order, self.data, self.targets, self.step, self.stream, self.goals,
+                COUNT=self.count, STEPS=self.recipe.steps_per_epoch, CHANNELS=self.channels,
+                LENGTH=self.length, BATCH=self.batch, VARIABLES=self.variables, BLOCK=256, num_warps=4,
+            )  # fmt: skip
+            k.compare[(members * a.layers * a.pointer,)](
+                model.query_table, model.key_table, self.factors, BOUNDARIES=a.bins + 1, WIDTH=a.width,
+                num_warps=1,
+            )  # fmt: skip
         k.choose[(members * rows,)](
             model.choices, self.allowed, self.table, self.soft, self.sparse, *self._now, self.seed,
             ROWS=rows, WIDTH=width, FAST=self.fast, BLOCK=power(width), num_warps=1,
         )  # fmt: skip
-        k.compare[(members * a.layers * a.pointer,)](
-            model.query_table, model.key_table, self.factors, BOUNDARIES=a.bins + 1, WIDTH=a.width,
-            num_warps=1,
-        )  # fmt: skip
+        self._together()
         row = 0
         for layer in range(a.layers):
             base, first = a.stream_width(layer), self._first_of(layer)
             self._read(self.reads[layer], row, 3 * a.pointer, base, 0)
             row += 3 * a.pointer
-            for keys, begin, end in self._phases(first):
-                self._attend(layer, base, keys, begin, end)
+            k.answer[(members * a.pointer, self.columns // COLUMNS)](
+                self.reads[layer], self.factors, self.answers[layer], self.shown,
+                **self._answer_sizes(layer), PRECISION=PRECISION, num_warps=1,
+            )  # fmt: skip
+            self._attend(layer)
             seen = base + a.pointer
             self._read(self.operands[layer], row, a.submlps * a.arity, seen, first)
             row += a.submlps * a.arity
             start = first * self.batch
             k.operate[(members * a.submlps, -(-(self.columns - start) // 128))](
                 self.operands[layer], self.stream, model.hidden_weight, model.hidden_bias,
-                model.output_weight, model.output_bias, *self._now, seen, layer,
+                model.output_weight, model.output_bias, self.shown, *self._now, seen, layer,
                 **self._mlp_sizes(start), BLOCK=128, num_warps=4,
             )  # fmt: skip
 
@@ -238,59 +253,72 @@ class FusedTraining:
         k, model, a = self.kernels, self.model, self.model.architecture
         members, rows, width = model.choices.shape
         stride = self.weights.numel()
-        k.predict[(members, self.parts_count)](
+        k.predict[(members, PARTS)](
             self.stream, self.stream_gradient, self.goals, model.head, self.shown, self._part("head"),
             self.losses, stride, self.loss_weights, OUTPUTS=a.outputs, VARIABLES=self.variables,
-            FIRST=self.first * self.batch, COLUMNS=self.columns, MEMBERS=members, PARTS=self.parts_count,
+            FIRST=self.first * self.batch, COLUMNS=self.columns, MEMBERS=members, PARTS=PARTS,
             VARIABLE_BLOCK=power(self.variables), BLOCK=LANES, num_warps=1,
         )  # fmt: skip
         row = rows
         for layer in reversed(range(a.layers)):
             base, first = a.stream_width(layer), self._first_of(layer)
             seen, start = base + a.pointer, first * self.batch
-            k.operate_backward[(members * a.submlps, self.parts_count)](
+            k.operate_backward[(members * a.submlps, PARTS)](
                 self.operands[layer], self.stream_gradient, model.hidden_weight, model.hidden_bias,
-                model.output_weight, self.operand_gradient, self._part("hidden_weight"),
+                model.output_weight, self.operand_gradient[layer], self._part("hidden_weight"),
                 self._part("hidden_bias"), self._part("output_weight"), self._part("output_bias"), stride,
-                *self._now, seen, layer, **self._mlp_sizes(start), PARTS=self.parts_count,
-                BLOCK=max(PAIRS // power(a.hidden, LANES // 2), 1), num_warps=1,
+                self.shown, *self._now, seen, layer, **self._mlp_sizes(start), PARTS=PARTS,
+                BLOCK=max(UNITS // power(a.hidden, LANES // 2), 1), num_warps=1,
             )  # fmt: skip
             row -= a.submlps * a.arity
-            self._read_backward(self.operand_gradient, row, a.submlps * a.arity, seen, start, start)
-            for index, (keys, begin, end) in enumerate(self._phases(first)):
-                self._attend_backward(layer, base, keys, begin, end, added=index > 0)
-            k.factors_backward[(members * a.pointer, self.parts_count)](
-                self.reads[layer], self.pulls, self.factor_parts, self.factors.numel(), self._low,
-                self._scale, layer * a.pointer, HEADS=a.pointer, ALL_HEADS=a.layers * a.pointer,
-                LENGTH=self.length, BATCH=self.batch, BEGIN=first, PARTS=self.parts_count,
-                BOUNDARIES=a.bins + 1, PRECISION=PRECISION, BLOCK=COLUMNS, num_warps=1,
+            self._read_backward(self.operand_gradient[layer], row, a.submlps * a.arity, seen, start, start)
+            self._attend_backward(layer)
+            k.answer_backward[(members * a.pointer, PARTS)](
+                self.reads[layer], self.factors, self.answer_gradient, self.read_gradient[layer],
+                self.factor_parts, self.factors.numel(), self.shown, PARTS=PARTS, **self._answer_sizes(layer),
+                PRECISION=GRADIENT_PRECISION,
+                num_warps=1,
             )  # fmt: skip
+            with self._aside():
+                self._bias_backward(layer, first)
             row -= 3 * a.pointer
             self._read_backward(self.read_gradient[layer], row, 3 * a.pointer, base, 0, start)
-        k.compare_backward[(members * a.layers * a.pointer,)](
-            model.query_table, model.key_table, self.factor_parts, self._part("query_table"),
-            self._part("key_table"), self.factors.numel(), BOUNDARIES=a.bins + 1, WIDTH=a.width,
-            PARTS=self.parts_count, num_warps=1,
-        )  # fmt: skip
+        with self._aside():
+            k.compare_backward[(members * a.layers * a.pointer,)](
+                model.query_table, model.key_table, self.factor_parts, self._part("query_table"),
+                self._part("key_table"), self.factors.numel(), BOUNDARIES=a.bins + 1, WIDTH=a.width,
+                PARTS=PARTS, num_warps=1,
+            )  # fmt: skip
         k.choose_backward[(members * rows,)](
             self.table_parts, self.soft, self.sparse, self._part("choices"), *self._now,
-            self.table.numel(), ROWS=rows, WIDTH=width, PARTS=self.parts_count, BLOCK=power(width),
-            num_warps=1,
+            self.table.numel(), ROWS=rows, WIDTH=width, PARTS=CHOICE_PARTS,
+            PART_BLOCK=power(CHOICE_PARTS, 1), BLOCK=power(width), num_warps=1,
         )  # fmt: skip
+        self._together()
+
+    @contextmanager
+    def _aside(self) -> Iterator[None]:
+        """Kernels that need not be done before the next ones, up to `_together`."""
+        if self.side is None:
+            yield
+            return
+        self.side.wait_stream(torch.cuda.current_stream(self.device))
+        with torch.cuda.stream(self.side):
+            yield
+
+    def _together(self) -> None:
+        if self.side is not None:
+            torch.cuda.current_stream(self.device).wait_stream(self.side)
 
     def _first_of(self, layer: int) -> int:
         """The first position that is computed: nothing looks at the last layer before the first scored."""
         return self.first if layer == self.model.architecture.layers - 1 else 0
 
-    def _phases(self, first: int) -> list[tuple[int, int, int]]:
-        """(size of the tile of keys, first and last query): late queries see more keys than early ones."""
-        phases, end = [], self.length
-        while end > first:
-            keys = power(end)
-            begin = max(first, keys // 2 if keys > 16 else 0)
-            phases.append((keys, begin, end))
-            end = begin
-        return phases
+    @property
+    def _tiles(self) -> dict[str, int]:
+        """Keys in two tiles, so that early queries look at the first alone."""
+        keys = max(1 << (self.length.bit_length() - 1), LEAST_KEYS)
+        return {"KEYS": keys, "REST": power(self.length - keys, LEAST_KEYS) if self.length > keys else 0}
 
     @property
     def _low(self) -> float:
@@ -314,55 +342,77 @@ class FusedTraining:
         return {
             "ROWS": rows, "SEEN": seen, "TABLE_ROWS": all_rows, "WIDTH": width, "VARIABLES": self.variables,
             "COLUMNS": self.columns, "ROW_BLOCK": power(rows), "SEEN_BLOCK": power(seen),
-            "PRECISION": PRECISION, "BLOCK": COLUMNS,
+            "BLOCK": COLUMNS,
         }  # fmt: skip
 
     def _read(self, reads: Tensor, row: int, rows: int, seen: int, first: int) -> None:
         start = first * self.batch
         grid = (self.model.members, -(-(self.columns - start) // COLUMNS))
         self.kernels.read[grid](
-            self.stream, self.table, reads, row, FIRST=start, **self._read_sizes(rows, seen), num_warps=2
+            self.stream,
+            self.table,
+            reads,
+            row,
+            FIRST=start,
+            **self._read_sizes(rows, seen),
+            PRECISION=PRECISION,
+            num_warps=2,
         )
 
     def _read_backward(
         self, gradient: Tensor, row: int, rows: int, seen: int, start: int, added: int
     ) -> None:
-        self.kernels.read_backward[(self.model.members, self.parts_count)](
+        self.kernels.read_backward[(self.model.members, CHOICE_PARTS)](
             self.stream, self.table, gradient, self.stream_gradient, self.table_parts, self.table.numel(),
-            row, FIRST=start, PARTS=self.parts_count, ADDED=added, **self._read_sizes(rows, seen),
-            num_warps=2,
+            row, FIRST=start, PARTS=CHOICE_PARTS, ADDED=added, **self._read_sizes(rows, seen),
+            PRECISION=GRADIENT_PRECISION, num_warps=2,
         )  # fmt: skip
 
-    def _attend_sizes(self) -> dict[str, Any]:
+    def _head_sizes(self, layer: int) -> dict[str, Any]:
         a = self.model.architecture
         return {
-            "HEADS": a.pointer, "ALL_HEADS": a.layers * a.pointer, "VARIABLES": self.variables,
-            "LENGTH": self.length, "BATCH": self.batch, "WINDOW": a.window, "BOUNDARIES": a.bins + 1,
-            "FAST": self.fast,
+            "low": self._low, "scale": self._scale, "base": a.stream_width(layer), "HEADS": a.pointer,
+            "VARIABLES": self.variables, "LENGTH": self.length, "BOUNDARIES": a.bins + 1,
         }  # fmt: skip
 
-    def _attend(self, layer: int, base: int, keys: int, begin: int, end: int) -> None:
-        a, model = self.model.architecture, self.model
-        block = PAIRS // keys
-        self.kernels.attend[(model.members * a.pointer, self.batch // block)](
-            self.reads[layer], self.stream, self.factors, model.relative_bias, model.null_score,
-            *self.saved[layer], *self._now, self._salt(layer), self._low, self._scale, base,
-            layer * a.pointer, BEGIN=begin, END=end, KEYS=keys,
-            BLOCK=block, **self._attend_sizes(), num_warps=1,
+    def _answer_sizes(self, layer: int) -> dict[str, Any]:
+        a = self.model.architecture
+        return self._head_sizes(layer) | {
+            "first_head": layer * a.pointer, "ALL_HEADS": a.layers * a.pointer, "BATCH": self.batch,
+            "BLOCK": COLUMNS,
+        }  # fmt: skip
+
+    def _attend_sizes(self, layer: int) -> dict[str, Any]:
+        own = {"SEQUENCES": self.batch, "BEGIN": self._first_of(layer), "BLOCK": SEQUENCES}
+        return self._head_sizes(layer) | self._tiles | own
+
+    @property
+    def _attend_grid(self) -> tuple[int, int]:
+        return self.model.members * self.model.architecture.pointer, self.batch // SEQUENCES
+
+    def _attend(self, layer: int) -> None:
+        model, a = self.model, self.model.architecture
+        self.kernels.attend[self._attend_grid](
+            self.reads[layer], self.stream, self.answers[layer], model.relative_bias, model.null_score,
+            self.scores[layer], *self.saved[layer], self.shown, *self._now, self._salt(layer),
+            first_head=layer * a.pointer, ALL_HEADS=a.layers * a.pointer, WINDOW=a.window, FAST=self.fast,
+            **self._attend_sizes(layer), num_warps=1,
         )  # fmt: skip
 
-    def _attend_backward(
-        self, layer: int, base: int, keys: int, begin: int, end: int, *, added: bool
-    ) -> None:
-        a, model = self.model.architecture, self.model
-        block = PAIRS // keys
-        self.kernels.attend_backward[(model.members * a.pointer, self.batch // block)](
-            self.reads[layer], self.stream_gradient, self.factors, model.relative_bias, model.null_score,
-            *self.saved[layer], self.read_gradient[layer], self.pulls, self._part("relative_bias"),
-            self._part("null_score"), self.weights.numel(), *self._now, self._salt(layer),
-            self._low, self._scale, base, layer * a.pointer,
-            BEGIN=begin, END=end, KEYS=keys, ADDED=int(added), BLOCK=block,
-            **self._attend_sizes(), num_warps=1,
+    def _attend_backward(self, layer: int) -> None:
+        self.kernels.attend_backward[self._attend_grid](
+            self.reads[layer], self.stream_gradient, self.answers[layer], self.scores[layer],
+            *self.saved[layer], self.read_gradient[layer], self.answer_gradient, self.shown, *self._now,
+            **self._attend_sizes(layer), num_warps=1, maxnreg=REGISTERS,
+        )  # fmt: skip
+
+    def _bias_backward(self, layer: int, first: int) -> None:
+        a = self.model.architecture
+        self.kernels.bias_backward[(self.model.members * a.pointer, a.window + 1)](
+            self.scores[layer], self.saved[layer][0], self._part("relative_bias"), self._part("null_score"),
+            self.shown, a.stream_width(layer), layer * a.pointer, VARIABLES=self.variables,
+            HEADS=a.pointer, ALL_HEADS=a.layers * a.pointer, LENGTH=self.length,
+            BATCH=self.batch, WINDOW=a.window, BEGIN=first, BLOCK=512, num_warps=4,
         )  # fmt: skip
 
     def _salt(self, layer: int) -> int:
@@ -395,10 +445,7 @@ class FusedTraining:
     def _graph(self, steps: int) -> torch.cuda.CUDAGraph:
         if steps not in self.graphs:
             graph = torch.cuda.CUDAGraph()
-            torch.cuda.current_stream().synchronize()
-            with torch.cuda.graph(
-                graph, stream=torch.cuda.Stream(self.device), capture_error_mode="thread_local"
-            ):
+            with recording(graph):
                 for _ in range(steps):
                     self.once()
             self.graphs[steps] = graph

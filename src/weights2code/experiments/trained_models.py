@@ -1,0 +1,45 @@
+"""Models that are there already, of another experiment or of the same recipe (`--models DIR`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from weights2code.errors import InputError
+from weights2code.experiments.jobs import Row
+
+if TYPE_CHECKING:
+    from weights2code.training.search import Trained
+
+
+def sizes_of(trained: Trained) -> Row:
+    """The architecture of a model."""
+    sizes = trained.model.architecture
+    return {"layers": sizes.layers, "heads": sizes.heads, "submlps": sizes.submlps}
+
+
+def models_of(models: Path, task: str, sizes: Row | None = None) -> dict[Path, Trained]:
+    """The run folders below `models` that hold trained members of this task, and of these sizes if given.
+
+    A folder whose network a program was read from holds what pruning made of it, and is left out.
+    """
+    from weights2code.run_folder import CONFIG, MODEL, read_config
+    from weights2code.source import canonical
+    from weights2code.training.search import Trained
+
+    found = {}
+    for file in sorted(models.rglob(CONFIG)):
+        if file.with_name(MODEL).exists() and read_config(file.parent)[0] == canonical(task):
+            trained = Trained.load(file.with_name(MODEL))
+            if trained.member is None and sizes in (None, sizes_of(trained)):
+                found[file.parent] = trained
+    if not found:
+        what = "".join(f" {count} {name}," for name, count in (sizes or {}).items())
+        raise InputError(f"{models} holds no trained models of {task}{f' with{what}'.rstrip(',')}.")
+    return found
+
+
+def grids_choice(models: Path, task: str) -> Trained:
+    """The models of the architecture with the lowest mean loss, as the paper selects."""
+    found = models_of(models, task).values()
+    return min(found, key=lambda trained: (sum(trained.losses) / len(trained.losses), trained.rung))
