@@ -102,6 +102,7 @@ def test_a_machine_of_few_rows_that_foretells_the_others_is_believed():
     assert not contradictory(told)  # hardly any rows repeat
     found = Remembering(told).at_once()
     assert found is not None
+    assert found.machine is not None
     assert found.machine.states == 4
     drawn = np.random.default_rng(0).integers(0, 2, (40, 12, 2)).astype(float)
     assert Remembering(own_data(from_arrays(drawn[..., :1], drawn[..., 1:]))).at_once() is None
