@@ -68,9 +68,21 @@ OPTIONS = {
 }
 #: The experiments that are taken in other ways than the fast one.
 WAYS = {
-    "paper": ("table1", "architectures", "pruning", "dynamics", "unmatched_heads"),
+    "paper": (
+        "protocol",
+        "table1",
+        "architectures",
+        "unmatched_heads",
+        "pruning",
+        "dynamics",
+        "arity",
+        "l1",
+        "annealing",
+    ),
     "concat": ("robustness",),
 }
+#: The experiments that look at the models of the whole protocol.
+OF_PROTOCOL = ("table1", "architectures", "unmatched_heads")
 EXPERIMENT_FILES = ("experiment.json", "table.csv", "table.md", "figure.svg", "figure.png")
 #: The seed of random programs that are only measured, never looked at.
 UNSEEN = 104
@@ -85,12 +97,13 @@ def experiment(name: str, way: str = "fast") -> Figure:
     folder = f"benchmarks/{experiment_pages.folder(name, way)}"
     out = runs_of(Path(folder).name)
     command = f"w2c experiment {name}{experiment_pages.WAYS[way]}{OPTIONS.get((name, way), '')}"
-    jobs = "1" if way == "paper" else "{processes}"  # the members of a task fill one GPU
+    if way == "paper" and name in OF_PROTOCOL:
+        command += f" --models {runs_of(Path(experiment_pages.folder('protocol', way)).name)}"
     needs = "CUDA" if way == "paper" else "Operon" if name == "baselines" else ""
     return Figure(
         Path(folder).name,
         f"{folder}/experiment.json",
-        (f"{command} --jobs {jobs} --out {out}",),
+        (f"{command} --jobs {{processes}} --out {out}",),
         (out,),
         tuple((f"{out}/{file}", f"{folder}/{file}") for file in EXPERIMENT_FILES),
         needs,
