@@ -145,7 +145,7 @@ def test_positions_that_are_not_scored_do_not_count() -> None:
 
 
 def test_every_sequence_of_one_length_is_run_where_inputs_come_first() -> None:
-    """The network puts out what came out before: right from the second position on, and wrong at the first."""
+    """The network puts out what came out before: right from the second position on, wrong at the first."""
     none = machine(x * 0)
     found = said(network(head=[1.0, 0.0], layout="concat", first=1), none, integers(0, 3))
     assert (found.verdict, found.covers) == ("exhaustive", "of length 6, from its position 2 on")

@@ -191,3 +191,17 @@ def test_a_text_that_is_copied_is_one_before_the_start(builder):
     for definition, start in ((copying, {"door": 1.0}), (asking, {})):
         draft = Recurrence(("event",), (Step("door", definition),), ("door",))
         assert next(usual_starts(draft, problem, assembly)).start == start
+
+
+def test_an_end_that_was_nearly_seen_is_a_round_number(builder):
+    made = builder(layout=Layout("autoregressive", (1.0,), (1.0,)))
+    made.output({0: 1.0, 1: 1.0})
+    drawn = np.random.default_rng(0).uniform(-1, 1, (50, 8, 1))
+    drawn[0, 0] = 0.00002  # so that the least output is near its end, and not at it
+    draft = drafted(op("abs", y1 - 4 * x - 2) + 2)
+    problem = made.problem(drawn, Recurrence(("x",), draft.steps, ("y",), {"y": 2.0}).run(drawn))
+    assert 2 < problem.output_domains[0].low < 2.001
+    tried = [
+        found.start.get("y", 0.0) for found in usual_starts(draft, problem, made.assembly(problem.validation))
+    ]
+    assert tried.index(2.0) < tried.index(problem.output_domains[0].low)

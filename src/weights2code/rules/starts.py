@@ -94,8 +94,16 @@ def start_candidates(name: str, problem: Problem, assembly: Assembly) -> list[St
         domain = problem.domains[problem.inputs.index(name)]
     else:
         domain = problem.output_domains[problem.outputs.index(name)]
-    found += [-1.0, float(domain.low), float(domain.high)]
+    found += [-1.0, *_round_ends(domain), float(domain.low), float(domain.high)]
     return list(dict.fromkeys(found))
+
+
+def _round_ends(domain: Domain) -> list[float]:
+    """Of reals the round numbers next to the ends that were seen: a draw hardly ever is the end itself."""
+    if domain.discrete or not 0 < domain.high - domain.low < math.inf:
+        return []
+    digits = -math.floor(math.log10(NEAR * (domain.high - domain.low)))
+    return [round(float(end), max(0, digits - 1)) for end in (domain.low, domain.high)]
 
 
 def _texts_of(name: str, problem: Problem) -> list[float]:
