@@ -25,6 +25,8 @@ from weights2code.training.focus import sufficient
 
 #: Combinations of what is read that a machine is written down for.
 MOST_SYMBOLS = 1 << 16
+#: Visible values that are few: a function of more is harder to find than a state.
+FEW_VALUES = 6
 #: The name of the quantity while its machine is looked for.
 QUANTITY = "quantity"
 #: It is all that is read.
@@ -32,14 +34,17 @@ READS = ((0, 0),)
 
 
 def through_addend(problem: Problem) -> Memory | None:
-    """The memory of few states beside a quantity of several lags; None if there is none, if rows that agree
-    in all that is near agree in the output too, or if a few values are enough."""
+    """The memory of few states beside a quantity of several lags; None if there is none, or if a few visible
+    values are enough."""
     if not problem.whole or problem.training.given.any() or problem.original is not None:
         return None
-    if len(problem.outputs) != 1 or not (contradictory(problem) or seldom_repeats(problem)):
+    if len(problem.outputs) != 1:
         return None
     window = Window(problem)
-    if not window.settled() or sufficient(problem) is not None:
+    if not window.settled():
+        return None
+    enough = sufficient(problem)
+    if len(enough) <= FEW_VALUES if enough else not (contradictory(problem) or seldom_repeats(problem)):
         return None
     for found in addends(window):
         memory = _beside(found, problem)
