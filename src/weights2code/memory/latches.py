@@ -15,13 +15,13 @@ from itertools import combinations, permutations
 
 import numpy as np
 
-from weights2code.data import Problem, Sequences
+from weights2code.data import Problem
 from weights2code.effort import Effort, time_is_up
 from weights2code.graph import shifted
-from weights2code.language import Const, Expr, Var, maximum, minimum, op, uniform, where
-from weights2code.memory.formulas import formula_of
+from weights2code.language import Const, Expr, Var, maximum, minimum, op, where
 from weights2code.memory.hidden import Memory
 from weights2code.memory.quantities import values_of
+from weights2code.memory.real_answers import with_answers
 from weights2code.symbolic.notation import simplest_between
 
 #: Rows that jumps are looked for in first, and those that a bit is asked of and that a formula is right on.
@@ -42,14 +42,14 @@ MOST_BORDERS = 5
 BLURRED = 20.0
 #: Different values of an output that are looked at one by one.
 FEW_VALUES = 7
+#: Pairs of outputs that are looked at one by one; of more, sums with changing signs.
+MOST_PAIRS = 9
 #: Steps between the borders after which a bit is asked for.
 STEPS = 2
-#: Latches that a formula is looked for, and effort for all and for one, in seconds of a usual machine.
-MOST_LATCHES, EFFORT, FORMULA_EFFORT = 4, 8.0, 1.0
-#: Sequences at the ends of the domains.
-ENDS = 200
-#: Effort for all quantities and for one, in the same.
-SCANNED, A_QUANTITY = 3.0, 0.01
+#: Latches that a formula is looked for, and effort for them, in seconds of a usual machine.
+MOST_LATCHES, EFFORT = 4, 4.0
+#: Effort for all quantities, and for a number that is averaged, in the same.
+SCANNED, A_NUMBER = 3.0, 1.2e-7
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +62,9 @@ class Latch:
     sure: float
 
     def rule(self, state: Var) -> Expr:
-        """Its formula."""
-        above, below = (op(name, self.quantity, Const(_plain(border))) for name, border in self._sides())
-        return where(above, 1, where(below, 0, state))
-
-    def _sides(self) -> tuple[tuple[str, float], tuple[str, float]]:
-        return ("gt", self.high), ("lt", self.low)
-
-    def followed(self, values: np.ndarray, start: float) -> np.ndarray:
-        """The bit at every position."""
-        return _held(_sides(values, self.low, self.high), start)
+        """Its formula, of its last value."""
+        above = op("gt", self.quantity, Const(_plain(self.high)))
+        return where(above, 1, where(op("lt", self.quantity, Const(_plain(self.low))), 0, state))
 
 
 def latched(problem: Problem) -> Memory | None:
@@ -103,14 +96,14 @@ def _latches(problem: Problem) -> list[Latch]:
     for formula in _quantities(problem):
         if scanned.spent() or time_is_up() or any(latch.sure >= NO_DOUBT for latch in found):
             break
-        scanned.spend(A_QUANTITY)
+        scanned.spend(A_NUMBER * shown.size)
         values = values_of(formula, problem.inputs, few.x)
         borders = _both_borders(values, shown, few.scored)
         if not borders:
             continue
         values = values_of(formula, problem.inputs, more.x)
         if len(borders) == 1:
-            scanned.spend(A_QUANTITY * len(more) / len(few))
+            scanned.spend(A_NUMBER * shown_more.size)
             borders = _both_borders(values, shown_more, more.scored)
         for low, high in combinations(borders, 2):
             sure = _remembered(_sides(values, low, high), shown_more, more.scored)
@@ -127,7 +120,11 @@ def _shown(y: np.ndarray, scored: np.ndarray) -> np.ndarray:
         last = shifted(values, 1, 0.0)
         kinds = np.unique(values[scored])
         if len(kinds) <= FEW_VALUES:
-            found += [(values == one) & (last == other) for one in kinds for other in kinds]
+            pairs = [(values == one) & (last == other) for one in kinds for other in kinds]
+            if len(pairs) > MOST_PAIRS:
+                signs = np.random.default_rng(0).choice((-1.0, 1.0), (MOST_PAIRS, len(pairs)))
+                pairs = list(np.tensordot(signs, np.array(pairs, float), 1))
+            found += pairs
         else:
             middle = np.median(values[scored])
             found += [values, np.abs(values - middle), values - last]
@@ -234,92 +231,9 @@ def _start(sides: np.ndarray, shown: np.ndarray, scored: np.ndarray) -> float:
 def _memory(problem: Problem, latch: Latch, effort: Effort) -> Memory | None:
     """The bit with formulas of all outputs."""
     sequences = problem.training.take(slice(0, max(1, ASKED // problem.training.x.shape[1])))
-    values = values_of(latch.quantity, problem.inputs, sequences.x)
-    name = "state"
-    while name in (*problem.inputs, *problem.outputs):
-        name += "_"
-    shown = _shown(sequences.y, sequences.scored)
-    start = _start(_sides(values, latch.low, latch.high), shown, sequences.scored)
-    sequences = _with_ends(problem, sequences)
-    values = values_of(latch.quantity, problem.inputs, sequences.x)
-    columns = {Var(name): latch.followed(values, start)}
-    for lag in (1, 2):
-        columns[Var(name, lag)] = shifted(columns[Var(name, lag - 1)], 1, start)
-    for lag in range(3):
-        for place, own in enumerate(problem.inputs):
-            columns[Var(own, lag)] = shifted(sequences.x[..., place], lag, 0.0)
-    for place, own in enumerate(problem.outputs):
-        columns[Var(own, 1)] = shifted(sequences.y[..., place], 1, 0.0)
-    rows = {variable: own[sequences.scored] for variable, own in columns.items()}
-    answers: list[Expr] = []
-    for place in range(len(problem.outputs)):
-        formula = _answer(problem, Var(name), rows, sequences.y[..., place][sequences.scored], effort)
-        if formula is None:
-            return None
-        answers.append(formula)
-    if not any(variable.name == name for formula in answers for variable in formula.variables()):
-        return None  # what is visible is enough
-    return Memory(None, (name,), np.array([[start]]), (latch.rule(Var(name, 1)),), tuple(answers))
-
-
-def _with_ends(problem: Problem, sequences: Sequences) -> Sequences:
-    """The same, and a few at the ends of the domains if there is a reference to ask: formulas that agree
-    everywhere else may differ where comparisons are equal."""
-    if problem.reference is None:
-        return sequences
-    rng, length = np.random.default_rng(0), sequences.x.shape[1]
-    x = uniform(rng, problem.domains, ENDS, length)
-    ends = np.array([(domain.low, domain.high) for domain in problem.domains])
-    at_end = rng.random(x.shape) < 0.5
-    x = np.where(at_end, np.where(rng.random(x.shape) < 0.5, ends[:, 0], ends[:, 1]), x)
-    more = Sequences(x, problem.reference.run(x), np.full(ENDS, length))
-    return Sequences(
-        np.concatenate([more.x, sequences.x]),
-        np.concatenate([more.y, sequences.y]),
-        np.concatenate([more.lengths, sequences.lengths]),
-    )
-
-
-def _answer(
-    problem: Problem, state: Var, columns: dict[Var, np.ndarray], target: np.ndarray, effort: Effort
-) -> Expr | None:
-    """A formula of the bit and of visible values, the fewest first."""
-    real = {name for name, domain in zip(problem.inputs, problem.domains, strict=True) if not domain.discrete}
-    real |= {
-        name
-        for name, domain in zip(problem.outputs, problem.output_domains, strict=True)
-        if not domain.discrete
-    }
-    for chosen in _leaves(problem, state):
-        if effort.spent() or time_is_up():
-            return None
-        rows = np.column_stack([columns[variable] for variable in chosen])
-        if not any(variable.name in real for variable in chosen):
-            rows, once, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-            if (target[once][which.ravel()] != target).any():
-                continue
-            formula = formula_of(rows, target[once], chosen, FORMULA_EFFORT)
-        else:
-            effort.spend(FORMULA_EFFORT)
-            formula = formula_of(rows, target, chosen, FORMULA_EFFORT)
-        if formula is not None:
-            return formula
-    return None
-
-
-def _leaves(problem: Problem, state: Var) -> Iterator[tuple[Var, ...]]:
-    """What an output may be made of beside the bit."""
-    last, before = Var(state.name, 1), Var(state.name, 2)
-    now = tuple(Var(name) for name in problem.inputs)
-    then = tuple(Var(name, 1) for name in problem.inputs)
-    outputs = tuple(Var(name, 1) for name in problem.outputs)
-    yield (state, last, before)
-    yield (state, *outputs)
-    yield (state, *outputs, *now)
-    yield (state, *now)
-    yield (state, last, *now)
-    yield (state, *now, *then)
-    yield (state, last, before, *now)
+    sides = _sides(values_of(latch.quantity, problem.inputs, sequences.x), latch.low, latch.high)
+    start = _start(sides, _shown(sequences.y, sequences.scored), sequences.scored)
+    return with_answers(problem, latch.rule, start, ASKED, effort)
 
 
 def _quantities(problem: Problem) -> Iterator[Expr]:
