@@ -22,6 +22,7 @@ from weights2code.language import Const, Expr, Var, maximum, minimum, op, where
 from weights2code.memory.hidden import Memory
 from weights2code.memory.quantities import values_of
 from weights2code.memory.real_answers import with_answers
+from weights2code.memory.updates import plain
 from weights2code.symbolic.notation import simplest_between
 
 #: Rows that jumps are looked for in first, and those that a bit is asked of and that a formula is right on.
@@ -63,8 +64,8 @@ class Latch:
 
     def rule(self, state: Var) -> Expr:
         """Its formula, of its last value."""
-        above = op("gt", self.quantity, Const(_plain(self.high)))
-        return where(above, 1, where(op("lt", self.quantity, Const(_plain(self.low))), 0, state))
+        above = op("gt", self.quantity, Const(plain(self.high)))
+        return where(above, 1, where(op("lt", self.quantity, Const(plain(self.low))), 0, state))
 
 
 def latched(problem: Problem) -> Memory | None:
@@ -278,7 +279,3 @@ def _windows(a: Var) -> Iterator[Expr]:
         minimum(a, one),
     )
     yield from (factor * a - last for factor in (2, 3) for last in (one, two, three))
-
-
-def _plain(border: float) -> float | int:
-    return int(border) if float(border).is_integer() else float(border)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from weights2code.data import Problem, Sequences
 from weights2code.effort import Effort, time_is_up
@@ -115,8 +115,8 @@ def unlike(rows: np.ndarray, target: np.ndarray) -> float:
     by_chance = np.abs(target - np.roll(target, len(target) // 2)).mean()
     if not rows.shape[1] or not by_chance:
         return 1.0
-    _, near = cKDTree(rows).query(rows, 2)
-    return float(np.abs(target - target[near[:, 1]]).mean() / by_chance)
+    near = np.asarray(KDTree(rows).query(rows, 2)[1])[:, 1]
+    return float(np.abs(target - target[near]).mean() / by_chance)
 
 
 def leaves(problem: Problem, state: Var) -> Iterator[tuple[Var, ...]]:

@@ -1,4 +1,4 @@
-"""Hidden bits of real inputs: borders read off the rows, and what is held between them."""
+"""Hidden states of real inputs: bits held between two borders, and what follows a quantity."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from weights2code.data import Problem, from_arrays
-from weights2code.language import Domain, Expr, Recurrence, Step, Var, op, reals, uniform, where
+from weights2code.language import Domain, Expr, Recurrence, Step, Var, maximum, op, reals, uniform, where
+from weights2code.memory.followers import follower
+from weights2code.memory.hidden import Memory
 from weights2code.memory.latches import latched
 
 X, A, B, S, LAST, Y = Var("x"), Var("a"), Var("b"), Var("s"), Var("s", 1), Var("y", 1)
@@ -26,6 +28,11 @@ def latch(quantity: Expr, low: float, high: float) -> Expr:
     return where(op("gt", quantity, high), 1, where(op("lt", quantity, low), 0, LAST))
 
 
+def right(memory: Memory, problem: Problem) -> bool:
+    rules = memory.recurrence(problem)
+    return rules is not None and np.allclose(rules.run(problem.validation.x)[..., -1:], problem.validation.y)
+
+
 @pytest.mark.parametrize(
     ("state", "output", "domains", "start"),
     [
@@ -40,11 +47,25 @@ def test_a_hidden_bit_and_its_borders_are_read_off_the_rows(
     problem = problem_of(state, output, domains, start)
     memory = latched(problem)
     assert memory is not None
-    rules = memory.recurrence(problem)
-    assert rules is not None
     assert memory.numbers[0, 0] == start
-    found = rules.run(problem.validation.x)[..., -1:]
-    assert np.allclose(found, problem.validation.y)
+    assert right(memory, problem)
+
+
+@pytest.mark.parametrize(
+    ("state", "output", "domains"),
+    [
+        pytest.param(where(op("gt", abs(B - LAST), 0.35), B, LAST), abs(S - A), TWO, marks=pytest.mark.slow),
+        (LAST + op("clip", X * X - LAST, -0.5, 0.5), 3 * S - Var("s", 2), ONE),
+        pytest.param(maximum(X, LAST - 0.3), S * X, ONE, marks=pytest.mark.slow),
+    ],
+)
+def test_what_follows_a_quantity_is_found_with_its_size(
+    state: Expr, output: Expr, domains: tuple[Domain, ...]
+) -> None:
+    problem = problem_of(state, output, domains)
+    memory = follower(problem)
+    assert memory is not None
+    assert right(memory, problem)
 
 
 @pytest.mark.parametrize(
@@ -55,8 +76,10 @@ def test_a_hidden_bit_and_its_borders_are_read_off_the_rows(
             where(op("gt", X, 2), 1, where(op("lt", X, -2), 0, op("gt", Var("x", 1), 0.5))),
             marks=pytest.mark.slow,
         ),
-        op("clip", Y + X, -3, 3),
+        pytest.param(op("clip", Y + X, -3, 3), marks=pytest.mark.slow),
     ],
 )
 def test_nothing_is_held_where_a_window_or_an_output_tells_all(output: Expr) -> None:
-    assert latched(problem_of(X, output, ONE)) is None
+    problem = problem_of(X, output, ONE)
+    assert latched(problem) is None
+    assert follower(problem) is None
