@@ -19,7 +19,7 @@ from weights2code.graph import shifted
 from weights2code.language import Expr, Var, maximum, minimum
 from weights2code.memory.hidden import Memory
 from weights2code.memory.quantities import Quantity
-from weights2code.memory.real_answers import unlike, with_answers
+from weights2code.memory.real_answers import unlike, visible_enough, with_answers
 from weights2code.memory.updates import Update, followed
 
 #: Rows that sizes are asked of first, and more exactly, and those that a formula is right on.
@@ -36,7 +36,7 @@ NOISE = 1.15
 #: States that are asked more exactly, those that a formula is looked for, and sizes near one.
 MOST_ASKED, MOST_TRIED, FINE = 4, 2, 60
 #: Effort for quantities and for what follows, in seconds of a usual machine, and for a look at a state.
-SCANNED, EFFORT, A_LOOK = 2.0, 4.0, 4e-3
+SCANNED, EFFORT, A_LOOK = 1.5, 3.0, 4e-3
 
 
 def follower(problem: Problem) -> Memory | None:
@@ -46,6 +46,8 @@ def follower(problem: Problem) -> Memory | None:
     if problem.training.given.any() or problem.original is not None or len(problem.outputs) > 1:
         return None
     if any(domain.categories for domain in (*problem.domains, *problem.output_domains)):
+        return None
+    if visible_enough(problem):
         return None
     effort = Effort(EFFORT)
     few = problem.training.take(slice(0, max(1, ROWS // problem.length)))

@@ -21,7 +21,7 @@ from weights2code.graph import shifted
 from weights2code.language import Const, Expr, Var, maximum, minimum, op, where
 from weights2code.memory.hidden import Memory
 from weights2code.memory.quantities import values_of
-from weights2code.memory.real_answers import with_answers
+from weights2code.memory.real_answers import visible_enough, with_answers
 from weights2code.memory.updates import plain
 from weights2code.symbolic.notation import simplest_between
 
@@ -48,7 +48,7 @@ MOST_PAIRS = 9
 #: Steps between the borders after which a bit is asked for.
 STEPS = 2
 #: Latches that a formula is looked for, and effort for them, in seconds of a usual machine.
-MOST_LATCHES, EFFORT = 4, 4.0
+MOST_LATCHES, EFFORT = 4, 2.5
 #: Effort for all quantities, and for a number that is averaged, in the same.
 SCANNED, A_NUMBER = 3.0, 1.2e-7
 
@@ -76,6 +76,8 @@ def latched(problem: Problem) -> Memory | None:
     if problem.training.given.any() or problem.original is not None or not problem.training.scored.any():
         return None
     if any(domain.categories for domain in (*problem.domains, *problem.output_domains)):
+        return None
+    if visible_enough(problem):
         return None
     effort = Effort(EFFORT)
     for latch in _latches(problem)[:MOST_LATCHES]:

@@ -25,6 +25,9 @@ ENDS = 200
 #: Rows whose nearest others are looked at, what that costs, and how much outputs of those may differ beside
 #: outputs of any.
 ROWS, A_LOOK, ALIKE = 6_000, 0.03, 0.3
+#: How seldom outputs of near rows differ where nothing is hidden, and the share of rows there whose output is
+#: linear in near ones; rows that are asked for that.
+SELDOM, MOSTLY, FEW = 0.05, 0.75, 500
 
 
 def with_answers(
@@ -117,6 +120,35 @@ def unlike(rows: np.ndarray, target: np.ndarray) -> float:
         return 1.0
     near = np.asarray(KDTree(rows).query(rows, 2)[1])[:, 1]
     return float(np.abs(target - target[near]).mean() / by_chance)
+
+
+def visible_enough(problem: Problem) -> bool:
+    """Whether rows that are near in what is visible nearly always say what an output is: then hardly anything
+    is hidden. Of a real one, whether it is linear in them."""
+    part = problem.training.take(slice(0, max(1, ROWS // problem.length)))
+    now, then = part.x[part.scored], shifted(part.x, 1, 0.0)[part.scored]
+    last = shifted(part.y, 1, 0.0)[part.scored]
+    ways = [now, np.hstack([now, then]), np.hstack([now, last])]
+    for place, domain in enumerate(problem.output_domains):
+        target = part.y[..., place][part.scored]
+        if domain.discrete and min(unlike(rows, target) for rows in ways) > SELDOM:
+            return False
+        if not domain.discrete and max(_linear(rows, target) for rows in ways) < MOSTLY:
+            return False
+    return True
+
+
+def _linear(rows: np.ndarray, target: np.ndarray) -> float:
+    """The share of some rows whose output is what a linear function of their neighbours says."""
+    scale = rows.std(0)
+    rows = rows[:, scale > 0] / scale[scale > 0]
+    count = 2 * rows.shape[1] + 3
+    near = np.asarray(KDTree(rows).query(rows[:FEW], count)[1])
+    around = np.concatenate([rows[near], np.ones((*near.shape, 1))], -1)
+    others, own = around[:, 1:], around[:, 0]
+    weights = np.linalg.pinv(others) @ target[near[:, 1:], None]
+    error = np.abs((own[:, None] @ weights)[:, 0, 0] - target[near[:, 0]])
+    return float((error <= 1e-6 * max(float(target.std()), 1e-12)).mean())
 
 
 def leaves(problem: Problem, state: Var) -> Iterator[tuple[Var, ...]]:
