@@ -185,18 +185,23 @@ def at_cut(cut: Cut, member: Member, problem: Problem, log: Log) -> Iterator[Ext
 
 
 def right_borders(found: Extraction, problem: Problem, log: Log) -> Extraction:
-    """The same program with its thresholds on the other side, if that is all that was wrong with it."""
-    reference, matched = problem.reference, found.matched
+    """The same program with its thresholds on the other side, if that is all that was wrong with it. What the
+    user did not ask about may differ."""
+    reference, matched = problem.asked.reference, found.matched
     if reference is None or matched is None or all(domain.discrete for domain in problem.domains):
         return found
     program, refuting, origin = found.program.recurrence, [], Origin(found.program.origin)
+    asked = [program.outputs.index(name) for name in problem.asked.outputs]
     judgement = found
     while (example := judgement.certificate.counterexample) and len(refuting) < BORDERS:
         refuting.append(np.array(example, dtype=float).reshape(1, -1, len(problem.inputs)))
         right = (
             candidate
             for candidate in other_borders(program)
-            if all(np.allclose(candidate.run(x), reference.run(x), ROUNDING, ROUNDING) for x in refuting)
+            if all(
+                np.allclose(candidate.run(x)[..., asked], reference.run(x), ROUNDING, ROUNDING)
+                for x in refuting
+            )
         )
         candidate = next(right, None)
         if candidate is None:

@@ -22,7 +22,9 @@ from weights2code.extraction.judge import judged, with_caveat
 from weights2code.extraction.members import fits, member
 from weights2code.extraction.values import Extraction
 from weights2code.memory.find import FEW_SEQUENCES, Remembering
+from weights2code.memory.followers import follower
 from weights2code.memory.hidden import Memory, with_memory
+from weights2code.memory.latches import latched
 from weights2code.memory.through_addend import through_addend
 from weights2code.program import Origin
 from weights2code.run_folder import RunFolder
@@ -53,6 +55,7 @@ class HiddenClimb:
     _tried: bool = False
     _early: bool = False
     _postponed: bool = False
+    _asked_reals: bool = False
     _remembering: Remembering = field(init=False)
 
     def __post_init__(self) -> None:
@@ -86,12 +89,21 @@ class HiddenClimb:
         if rung.sizes["layers"] > 1:
             self._tried = True
             return self._try(self._remembering.later())
-        if rung.kind in ("annealed", "window") and self._try(self._remembering.without_end()):
+        if rung.kind in ("annealed", "window") and self._try(
+            self._remembering.without_end() or self._of_reals()
+        ):
             return True
         if self._early or not rung.sizes.get("submlps"):
             return False
         self._early = True
         return self._try(self._remembering.early() or through_addend(self._uncut))
+
+    def _of_reals(self) -> Memory | None:
+        """A hidden bit of real inputs, or what follows them, asked for once."""
+        if self._asked_reals:
+            return None
+        self._asked_reals = True
+        return latched(self._uncut) or follower(self._uncut)
 
     def _by_extremum(self) -> bool:
         """Whether an extremum of everything so far remembers all that is needed."""

@@ -35,7 +35,12 @@ class Kind:
 
 
 def _less(value: Expr, number: float) -> Expr:
-    return value if not number else value - int(number) if number > 0 else value + int(-number)
+    return value if not number else value - plain(number) if number > 0 else value + plain(-number)
+
+
+def plain(number: float) -> int | float:
+    """A whole number as one."""
+    return int(number) if float(number).is_integer() else float(number)
 
 
 def _remainder(state: Expr, quantity: Expr, factor: int, divisor: int) -> Expr:
@@ -52,7 +57,7 @@ KINDS: dict[str, Kind] = {
     "fading high": Kind(lambda s, f, k: np.maximum(f, s - k), lambda s, f, k: maximum(f, _less(s, k))),
     "fading low": Kind(lambda s, f, k: np.minimum(f, s + k), lambda s, f, k: minimum(f, _less(s, -k))),
     "following": Kind(
-        lambda s, f, k: s + np.clip(f - s, -k, k), lambda s, f, k: s + op("clip", f - s, int(-k), int(k))
+        lambda s, f, k: s + np.clip(f - s, -k, k), lambda s, f, k: s + op("clip", f - s, plain(-k), plain(k))
     ),
     "run": Kind(
         lambda s, f, k, r: np.where(f == k, s + 1, r),
@@ -67,7 +72,7 @@ KINDS: dict[str, Kind] = {
     ),
     "in a band": Kind(
         lambda s, f, k: np.where(np.abs(f - s) > k, f, s),
-        lambda s, f, k: where(op("gt", abs(f - s), int(k)), f, s),
+        lambda s, f, k: where(op("gt", abs(f - s), plain(k)), f, s),
     ),
     "between": Kind(
         lambda s, f, k, low, high: np.clip(s + f - k, low, high),
