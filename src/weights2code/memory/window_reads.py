@@ -118,11 +118,11 @@ class Window:
         return [(column, lag) for lag in range(FARTHEST + 1) for column in range(len(self.problem.inputs))]
 
     def settled(self) -> bool:
-        """Whether an output comes up as often late as early: what has no end, as a sum, does not. Short
-        sequences do not say."""
+        """Whether there are rows, and an output comes up as often late as early in them: what has no end, as a
+        sum, does not. Own data do not say."""
         part = self._part(0)
         if part is None or self.problem.reference is None:
-            return True
+            return part is not None
         late = np.broadcast_to(2 * np.arange(part.scored.shape[1]) >= part.scored.shape[1], part.scored.shape)
         given, answers = part(self._target, 0), len(self._values[self._target])
         table = np.bincount(late[part.scored] * answers + given, minlength=2 * answers).reshape(2, answers)
