@@ -118,8 +118,8 @@ class Window:
         return [(column, lag) for lag in range(FARTHEST + 1) for column in range(len(self.problem.inputs))]
 
     def settled(self) -> bool:
-        """Whether there are rows, and an output comes up as often late as early in them: what has no end, as a
-        sum, does not. Own data do not say."""
+        """Whether there are rows, and an output comes up as often late as early in them: what has no end, as
+        a sum, does not. Own data do not say."""
         part = self._part(0)
         if part is None or self.problem.reference is None:
             return part is not None

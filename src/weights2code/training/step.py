@@ -237,10 +237,10 @@ def side_stream(device: torch.device) -> torch.cuda.Stream:
     PyTorch has 32 streams and gives them out in turn: trainings that took new ones would soon share them
     with other threads, which may just record on theirs.
     """
-    streams = _OF_THREAD.__dict__
-    if device not in streams:
-        streams[device] = torch.cuda.Stream(device)
-    return streams[device]
+    streams, name = _OF_THREAD.__dict__, str(device)
+    if name not in streams:
+        streams[name] = torch.cuda.Stream(device)
+    return streams[name]
 
 
 @contextmanager
