@@ -48,7 +48,7 @@ MOST_PAIRS = 9
 #: Steps between the borders after which a bit is asked for.
 STEPS = 2
 #: Latches that a formula is looked for, and effort for them, in seconds of a usual machine.
-MOST_LATCHES, EFFORT = 4, 2.5
+MOST_LATCHES, EFFORT = 4, 4.0
 #: Effort for all quantities, and for a number that is averaged, in the same.
 SCANNED, A_NUMBER = 3.0, 1.2e-7
 
@@ -62,10 +62,10 @@ class Latch:
     high: float
     sure: float
 
-    def rule(self, state: Var) -> Expr:
+    def rule(self, state: Var, below: int = 0) -> Expr:
         """Its formula, of its last value."""
         above = op("gt", self.quantity, Const(plain(self.high)))
-        return where(above, 1, where(op("lt", self.quantity, Const(plain(self.low))), 0, state))
+        return where(above, 1, where(op("lt", self.quantity, Const(plain(self.low))), below, state))
 
 
 def latched(problem: Problem) -> Memory | None:
@@ -236,7 +236,11 @@ def _memory(problem: Problem, latch: Latch, effort: Effort) -> Memory | None:
     sequences = problem.training.take(slice(0, max(1, ASKED // problem.training.x.shape[1])))
     sides = _sides(values_of(latch.quantity, problem.inputs, sequences.x), latch.low, latch.high)
     start = _start(sides, _shown(sequences.y, sequences.scored), sequences.scored)
-    return with_answers(problem, latch.rule, start, ASKED, effort)
+    found = with_answers(problem, latch.rule, start, ASKED, effort)
+    if found is not None or effort.spent() or time_is_up():
+        return found
+    # it may be 0 before the first, then 1 or -1
+    return with_answers(problem, lambda state: latch.rule(state, -1), 0.0, ASKED, effort)
 
 
 def _quantities(problem: Problem) -> Iterator[Expr]:

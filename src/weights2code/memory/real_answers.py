@@ -27,7 +27,7 @@ ENDS = 200
 ROWS, A_LOOK, ALIKE = 6_000, 0.03, 0.3
 #: How seldom outputs of near rows differ where nothing is hidden, and the share of rows there whose output is
 #: linear in near ones; rows that are asked for that.
-SELDOM, MOSTLY, FEW = 0.05, 0.75, 500
+SELDOM, MOSTLY, FEW = 0.05, 0.85, 500
 
 
 def with_answers(
