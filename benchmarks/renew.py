@@ -89,7 +89,7 @@ UNSEEN = 104
 #: The same for deeper programs.
 UNSEEN_DEEP = 103
 #: The same for programs with hidden memory.
-UNSEEN_HIDDEN = 203
+UNSEEN_HIDDEN = 204
 OPEN_TASKS = "div_3 magnetic bit_addition balanced_parenthesis"
 
 
