@@ -36,7 +36,7 @@ from weights2code.memory.short_rules import ShortRule, short_rules
 from weights2code.memory.smallest import smallest
 from weights2code.memory.without_end import without_end
 from weights2code.simplify.cost import cost
-from weights2code.training.focus import sufficient
+from weights2code.training.focus import Leaves, sufficient
 
 #: Shares of the labels that may be mistakes.
 SHARES = (0.02, 0.05, 0.1)
@@ -52,6 +52,8 @@ ENOUGH = 16.0
 LONG_ENOUGH, FAR_MORE = 30.0, 16
 #: More states than this in some order are hardly a formula.
 FEW_STATES = 8
+#: Visible values whose function is sooner found than a state.
+VERY_FEW = 3
 #: Fewer sequences than this hardly begin alike: they are followed and not merged.
 FEW_SEQUENCES = 20
 #: There a memory is asked for where rows contradict each other in a window of so many steps: wider ones
@@ -82,6 +84,7 @@ class Remembering:
     problem: Problem
     _machines: list[Machine | None] = field(default_factory=list)
     _asked: bool = False
+    _visible: list[Leaves | None] = field(default_factory=list)
 
     def at_once(
         self, otherwise: Callable[[], bool] | None = None, instead: Callable[[int], bool] | None = None
@@ -111,13 +114,23 @@ class Remembering:
 
     def _without_end(self, otherwise: Callable[[], bool] | None = None) -> Memory | None:
         """A state without end, if it is simple, and there is no other way to remember."""
-        if not self.problem.whole or not contradictory(self.problem):
+        if not self.problem.whole or not contradictory(self.problem) or self._few_are_enough():
             return None
         found = without_end(self.problem, simple=True)
         known = self._finite() and self.machine() is not None
         if found is not None and known and not found.answers:
             return None
         return None if found is None or (otherwise is not None and otherwise()) else found
+
+    def _few_are_enough(self) -> bool:
+        """Whether the output is a function of very few visible values."""
+        values = self._sufficient()
+        return values is not None and len(values) <= VERY_FEW
+
+    def _sufficient(self) -> Leaves | None:
+        if not self._visible:
+            self._visible.append(sufficient(self.problem))
+        return self._visible[0]
 
     def _few_states(self) -> bool:
         """Whether there is a machine of few states: then nothing goes on without end."""
@@ -152,7 +165,7 @@ class Remembering:
             return None
         if visible_window(machine) is None:
             return None
-        values = sufficient(problem)
+        values = self._sufficient()
         shown = shown_by_values(problem, values) if values is not None else np.inf
         if shown < GAIN * machine.states:
             return None
@@ -170,6 +183,8 @@ class Remembering:
         if self._asked or not self.problem.whole or self._few_states() or not contradictory(self.problem):
             return None
         self._asked = True
+        if self._few_are_enough():
+            return None
         found = without_end(self.problem)
         known = self._finite() and self.machine() is not None
         return None if found is None or (known and not found.answers) else found
