@@ -19,7 +19,7 @@ from weights2code.graph import shifted
 from weights2code.language import Expr, Var, maximum, minimum
 from weights2code.memory.hidden import Memory
 from weights2code.memory.quantities import Quantity
-from weights2code.memory.real_answers import unlike, visible_enough, with_answers
+from weights2code.memory.real_answers import may_hide, unlike, with_answers
 from weights2code.memory.updates import Update, followed
 
 #: Rows that sizes are asked of first, and more exactly, and those that a formula is right on.
@@ -41,13 +41,7 @@ SCANNED, EFFORT, A_LOOK = 1.5, 3.0, 4e-3
 
 def follower(problem: Problem) -> Memory | None:
     """A hidden state that follows a real quantity, and formulas of the outputs; None if there is none."""
-    if problem.whole or all(domain.discrete for domain in problem.domains):
-        return None
-    if problem.training.given.any() or problem.original is not None or len(problem.outputs) > 1:
-        return None
-    if any(domain.categories for domain in (*problem.domains, *problem.output_domains)):
-        return None
-    if visible_enough(problem):
+    if len(problem.outputs) > 1 or not may_hide(problem):
         return None
     effort = Effort(EFFORT)
     few = problem.training.take(slice(0, max(1, ROWS // problem.length)))

@@ -21,7 +21,7 @@ from weights2code.graph import shifted
 from weights2code.language import Const, Expr, Var, maximum, minimum, op, where
 from weights2code.memory.hidden import Memory
 from weights2code.memory.quantities import values_of
-from weights2code.memory.real_answers import visible_enough, with_answers
+from weights2code.memory.real_answers import may_hide, with_answers
 from weights2code.memory.updates import plain
 from weights2code.symbolic.notation import simplest_between
 
@@ -71,13 +71,7 @@ class Latch:
 def latched(problem: Problem) -> Memory | None:
     """A hidden bit of real inputs that determines the outputs together with a few visible values; None if
     there is none."""
-    if problem.whole or all(domain.discrete for domain in problem.domains):
-        return None
-    if problem.training.given.any() or problem.original is not None or not problem.training.scored.any():
-        return None
-    if any(domain.categories for domain in (*problem.domains, *problem.output_domains)):
-        return None
-    if visible_enough(problem):
+    if not problem.training.scored.any() or not may_hide(problem):
         return None
     effort = Effort(EFFORT)
     for latch in _latches(problem)[:MOST_LATCHES]:

@@ -122,6 +122,18 @@ def unlike(rows: np.ndarray, target: np.ndarray) -> float:
     return float(np.abs(target - target[near]).mean() / by_chance)
 
 
+def may_hide(problem: Problem) -> bool:
+    """Whether there are real inputs from their true start, no texts, and near rows show that something is
+    hidden."""
+    if problem.whole or all(domain.discrete for domain in problem.domains):
+        return False
+    if problem.training.given.any() or problem.original is not None:
+        return False
+    if any(domain.categories for domain in (*problem.domains, *problem.output_domains)):
+        return False
+    return not visible_enough(problem)
+
+
 def visible_enough(problem: Problem) -> bool:
     """Whether rows that are near in what is visible nearly always say what an output is: then hardly anything
     is hidden. Of a real one, whether it is linear in them."""
