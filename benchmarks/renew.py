@@ -82,7 +82,7 @@ WAYS = {
     "concat": ("robustness",),
 }
 #: The experiments that look at the models of the whole protocol.
-OF_PROTOCOL = ("table1", "architectures", "unmatched_heads")
+OF_PROTOCOL = ("table1", "architectures", "unmatched_heads", "pruning", "dynamics")
 EXPERIMENT_FILES = ("experiment.json", "table.csv", "table.md", "figure.svg", "figure.png")
 #: The seed of random programs that are only measured, never looked at.
 UNSEEN = 104
@@ -99,7 +99,8 @@ def experiment(name: str, way: str = "fast") -> Figure:
     command = f"w2c experiment {name}{experiment_pages.WAYS[way]}{OPTIONS.get((name, way), '')}"
     if way == "paper" and name in OF_PROTOCOL:
         command += f" --models {runs_of(Path(experiment_pages.folder('protocol', way)).name)}"
-    needs = "CUDA" if way == "paper" else "Operon" if name == "baselines" else ""
+    trains = way == "paper" and name not in OF_PROTOCOL
+    needs = "CUDA" if trains else "Operon" if name == "baselines" else ""
     return Figure(
         Path(folder).name,
         f"{folder}/experiment.json",
@@ -139,6 +140,9 @@ RECIPES = {
     "recipe_rates": "--tasks quadratic_drop,abs_of_diff,bit_addition,add_mod_3,unique_prev2,linear_drop "
     "--variations 'rate .01;fading, rate .02, hidden 32;fading, rate .01, hidden 32;"
     "fading, rate .01, hidden 64;fading, rate .01, uncooled noise;fading, rate .005'",
+    "recipe_drops": "--tasks linear_drop,quadratic_drop --variations 'fading, rate .01;fading, rate .002;"
+    "fading, rate .005, noise .3;fading, rate .01, noise 2;fading, rate .005, no weight decay;"
+    "fading, rate .005, hidden 32;fading, rate .005, hidden 64'",
 }
 
 

@@ -118,7 +118,7 @@ def texts(root: Path = ROOT) -> dict[str, str]:
         ),
         "docs/results/tables.md": tables(found.tables),
         "docs/results/paper_recipe.md": recipe(
-            [read(f"training/results/{name}.json") for name in ("recipe", "recipe_rates")]
+            [read(f"training/results/{name}.json") for name in ("recipe", "recipe_rates", "recipe_drops")]
         ),
         "docs/results/training_step.md": training_step(read("training/results/fused_step.json")),
         "docs/results/deep_rules.md": deep_page.deep_rules(

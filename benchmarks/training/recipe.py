@@ -50,6 +50,9 @@ VARIATIONS: dict[str, dict[str, Any]] = {
     "fading, rate .005, noise .3": {"leak": 0.1, "learning_rate": 0.005, "noise": 0.3},
     "fading, rate .002, noise .3": {"leak": 0.1, "learning_rate": 0.002, "noise": 0.3},
     "fading, rate .005, no weight decay": {"leak": 0.1, "learning_rate": 0.005, "weight_decay": 0.0},
+    "fading, rate .005, hidden 32": {"leak": 0.1, "learning_rate": 0.005, "hidden": 32},
+    "fading, rate .005, hidden 64": {"leak": 0.1, "learning_rate": 0.005, "hidden": 64},
+    "fading, rate .01, noise 2": {"leak": 0.1, "learning_rate": 0.01, "noise": 2.0},
 }
 #: The paper's rate, and its epochs; two tasks train longer, at a lower rate.
 PRINTED, USUAL_EPOCHS = 0.05, 50

@@ -151,3 +151,26 @@ def test_models_that_are_there_take_the_place_of_a_training(tmp_path: Path) -> N
 def test_models_are_those_of_the_papers_recipe() -> None:
     with pytest.raises(InputError, match="--recipe paper"):
         study_jobs("one", "sum", Options(models="there"))
+    with pytest.raises(InputError, match="--recipe paper"):
+        get("pruning").jobs(Options(models="there"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["pruning", "dynamics"])
+def test_listings_and_curves_of_models_that_are_there(name: str, tmp_path: Path) -> None:
+    """What a training of the experiment's own would give, without one."""
+    from weights2code.experiments.members import train_models
+
+    numbers = {"samples": 1024, "epochs": 2}
+    settings = {"recipe": "paper", "members": 2, "layers": 1, "heads": 2, "submlps": 2, **numbers}
+    train_models({"task": "sum_last2", "settings": settings}, tmp_path / "there")
+    asked = Options(recipe="paper", seeds=(0, 1), tasks=("sum_last2",), numbers=numbers)
+    (own,) = get(name).jobs(asked)
+    (job,) = get(name).jobs(replace(asked, models=str(tmp_path / "there")))
+    row = perform(job, tmp_path / "taken")
+    assert not list((tmp_path / "taken").iterdir())
+    times = ("seconds", "training_seconds", "extraction_seconds")
+    expected = perform(own, tmp_path / "trained")
+    assert {k: v for k, v in row.items() if k not in times} == {
+        k: v for k, v in expected.items() if k not in times
+    }

@@ -35,7 +35,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--models",
         metavar="DIR",
-        help="take the models of the run folders in DIR (table1, architectures, unmatched_heads)",
+        help="take the models of the run folders in DIR, with --recipe paper (table1, architectures, "
+        "unmatched_heads, pruning, dynamics)",
     )
     parser.add_argument("--suite", choices=("paper", "mips"), default="paper", help="of tasks, for baselines")
     add_setting(parser, "recipe", default="fast")

@@ -217,6 +217,7 @@ PRUNING = Experiment(
     tasks_of("pruning"),
     pruning_jobs,
     pruning_table,
+    takes_models=True,
 )
 L1 = Experiment("l1", "l1 on the head: lines and RMSE with and without", tasks_of("l1"), l1_jobs, l1_table)
 ANNEALING = Experiment(

@@ -108,4 +108,5 @@ DYNAMICS = Experiment(
     jobs,
     table,
     figure,
+    takes_models=True,
 )

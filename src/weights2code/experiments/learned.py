@@ -13,8 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from weights2code.errors import InputError
 from weights2code.experiments.experiment import Options
 from weights2code.experiments.jobs import Job, Row, trains
+from weights2code.experiments.trained_models import models_of
 
 if TYPE_CHECKING:
     from weights2code.data import Problem
@@ -49,14 +51,20 @@ def learned_jobs(
     listings: bool = True,
     **label: Any,
 ) -> list[Job]:
-    """One job a seed with the fast numbers; with the paper's, one for all of them."""
+    """One job a seed with the fast numbers; with the paper's, one for all of them.
+
+    Models that are there already take the place of a training with the paper's.
+    """
     what = {"task": task, "sizes": sizes, "layout": options.layout_of(task), "l1": l1}
     what |= {} if epochs is None else {"epochs": epochs}
     what |= {"recipe": options.recipe, "device": options.device, **options.numbers}
     what["listings"] = listings
     what["label"] = {"task": task, "recipe": options.recipe, **label}
     if options.recipe == "paper":
+        what |= {"models": options.models} if options.models else {}
         return [Job(key, LEARNED, {**what, "seed": options.seeds[0], "members": len(options.seeds)})]
+    if options.models:
+        raise InputError("--models are those of the paper's recipe; give --recipe paper.")
     made = {"members": RESTARTS, **what}
     return [Job(f"{key}-seed{seed}", LEARNED, {**made, "seed": seed}) for seed in options.seeds]
 
@@ -66,14 +74,15 @@ def train_models(arguments: dict[str, Any], folder: Path) -> None:
     it and are left to `anneal`."""
     from weights2code.source import problem_of
 
-    if arguments["recipe"] == "paper" and not (folder / MODEL).exists():
+    trained = (folder / MODEL).exists() or "models" in arguments
+    if arguments["recipe"] == "paper" and not trained:
         settings = _settings(arguments)
         trained_in(problem_of(arguments["task"], settings), settings, folder)
 
 
 @trains(train_models)
 def anneal(arguments: dict[str, Any], folder: Path) -> Row:
-    """Train, then, if asked, list every member in the paper's way, with and without its pruning step.
+    """Train, or take models that are there, then, if asked, list every member in the paper's way, with and without its pruning step.
 
     Returns
     -------
@@ -86,7 +95,10 @@ def anneal(arguments: dict[str, Any], folder: Path) -> Row:
 
     settings = _settings(arguments)
     problem = problem_of(arguments["task"], settings)
-    trained = trained_in(problem, settings, folder)
+    if models := arguments.get("models"):
+        trained = next(iter(models_of(Path(models), arguments["task"], arguments["sizes"]).values()))
+    else:
+        trained = trained_in(problem, settings, folder)
     began = time.perf_counter()
     members = [
         member_row(trained, member, problem, settings.seed, listings=arguments["listings"])
