@@ -82,7 +82,8 @@ def train_models(arguments: dict[str, Any], folder: Path) -> None:
 
 @trains(train_models)
 def anneal(arguments: dict[str, Any], folder: Path) -> Row:
-    """Train, or take models that are there, then, if asked, list every member in the paper's way, with and without its pruning step.
+    """Train, or take models that are there, then, if asked, list every member in the paper's way, with its
+    pruning step and without.
 
     Returns
     -------
