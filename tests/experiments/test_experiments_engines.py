@@ -327,3 +327,79 @@ def test_a_cluster_of_its_own(tmp_path: Path, work_module: Path) -> None:
     assert said["rows"][0]["solved"]
     assert said["summary"]["engine"] == "ray"
     assert (tmp_path / "out/runs/abs-seed0/run/report.html").exists()
+
+
+#: Work that begins with a training, and says which GPUs each of the two was given.
+TRAINING_WORK = """
+import os
+from weights2code.experiments.jobs import trains
+
+def train(arguments, folder):
+    if arguments.get("fails"):
+        raise ValueError("as asked")
+    (folder / "models").mkdir()
+    (folder / "models" / "one").write_text(",".join(gpus()))
+
+def gpus():
+    import ray
+    return [str(one) for one in ray.get_gpu_ids()]
+
+@trains(train)
+def work(arguments, folder):
+    trained_on = (folder / "models" / "one").read_text()
+    return {"trained_on": trained_on, "seen": os.environ.get("CUDA_VISIBLE_DEVICES"), "worked_on": gpus()}
+"""
+
+#: One machine without a GPU besides one that says it has two; nothing computes on them.
+GPU_CLUSTER = """
+import json, sys
+from pathlib import Path
+from ray.cluster_utils import Cluster
+from weights2code.errors import InputError
+from weights2code.experiments.engines import Ray
+from weights2code.experiments.jobs import Job
+from weights2code.experiments.sweep import run_sweep
+
+def node(cpus, gpus):
+    own = {"object_store_memory": 80 << 20, "include_dashboard": False}
+    return {"num_cpus": cpus, "num_gpus": gpus, **own}
+
+cluster = Cluster(initialize_head=True, head_node_args=node(1, 0))
+jobs = [Job(f"job{number}", "training_work:work", {"fails": number == 2}) for number in range(4)]
+try:
+    run_sweep(jobs, Path(sys.argv[1]), Ray(cluster.address, device="cuda"))
+    refused = ""
+except InputError as error:
+    refused = str(error)
+cluster.add_node(**node(4, 2))
+rows = run_sweep(jobs, Path(sys.argv[1]), Ray(cluster.address, device="cuda"))
+cluster.shutdown()
+print(json.dumps({"rows": rows, "refused": refused}))
+"""
+
+
+@posix
+@pytest.mark.slow
+def test_trainings_have_a_share_of_a_gpu_and_the_rest_has_none(tmp_path: Path, work_module: Path) -> None:
+    pytest.importorskip("ray", reason="needs the extra: weights2code[ray]")
+    (work_module / "training_work.py").write_text(TRAINING_WORK)
+    script = work_module / "gpu_driver.py"
+    script.write_text(GPU_CLUSTER)
+    out = tmp_path / "out"
+    done = subprocess.run(
+        [sys.executable, str(script), str(out)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+        env=ray_environment(),
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["refused"] == "--device cuda needs a GPU, and the Ray cluster has none."
+    assert [row["status"] for row in found["rows"]] == ["done", "done", "failed", "done"]
+    assert found["rows"][2]["error"] == "ValueError: as asked"
+    trained = [row for row in found["rows"] if row["status"] == "done"]
+    assert {row["trained_on"] for row in trained} <= {"0", "1"}
+    assert all(row["worked_on"] == [] for row in trained)
+    assert all((out / "runs" / row["key"] / "models/one").read_text() == row["trained_on"] for row in trained)

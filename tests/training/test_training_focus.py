@@ -99,3 +99,14 @@ def test_older_outputs_that_only_show_inputs_are_spared():
     few = [(0, 0), (1, 2)]
     assert with_last_outputs(read, few) == few  # the others would be more
     assert with_last_outputs(read, None) is None
+
+
+def test_near_values_are_asked_at_every_position_that_has_them():
+    """Where rows are few, those at which older values are lacking decide."""
+    x = np.random.default_rng(0).integers(0, 10, (204, 16)).astype(float)
+    padded = np.pad(x, ((0, 0), (2, 0)))
+    largest = np.maximum(np.maximum(padded[:, 2:], padded[:, 1:-1]), padded[:, :-2])
+    data = from_arrays(x[..., None], largest[..., None])
+    found = sufficient(Problem("p", ("x",), ("y",), *data.domains(), data, data, 16, None))
+    assert found is not None
+    assert set(found) == {(0, 0), (0, 1), (0, 2)}

@@ -37,7 +37,7 @@ def engine_from(options: argparse.Namespace) -> Engine:
         from weights2code.experiments.engines.ray import Ray, imported
 
         imported()  # what is missing shows before anything is written
-        return Ray(options.address, options.jobs)
+        return Ray(options.address, options.jobs, options.device or "cpu")
     if options.address is not None:
         raise InputError("--address is the address of a Ray cluster; it needs --engine ray.")
     from weights2code.experiments.engines.local import Local

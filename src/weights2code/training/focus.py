@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from itertools import combinations
 from math import comb
 
@@ -71,10 +72,11 @@ def sufficient(problem: Problem) -> Leaves | None:
             break
         if _evident(rows, targets):
             return _needed(near, rows, targets)
-    rows, targets = _rows(everything, problem)
-    if not len(targets):
-        return None
+    within = cache(lambda offset: _rows(everything[: len(now) * (offset + 1)], problem))
     for chosen in _sets(len(everything)):
+        rows, targets = within(max(chosen) // len(now))  # no row is left out for want of older values
+        if not len(targets):
+            continue
         sample = slice(None, None, max(1, len(targets) // SAMPLE))
         if _consistent(rows[sample][:, chosen], targets[sample]) and _evident(rows[:, chosen], targets):
             return [everything[index] for index in chosen]

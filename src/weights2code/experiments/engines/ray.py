@@ -1,7 +1,9 @@
 """The engine of many machines: Ray, on a cluster that is there or on one started here for the sweep.
 
 Workers need not share a disk with the sweep: a job runs in a temporary folder of its machine, and its row
-and files come back through Ray. Ray's own retries are off, so that the sweep alone counts the tries.
+and files come back through Ray. Ray's own retries are off, so that the sweep alone counts the tries. Where a
+GPU is asked for, a job whose work begins with a training (`trains`) is trained with a share of one, and goes
+on with a core alone, on any machine: its models travel through Ray too.
 """
 
 from __future__ import annotations
@@ -20,9 +22,10 @@ from typing import Any, TextIO
 
 from weights2code import __version__
 from weights2code.errors import InputError
-from weights2code.experiments.engines.engine import Finished, attempt
+from weights2code.experiments.engines.engine import Finished, attempt, caught
 from weights2code.experiments.engines.local import cores
-from weights2code.experiments.jobs import Job
+from weights2code.experiments.jobs import Job, training_of
+from weights2code.run_folder import write_atomically
 
 #: Larger files of a job stay behind; the row says so.
 MOST_BYTES = 32 << 20
@@ -30,6 +33,8 @@ MOST_BYTES = 32 << 20
 STORE_BYTES = 128 << 20
 #: Jobs that are with Ray at once, a core of the cluster: enough that none waits for us.
 AHEAD = 2
+#: Trainings that share a GPU. Processes take turns on it: one computes while another prepares its data.
+SHARING = 3
 #: Ray reads these when it is imported.
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -45,17 +50,21 @@ class Ray:
     ----------
     address : of a cluster that is there, `"auto"` for the one on this machine; None starts one here.
     jobs : jobs at once; by default as many as the cluster, or this machine, has cores for.
+    device : that trainings ask for: "cpu", "cuda", or "auto", a GPU if the cluster has one.
     """
 
-    def __init__(self, address: str | None = None, jobs: int | None = None) -> None:
+    def __init__(self, address: str | None = None, jobs: int | None = None, device: str = "cpu") -> None:
         self.address = address
         self.jobs = jobs
+        self.device = device
         self._ray: Any = None
         self._task: Any = None
+        self._training: Any = None
         self._ours = False
         self._quiet = ExitStack()
         self._queue: deque[Job] = deque()
         self._running: dict[Any, Job] = {}
+        self._trained: dict[Any, Job] = {}
 
     def __enter__(self) -> Ray:
         for name, value in QUIET.items():
@@ -66,7 +75,18 @@ class Ray:
             self._connect()
         self._quiet.enter_context(redirect_stdout(OwnThread(sys.stdout)))
         self._task = self._ray.remote(num_cpus=1, max_retries=0)(remote_attempt)
+        if self._gpus():
+            share = self._ray.remote(num_cpus=1, num_gpus=1 / SHARING, max_retries=0)
+            self._training = share(remote_training)
         return self
+
+    def _gpus(self) -> int:
+        """How many GPUs trainings may use."""
+        found = int(self._ray.cluster_resources().get("GPU", 0)) if self.device != "cpu" else 0
+        if not found and self.device not in ("cpu", "auto"):
+            self.__exit__()
+            raise InputError(f"--device {self.device} needs a GPU, and the Ray cluster has none.")
+        return found
 
     def _connect(self) -> None:
         quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
@@ -88,9 +108,10 @@ class Ray:
 
     def __exit__(self, *error: object) -> None:
         self._queue.clear()
-        for reference in self._running:
+        for reference in (*self._running, *self._trained):
             self._ray.cancel(reference, force=True)
         self._running.clear()
+        self._trained.clear()
         if self._ours:
             self._ray.shutdown()
         self._quiet.close()
@@ -100,18 +121,31 @@ class Ray:
         self._fill()
 
     def wait(self) -> Finished:
-        (ready,), _ = self._ray.wait(list(self._running), num_returns=1)
-        job = self._running.pop(ready)
-        finished = self._read(job, ready)
-        self._fill()
-        return finished
+        while True:
+            (ready,), _ = self._ray.wait([*self._running, *self._trained], num_returns=1)
+            job = self._trained.pop(ready, None)
+            if job is None:
+                finished = self._read(self._running.pop(ready), ready)
+            else:
+                finished = self._read(job, ready)
+                if finished.error is None:
+                    self._begin(self._task, self._running, job, ready)
+                    continue
+            self._fill()
+            return finished
 
     def _fill(self) -> None:
         room = self.jobs or AHEAD * max(1, int(self._ray.cluster_resources().get("CPU", 1)))
-        while self._queue and len(self._running) < room:
+        while self._queue and len(self._running) + len(self._trained) < room:
             job = self._queue.popleft()
-            reference = self._task.options(name=job.key).remote(job.to_dict(), __version__)
-            self._running[reference] = job
+            if self._training is not None and training_of(job) is not None:
+                self._begin(self._training, self._trained, job)
+            else:
+                self._begin(self._task, self._running, job)
+
+    def _begin(self, task: Any, under_way: dict[Any, Job], job: Job, *given: Any) -> None:
+        reference = task.options(name=job.key).remote(job.to_dict(), __version__, *given)
+        under_way[reference] = job
 
     def _read(self, job: Job, reference: Any) -> Finished:
         errors = self._ray.exceptions
@@ -163,18 +197,43 @@ def imported() -> Any:
     return ray
 
 
-def remote_attempt(job: dict[str, Any], version: str) -> dict[str, Any]:
-    """What a worker does: the job in a temporary folder; the fields of `Finished`, with its files."""
-    if version != __version__:
-        raise InputError(f"a worker has weights2code {__version__}, the sweep {version}; install the same.")
+def remote_attempt(
+    job: dict[str, Any], version: str, trained: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """What a worker does: the job in a temporary folder, which holds the files of its training, if it had
+    one elsewhere; the fields of `Finished`, with its files."""
+    check_version(version)
     with tempfile.TemporaryDirectory(prefix="w2c-") as place:
         folder = Path(place) / job["key"]
+        for name, content in (trained["files"] if trained else {}).items():
+            write_atomically(folder / name, content)
         finished = attempt(Job.from_dict(job), folder)
         files, left_out = collected(folder)
     row = finished.row
     if row is not None and left_out:
         row = row | {"files_left_out": left_out}
     return asdict(replace(finished, row=row, files=files))
+
+
+def remote_training(job: dict[str, Any], version: str) -> dict[str, Any]:
+    """The training that a job begins with; the fields of `Finished` without a row."""
+    check_version(version)
+    asked = Job.from_dict(job)
+    training = training_of(asked)
+    assert training is not None
+    with tempfile.TemporaryDirectory(prefix="w2c-") as place:
+        folder = Path(place) / asked.key
+        folder.mkdir()
+        _, error = caught(lambda: training(asked.arguments, folder), folder)
+        files, left_out = collected(folder)
+    if left_out:
+        error = error or f"its models are too large to be sent: {', '.join(left_out)}"
+    return asdict(Finished(asked.key, error=error, files=files))
+
+
+def check_version(version: str) -> None:
+    if version != __version__:
+        raise InputError(f"a worker has weights2code {__version__}, the sweep {version}; install the same.")
 
 
 def collected(folder: Path) -> tuple[dict[str, bytes], list[str]]:
