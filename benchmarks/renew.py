@@ -96,11 +96,12 @@ OPEN_TASKS = "div_3 magnetic bit_addition balanced_parenthesis"
 def experiment(name: str, way: str = "fast") -> Figure:
     folder = f"benchmarks/{experiment_pages.folder(name, way)}"
     out = runs_of(Path(folder).name)
-    command = f"w2c experiment {name}{experiment_pages.WAYS[way]}{OPTIONS.get((name, way), '')}"
+    asked, needs = experiment_pages.WAYS[way], "Operon" if name == "baselines" else ""
     if way == "paper" and name in OF_PROTOCOL:
-        command += f" --models {runs_of(Path(experiment_pages.folder('protocol', way)).name)}"
-    trains = way == "paper" and name not in OF_PROTOCOL
-    needs = "CUDA" if trains else "Operon" if name == "baselines" else ""
+        asked = f" --recipe paper --models {runs_of(Path(experiment_pages.folder('protocol', way)).name)}"
+    elif way == "paper":
+        needs = "CUDA"
+    command = f"w2c experiment {name}{asked}{OPTIONS.get((name, way), '')}"
     return Figure(
         Path(folder).name,
         f"{folder}/experiment.json",

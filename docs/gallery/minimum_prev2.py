@@ -14,6 +14,9 @@ def minimum_prev2(x: ArrayLike) -> np.ndarray:
         complete exploration of the 100 states that reference and program reach together (10100
         transitions), in the program's own float64 arithmetic. It was also run on 798 sequences of
         length 10, 40, 100; the largest error is 0.
+    Network: Proved equal to the program at every length for inputs in integers 0..99: on all 10100
+        contexts that the program can reach, outputs stay 0.49 from the nearest rounding border,
+        errors of float64 and float32 arithmetic included.
     """
     x = np.asarray(x, dtype=float)
     if x.shape not in ((x.size,), (x.size, 1)):

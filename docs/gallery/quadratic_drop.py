@@ -13,6 +13,13 @@ def quadratic_drop(x: ArrayLike) -> np.ndarray:
     Origin: regressed from the live leaves.
     Verdict: Tested, not proved: free-running on 774 sequences of length 10, 40, 100, every output
         within 0.001 times the largest target.
+    Network: Within 0.00066 of the program one step ahead, for inputs in reals 0..1 and past values
+        of y between 0.098 and 3.72, which at the first positions, and from one position to the
+        next, stay within what 384 sequences of length 10 show: the largest difference over all
+        these values, by branch and bound over the linear pieces, errors of float64 arithmetic
+        included; on its own past outputs it was off by up to 0.0315 in 390 sequences of length 10,
+        40, 100. It was wired for the rule and trained with the program's outputs after the program
+        was found.
     """
     x = np.asarray(x, dtype=float)
     if x.shape not in ((x.size,), (x.size, 1)):

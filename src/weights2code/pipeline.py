@@ -96,7 +96,7 @@ def search(
         climb.settle()
         if time_limit.cut and not climb.verified:
             climb.log.attempts.append(Attempt.cut_short(limit))
-        outcome = outcome_of(climb, began)
+        outcome = outcome_of(climb, settings, began)
     if outcome.exit_code:
         outcome = replace(outcome, hints=(*key_hints(problem.asked), *category_hints(problem.asked)))
     if folder:
@@ -164,7 +164,7 @@ def extract(folder: RunFolder) -> Outcome:
     if not climb.verified:
         extract_uncut(climb, trained)  # it may have been trained on uncut sequences
     climb.settle()
-    outcome = outcome_of(climb, began, training=False)
+    outcome = outcome_of(climb, folder.settings, began, training=False)
     if outcome.extraction is not None and outcome.trained is not None:
         outcome.trained.save(folder.file(MODEL))
     if outcome.extraction is not None or not folder.has(CERTIFICATE):
@@ -172,7 +172,7 @@ def extract(folder: RunFolder) -> Outcome:
     return outcome
 
 
-def outcome_of(climb: Climb, began: float, *, training: bool = True) -> Outcome:
+def outcome_of(climb: Climb, settings: Settings, began: float, *, training: bool = True) -> Outcome:
     """What a climb ends with; every live node of its program's graph is explained, for listing and report.
 
     That graph takes the place of the member that it was read from: the weights are the network that is meant.
@@ -181,7 +181,8 @@ def outcome_of(climb: Climb, began: float, *, training: bool = True) -> Outcome:
 
     best, chosen = climb.best, climb.source or best_rung(climb.climbed)
     if best:
-        best = with_network(best, chosen, climb.problem, climb.log)
+        computes = settings.submlps != 0
+        best = with_network(best, chosen, climb.problem, climb.log, computes=computes)
         best = with_listing(with_explanation(best, climb.problem, climb.log), climb.problem, climb.log)
         fit = fit_of(best.graph, climb.problem)
         whole = best.program.integer_outputs

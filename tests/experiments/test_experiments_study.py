@@ -11,10 +11,12 @@ import pytest
 
 from weights2code.errors import InputError
 from weights2code.experiments.experiment import Options
-from weights2code.experiments.jobs import perform
+from weights2code.experiments.jobs import perform, training_of
 from weights2code.experiments.learned import learned_jobs
+from weights2code.experiments.measures import unbroken_lines
 from weights2code.experiments.registry import get
 from weights2code.experiments.study import study_job, study_jobs
+from weights2code.training.search import Trained
 
 SMALL = {"layers": 1, "heads": 2, "submlps": 1}
 
@@ -29,6 +31,24 @@ def test_a_study_measures_program_model_and_listing(tmp_path: Path) -> None:
     text = (tmp_path / "run" / "program_raw.py").read_text()
     assert row["listing_lines"] == text.count("\n")
     assert set(row["heads_found"].values()) == {"Fixed offset 1"}
+
+
+@pytest.mark.slow
+def test_a_study_of_what_is_remembered(tmp_path: Path) -> None:
+    """The program is judged by the outputs that were asked for, its network by the state too."""
+    row = perform(study_job("one", "div_3", {"seed": 0}), tmp_path)
+    assert (tmp_path / "run" / "memory.json").exists()
+    assert (row["solved"], row["program_accuracy"], row["model_accuracy"]) == (True, 1.0, 1.0)
+    assert row["listing_rmse"] < 1e-6
+
+
+@pytest.mark.slow
+def test_a_network_that_may_not_compute_stays_so(tmp_path: Path) -> None:
+    (job,) = get("interventions").jobs(Options(seeds=(0,), tasks=("maximum_prev2",)))
+    row = perform(job, tmp_path)
+    assert row["solved"]
+    assert row["submlps"] == 0
+    assert set(row["heads_found"].values()) == {"Windowed maximum 2"}
     json.dumps(row)
 
 
@@ -174,3 +194,35 @@ def test_listings_and_curves_of_models_that_are_there(name: str, tmp_path: Path)
     assert {k: v for k, v in row.items() if k not in times} == {
         k: v for k, v in expected.items() if k not in times
     }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "task", "folder"),
+    [("protocol", "bitwise_not", "L1H2M2"), ("arity", "parity_last3", "run"), ("l1", "sum_last2", "")],
+)
+def test_an_experiment_finds_its_own_models(name: str, task: str, folder: str, tmp_path: Path) -> None:
+    """Each run takes those of the same run; without them nothing else is taken instead."""
+    asked = Options(recipe="paper", seeds=(0,), tasks=(task,), numbers={"samples": 512, "epochs": 1})
+    jobs = get(name).jobs(asked)
+    first = jobs[-1]
+    training = training_of(first)
+    assert training is not None
+    out = tmp_path / "there"
+    first.folder(out).mkdir(parents=True)
+    training(first.arguments, first.folder(out))
+    model = first.folder(out) / folder / "model.safetensors"
+    content = model.read_bytes()
+    there = replace(asked, models=str(out))
+    taken = get(name).jobs(there)[-1]
+    row = perform(taken, tmp_path / "taken")
+    assert row["members"][0]["loss"] == Trained.load(model).losses[0]
+    assert model.read_bytes() == content
+    elsewhere = replace(asked, models=str(tmp_path / "nothing"))
+    with pytest.raises(InputError, match=r"model.safetensors"):
+        perform(get(name).jobs(elsewhere)[-1], tmp_path / "none")
+
+
+def test_a_formula_over_several_lines_counts_once() -> None:
+    source = "a = 1\nb = (\n    a\n    + 2\n)\n# words\n\n\ndef f(x):\n    return (\n        x\n    )\n"
+    assert unbroken_lines(source) == 7

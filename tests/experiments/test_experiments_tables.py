@@ -142,8 +142,8 @@ def test_models_that_are_there_are_named_with_their_experiment(tmp_path: Path) -
     (tmp_path / "experiment.json").write_text(json.dumps(made))
     found = reproduce.trained_by(str(tmp_path))
     assert found == {"trained_by": [{"command": "w2c experiment table1", "commit": "abc"}]}
-    with pytest.raises(InputError, match="arity trains its own models"):
-        registry.get("arity").jobs(Options(models=str(tmp_path)))
+    with pytest.raises(InputError, match="robustness trains its own models"):
+        registry.get("robustness").jobs(Options(models=str(tmp_path)))
     (job,) = registry.get("unmatched_heads").jobs(Options(models=str(tmp_path), tasks=("sum",)))
     assert job.arguments["models"] == str(tmp_path)
     assert job.arguments["sizes"] == {"layers": 1, "heads": 2, "submlps": 2}

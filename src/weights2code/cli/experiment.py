@@ -35,8 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--models",
         metavar="DIR",
-        help="take the models of the run folders in DIR, with --recipe paper (table1, architectures, "
-        "unmatched_heads, pruning, dynamics)",
+        help="take the models that an experiment of the paper's recipe left in DIR: this one, or protocol",
     )
     parser.add_argument("--suite", choices=("paper", "mips"), default="paper", help="of tasks, for baselines")
     add_setting(parser, "recipe", default="fast")

@@ -210,7 +210,14 @@ annealing_table = partial(
 )
 
 
-ARITY = Experiment("arity", "The arity ablation, k = 1 to 4", tasks_of("arity"), arity_jobs, arity_table)
+ARITY = Experiment(
+    "arity",
+    "The arity ablation, k = 1 to 4",
+    tasks_of("arity"),
+    arity_jobs,
+    arity_table,
+    takes_models=True,
+)
 PRUNING = Experiment(
     "pruning",
     "Pruning by epsilon: lines and RMSE with and without",
@@ -219,11 +226,19 @@ PRUNING = Experiment(
     pruning_table,
     takes_models=True,
 )
-L1 = Experiment("l1", "l1 on the head: lines and RMSE with and without", tasks_of("l1"), l1_jobs, l1_table)
+L1 = Experiment(
+    "l1",
+    "l1 on the head: lines and RMSE with and without",
+    tasks_of("l1"),
+    l1_jobs,
+    l1_table,
+    takes_models=True,
+)
 ANNEALING = Experiment(
     "annealing",
     "Annealing over 25, 50 and 100 epochs",
     tasks_of("annealing"),
     annealing_jobs,
     annealing_table,
+    takes_models=True,
 )

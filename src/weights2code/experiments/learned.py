@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from weights2code.errors import InputError
 from weights2code.experiments.experiment import Options
 from weights2code.experiments.jobs import Job, Row, trains
-from weights2code.experiments.trained_models import models_of
+from weights2code.experiments.trained_models import folder_of, models_of, with_models
 
 if TYPE_CHECKING:
     from weights2code.data import Problem
@@ -61,8 +61,10 @@ def learned_jobs(
     what["listings"] = listings
     what["label"] = {"task": task, "recipe": options.recipe, **label}
     if options.recipe == "paper":
-        what |= {"models": options.models} if options.models else {}
-        return [Job(key, LEARNED, {**what, "seed": options.seeds[0], "members": len(options.seeds)})]
+        job = Job(key, LEARNED, {**what, "seed": options.seeds[0], "members": len(options.seeds)})
+        if options.models and (l1 or epochs is not None):
+            job.arguments["only_the_same"] = True
+        return [with_models(job, options.models)]
     if options.models:
         raise InputError("--models are those of the paper's recipe; give --recipe paper.")
     made = {"members": RESTARTS, **what}
@@ -96,10 +98,7 @@ def anneal(arguments: dict[str, Any], folder: Path) -> Row:
 
     settings = _settings(arguments)
     problem = problem_of(arguments["task"], settings)
-    if models := arguments.get("models"):
-        trained = next(iter(models_of(Path(models), arguments["task"], arguments["sizes"]).values()))
-    else:
-        trained = trained_in(problem, settings, folder)
+    trained = _taken(arguments) if "models" in arguments else trained_in(problem, settings, folder)
     began = time.perf_counter()
     members = [
         member_row(trained, member, problem, settings.seed, listings=arguments["listings"])
@@ -115,6 +114,17 @@ def anneal(arguments: dict[str, Any], folder: Path) -> Row:
         "members": members,
         "curves": curves(trained, problem, best_only=settings.recipe == "fast"),
     }
+
+
+def _taken(arguments: dict[str, Any]) -> Trained:
+    """Models that are there: those of the same run, else of the task and the sizes; a penalty, and epochs of
+    its own, only the same run has."""
+    from weights2code.training.search import Trained
+
+    own = folder_of(arguments) / MODEL
+    if own.exists() or "only_the_same" in arguments:
+        return Trained.load(own)
+    return next(iter(models_of(Path(arguments["models"]), arguments["task"], arguments["sizes"]).values()))
 
 
 def _settings(arguments: dict[str, Any]) -> Settings:

@@ -8,6 +8,7 @@ too, as the paper seems to have done: the squares of its RMSE are its training l
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -83,7 +84,11 @@ def model_score(graph: DiscreteGraph, problem: Problem) -> Score:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A listing in the paper's style: its lines (all of them, as the paper counts), its errors."""
+    """A listing in the paper's style: its lines, its errors.
+
+    All lines count, as in the paper, whose formulas have a line each however long they are: one that is
+    broken over several lines counts once.
+    """
 
     lines: int
     score: Score
@@ -111,12 +116,19 @@ def listing_of(explained: ExplainedGraph, problem: Problem, seed: int) -> Listin
         if found.evidence is None
     )
     free, given_past = (score(problem, found[:, first:], y[:, first:]) for found in (predicted, given))
-    return Listing(raw_source(program).count("\n"), free, given_past, unmatched)
+    return Listing(unbroken_lines(raw_source(program)), free, given_past, unmatched)
+
+
+def unbroken_lines(source: str) -> int:
+    """Lines of a text of Python if no statement were broken over several."""
+    simple = (node for node in ast.walk(ast.parse(source)) if isinstance(node, (ast.Assign, ast.Return)))
+    broken = sum((node.end_lineno or node.lineno) - node.lineno for node in simple)
+    return source.count("\n") - broken
 
 
 def program_row(program: Program, explained: ExplainedGraph | None, problem: Problem, seed: int) -> Row:
     """The numbers of a program and of its listing, and what each live head does in words."""
-    row = program_score(program, problem, seed).row("program")
+    row = program_score(program, problem.asked, seed).row("program")
     if explained is None:
         return row
     heads = {

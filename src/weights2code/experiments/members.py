@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weights2code.experiments.jobs import Row, trains
-from weights2code.experiments.trained_models import grids_choice, sizes_of
+from weights2code.experiments.trained_models import folder_of, grids_choice, sizes_of
 from weights2code.experiments.work import RUN, facts
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def train_models(arguments: dict[str, Any], folder: Path) -> None:
     name, settings = _asked(arguments)
     with begin(folder / RUN, name, settings) as run:
         if not run.trained:
-            trained_in(run, _problem_of(name, settings), arguments.get("models"))
+            trained_in(run, _problem_of(name, settings), arguments)
 
 
 @trains(train_models)
@@ -49,7 +49,7 @@ def train_and_extract(arguments: dict[str, Any], folder: Path) -> Row:
     with begin(folder / RUN, name, settings) as run:
         problem = _problem_of(name, settings)
         began = time.perf_counter()
-        trained = trained_in(run, problem, arguments.get("models"))
+        trained = trained_in(run, problem, arguments)
         wall = max(time.perf_counter() - began, trained.seconds)  # an earlier command may have trained
     members = [
         extract_member(trained, member, problem, settings, folder) for member in range(len(trained.losses))
@@ -80,16 +80,19 @@ def _problem_of(name: str, settings: Settings) -> Problem:
     return problem_of(name, settings)
 
 
-def trained_in(run: RunFolder, problem: Problem, models: str | None = None) -> Trained:
-    """The members of an open run folder: those that are there, else taken from other `models` or trained."""
+def trained_in(run: RunFolder, problem: Problem, arguments: dict[str, Any]) -> Trained:
+    """The members of an open run folder: those that are there, else trained, or taken from other `models`: of
+    the same run, else, if the experiment leaves the architecture open, those of the grid's choice."""
     from weights2code.run_folder import MODEL
     from weights2code.training import train
     from weights2code.training.search import Trained
 
     if run.trained:
         return Trained.load(run.file(MODEL))
-    if models:
-        trained = grids_choice(Path(models), problem.name)
+    if "models" in arguments:
+        own = folder_of(arguments) / RUN / MODEL
+        chosen = not own.exists() and run.settings.layers is None
+        trained = grids_choice(Path(arguments["models"]), problem.name) if chosen else Trained.load(own)
     else:
         trained = next(iter(train.rungs_of(problem, run.settings, run)))
     trained.save(run.file(MODEL))
@@ -141,7 +144,8 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
     if extraction is None:
         row |= uncertified(whole, problem, settings.seed)
         return row | {"exit": 3, "extraction_seconds": round(time.perf_counter() - began, 3)}
-    extraction = with_network(extraction, only(trained, member), problem, log)
+    computes = settings.submlps != 0
+    extraction = with_network(extraction, only(trained, member), problem, log, computes=computes)
     extraction = with_explanation(extraction, problem, log)
     outcome = Outcome(extraction, None, tuple(attempts), time.perf_counter() - began)
     with begin(folder / f"member{member}", problem.name, settings) as own:

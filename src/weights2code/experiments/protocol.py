@@ -3,8 +3,8 @@
 One job a task: the architectures of one depth are members of one batched program. The architecture with the
 lowest mean loss over the seeds is the grid's choice, as the paper selects; programs are read from its members
 and from those of the architecture that the paper reports for the task. Models are kept in the job's folder,
-one run folder for each architecture, so that a protocol that was stopped goes on and other experiments can
-look at them (`--models`).
+one run folder for each architecture, so that a protocol that was stopped goes on, and other experiments, or
+a later protocol, can look at them (`--models`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from weights2code.experiments.comparison import Standing, average, lower_is_bett
 from weights2code.experiments.experiment import Experiment, Options
 from weights2code.experiments.jobs import Job, Row, trains
 from weights2code.experiments.tables import TASK, Cell, Column, part, tabulate, theirs
+from weights2code.experiments.trained_models import folder_of, with_models
 
 if TYPE_CHECKING:
     from weights2code.data import Problem
@@ -36,13 +37,13 @@ def jobs(task: str, options: Options) -> list[Job]:
     device = {} if options.device == "cpu" else {"device": options.device}
     settings = {"recipe": "paper", "seed": options.seeds[0], **device, **options.numbers}
     arguments = {"task": task, "settings": settings, "seeds": len(options.seeds), "label": {"task": task}}
-    return [Job(task, f"{__name__}:train_task", arguments)]
+    return [with_models(Job(task, f"{__name__}:train_task", arguments), options.models)]
 
 
 def train_models(arguments: dict[str, Any], folder: Path) -> None:
     """Train the grid and leave its models in the folder; those that are there are not looked at."""
     missing = [sizes for sizes in _programs(arguments) if not _are_there(sizes, folder)]
-    if missing:
+    if missing and "models" not in arguments:
         problem, settings = _problem_of(arguments)
         for sizes in missing:
             _trained_in(sizes, problem, settings, arguments["seeds"], folder)
@@ -65,7 +66,10 @@ def train_task(arguments: dict[str, Any], folder: Path) -> Row:
     trained: dict[Sizes, Trained] = {}
     training = 0.0
     for sizes in _programs(arguments):
-        together = _trained_in(sizes, problem, settings, arguments["seeds"], folder)
+        if "models" in arguments:
+            together = _loaded(sizes, folder_of(arguments))
+        else:
+            together = _trained_in(sizes, problem, settings, arguments["seeds"], folder)
         training += together[sizes[0]].seconds  # that of the program, whose members they all are
         trained |= together
     chosen = min(trained, key=lambda sizes: (sum(trained[sizes].losses), sizes))
@@ -131,10 +135,10 @@ def _trained_in(
     from weights2code.run_folder import MODEL, begin
     from weights2code.training import train
     from weights2code.training.grid import train_together
-    from weights2code.training.search import Trained, pick_device
+    from weights2code.training.search import pick_device
 
     if _are_there(sizes, folder):
-        return {one: Trained.load(file) for one, file in _files(sizes, folder).items()}
+        return _loaded(sizes, folder)
     torch.set_num_threads(train.THREADS)
     checkpoint = folder / CHECKPOINT.format(sizes[0].name)
     found = train_together(sizes, problem, settings, seeds, pick_device(settings.device), checkpoint)
@@ -143,6 +147,12 @@ def _trained_in(
             own.save(run.file(MODEL))
     checkpoint.unlink(missing_ok=True)
     return found
+
+
+def _loaded(sizes: Sequence[Sizes], folder: Path) -> dict[Sizes, Trained]:
+    from weights2code.training.search import Trained
+
+    return {one: Trained.load(file) for one, file in _files(sizes, folder).items()}
 
 
 def _settings_of(sizes: Sizes, settings: Settings) -> Settings:
@@ -236,5 +246,10 @@ table = partial(
 
 
 PROTOCOL = Experiment(
-    "protocol", "The whole protocol: grid, seeds, full trainings", tuple(PAPER), jobs, table
+    "protocol",
+    "The whole protocol: grid, seeds, full trainings",
+    tuple(PAPER),
+    jobs,
+    table,
+    takes_models=True,
 )

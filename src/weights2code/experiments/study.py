@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from weights2code.errors import InputError
 from weights2code.experiments.experiment import Options
 from weights2code.experiments.jobs import Job, Row
 from weights2code.experiments.members import MEMBERS
-from weights2code.experiments.trained_models import sizes_of
+from weights2code.experiments.trained_models import sizes_of, with_models
 from weights2code.experiments.work import RUN, run_task
 
 #: The words of a job that names one of the functions below.
@@ -55,9 +54,7 @@ def study_jobs(
     if options.recipe == "paper":
         own = given if paper is None else dict(paper)
         settings = options.settings(seed=options.seeds[0], members=len(options.seeds), **own)
-        job = study_job(key, task, settings, MEMBERS, **label)
-        there = {"models": options.models} if options.models else {}
-        return [replace(job, arguments={**job.arguments, **there})]
+        return [with_models(study_job(key, task, settings, MEMBERS, **label), options.models)]
     if options.models:
         raise InputError("--models are those of the paper's recipe; give --recipe paper.")
     return [
@@ -71,14 +68,14 @@ def measured(folder: Path) -> Row:
     from weights2code.experiments.measures import model_score, program_row, uncertified
     from weights2code.explain.explanation import ExplainedGraph, match_heads
     from weights2code.graph.from_model import graph_of
+    from weights2code.memory.stored import problem_in
     from weights2code.results import read_run
     from weights2code.run_folder import CERTIFICATE, MODEL, open_existing
-    from weights2code.source import problem_of
     from weights2code.training.search import Trained
 
     with open_existing(folder) as run:
-        problem, seed = problem_of(run.source, run.settings), run.settings.seed
-        trained = Trained.load(run.file(MODEL))
+        problem, seed = problem_in(run), run.settings.seed
+        trained = Trained.load(run.file(MODEL), problem)
         best = graph_of(trained.model, 0, trained.layout, problem)
         found = model_score(best, problem)
         row = sizes_of(trained) | {"fitted": trained.fitted, "trained_mse": found.mse}

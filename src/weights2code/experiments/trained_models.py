@@ -1,15 +1,27 @@
-"""Models that are there already, of another experiment or of the same recipe (`--models DIR`)."""
+"""Models that are there already (`--models DIR`): of the same experiment, run by run, or of another one."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from weights2code.errors import InputError
-from weights2code.experiments.jobs import Row
+from weights2code.experiments.jobs import RUNS, Job, Row
 
 if TYPE_CHECKING:
     from weights2code.training.search import Trained
+
+
+def with_models(job: Job, models: str) -> Job:
+    """The job with the folder that its models are taken from, if there is one."""
+    taken = {"models": models, "key": job.key} if models else {}
+    return replace(job, arguments={**job.arguments, **taken})
+
+
+def folder_of(arguments: dict[str, Any]) -> Path:
+    """Where the same run of another sweep left its models, if it did."""
+    return Path(arguments["models"]) / RUNS / arguments["key"]
 
 
 def sizes_of(trained: Trained) -> Row:

@@ -5,7 +5,7 @@ keeps outputs on the right side of a rounding border, another member of the rung
 the network goes back to training, with the sequences on which it is least right, its choices settled; and if
 no sub-MLP sees what the rule combines, it is wired for the rule and trained; at last every operator of the
 rule becomes units of its own, where that can be done. The best of them is the network that is meant. Where
-the formula came from stays what it was.
+the formula came from stays what it was. A network that was not to have sub-MLPs gets none.
 """
 
 from __future__ import annotations
@@ -73,15 +73,19 @@ class _Candidate:
         return verdict < before or (verdict == before and far < (GAIN * was if was > 0 else was))
 
 
-def with_network(extraction: Extraction, trained: Trained, problem: Problem, log: Log) -> Extraction:
+def with_network(
+    extraction: Extraction, trained: Trained, problem: Problem, log: Log, *, computes: bool = True
+) -> Extraction:
     """The extraction with the network that is meant, and what is known of it and the program.
+
+    `computes` says whether a network that is wired anew may have sub-MLPs.
 
     The program is found already: an error that nobody foresaw costs what comes after the best network so far.
     """
     problem = problem.under(extraction.program.regime)
     best: _Candidate | None = None
     try:
-        for found in _Networks(extraction, trained, problem, log).candidates():
+        for found in _Networks(extraction, trained, problem, log, computes).candidates():
             if best is None or found.rank() < best.rank():
                 best = found
             if time_is_up():
@@ -96,8 +100,11 @@ def with_network(extraction: Extraction, trained: Trained, problem: Problem, log
 class _Networks:
     """Networks in the order in which they are preferred; each is made only if those before will not do."""
 
-    def __init__(self, extraction: Extraction, trained: Trained, problem: Problem, log: Log) -> None:
+    def __init__(
+        self, extraction: Extraction, trained: Trained, problem: Problem, log: Log, computes: bool
+    ) -> None:
         self.extraction, self.trained, self.problem, self.log = extraction, trained, problem, log
+        self.computes = computes
         self.program = extraction.program.recurrence
         nodes = (extraction.graph.nodes[index] for index in extraction.graph.live())
         # heads that go over everything so far: no continuous function of a mean is a majority at every length
@@ -165,7 +172,7 @@ class _Networks:
 
     def exact(self, own: _Candidate) -> Iterator[_Candidate]:
         """A network that is the rule, operator by operator."""
-        network = compiled(self.program, own.graph, self.problem)
+        network = compiled(self.program, own.graph, self.problem) if self.computes else None
         if network is not None:
             found = self.checked(network, None)
             certificate = replace(found.certificate, wired=True)
@@ -178,7 +185,7 @@ class _Networks:
 
     def wired(self, own: _Candidate) -> Iterator[_Candidate]:
         """A network that is wired for the rule, trained."""
-        wired = wired_for(self.program, own.graph, self.problem, self.log.seed)
+        wired = self.wired_anew(own)
         if wired is None:
             return
         learned = self.lessons(list(own.checked.worst), 0)
@@ -188,6 +195,9 @@ class _Networks:
             for found in self.trained_on(first):
                 yield self.checked(self.straight(found.graph), None, found.certificate.trained_on)
                 yield found
+
+    def wired_anew(self, own: _Candidate) -> DiscreteGraph | None:
+        return wired_for(self.program, own.graph, self.problem, self.log.seed) if self.computes else None
 
     def straight(self, graph: DiscreteGraph) -> DiscreteGraph:
         """The network with what simply adds up weighed as in the rule."""
@@ -222,7 +232,7 @@ class _Networks:
         fresh = self.lessons([], FRESH)
         enough = 0.5 * SMALL * self.scale()
         best, rounds, error = own.graph, 0, _largest_error(own.graph, fresh)
-        wired = wired_for(self.program, own.graph, self.problem, self.log.seed)
+        wired = self.wired_anew(own)
         for start, index, most in ((own.graph, own.member, 1), (wired, None, ROUNDS)):
             graph = start
             for count in range(1, most + 1):
