@@ -50,7 +50,7 @@ def reproduce(
         "experiment": experiment.name,
         "reproduces": experiment.reproduces,
         **provenance(command, options.device),
-        "options": plain(asdict(options)),
+        "options": plain(asdict(options)) | {"models": Path(options.models).name},
         "wall_seconds": round(spent(out), 1),
         "run_seconds": round(sum(row["seconds"] or 0.0 for row in rows), 1),
         "failed": [row["key"] for row in rows if row["status"] != DONE],

@@ -105,10 +105,11 @@ def analysed_models(arguments: dict[str, Any], folder: Path) -> Row:
     import time
 
     began = time.perf_counter()
-    rows = []
-    for place, trained in models_of(Path(arguments["models"]), arguments["task"], arguments["sizes"]).items():
+    rows, models = [], Path(arguments["models"])
+    for place, trained in models_of(models, arguments["task"], arguments["sizes"]).items():
+        run = place.relative_to(models).as_posix()
         for member, (loss, found) in enumerate(zip(trained.losses, _members(place), strict=True)):
-            rows.append({"run": str(place), "member": member, "loss": loss, "fitted": found["fits"], **found})
+            rows.append({"run": run, "member": member, "loss": loss, "fitted": found["fits"], **found})
     return {
         **arguments["label"],
         **arguments["sizes"],
