@@ -289,6 +289,11 @@ def figures() -> list[Figure]:
             for name, asked in RECIPES.items()
         ),
         Figure(
+            "unread",
+            f"{training}/results/unread.json",
+            (f"python {training}/unread.py --models {runs_of('protocol_paper')}",),
+        ),
+        Figure(
             "deep_rungs",
             f"{training}/results/deep.json",
             (f"python {training}/deep.py --processes {{processes}}",),

@@ -118,9 +118,12 @@ def texts(root: Path = ROOT) -> dict[str, str]:
         ),
         "docs/results/tables.md": tables(found.tables),
         "docs/results/paper_recipe.md": recipe(
-            [read(f"training/results/{name}.json") for name in ("recipe", "recipe_rates", "recipe_drops")]
+            [read(f"training/results/{name}.json") for name in ("recipe", "recipe_rates", "recipe_drops")],
+            read("training/results/unread.json"),
         ),
-        "docs/results/training_step.md": training_step(read("training/results/fused_step.json")),
+        "docs/results/training_step.md": training_step(
+            read("training/results/fused_step.json"), read("experiments/protocol_paper/experiment.json")
+        ),
         "docs/results/deep_rules.md": deep_page.deep_rules(
             found.deep_files, found.deep_before, found.deep_tasks
         ),

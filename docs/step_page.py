@@ -11,8 +11,8 @@ from page_text import page, table, unmeasured
 COMMAND = "python benchmarks/training/fused_step.py"
 
 
-def training_step(record: Mapping[str, Any] | None) -> str:
-    """A line a program, a line a kernel, and what several programs at once gain."""
+def training_step(record: Mapping[str, Any] | None, protocol: Mapping[str, Any] | None = None) -> str:
+    """A line a program, a line a kernel, what several programs at once gain, and what the protocol takes."""
     title = "A training step of the paper's models on a GPU"
     if not record:
         return page(title, unmeasured(COMMAND))
@@ -58,4 +58,27 @@ def training_step(record: Mapping[str, Any] | None) -> str:
         "## Several programs at once\n\nIn threads of one process, each with a stream of its own.",
         table(("programs", "ms one after the other", "ms together", "ratio"), together),
         taken(record),
+        *(whole(protocol) if protocol else ()),
     )
+
+
+def whole(protocol: Mapping[str, Any]) -> list[str]:
+    """How the time of the whole protocol divides."""
+    rows = protocol["rows"]
+    trained = protocol.get("trained_by", [protocol])[-1]
+    training, data = (sum(row[name] for row in rows) for name in ("training_seconds", "data_seconds"))
+    reading = sum(row["extraction_seconds"] for row in rows)
+    members = sum(len(row["members"]) for row in rows)
+    parts = [
+        ("the whole, from start to end", f"{trained['wall_seconds']:.0f}"),
+        ("trainings, each from its start to its end, six at once", f"{training:.0f}"),
+        ("making the sequences", f"{data:.0f}"),
+        ("reading and certifying programs, on processor cores beside the trainings", f"{reading:.0f}"),
+    ]
+    return [
+        f"## The whole protocol\n\n{len(rows)} tasks, {members} members in all "
+        "([their results](experiment_protocol.md)).",
+        table(("part", "seconds"), parts),
+        taken(trained, what="Trained"),
+        *([taken(protocol, what="Programs read")] if trained is not protocol else []),
+    ]

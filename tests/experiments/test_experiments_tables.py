@@ -147,6 +147,8 @@ def test_models_that_are_there_are_named_with_their_experiment(tmp_path: Path) -
     (job,) = registry.get("unmatched_heads").jobs(Options(models=str(tmp_path), tasks=("sum",)))
     assert job.arguments["models"] == str(tmp_path)
     assert job.arguments["sizes"] == {"layers": 1, "heads": 2, "submlps": 2}
+    (only,) = registry.get("unmatched_heads").jobs(Options(models=str(tmp_path), tasks=("minimum_prev2",)))
+    assert only.arguments["sizes"]["submlps"] == 2  # a further architecture is looked at if it is there
 
 
 def test_a_line_counts_heads_by_their_reason() -> None:

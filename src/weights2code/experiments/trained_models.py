@@ -51,6 +51,14 @@ def models_of(models: Path, task: str, sizes: Row | None = None) -> dict[Path, T
     return found
 
 
+def holds(models: Path, task: str, sizes: Row) -> bool:
+    """Whether there are trained members of this task and these sizes."""
+    try:
+        return bool(models_of(models, task, sizes))
+    except InputError:
+        return False
+
+
 def grids_choice(models: Path, task: str) -> Trained:
     """The models of the architecture with the lowest mean loss, as the paper selects."""
     found = models_of(models, task).values()

@@ -32,7 +32,7 @@ from weights2code.experiments.jobs import DONE, Job, Row
 from weights2code.experiments.members import train_and_extract
 from weights2code.experiments.study import study, study_jobs
 from weights2code.experiments.tables import Line, Table, grouped, members_of
-from weights2code.experiments.trained_models import models_of
+from weights2code.experiments.trained_models import holds, models_of
 from weights2code.experiments.work import RUN
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ NO_FIT = ", but no model fits"
 def jobs(task: str, options: Options) -> list[Job]:
     sizes = paper_numbers.sizes(paper_numbers.by_task("architectures")[task])
     made = _jobs_of(task, sizes, options, {})
-    if task == NO_SUBMLPS:
-        without = {**sizes, "submlps": 0}
+    without = {**sizes, "submlps": 0}
+    if task == NO_SUBMLPS and (not options.models or holds(Path(options.models), task, without)):
         made += _jobs_of(task, without, options, without)
     return made
 
