@@ -270,6 +270,8 @@ def summary_table(found: Measured, repeated: Experiments, folder: str) -> str:
     if repeated.records:
         link = f"[the paper's experiments]({folder}compared_with_the_paper.md)"
         rows.append((link, f"rows of its tables: {counts_of(repeated.standing)}", "the paper's own numbers"))
+    if protocol := repeated.records.get(("protocol", "paper")):
+        rows.append(_protocol_line(protocol, folder))
     for group, _, word, _ in OWN_GROUPS:
         chosen = [row for row in rows_of(found.own) if own_group(row) == group]
         if chosen:
@@ -322,6 +324,16 @@ def summary_table(found: Measured, repeated: Experiments, folder: str) -> str:
             text += f"; {len(found.reliability)} of {len(CHECKED)} attacks measured"
         rows.append((link, text, ""))
     return f"{table(('measured', 'result', 'beside it'), rows)}\n\n{summary_sources(found, folder)}"
+
+
+def _protocol_line(record: Row, folder: str) -> tuple[str, str, str]:
+    """The whole protocol with the paper's recipe: how long it took, and how its losses stand."""
+    trained = record.get("trained_by", [record])[-1]
+    members = sum(len(row["members"]) for row in record["rows"])
+    device = trained["machine"].get("accelerator", trained["machine"]["processor"])
+    text = f"{members} full trainings in {trained['wall_seconds'] / 60:.0f} minutes on one {device}"
+    text += f"; losses of its {len(record['rows'])} tasks: {counts_of(record['standing'])}"
+    return f"[its whole protocol]({folder}experiment_protocol.md), its recipe", text, "the paper's losses"
 
 
 def summary_sources(found: Measured, folder: str) -> str:
