@@ -64,7 +64,7 @@ class Ray:
         self._quiet = ExitStack()
         self._queue: deque[Job] = deque()
         self._running: dict[Any, Job] = {}
-        self._trained: dict[Any, Job] = {}
+        self._in_training: dict[Any, Job] = {}
 
     def __enter__(self) -> Ray:
         for name, value in QUIET.items():
@@ -108,10 +108,10 @@ class Ray:
 
     def __exit__(self, *error: object) -> None:
         self._queue.clear()
-        for reference in (*self._running, *self._trained):
+        for reference in (*self._running, *self._in_training):
             self._ray.cancel(reference, force=True)
         self._running.clear()
-        self._trained.clear()
+        self._in_training.clear()
         if self._ours:
             self._ray.shutdown()
         self._quiet.close()
@@ -122,8 +122,8 @@ class Ray:
 
     def wait(self) -> Finished:
         while True:
-            (ready,), _ = self._ray.wait([*self._running, *self._trained], num_returns=1)
-            job = self._trained.pop(ready, None)
+            (ready,), _ = self._ray.wait([*self._running, *self._in_training], num_returns=1)
+            job = self._in_training.pop(ready, None)
             if job is None:
                 finished = self._read(self._running.pop(ready), ready)
             else:
@@ -136,10 +136,10 @@ class Ray:
 
     def _fill(self) -> None:
         room = self.jobs or AHEAD * max(1, int(self._ray.cluster_resources().get("CPU", 1)))
-        while self._queue and len(self._running) + len(self._trained) < room:
+        while self._queue and len(self._running) + len(self._in_training) < room:
             job = self._queue.popleft()
             if self._training is not None and training_of(job) is not None:
-                self._begin(self._training, self._trained, job)
+                self._begin(self._training, self._in_training, job)
             else:
                 self._begin(self._task, self._running, job)
 
