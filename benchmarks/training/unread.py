@@ -30,8 +30,9 @@ from weights2code.tasks import get
 from weights2code.training.search import Trained
 
 TASKS = ("linear_drop", "quadratic_drop")
-#: Coefficients that are known, the present one first; whether the height before the last one is; the degree.
+#: Coefficients that are known, the present one first; whether the height before the last one is.
 KNOWN = ((1, False), (2, False), (3, False), (4, False), (1, True))
+#: Terms of a polynomial, which is of the highest degree that has no more.
 MOST_TERMS = 130
 #: Positions that have all of them.
 FIRST = 3

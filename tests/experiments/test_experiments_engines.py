@@ -277,6 +277,17 @@ def ray_environment() -> dict[str, str]:
     return {**os.environ, **ray_engine.QUIET, **{f"RAY_health_check_{k}": v for k, v in checks.items()}}
 
 
+def on_cluster(script: Path, text: str, *words: str) -> Any:
+    """What a driver that starts a cluster prints: JSON, and nothing else on stdout."""
+    script.write_text(text)
+    command = [sys.executable, str(script), *words]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=240, env=ray_environment()
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
 @posix
 @pytest.mark.slow
 def test_a_machine_that_vanishes_costs_nothing_but_time(tmp_path: Path, work_module: Path) -> None:
@@ -288,19 +299,8 @@ def test_a_machine_that_vanishes_costs_nothing_but_time(tmp_path: Path, work_mod
         job(number, fails=number == 5, size=200_000, **({"tells": str(signs)} if number else {}))
         for number in range(10)
     ]
-    script = work_module / "cluster_driver.py"
-    script.write_text(CLUSTER)
     described = json.dumps([item.to_dict() for item in jobs])
-    done = subprocess.run(
-        [sys.executable, str(script), str(out), described, str(signs)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-        env=ray_environment(),
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)  # and nothing else on stdout
+    found = on_cluster(work_module / "cluster_driver.py", CLUSTER, str(out), described, str(signs))
     rows = found["rows"]
     assert [row["key"] for row in rows] == [item.key for item in jobs]
     assert [row["status"] for row in rows] == ["failed" if n == 5 else "done" for n in range(10)]
@@ -383,19 +383,8 @@ print(json.dumps({"rows": rows, "refused": refused}))
 def test_trainings_have_a_share_of_a_gpu_and_the_rest_has_none(tmp_path: Path, work_module: Path) -> None:
     pytest.importorskip("ray", reason="needs the extra: weights2code[ray]")
     (work_module / "training_work.py").write_text(TRAINING_WORK)
-    script = work_module / "gpu_driver.py"
-    script.write_text(GPU_CLUSTER)
     out = tmp_path / "out"
-    done = subprocess.run(
-        [sys.executable, str(script), str(out)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-        env=ray_environment(),
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = on_cluster(work_module / "gpu_driver.py", GPU_CLUSTER, str(out))
     assert found["refused"] == "--device cuda needs a GPU, and the Ray cluster has none."
     assert [row["status"] for row in found["rows"]] == ["done", "done", "failed", "done"]
     assert found["rows"][2]["error"] == "ValueError: as asked"

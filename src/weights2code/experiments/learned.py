@@ -13,10 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from weights2code.errors import InputError
 from weights2code.experiments.experiment import Options
 from weights2code.experiments.jobs import Job, Row, trains
-from weights2code.experiments.trained_models import folder_of, models_of, with_models
+from weights2code.experiments.trained_models import folder_of, models_of, refuse_fast, with_models
 
 if TYPE_CHECKING:
     from weights2code.data import Problem
@@ -61,12 +60,11 @@ def learned_jobs(
     what["listings"] = listings
     what["label"] = {"task": task, "recipe": options.recipe, **label}
     if options.recipe == "paper":
-        job = Job(key, LEARNED, {**what, "seed": options.seeds[0], "members": len(options.seeds)})
         if options.models and (l1 or epochs is not None):
-            job.arguments["only_the_same"] = True
+            what["only_the_same"] = True
+        job = Job(key, LEARNED, {**what, "seed": options.seeds[0], "members": len(options.seeds)})
         return [with_models(job, options.models)]
-    if options.models:
-        raise InputError("--models are those of the paper's recipe; give --recipe paper.")
+    refuse_fast(options.models)
     made = {"members": RESTARTS, **what}
     return [Job(f"{key}-seed{seed}", LEARNED, {**made, "seed": seed}) for seed in options.seeds]
 

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from weights2code.errors import InputError
 from weights2code.experiments.experiment import Options
 from weights2code.experiments.jobs import Job, Row
 from weights2code.experiments.members import MEMBERS
-from weights2code.experiments.trained_models import sizes_of, with_models
+from weights2code.experiments.trained_models import refuse_fast, sizes_of, with_models
 from weights2code.experiments.work import RUN, run_task
 
 #: The words of a job that names one of the functions below.
@@ -55,8 +54,7 @@ def study_jobs(
         own = given if paper is None else dict(paper)
         settings = options.settings(seed=options.seeds[0], members=len(options.seeds), **own)
         return [with_models(study_job(key, task, settings, MEMBERS, **label), options.models)]
-    if options.models:
-        raise InputError("--models are those of the paper's recipe; give --recipe paper.")
+    refuse_fast(options.models)
     return [
         study_job(f"{key}-seed{seed}", task, options.settings(seed=seed, **given), **label)
         for seed in options.seeds

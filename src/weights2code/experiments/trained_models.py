@@ -19,6 +19,12 @@ def with_models(job: Job, models: str) -> Job:
     return replace(job, arguments={**job.arguments, **taken})
 
 
+def refuse_fast(models: str) -> None:
+    """Raise InputError if runs of the fast recipe, each with a training of its own, are to take models."""
+    if models:
+        raise InputError("--models are those of the paper's recipe; give --recipe paper.")
+
+
 def folder_of(arguments: dict[str, Any]) -> Path:
     """Where the same run of another sweep left its models, if it did."""
     return Path(arguments["models"]) / RUNS / arguments["key"]

@@ -123,14 +123,12 @@ class Ray:
     def wait(self) -> Finished:
         while True:
             (ready,), _ = self._ray.wait([*self._running, *self._in_training], num_returns=1)
-            job = self._in_training.pop(ready, None)
-            if job is None:
-                finished = self._read(self._running.pop(ready), ready)
-            else:
-                finished = self._read(job, ready)
-                if finished.error is None:
-                    self._begin(self._task, self._running, job, ready)
-                    continue
+            trained = ready in self._in_training
+            job = (self._in_training if trained else self._running).pop(ready)
+            finished = self._read(job, ready)
+            if trained and finished.error is None:
+                self._begin(self._task, self._running, job, ready)
+                continue
             self._fill()
             return finished
 
