@@ -7,31 +7,33 @@ when the last row is there, so that it never holds figures of two versions. Unti
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
-from weights2code.experiments.provenance import CHANGES, provenance, source
+from weights2code.experiments.provenance import provenance
 from weights2code.results import Outcome, certificate_dict
 from weights2code.run_folder import write_atomically
 from weights2code.verify import Certificate
 
 Row = dict[str, Any]
+SRC = Path(__file__).parents[1] / "src"
 
 
 class Rows:
     """The rows of one run, each written as it comes.
 
-    Rows that are there already count if they were made by the same source and asked for in the same way. A
-    source with changes that are not committed has no name to be known by: its rows do not count.
+    Rows that are there already count if they were made by the same source, committed or not, and asked for in
+    the same way.
     """
 
     def __init__(self, file: Path, asked: Any) -> None:
         self.file = file
         self.rows: list[Row] = []
-        head = {"src": source(), "asked": json.loads(json.dumps(asked))}
+        head = {"src": digest(), "asked": json.loads(json.dumps(asked))}
         lines = _lines(file)
-        if lines and lines[0] == head and not (head["src"] or "").endswith(CHANGES):
+        if lines and lines[0] == head:
             self.rows = lines[1:]
             return
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -50,6 +52,14 @@ class Rows:
         """The record in place of the rows that were kept until now."""
         write_record(record, command, device, **more, rows=self.rows)
         self.file.unlink()
+
+
+def digest() -> str:
+    """A name for the source as it lies there, committed or not."""
+    found = hashlib.sha256()
+    for file in sorted(SRC.rglob("*.py")):
+        found.update(f"{file.relative_to(SRC)}\n".encode() + file.read_bytes())
+    return found.hexdigest()[:16]
 
 
 def write_record(file: Path, command: str, device: str = "cpu", **content: Any) -> None:

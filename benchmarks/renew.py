@@ -245,25 +245,10 @@ def figures() -> list[Figure]:
             ("python benchmarks/suites/fixed_length.py",),
         ),
         Figure(
-            "before_after",
-            "benchmarks/suites/results/before_after.json",
-            (),
-            kept="compares two versions that it names",
-        ),
-        Figure(
             "symbolic_regression",
             f"{regression}/results/results.json",
             (f"python {regression}/run.py --groups clean 'noisy told' trees --trees 44",),
             needs="Operon",
-        ),
-        Figure(
-            "ablation",
-            f"{regression}/results/ablation.json",
-            tuple(
-                f"python {regression}/ablation.py {step} --processes {{processes}}"
-                for step in ("record", "ablate")
-            ),
-            (f"{regression}/runs/calls", f"{regression}/results/ablation.jsonl"),
         ),
         Figure("speed_cpu", f"{training}/results/speed_cpu.json", (f"python {training}/speed.py",)),
         Figure(
@@ -303,15 +288,6 @@ def figures() -> list[Figure]:
             f"{training}/results/deep_grid.json",
             (),
             kept="the recipe of the deep rungs was chosen by it",
-        ),
-        Figure(
-            "rungs",
-            f"{training}/results/rungs.json",
-            tuple(
-                f"python {training}/rungs.py {step} --processes {{processes}}"
-                for step in ("record", "ablate", "table")
-            ),
-            (f"{training}/results/rungs_record.jsonl", f"{training}/results/rungs_ablation.jsonl"),
         ),
         *(attack(name) for name in CHECKED),
         Figure(

@@ -1,0 +1,186 @@
+"""The problems that the ledger's runs are about: how to make each, never its data.
+
+A group is a suite of the repository or a seed of random programs. `KEPT` groups are for counting only: what
+is in them is not shown, so that nobody can develop on them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import io
+import json
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from weights2code.run_folder import write_atomically
+
+BENCHMARKS = Path(__file__).parents[1]
+DRAWN = Path(__file__).parent / "runs" / "drawn"
+#: Random programs: the generator, how many, of which seed, and what they keep if only such are taken.
+RANDOM: dict[str, tuple[str, int, int, str | None]] = {
+    "trees 11": ("trees", 60, 11, None),
+    "hidden 204": ("trees", 30, 204, "hidden"),
+    "steps 21": ("steps", 24, 21, None),
+    "steps 22": ("steps", 24, 22, None),
+    "steps 23": ("steps", 24, 23, None),
+    "steps 24": ("steps", 24, 24, None),
+}
+KEPT = frozenset({"steps 23", "steps 24"})
+GROUPS = ("mips", "paper", "languages", "own data", "tables", *RANDOM)
+#: Processor seconds that a search may take.
+SECONDS, RANDOM_SECONDS = 120.0, 25.0
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One problem of a group."""
+
+    group: str
+    name: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.group}/{self.name}"
+
+    @property
+    def seconds(self) -> float:
+        return RANDOM_SECONDS if self.group in RANDOM else SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search ended with: the outcome's program, verdicts and exit code, and whether it is right."""
+
+    exit: int | None
+    program: Any
+    certificate: dict[str, Any]
+    solved: bool
+
+
+def cases(group: str) -> list[Case]:
+    """All problems of a group."""
+    if group in RANDOM:
+        return [Case(group, program.name) for program in random_programs(group)]
+    if group == "own data":
+        names = [case.name for case in neighbour("own_data", "cases").CASES]
+    elif group == "tables":
+        names = [table.name for table in neighbour("tables", "fields").TABLES]
+    else:
+        from weights2code import tasks
+
+        suites = {"mips": (), "paper": ("mips",), "languages": ("mips", "paper")}[group]
+        names = [t.name for t in tasks.all_tasks(group) if not set(suites) & set(t.suites)]
+    return [Case(group, name) for name in names]
+
+
+@cache
+def random_programs(group: str) -> list[Any]:
+    generator, count, seed, memory = RANDOM[group]
+    return drawn(generator, count, seed, memory)
+
+
+def drawn(generator: str, count: int, seed: int, memory: str | None = None) -> list[Any]:
+    """Programs of a seed; step functions take long to draw, and are kept until their generator changes."""
+    if generator == "trees":
+        return neighbour("random_programs", "generate").programs(count, seed, memory=memory)
+    steps = neighbour("random_programs", "step_functions")
+    sources = sorted((BENCHMARKS / "random_programs").glob("step_*.py"))
+    version = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
+    file = DRAWN / f"{version}-{count}-{seed}.json"
+    if not file.exists():
+        write_atomically(file, json.dumps([asdict(program) for program in steps.draw(count, seed)]))
+    found = json.loads(file.read_text(), object_hook=_tuples)
+    return [steps.StepProgram(**data) for data in found]
+
+
+def _tuples(data: dict[str, Any]) -> dict[str, Any]:
+    """What was a tuple in a program is one again."""
+    inputs = tuple((name, tuple(bounds)) for name, bounds in data["inputs"])
+    return {**data, "inputs": inputs, "tags": tuple(data["tags"])}
+
+
+def find(case: Case) -> Found:
+    """Search for the rule of a problem, in this process."""
+    if case.group == "tables":
+        return _fitted(case)
+    from weights2code import pipeline
+    from weights2code.results import certificate_dict
+
+    problem, settings, right = _prepared(case)
+    outcome = pipeline.search(problem, settings)
+    extraction = outcome.extraction
+    certificate = certificate_dict(extraction) if extraction else {}
+    solved = outcome.exit_code == 0 and outcome.program is not None and right(outcome.program)
+    return Found(outcome.exit_code, outcome.program, certificate, solved)
+
+
+def _prepared(case: Case) -> tuple[Any, Any, Callable[[Any], bool]]:
+    """The problem, the settings, and whether a program is right."""
+    from weights2code.data import file_source
+    from weights2code.settings import Settings
+    from weights2code.source import problem_of
+
+    if case.group in RANDOM:
+        seed = RANDOM[case.group][2]
+        program = next(p for p in random_programs(case.group) if p.name == case.name)
+        runner = neighbour("random_programs", "run")
+        settings = Settings(seed=seed, time_limit=case.seconds)
+        return (
+            runner.problem_of(program, seed),
+            settings,
+            lambda found: runner.exact(program, found.run, seed),
+        )
+    settings = Settings(time_limit=case.seconds)
+    if case.group == "own data":
+        data = next(each for each in neighbour("own_data", "cases").CASES if each.name == case.name)
+        with tempfile.TemporaryDirectory() as folder:
+            path = neighbour("own_data", "make").write(data, Path(folder))
+            problem = problem_of(file_source(path, data.inputs, data.targets, "sequence", "step"), settings)
+        judge = neighbour("own_data", "run").right_at_four_times
+        return problem, settings, lambda found: judge(data, found.recurrence)
+    return problem_of(case.name, settings), settings, lambda found: True
+
+
+def _fitted(case: Case) -> Found:
+    """A table by the front door: `w2c fit`, and `w2c predict` on a fresh one."""
+    from weights2code.cli import main
+    from weights2code.results import read_program
+    from weights2code.run_folder import open_existing
+
+    tables = neighbour("tables", "run")
+    table = next(each for each in tables.TABLES if each.name == case.name)
+    with tempfile.TemporaryDirectory() as folder:
+        data, run = Path(folder) / f"{table.name}.csv", Path(folder) / "run"
+        tables.write(data, tables.with_holes(table, table.rows(0, table.sequences, table.length)))
+        command = ["fit", str(data), "--targets", ",".join(table.targets), "--sequence", "sequence"]
+        command += ["--order", "step", *table.options, "--out", str(run), "--json"]
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            code = main([*command, "--time-limit", str(case.seconds)])
+        if not (run / "certificate.json").exists():
+            return Found(code, None, {}, False)
+        program, _ = read_program(open_existing(run, alone=False))
+        certificate = json.loads((run / "certificate.json").read_text())
+        return Found(code, program, certificate, code == 0 and tables.differences(table, run) == 0)
+
+
+def neighbour(folder: str, name: str) -> ModuleType:
+    """A module of another benchmark; several of them are called `run`."""
+    key = f"{folder}_{name}"
+    if key not in sys.modules:
+        for path in (str(BENCHMARKS), str(BENCHMARKS / folder)):
+            if path not in sys.path:
+                sys.path.insert(0, path)
+        spec = importlib.util.spec_from_file_location(key, BENCHMARKS / folder / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        sys.modules[key] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[key])
+    return sys.modules[key]
