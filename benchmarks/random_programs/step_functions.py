@@ -34,6 +34,7 @@ from step_mutants import kept_in, mutants
 from step_statements import IDIOMS, Writer
 
 from weights2code import Task
+from weights2code.language import Domain
 
 #: Assignments and conditions of each size, at least and at most.
 SIZES = {1: (1, 4), 2: (5, 6), 3: (7, 9), 4: (10, 13)}
@@ -81,9 +82,14 @@ class StepProgram:
     def step(self) -> Callable[[Any, dict[str, float]], tuple[Any, float]]:
         return compiled(self.source)["step"]
 
+    @property
     def task(self) -> Task:
         """The program as the specification of a task."""
-        return Task(dict(self.inputs), start=self.start, step=self.step, length=self.length, name=self.name)
+        return _task(self)
+
+    @property
+    def domains(self) -> tuple[Domain, ...]:
+        return self.task.domains
 
     def run(self, x: np.ndarray) -> np.ndarray:
         """Outputs of shape (n, T, 1) for inputs of shape (n, T, columns)."""
@@ -91,6 +97,13 @@ class StepProgram:
 
     def text(self) -> str:
         return self.source
+
+
+@lru_cache(8)
+def _task(program: StepProgram) -> Task:
+    """Made once, for a task walks through its states once."""
+    columns, length = dict(program.inputs), program.length
+    return Task(columns, start=program.start, step=program.step, length=length, name=program.name)
 
 
 @lru_cache(256)
