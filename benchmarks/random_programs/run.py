@@ -3,6 +3,7 @@
     OMP_NUM_THREADS=1 python benchmarks/random_programs/run.py --count 100 --seed 0 --jobs 2 --time-limit 60
     OMP_NUM_THREADS=1 python benchmarks/random_programs/run.py --count 40 --seed 0 --sizes 4,5
     OMP_NUM_THREADS=1 python benchmarks/random_programs/run.py --count 15 --seed 0 --memory hidden
+    OMP_NUM_THREADS=1 python benchmarks/random_programs/run.py --count 40 --seed 0 --generator steps
 
 The search sees sequences and domains; the program itself is only the specification that a certificate is made
 against. A program counts as recovered if the run ends with exit code 0 and the answer, run free on fresh
@@ -10,6 +11,7 @@ sequences of four times the training length, equals the specification. A row als
 network, at which cut the rule was found and from which nodes, and whether some network was right on
 validation, read or not. Every run has a process of its own, so one that fails or hangs costs no other.
 `--out` (JSON) is written at the end, with a table beside it; a sweep that was stopped goes on where it was.
+Programs are trees of operations (`generate`) or step functions in Python (`step_functions`).
 With `--memory` the first `--count` programs of the seed are taken that keep just that.
 `--only` shows single programs and records nothing.
 """
@@ -23,7 +25,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, get_args
@@ -31,14 +33,17 @@ from typing import Any, get_args
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+import step_functions
 from checks import Memory, told
 from generate import SIZES, Random, programs, sizes_of
+from step_functions import StepProgram
 
 from weights2code.data import Problem, from_arrays
 from weights2code.experiments.provenance import provenance
 from weights2code.experiments.tables import markdown
-from weights2code.language import uniform
+from weights2code.language import Recurrence, uniform
 from weights2code.run_folder import write_atomically
+from weights2code.tasks import StepFunction
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
@@ -46,6 +51,7 @@ from reading_tables import counts_by, cuts_by, networks_by, not_read_by, right_n
 from records import Rows, of_network, of_rule, right_network
 
 RESULTS, RUNS = Path(__file__).parent / "results", Path(__file__).parent / "runs"
+Program = Random | StepProgram
 #: Training and validation sequences, as many as a built-in task gets.
 TRAINING, VALIDATION = 8192, 512
 #: Fresh sequences for the judgement, how many times longer they are, and the relative tolerance.
@@ -56,9 +62,14 @@ PRELOADED = ["weights2code.pipeline", "weights2code.training.train", "scipy.opti
 PATIENCE, GRACE = 2.0, 60.0
 
 
-def problem_of(program: Random, seed: int) -> Problem:
-    """Sequences of the program with uniform inputs, under names that say nothing."""
-    machine, domains = program.recurrence, program.domains
+def machine_of(program: Program) -> Recurrence | StepFunction:
+    """The specification of a program."""
+    return program.task.specification if isinstance(program, StepProgram) else program.recurrence
+
+
+def problem_of(program: Program, seed: int) -> Problem:
+    """Sequences of the program with uniform inputs, under a name that says nothing."""
+    machine, domains = machine_of(program), program.domains
 
     def draw(rng: np.random.Generator, n: int, length: int) -> np.ndarray:
         return uniform(rng, domains, n, length)
@@ -79,16 +90,16 @@ def problem_of(program: Random, seed: int) -> Problem:
     )
 
 
-def exact(program: Random, run: Callable[[np.ndarray], np.ndarray], seed: int) -> bool:
+def exact(program: Program, run: Callable[[np.ndarray], np.ndarray], seed: int) -> bool:
     """Whether `run` gives the program's outputs on fresh, longer sequences, free-running."""
     x = uniform(np.random.default_rng([seed, 2]), program.domains, FRESH, LONGER * program.length)
-    y = program.recurrence.run(x)
+    y = machine_of(program).run(x)
     with np.errstate(all="ignore"):
         error = np.abs(run(x) - y)
     return bool((error <= TOLERANCE * np.maximum(1.0, np.abs(y))).all())
 
 
-def recover(program: Random, seed: int, time_limit: float) -> dict[str, Any]:
+def recover(program: Program, seed: int, time_limit: float) -> dict[str, Any]:
     """One search, in this process."""
     from weights2code import pipeline
     from weights2code.settings import Settings
@@ -120,7 +131,7 @@ def recover(program: Random, seed: int, time_limit: float) -> dict[str, Any]:
     }
 
 
-def work(program: Random, seed: int, time_limit: float, answer: Connection) -> None:
+def work(program: Program, seed: int, time_limit: float, answer: Connection) -> None:
     """The body of a run's own process: it answers with a row, whatever happens."""
     try:
         row = recover(program, seed, time_limit)
@@ -136,12 +147,12 @@ def failed(why: str, began: float) -> dict[str, Any]:
     return {"error": why, "verdict": "-", "exit": None, "solved": False, "seconds": seconds} | known
 
 
-def sweep(chosen: list[Random], seed: int, jobs: int, time_limit: float) -> Iterator[dict[str, Any]]:
+def sweep(chosen: Sequence[Program], seed: int, jobs: int, time_limit: float) -> Iterator[dict[str, Any]]:
     """The rows of all runs as they come in, `jobs` processes at a time."""
     context = mp.get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
     waiting = list(chosen)
-    running: dict[Connection, tuple[Any, Random, float]] = {}
+    running: dict[Connection, tuple[Any, Program, float]] = {}
     while waiting or running:
         while waiting and len(running) < jobs:
             program = waiting.pop(0)
@@ -171,7 +182,12 @@ def sweep(chosen: list[Random], seed: int, jobs: int, time_limit: float) -> Iter
             yield described(program, seed) | row
 
 
-def described(program: Random, seed: int) -> dict[str, Any]:
+def described(program: Program, seed: int) -> dict[str, Any]:
+    more: dict[str, Any] = {}
+    if isinstance(program, StepProgram):
+        more["tags"] = program.tags
+    elif program.memory == "hidden":
+        more["told"] = told(program.recurrence, program.domains)
     return {
         "name": program.name,
         "family": program.family,
@@ -181,7 +197,7 @@ def described(program: Random, seed: int) -> dict[str, Any]:
         "length": program.length,
         "domains": [str(domain) for domain in program.domains],
         "rule": program.text(),
-        **({"told": told(program.recurrence, program.domains)} if program.memory == "hidden" else {}),
+        **more,
     }
 
 
@@ -202,13 +218,13 @@ def report(rows: list[dict[str, Any]], summary: dict[str, Any]) -> str:
         f"`{summary['command']}`",
         f"{len(rows)} runs of {summary['run_seconds']:.0f} s in all ({machine}). Recovered exactly: exit "
         f"code 0, and equal to the specification on fresh sequences of {LONGER} times the training length, "
-        "free-running. Memory: `window` reads inputs only, `output` also its own last outputs, `prefix` a "
-        "sum, mean or extremum of everything so far, or the last place of a key, `hidden` a state that "
-        "no output shows.",
+        "free-running. Memory, of trees: `window` reads inputs only, `output` also its own last outputs, "
+        "`prefix` a sum, mean or extremum of everything so far, or the last place of a key, `hidden` a state "
+        "that no output shows.",
         *(
             f"## By size, without hidden memory\n\n{counts_by(shown, 'size')}"
             for shown in [without_hidden(rows)]
-            if shown
+            if shown and summary["generator"] == "trees"
         ),
         *(f"## By {key}\n\n{counts_by(rows, key)}" for key in ("size", "family", "memory")),
         f"## Networks of recovered programs\n\n{networks_by(rows, 'size')}",
@@ -228,23 +244,34 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0, help="of the programs, their sequences and the search")
-    parser.add_argument("--sizes", type=sizes_of, default=SIZES, help="such as 4,5; by default 1,2,3")
+    parser.add_argument("--generator", choices=("trees", "steps"), default="trees", help="of the programs")
+    parser.add_argument("--sizes", type=sizes_of, help="such as 4,5; by default 1,2,3, of steps 1,2,3,4")
     parser.add_argument("--memory", choices=get_args(Memory), help="only programs that keep just that")
     parser.add_argument("--only", nargs="*", help="names such as p007")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--time-limit", type=float, default=60.0)
     parser.add_argument("--out", type=Path, help="the JSON file; by default in results/, named by the seed")
     options = parser.parse_args()
-    depths = "" if options.sizes == SIZES else f"_sizes{''.join(map(str, options.sizes))}"
+    steps = options.generator == "steps"
+    usual = tuple(step_functions.SIZES) if steps else SIZES
+    sizes = options.sizes or usual
+    if steps and (options.memory or not set(sizes) <= set(usual)):
+        parser.error("step functions are of sizes 1 to 4, and what they keep is not known")
+    depths = "" if sizes == usual else f"_sizes{''.join(map(str, sizes))}"
     kind = f"_{options.memory}" if options.memory else ""
-    out = options.out or RESULTS / f"random_programs_{options.seed}{depths}{kind}.json"
-    drawn = programs(options.count, options.seed, options.sizes, options.memory)
+    stem = "step_functions" if steps else "random_programs"
+    out = options.out or RESULTS / f"{stem}_{options.seed}{depths}{kind}.json"
+    drawn: Sequence[Program]
+    if steps:
+        drawn = step_functions.draw(options.count, options.seed, sizes)
+    else:
+        drawn = programs(options.count, options.seed, sizes, options.memory)
     if options.only:
         chosen = [program for program in drawn if program.name in options.only]
         for row in sweep(chosen, options.seed, options.jobs, options.time_limit):
             show(row)
         return
-    asked = [options.count, options.seed, options.time_limit, options.sizes, options.memory]
+    asked = [options.count, options.seed, options.time_limit, sizes, options.memory, options.generator]
     kept = Rows(RUNS / f"{out.stem}.jsonl", asked)
     done = {row["name"] for row in kept.rows}
     left = [program for program in drawn if program.name not in done]
@@ -257,7 +284,8 @@ def main() -> None:
         "run_seconds": round(sum(row["seconds"] for row in rows), 1),
         "jobs": options.jobs,
         "seed": options.seed,
-        "sizes": options.sizes,
+        "sizes": sizes,
+        "generator": options.generator,
         "memory": options.memory,
         "time_limit": options.time_limit,
         "runs": len(rows),
