@@ -172,13 +172,15 @@ def _fitted(case: Case) -> Found:
 
 
 def neighbour(folder: str, name: str) -> ModuleType:
-    """A module of another benchmark; several of them are called `run`."""
-    key = f"{folder}_{name}"
+    """A module of another benchmark; several of them are called `run`, all others by a name of their own."""
+    for path in (str(BENCHMARKS), str(BENCHMARKS / folder)):
+        if path not in sys.path:
+            sys.path.append(path)
+    if name != "run":
+        return importlib.import_module(name)
+    key = f"{folder}_run"
     if key not in sys.modules:
-        for path in (str(BENCHMARKS), str(BENCHMARKS / folder)):
-            if path not in sys.path:
-                sys.path.insert(0, path)
-        spec = importlib.util.spec_from_file_location(key, BENCHMARKS / folder / f"{name}.py")
+        spec = importlib.util.spec_from_file_location(key, BENCHMARKS / folder / "run.py")
         assert spec is not None
         assert spec.loader is not None
         sys.modules[key] = importlib.util.module_from_spec(spec)
