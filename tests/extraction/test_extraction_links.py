@@ -93,13 +93,12 @@ def test_a_program_that_is_wrong_is_nothing_to_learn_from(summed: tuple[Outcome,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("task", "verdict"), [("Evens_Counter", "proved"), ("linear_drop", "bounded")])
-def test_what_no_sub_mlp_sees_together_is_wired(task: str, verdict: str):
-    outcome = pipeline.run(task, SETTINGS)
+def test_what_no_sub_mlp_sees_together_is_wired():
+    outcome = pipeline.run("Evens_Counter", SETTINGS)
     assert outcome.certificate is not None
     network = outcome.certificate.network
     assert network is not None
-    assert (network.verdict, network.wired) == (verdict, True)
+    assert (network.verdict, network.wired) == ("proved", True)
 
 
 def test_a_wiring_counts_without_end_and_tells_values_apart(summed: tuple[Outcome, Problem]):
