@@ -37,7 +37,7 @@ sys.exit(code)
 """
 
 SHORT = ["parity_last2", "--recipe", "paper", "--epochs", "5", "--samples", "2048"]
-KILLS = 3
+KILLS = 2
 
 
 def command(
@@ -73,8 +73,7 @@ def test_killed_at_random_moments(tmp_path: Path):
 
     rng = random.Random(7)
     ends = [command(SHORT, broken, rng.uniform(0.001, 0.4 * lasted)).returncode for _ in range(KILLS)]
-    assert ends.count(-signal.SIGPROF) >= 2
-    assert set(ends) <= {-signal.SIGPROF, 0}
+    assert ends == [-signal.SIGPROF] * KILLS
     done = command(SHORT, broken)
     assert done.returncode == 0, done.stderr
     assert same_weights(unbroken, broken)
