@@ -36,17 +36,16 @@ def test_networks_made_by_hand(number: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(12))
+@pytest.mark.parametrize("number", range(4))
 def test_one_weight_of_a_trained_network(number: int) -> None:
     found = weights.attacked(weights.base(QUICK[number % 2]), np.random.default_rng([SEED, number]))
     assert found.failure == "", found.detail
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", QUICK)
 @pytest.mark.parametrize("way", chain.WAYS)
-def test_one_change_in_one_file(way: str, name: str) -> None:
-    found = chain.attacked(chain.base(name), way, np.random.default_rng(SEED))
+def test_one_change_in_one_file(way: str) -> None:
+    found = chain.attacked(chain.base("parity"), way, np.random.default_rng(SEED))
     assert found.failure == "", found.detail
     assert found.outcome.startswith("exit ")
 

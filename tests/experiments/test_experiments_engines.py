@@ -237,17 +237,20 @@ def test_an_address_without_a_cluster_is_refused_at_once(address: str, tmp_path:
     assert not (tmp_path / "out").exists()
 
 
-#: Two machines besides the head, on this one; the first that is at work after the first row is killed.
+#: Two machines besides the head, on this one; the first that is at work after the first row is killed. In the
+#: place of the lost one comes another that says it has two GPUs; nothing computes on them.
 CLUSTER = """
 import json, sys, time
 from pathlib import Path
 from ray.cluster_utils import Cluster
+from weights2code.errors import InputError
 from weights2code.experiments.engines import Ray
 from weights2code.experiments.jobs import Job
 from weights2code.experiments.sweep import run_sweep
 
-def node(cpus):
-    return {"num_cpus": cpus, "object_store_memory": 80 << 20, "include_dashboard": False}
+def node(cpus, gpus=0):
+    own = {"object_store_memory": 80 << 20, "include_dashboard": False}
+    return {"num_cpus": cpus, "num_gpus": gpus, **own}
 
 cluster = Cluster(initialize_head=True, head_node_args=node(0))
 first, second = cluster.add_node(**node(1)), cluster.add_node(**node(1))
@@ -265,69 +268,19 @@ def on_row(row):
         time.sleep(0.02)
 
 jobs = [Job.from_dict(job) for job in json.loads(sys.argv[2])]
-rows = run_sweep(jobs, Path(sys.argv[1]), Ray(cluster.address), on_row)
+rows = run_sweep(jobs, Path(sys.argv[1]) / "naps", Ray(cluster.address), on_row)
+jobs = [Job(f"job{number}", "training_work:work", {"fails": number == 2}) for number in range(4)]
+trained = Path(sys.argv[1]) / "trained"
+try:
+    run_sweep(jobs, trained, Ray(cluster.address, device="cuda"))
+    refused = ""
+except InputError as error:
+    refused = str(error)
+cluster.add_node(**node(4, 2))
+trained = run_sweep(jobs, trained, Ray(cluster.address, device="cuda"))
 cluster.shutdown()
-print(json.dumps({"rows": rows, "told": told}))
+print(json.dumps({"rows": rows, "told": told, "trained": trained, "refused": refused}))
 """
-
-
-def ray_environment() -> dict[str, str]:
-    """Quiet, and quick to notice that a machine is gone."""
-    checks = {"period_ms": "200", "timeout_ms": "10000", "failure_threshold": "3", "initial_delay_ms": "0"}
-    return {**os.environ, **ray_engine.QUIET, **{f"RAY_health_check_{k}": v for k, v in checks.items()}}
-
-
-def on_cluster(script: Path, text: str, *words: str) -> Any:
-    """What a driver that starts a cluster prints: JSON, and nothing else on stdout."""
-    script.write_text(text)
-    command = [sys.executable, str(script), *words]
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=240, env=ray_environment()
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-@posix
-@pytest.mark.slow
-def test_a_machine_that_vanishes_costs_nothing_but_time(tmp_path: Path, work_module: Path) -> None:
-    pytest.importorskip("ray", reason="needs the extra: weights2code[ray]")
-    out = tmp_path / "out"
-    signs = tmp_path / "at_work"
-    signs.mkdir()
-    jobs = [
-        job(number, fails=number == 5, size=200_000, **({"tells": str(signs)} if number else {}))
-        for number in range(10)
-    ]
-    described = json.dumps([item.to_dict() for item in jobs])
-    found = on_cluster(work_module / "cluster_driver.py", CLUSTER, str(out), described, str(signs))
-    rows = found["rows"]
-    assert [row["key"] for row in rows] == [item.key for item in jobs]
-    assert [row["status"] for row in rows] == ["failed" if n == 5 else "done" for n in range(10)]
-    assert [row["number"] for row in rows if row["status"] == "done"] == [0, 1, 2, 3, 4, 6, 7, 8, 9]
-    assert rows[5]["error"] == "ValueError: as asked"
-    assert sorted(found["told"]) == [item.key for item in jobs]  # each once
-    assert any(row["tries"] > 1 for row in rows)  # what the lost machine had was done again
-    assert all(row["tries"] <= 3 for row in rows)
-    assert all(tries_of(out, number) == 1 for number in range(10))  # of the try that counted
-    assert set(stored_rows(jobs, out)) == {item.key for item in jobs} - {"job5"}
-
-
-@posix
-@pytest.mark.slow
-def test_a_cluster_of_its_own(tmp_path: Path, work_module: Path) -> None:
-    pytest.importorskip("ray", reason="needs the extra: weights2code[ray]")
-    command = [sys.executable, "-m", "weights2code", "bench", "abs", "--engine", "ray", "--jobs", "1"]
-    command += ["--json", "--out", str(tmp_path / "out")]
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=240, env=ray_environment()
-    )
-    said = json.loads(done.stdout)
-    assert done.returncode == 0, done.stderr
-    assert said["rows"][0]["solved"]
-    assert said["summary"]["engine"] == "ray"
-    assert (tmp_path / "out/runs/abs-seed0/run/report.html").exists()
-
 
 #: Work that begins with a training, and says which GPUs each of the two was given.
 TRAINING_WORK = """
@@ -350,45 +303,65 @@ def work(arguments, folder):
     return {"trained_on": trained_on, "seen": os.environ.get("CUDA_VISIBLE_DEVICES"), "worked_on": gpus()}
 """
 
-#: One machine without a GPU besides one that says it has two; nothing computes on them.
-GPU_CLUSTER = """
-import json, sys
-from pathlib import Path
-from ray.cluster_utils import Cluster
-from weights2code.errors import InputError
-from weights2code.experiments.engines import Ray
-from weights2code.experiments.jobs import Job
-from weights2code.experiments.sweep import run_sweep
 
-def node(cpus, gpus):
-    own = {"object_store_memory": 80 << 20, "include_dashboard": False}
-    return {"num_cpus": cpus, "num_gpus": gpus, **own}
-
-cluster = Cluster(initialize_head=True, head_node_args=node(1, 0))
-jobs = [Job(f"job{number}", "training_work:work", {"fails": number == 2}) for number in range(4)]
-try:
-    run_sweep(jobs, Path(sys.argv[1]), Ray(cluster.address, device="cuda"))
-    refused = ""
-except InputError as error:
-    refused = str(error)
-cluster.add_node(**node(4, 2))
-rows = run_sweep(jobs, Path(sys.argv[1]), Ray(cluster.address, device="cuda"))
-cluster.shutdown()
-print(json.dumps({"rows": rows, "refused": refused}))
-"""
+def ray_environment() -> dict[str, str]:
+    """Quiet, and quick to notice that a machine is gone."""
+    checks = {"period_ms": "200", "timeout_ms": "10000", "failure_threshold": "3", "initial_delay_ms": "0"}
+    return {**os.environ, **ray_engine.QUIET, **{f"RAY_health_check_{k}": v for k, v in checks.items()}}
 
 
 @posix
 @pytest.mark.slow
-def test_trainings_have_a_share_of_a_gpu_and_the_rest_has_none(tmp_path: Path, work_module: Path) -> None:
+def test_machines_that_vanish_and_machines_with_gpus(tmp_path: Path, work_module: Path) -> None:
+    """A lost machine costs nothing but time; a training has a share of a GPU and the rest has none."""
     pytest.importorskip("ray", reason="needs the extra: weights2code[ray]")
+    signs = tmp_path / "at_work"
+    signs.mkdir()
+    jobs = [
+        job(number, fails=number == 5, size=200_000, **({"tells": str(signs)} if number else {}))
+        for number in range(10)
+    ]
     (work_module / "training_work.py").write_text(TRAINING_WORK)
-    out = tmp_path / "out"
-    found = on_cluster(work_module / "gpu_driver.py", GPU_CLUSTER, str(out))
+    (script := work_module / "cluster_driver.py").write_text(CLUSTER)
+    described = json.dumps([item.to_dict() for item in jobs])
+    command = [sys.executable, str(script), str(tmp_path / "out"), described, str(signs)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=240, env=ray_environment()
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)  # and nothing else on stdout
+    rows, out = found["rows"], tmp_path / "out" / "naps"
+    assert [row["key"] for row in rows] == [item.key for item in jobs]
+    assert [row["status"] for row in rows] == ["failed" if n == 5 else "done" for n in range(10)]
+    assert [row["number"] for row in rows if row["status"] == "done"] == [0, 1, 2, 3, 4, 6, 7, 8, 9]
+    assert rows[5]["error"] == "ValueError: as asked"
+    assert sorted(found["told"]) == [item.key for item in jobs]  # each once
+    assert any(row["tries"] > 1 for row in rows)  # what the lost machine had was done again
+    assert all(row["tries"] <= 3 for row in rows)
+    assert all(tries_of(out, number) == 1 for number in range(10))  # of the try that counted
+    assert set(stored_rows(jobs, out)) == {item.key for item in jobs} - {"job5"}
+
     assert found["refused"] == "--device cuda needs a GPU, and the Ray cluster has none."
-    assert [row["status"] for row in found["rows"]] == ["done", "done", "failed", "done"]
-    assert found["rows"][2]["error"] == "ValueError: as asked"
-    trained = [row for row in found["rows"] if row["status"] == "done"]
+    assert [row["status"] for row in found["trained"]] == ["done", "done", "failed", "done"]
+    assert found["trained"][2]["error"] == "ValueError: as asked"
+    trained = [row for row in found["trained"] if row["status"] == "done"]
     assert {row["trained_on"] for row in trained} <= {"0", "1"}
     assert all(row["worked_on"] == [] for row in trained)
-    assert all((out / "runs" / row["key"] / "models/one").read_text() == row["trained_on"] for row in trained)
+    left = [tmp_path / "out/trained/runs" / row["key"] / "models/one" for row in trained]
+    assert [path.read_text() for path in left] == [row["trained_on"] for row in trained]
+
+
+@posix
+@pytest.mark.slow
+def test_a_cluster_of_its_own(tmp_path: Path, work_module: Path) -> None:
+    pytest.importorskip("ray", reason="needs the extra: weights2code[ray]")
+    command = [sys.executable, "-m", "weights2code", "bench", "abs", "--engine", "ray", "--jobs", "1"]
+    command += ["--json", "--out", str(tmp_path / "out")]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=240, env=ray_environment()
+    )
+    said = json.loads(done.stdout)
+    assert done.returncode == 0, done.stderr
+    assert said["rows"][0]["solved"]
+    assert said["summary"]["engine"] == "ray"
+    assert (tmp_path / "out/runs/abs-seed0/run/report.html").exists()

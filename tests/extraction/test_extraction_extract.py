@@ -20,15 +20,14 @@ from weights2code.extraction.extract import LONG, extract, with_counterexample, 
 from weights2code.extraction.members import members, only
 from weights2code.extraction.values import Log, Member
 from weights2code.language import Recurrence, Step, Var
-from weights2code.results import read_run
 from weights2code.rules.remembered import RememberingEngine
 from weights2code.run_folder import begin, open_existing
 from weights2code.settings import Settings
-from weights2code.source import problem_of
-from weights2code.training.train import rungs_of, train
+from weights2code.training.train import rungs_of
 
 ROWS = 240
-SETTINGS = Settings(time_limit=600)
+#: Noise is climbed to the end; one rung is enough to say how it is told.
+SETTINGS = Settings(rungs=("linear",))
 
 
 def table(path: Path, noise: float) -> Path:
@@ -60,25 +59,15 @@ def copied(fitted: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_training_and_extracting_noisy_reals_gives_what_fit_gives(fitted: Path, tmp_path: Path):
-    with open_existing(fitted) as folder:
-        source, wanted = folder.source, read_run(folder).program
-    with begin(tmp_path / "run", source, SETTINGS) as folder:
-        train(problem_of(source, SETTINGS), SETTINGS, folder)
+def test_extracting_in_the_folder_of_a_fit_gives_its_program_again(fitted: Path, copied: Path):
+    with open_existing(copied) as folder:
         outcome = pipeline.extract(folder)
     assert outcome.exit_code == 0
     assert outcome.program is not None
     assert outcome.program.regime is Regime.NOISY
-    assert outcome.program.recurrence == wanted.recurrence
     values = outcome.program.run(np.array([[[1.0], [0.0], [0.0]]]))[0, :, 0]
     assert values[0] == pytest.approx(0.5, abs=0.05)
     assert values[1] / values[0] == pytest.approx(0.8, abs=0.05)
-
-
-@pytest.mark.slow
-def test_extracting_in_the_folder_of_a_fit_gives_its_program_again(fitted: Path, copied: Path):
-    with open_existing(copied) as folder:
-        assert pipeline.extract(folder).exit_code == 0
     assert (copied / "program.py").read_bytes() == (fitted / "program.py").read_bytes()
     assert 'id="program"' in (copied / "report.html").read_text()
 

@@ -92,16 +92,6 @@ def test_a_program_that_is_wrong_is_nothing_to_learn_from(summed: tuple[Outcome,
     assert found.certificate.network.verdict == "differs"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("task", "verdict"), [("Evens_Counter", "proved"), ("linear_drop", "bounded")])
-def test_what_no_sub_mlp_sees_together_is_wired(task: str, verdict: str):
-    outcome = pipeline.run(task, SETTINGS)
-    assert outcome.certificate is not None
-    network = outcome.certificate.network
-    assert network is not None
-    assert (network.verdict, network.wired) == (verdict, True)
-
-
 def test_a_wiring_counts_without_end_and_tells_values_apart(summed: tuple[Outcome, Problem]):
     """y = y[t-1] + [x is even]: what adds up is weighed by the head, what does not by one sub-MLP."""
     problem = problem_of("Evens_Counter", SETTINGS)

@@ -35,7 +35,6 @@ def moves_of(states: int, symbols: int, step: Callable[[int, int], int]) -> np.n
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     ("states", "symbols", "step", "rule"),
     [
@@ -46,9 +45,9 @@ def moves_of(states: int, symbols: int, step: Callable[[int, int], int]) -> np.n
     ],
 )
 def test_a_formula_is_found_up_to_the_names_of_the_states(
-    states: int, symbols: int, step: Callable[[int, int], int], rule: str | None, seed: int
+    states: int, symbols: int, step: Callable[[int, int], int], rule: str | None
 ):
-    machine = machine_of(shuffled(moves_of(states, symbols, step), seed))
+    machine = machine_of(shuffled(moves_of(states, symbols, step), 1))
     found = short_rules(machine, STATE, (X,))
     assert found
     assert len(set(found[0].numbers.tolist())) == states

@@ -103,18 +103,3 @@ def test_a_network_is_the_rule_far_beyond_its_data(name: str):
 def test_what_has_no_such_network(program: Recurrence):
     problem = problem_of(program)
     assert compiled(program, empty(problem), problem) is None
-
-
-@pytest.mark.slow
-def test_a_trained_network_gives_way_to_it(tmp_path):
-    from weights2code.pipeline import search
-    from weights2code.settings import Settings
-    from weights2code.source import problem_of as built_in
-
-    settings = Settings()
-    outcome = search(built_in("most_frequent", settings), settings)
-    assert outcome.certificate is not None
-    network = outcome.certificate.network
-    assert network is not None
-    assert (network.verdict, network.wired, network.trained_on) == ("exhaustive", True, 0)
-    assert "written from the program" in network.explain()

@@ -291,9 +291,7 @@ def test_smooth_programs(formula: Expr, most: float):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "seed", [*range(12), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(12, 60))]
-)
+@pytest.mark.parametrize("seed", range(24))
 def test_no_point_differs_by_more(seed: int):
     rng = np.random.default_rng(seed)
     graph = random_graph(rng, deep=seed % 2 == 0)
@@ -456,23 +454,20 @@ def test_many_boxes_and_pieces_agree(seed: int):
 @pytest.mark.parametrize("strip", [False, True])
 def test_a_plane_cut_into_small_boxes(formula: Expr, strip: bool):
     """The same as by pieces, and no point differs by more; a third leaf that only adds is no obstacle."""
-    for seed in range(3):
-        rng = np.random.default_rng(seed)
-        weight, bias = rng.normal(size=(12, 2)), rng.normal(size=12)
-        operator = OperatorNode("o", (0, 2), weight, bias, rng.normal(size=12), 0.0)
-        graph = graph_of([location(0, 1), operator], {0: 0.3, 1: 0.01, 2: -0.2, 3: 0.5}, 0.1)
-        leaves = (A, B, Y)
-        row = np.array([1.0, -1.0, 0.0])
-        facts: dict[str, Any] = (
-            {"matrix": np.array([row, -row]), "limit": np.array([0.5, 1.0])} if strip else {}
-        )
-        box = box_of(leaves, -2.0, 3.0, **facts)
-        difference = difference_of(graph, (formula,), leaves, box.whole)
-        assert difference is not None
-        upper, lower, near = upper_bound(difference, box, 0, Effort(6.0), 0.05)
-        found = largest_of(difference, box, Effort(2.0), gap=0.02)[0]
-        assert near
-        assert lower <= upper <= 1.05 * lower + 1e-9
-        assert lower <= found.upper
-        assert found.lower <= upper
-        assert sampled(graph, formula, box, rng.uniform(-2, 3, (20000, 3))).max() <= upper
+    rng = np.random.default_rng(0)
+    weight, bias = rng.normal(size=(12, 2)), rng.normal(size=12)
+    operator = OperatorNode("o", (0, 2), weight, bias, rng.normal(size=12), 0.0)
+    graph = graph_of([location(0, 1), operator], {0: 0.3, 1: 0.01, 2: -0.2, 3: 0.5}, 0.1)
+    leaves = (A, B, Y)
+    row = np.array([1.0, -1.0, 0.0])
+    facts: dict[str, Any] = {"matrix": np.array([row, -row]), "limit": np.array([0.5, 1.0])} if strip else {}
+    box = box_of(leaves, -2.0, 3.0, **facts)
+    difference = difference_of(graph, (formula,), leaves, box.whole)
+    assert difference is not None
+    upper, lower, near = upper_bound(difference, box, 0, Effort(6.0), 0.05)
+    found = largest_of(difference, box, Effort(2.0), gap=0.02)[0]
+    assert near
+    assert lower <= upper <= 1.05 * lower + 1e-9
+    assert lower <= found.upper
+    assert found.lower <= upper
+    assert sampled(graph, formula, box, rng.uniform(-2, 3, (20000, 3))).max() <= upper

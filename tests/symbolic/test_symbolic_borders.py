@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
-import pytest
 
-from weights2code.language import BITS, Domain, Var, compile_numpy, infer, integers, reals
-from weights2code.symbolic.engines.native import NativeEngine
+from weights2code.language import Domain, Var, compile_numpy, infer, reals
 from weights2code.symbolic.reals.borders import borders
 from weights2code.symbolic.reals.directions import directions
 from weights2code.symbolic.reals.local_rules import local_rules, terms_of
@@ -31,21 +27,6 @@ def problem_of(
 def borders_of(problem: Problem) -> set[str] | None:
     found = borders(problem, np.unique(problem.y, return_inverse=True)[1].reshape(-1))
     return None if found is None else {str(border.test()) for border in found}
-
-
-def right_elsewhere(
-    X: np.ndarray, y: np.ndarray, variables: tuple[Var, ...], domains: tuple[Domain, ...]
-) -> bool:
-    """Whether a formula is found from the first half of the rows, and is right on the other."""
-    half = len(y) // 2
-    front = NativeEngine().search(
-        X[:half], y[:half], variables=variables, domains=domains, tolerance=1e-6, effort=4.0
-    )
-    exact = [candidate.expr for candidate in front if candidate.exact]
-    if not exact:
-        return False
-    values = np.broadcast_to(np.asarray(compile_numpy(exact[0], variables)(*X[half:].T), dtype=float), half)
-    return bool(np.mean(np.abs(values - y[half:]) < 1e-5) > 0.999)
 
 
 def test_directions_are_told_once_and_written_shortly() -> None:
@@ -79,17 +60,6 @@ def test_borders_under_a_past_value() -> None:
     assert borders_of(problem) == {"[a[t] > b[t]]", "[b[t] > -0.4]"}
 
 
-@pytest.mark.slow
-def test_a_product_is_a_border_beside_columns_that_do_not_matter() -> None:
-    X = rows(30_000, 6, 0, 1)
-    y = ((X[:, 0] * X[:, 1] + X[:, 2] >= X[:, 3]) & (X[:, 3] >= X[:, 4])) * 1.0
-    names = (A, B, C, Var("a", 4), Var("b", 4), Var("c", 4))
-    found = borders_of(problem_of(X, y, names))
-    assert found is not None
-    assert len(found) == 2
-    assert any("a[t]*b[t]" in test for test in found)
-
-
 def test_no_borders_where_labels_are_noise() -> None:
     X = rows(6000, 2)
     y = np.random.default_rng(8).integers(0, 2, len(X)).astype(float)
@@ -108,38 +78,3 @@ def test_rules_of_parts_of_the_space() -> None:
         (1.12, -0.6, 1, -0.008),
         (2.47, -2.1, 1, -0.343),
     }
-
-
-@pytest.mark.slow
-def test_a_counter_is_written_from_cells() -> None:
-    X = rows(20_000, 2, -5, 5)
-    past = np.random.default_rng(9).integers(0, 6, len(X)).astype(float)
-    y = np.where(X[:, 0] * (2 * X[:, 0] - X[:, 1]) > 6.4, past + 1, 0.0)
-    domains = (reals(-5, 5), reals(-5, 5), integers(0, 6))
-    assert right_elsewhere(np.column_stack([X, past]), y, (A, Var("a", 3), PAST), domains)
-
-
-@pytest.mark.slow
-def test_gates_choose_which_border_counts() -> None:
-    X = rows(20_000, 2, -1, 1)
-    rng = np.random.default_rng(10)
-    gate, past = rng.integers(0, 2, len(X)).astype(float), rng.integers(0, 6, len(X)).astype(float)
-    chosen = np.where(gate == 0, X[:, 0], X[:, 1])
-    y = np.clip(past + 2 * ((chosen >= -0.5) & (chosen < 0.6)) - 1, 0, 5)
-    domains = (reals(-1, 1), reals(-1, 1), BITS, integers(0, 5))
-    columns = np.column_stack([X, gate, past])
-    assert right_elsewhere(columns, y, (A, Var("a", 1), B, PAST), domains)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "rule",
-    [
-        lambda x, x1: np.where(np.abs(x1 - 0.4) > np.abs(x - 0.4), x, -x),
-        lambda x, x1: (x - np.clip(x, 0.2, 0.6) > x1 - 0.5) + 3 * (x - np.clip(x, 0.2, 0.6)),
-        lambda x, x1: np.maximum(x1 + (x >= 0.3) - x - 0.5, 0),
-    ],
-)
-def test_pieces_of_reals(rule: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> None:
-    X = rows(20_000, 2, 0, 1)
-    assert right_elsewhere(X, rule(*X.T) * 1.0, (Var("x"), Var("x", 1)), (reals(0, 1), reals(0, 1)))

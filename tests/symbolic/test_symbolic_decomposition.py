@@ -8,14 +8,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from weights2code.language import BITS, Domain, Var, formula, infer, integers
+from weights2code.language import Domain, Var, formula, integers
 from weights2code.symbolic.decomposition.outer_steps import outer_steps
 from weights2code.symbolic.decomposition.peeling import peelings
 from weights2code.symbolic.decomposition.separators import separators
 from weights2code.symbolic.decomposition.splits import Split, outermost, splits
 from weights2code.symbolic.decomposition.stage import without_idle
-from weights2code.symbolic.engine import pick
-from weights2code.symbolic.engines.native import NativeEngine
 from weights2code.symbolic.search.rows import Problem, prepare
 
 A, B, C, D = (Var(name) for name in "abcd")
@@ -135,66 +133,3 @@ def test_what_y_is_the_larger_of_is_seen_where_it_is_larger() -> None:
 def test_a_variable_that_y_passes_on_both_sides_bounds_nothing() -> None:
     problem = everything(lambda a, b: np.where(b > 3, a + 1, a - 1), (DAY, DAY), (A, B))
     assert all(peeled.beside is None for peeled in peelings(problem))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("rule", "variables", "domains", "expected"),
-    [
-        (
-            lambda a, a1, b, b1, c: np.minimum(np.where(a, b, -b), np.where(a1, b1, -b1)) - c,
-            (A, Var("a", 1), B, Var("b", 1), C),
-            (BITS, BITS, integers(0, 2), integers(0, 2), integers(-3, 3)),
-            14,
-        ),
-        (
-            lambda a, b, c, y: np.clip(y + np.where((a + 3 * b) % 4 > 1, c, -1) - a, 0, 7),
-            (A, B, C, Var("y", 1)),
-            (DAY, DAY, DAY, integers(0, 7)),
-            21,
-        ),
-        (
-            lambda a, a3, b, y: np.select(
-                [((a > a3) + a * b) % 4 > 2, ((a > a3) + a * b) % 4 < 1], [1, -1], default=y
-            ),
-            (A, Var("a", 3), B, Var("y", 1)),
-            (integers(0, 7), integers(0, 7), integers(0, 7), integers(-1, 1)),
-            36,
-        ),
-        (
-            lambda a, b, c, c1: a * (np.where((a > 3) & (b > 0), c1, c) > 2),
-            (A, B, C, Var("c", 1)),
-            (DAY,) * 4,
-            26,
-        ),
-        (
-            lambda a, a1, a2: np.where((np.min([a, a1, a2], axis=0) * a) % 7 == 0, a, a1),
-            (A, Var("a", 1), Var("a", 2)),
-            (integers(-9, 9),) * 3,
-            14,
-        ),
-        (
-            lambda a, b, c, y: np.select(
-                [np.where(a > c, b, a) * c + a > 6, np.where(a > c, b, a) * c + a < -5], [1, -1], default=y
-            ),
-            (A, B, C, Var("y", 1)),
-            (integers(-6, 6), integers(-6, 6), integers(-6, 6), integers(-1, 1)),
-            38,
-        ),
-    ],
-)
-def test_rules_of_three_steps(
-    rule: Callable[..., np.ndarray], variables: tuple[Var, ...], domains: tuple[Domain, ...], expected: int
-) -> None:
-    problem = everything(rule, domains, variables)
-    front = NativeEngine().search(
-        problem.X,
-        problem.y,
-        variables=variables,
-        domains=tuple(infer(column) for column in problem.X.T),
-        tolerance=0.4,
-        effort=4.0,
-    )
-    chosen = pick(front)
-    assert chosen.exact
-    assert chosen.complexity <= expected

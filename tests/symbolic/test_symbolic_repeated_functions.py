@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from weights2code.language import Var, formula, integers
+from weights2code.language import Var, integers
 from weights2code.symbolic.decomposition.repeated_functions import Repeated, _function, _sums
-from weights2code.symbolic.engine import pick
-from weights2code.symbolic.engines.native import NativeEngine
 from weights2code.symbolic.search.rows import prepare
 
 NAMES = tuple(Var(name, lag) for lag in range(4) for name in "ab")
@@ -52,21 +50,3 @@ def test_what_is_no_such_sum_is_left_alone() -> None:
         X, s.max(axis=1).astype(float), variables=NAMES, domains=(integers(-5, 5),) * 8, tolerance=0.4
     )
     assert all(_function(problem, sums) is None for sums in _sums(NAMES))
-
-
-@pytest.mark.slow
-def test_a_window_sum_of_a_choice_is_found() -> None:
-    X, a, b = rows()
-    s = np.where(b > 2 * a, b, 0)
-    found = NativeEngine().search(
-        X,
-        sum_of(s, (1, 1, 1, 1)),
-        variables=NAMES,
-        domains=(integers(-5, 5),) * 8,
-        tolerance=0.4,
-        effort=15.0,
-    )
-    best = pick(found)
-    assert best is not None
-    assert best.exact
-    assert formula(best.expr).count("2*a[t") == 4

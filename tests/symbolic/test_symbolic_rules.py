@@ -48,31 +48,6 @@ def gt(left: Expr, right: Expr | float) -> Expr:
     return op("gt", left, right)
 
 
-SHORTEST = {
-    "clip": (op("clip", y1 + x - 3, 0, 20), {y1: integers(0, 20), x: integers(0, 6)}),
-    "slew": (y1 + op("clip", x - y1, -2, 2), {y1: integers(0, 20), x: integers(0, 20)}),
-    "dead zone": (x - op("clip", x, -0.3, 0.5), {x: UNIT}),
-    "dead band": (op("where", gt(abs(x - y1), 0.6), x, y1), {x: WIDE, y1: WIDE}),
-    "count": (y1 + gt(x, 0.3), {y1: integers(0, 12), x: UNIT}),
-    "median": (op("clip", x2, op("min", x, x1), op("max", x, x1)), {x: UNIT, x1: UNIT, x2: UNIT}),
-    "clipped square": (op("clip", a * a - b, -1, 1), {a: reals(-2, 2), b: reals(-2, 2)}),
-    "test of a sum": (gt(2 * a - b, 0.3), {a: UNIT, b: UNIT}),
-    "remainder": (abs(op("max", a, b) - c) % 4, {a: DIGITS, b: DIGITS, c: DIGITS}),
-    "distance": ((abs(a - b) + c) % 5, {a: DIGITS, b: DIGITS, c: DIGITS}),
-    "nested": (
-        op("where", gt(a, b), op("where", gt(a, 0.5), a - b, 2 * b), b - a),
-        {a: UNIT, b: UNIT},
-    ),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SHORTEST)
-def test_rules_are_found_in_a_form_as_short_as_their_own(name):
-    rule, domains = SHORTEST[name]
-    assert found(rule, domains).size() <= rule.size()
-
-
 SAID = {
     "two thresholds": (
         op("where", gt(x, 2.4), 1, op("where", op("lt", x, -2.7), -1, y1)),

@@ -300,60 +300,6 @@ def test_a_step_towards_a_level_reads_the_level_that_it_is_added_to() -> None:
     assert set(peeled.problem.y) == {-1, 0, 1}
 
 
-BEYOND: dict[str, tuple[set[str], Rule, tuple[Domain, ...], str]] = {
-    "the end of a wide domain": (
-        {"small trees", "trees of 5 nodes"},
-        lambda a, b: np.maximum(a, 59 - b),
-        (integers(0, 59),) * 2,
-        "max(a, 59 - b)",
-    ),
-    "the root of a sum": (
-        {"small trees"},
-        lambda a, b: np.floor(np.sqrt(a + b)),
-        (DIGITS,) * 2,
-        "floor(sqrt(a + b))",
-    ),
-    "the largest of five counts": (
-        {"small trees", "branches"},
-        lambda *v: np.argmax(v, axis=0),
-        (integers(0, 7),) * 5,
-        "[a < max(max(max(b, c), d), e)]"
-        "*(1 if b >= max(max(c, d), e) else 2 if c >= max(d, e) else 4 - [d >= e])",
-    ),
-    "a check digit modulo 11": (
-        {"remainders"},
-        lambda a, b, c: ((a + 2 * b + 3 * c) % 11 > 4) * 1,
-        (DIGITS,) * 3,
-        "[(a + 2*b + 3*c) % 11 > 4]",
-    ),
-    "a remainder with many values": (
-        {"remainders"},
-        lambda a, b, c: ((5 * a + b) % 13 + c) // 2,
-        (integers(0, 12), integers(0, 12), BITS),
-        "((5*a + b) % 13 + c) // 2",
-    ),
-    "a product modulo 13": (
-        {"pairs"},
-        lambda a, b: (a * b) % 13 + 2 * abs(a - b),
-        (integers(0, 12),) * 2,
-        "2*abs(a - b) + (a*b) % 13",
-    ),
-    "hours and days": (
-        {"pairs"},
-        lambda a: 3 * (a // 24) + a % 24,
-        (integers(0, 99),),
-        "a - 21*(a // 24)",
-    ),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", BEYOND)
-def test_limits_follow_the_data(name: str) -> None:
-    stages, rule, domains, expected = BEYOND[name]
-    assert text(alone(stages, problem_of(rule, domains))) == expected
-
-
 def test_two_windows_at_once() -> None:
     one, other = (tuple(Var(name, lag) for lag in range(4)) for name in "xz")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -126,11 +124,9 @@ def test_heads_that_count(kind, domains: tuple[Domain, ...]):
 
 @pytest.mark.slow
 def test_data_ask_for_counts():
-    for rule, domain in itertools.product((rank("lt"), rank("ge")), (integers(0, 4), integers(0, 90))):
-        relation = rule.steps[0].definition.relation  # type: ignore[union-attr]
-        found = next(repeated_rows(problem_of(rule, domain, integers(0, 9))))
-        (memory,) = found.memories
-        assert HEADS[memory.kind].relation == relation
+    found = next(repeated_rows(problem_of(rank("ge"), integers(0, 4), integers(0, 9))))
+    (memory,) = found.memories
+    assert HEADS[memory.kind].relation == "ge"
     above = machine(
         Step("n", Var("n", 1) + 1), Step("c", Count("a", A, "lt")), Step("y", 2 * Var("c") >= Var("n"))
     )

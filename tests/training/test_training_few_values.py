@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from weights2code.data import Problem, from_task
-from weights2code.errors import Reason
-from weights2code.pipeline import search
 from weights2code.settings import Settings
 from weights2code.tasks import get
 from weights2code.training.few_values import few_values, may_add_up
@@ -60,12 +58,3 @@ def test_only_rungs_of_such_functions_are_asked():
     data = problem("Parity_Last2")
     assert not may_add_up(rung("window"), data, [(0, 0), (0, 1)])
     assert not may_add_up(rung("deep"), data, [(0, 0), (0, 1)])
-
-
-@pytest.mark.slow
-def test_it_comes_before_functions_of_two_values_that_cannot_do_it():
-    outcome = search(problem("Parity_Last4"), Settings(seed=0))
-    assert outcome.exit_code == 0
-    tried = [attempt.rung for attempt in outcome.attempts if attempt.reason is not Reason.NOT_ASKED_FOR]
-    assert "few values" in tried
-    assert "pairs" not in tried

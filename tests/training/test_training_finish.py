@@ -75,12 +75,3 @@ def test_what_is_asked_for_is_not_ruled_out(monkeypatch: pytest.MonkeyPatch):
     hidden = problem("Bit_Palindrome")
     assert list(climbing.climb(hidden, Settings(rungs=("window",)))) == []
     assert asked == ["window"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("task", ["bit_addition", "Parity_Last4"])
-def test_a_deep_rung_fits(task: str):
-    settings = Settings(rungs=("deep",))
-    (trained, *_) = climbing.climb(from_task(get(task), 4096, 0, validation=256), settings)
-    assert trained.rung == "deep"
-    assert trained.fitted

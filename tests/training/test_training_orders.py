@@ -9,8 +9,6 @@ from weights2code.data import Problem, fit_layout, from_arrays
 from weights2code.graph.from_model import graph_of
 from weights2code.graph.laid_out import model_of_all
 from weights2code.language import Domain, integers, reals, uniform
-from weights2code.pipeline import search as run_search
-from weights2code.settings import Settings
 from weights2code.training.build import build
 from weights2code.training.ladder import FAST_LADDER
 from weights2code.training.memories import BEYOND, Memory, Quantity
@@ -97,21 +95,3 @@ def test_order_statistics_that_an_output_may_be_a_function_of():
     problem = problem_of(x, x[..., 0], integers(0, 9), reals(0.0, 1.0))
     found = list(medians(problem, range(5, 6)))
     assert found == [window(0, 2, 5), window(0, 3, 5), window(0, 4, 5), window(1, 3, 5)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("y", "formula", "network"),
-    [
-        (lambda x: by_hand(x, 5, 3), "y[t] = median(a[t], a[t-1], a[t-2], a[t-3], a[t-4])", "proved"),
-        (lambda x: so_far(x, -2), "y[t] = max(min(a[t], highest[t-1]), y[t-1])", "exhaustive"),
-    ],
-)
-def test_they_become_programs(y, formula: str, network: str):
-    x = drawn(integers(0, 4), count=400)
-    outcome = run_search(problem_of(x, y(x), integers(0, 4)), Settings())
-    assert outcome.program is not None
-    assert formula in outcome.program.formula()
-    assert outcome.certificate is not None
-    assert outcome.certificate.network is not None
-    assert outcome.certificate.network.verdict == network

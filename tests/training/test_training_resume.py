@@ -36,11 +36,8 @@ print(time.process_time() - before)
 sys.exit(code)
 """
 
-SHORT = {
-    "ladder": ["bit_addition", "--epochs", "2", "--members", "1", "--samples", "256", "--length", "5"],
-    "paper": ["parity_last2", "--recipe", "paper", "--epochs", "5", "--samples", "4096"],
-}
-KILLS = 5
+SHORT = ["parity_last2", "--recipe", "paper", "--epochs", "5", "--samples", "2048"]
+KILLS = 2
 
 
 def command(
@@ -68,18 +65,16 @@ def records(folder: Path) -> list[dict]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
-@pytest.mark.parametrize("kind", SHORT)
-def test_killed_at_random_moments(kind: str, tmp_path: Path):
+def test_killed_at_random_moments(tmp_path: Path):
     unbroken, broken = tmp_path / "unbroken", tmp_path / "broken"
-    whole = command(SHORT[kind], unbroken)
+    whole = command(SHORT, unbroken)
     assert whole.returncode == 0, whole.stderr
     lasted = float(whole.stdout.split()[-1])
 
     rng = random.Random(7)
-    ends = [command(SHORT[kind], broken, rng.uniform(0.001, 0.4 * lasted)).returncode for _ in range(KILLS)]
-    assert ends.count(-signal.SIGPROF) >= 2
-    assert set(ends) <= {-signal.SIGPROF, 0}
-    done = command(SHORT[kind], broken)
+    ends = [command(SHORT, broken, rng.uniform(0.001, 0.4 * lasted)).returncode for _ in range(KILLS)]
+    assert ends == [-signal.SIGPROF] * KILLS
+    done = command(SHORT, broken)
     assert done.returncode == 0, done.stderr
     assert same_weights(unbroken, broken)
     assert records(unbroken) == records(broken)
@@ -100,7 +95,7 @@ def every_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("every_epoch")
-@pytest.mark.parametrize("after", [1, 2, 4])
+@pytest.mark.parametrize("after", [1, 4])
 def test_stopped_after_an_epoch(after: int, tmp_path: Path):
     problem = problem_of("bitwise_xor", SMALL)
     with begin(tmp_path / "whole", "bitwise_xor", SMALL) as folder:
@@ -172,10 +167,10 @@ def test_a_corrupt_checkpoint_is_refused_and_left(tmp_path: Path):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("every_epoch")
-@pytest.mark.parametrize("name", ["Evens_Detector", "freebody"])
-def test_every_rung_goes_on_from_every_epoch(name: str, tmp_path: Path):
-    settings = Settings(samples=256, members=2, epochs=2, length=5, time_limit=1000.0)
-    problem = problem_of(name, settings)
+def test_every_rung_goes_on_from_every_epoch(tmp_path: Path):
+    """Choices that are annealed and choices that are fixed."""
+    settings = Settings(samples=256, members=2, epochs=2, length=5, rungs=("pairs", "window"))
+    problem = problem_of("Evens_Detector", settings)
     whole = [(trained.rung, len(trained.history)) for trained in climb(problem, settings, tmp_path / "whole")]
 
     def cut(stage: str, epoch: int, *_: float) -> None:

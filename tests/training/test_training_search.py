@@ -336,10 +336,3 @@ def test_devices():
         assert pick_device("auto") == CPU
         with pytest.raises(InputError, match="no CUDA device"):
             pick_device("cuda")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["bitwise_xor", "parity_last2", "maximum_prev2", "add_mod_3"])
-def test_the_ladder_fits_small_nonlinear_tasks(name: str):
-    data = from_task(get(name), 8192, seed=0)
-    assert any(trained.fitted for trained in itertools.islice(climb(data, Settings()), 4))

@@ -225,18 +225,10 @@ def check_mutants(task_name: str, candidate: Recurrence, most: int) -> None:
     assert seen, "no mutant differed: the test tested nothing"
 
 
-FEW = ["freebody", "linear drop", "prefix mean", "minimum", "majority, mean", "dithering", "retrieval"]
-
-
-@pytest.mark.parametrize("case", FEW)
-def test_a_wrong_program_is_never_proved(case):
-    check_mutants(*CASES[case], most=6)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
-def test_no_single_change_is_ever_proved(case):
-    check_mutants(*CASES[case], most=1000)
+def test_a_wrong_program_is_never_proved(case):
+    """A few changes of each; the attack in benchmarks/ tries them all."""
+    check_mutants(*CASES[case], most=4)
 
 
 # Random machines over a small domain, which exhaustive comparison to length 7 can judge.
@@ -310,16 +302,8 @@ def test_a_machine_never_fails_against_itself(machine, domain):
     assert found.verdict != "failed"
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(MACHINES, DOMAINS, st.data())
 def test_random_mutants_are_judged_rightly(machine, domain, data):
-    changed = list(mutants(machine))
-    check_random(machine, changed[data.draw(st.integers(0, len(changed) - 1))], domain)
-
-
-@pytest.mark.slow
-@settings(max_examples=1500, deadline=None)
-@given(MACHINES, DOMAINS, st.data())
-def test_many_random_mutants_are_judged_rightly(machine, domain, data):
     changed = list(mutants(machine))
     check_random(machine, changed[data.draw(st.integers(0, len(changed) - 1))], domain)
