@@ -176,7 +176,8 @@ class Writer(Reader):
         x = self.column(2)
         value = self.new("past", x.low, x.high, 0.0 if x.real else 0)
         n, a = value.text, x.text
-        self.ending.append(f"{n} = {a}")
+        known = [line.split(" = ")[0] for line in self.ending if line.endswith(f" = {a}")]
+        self.ending.insert(0, f"{n} = {known[0] if known else a}")  # of a row known already, the one before
         if self.chance(0.3):
             local = self.new("local", x.low - x.high, x.high - x.low)
             made = self.pick((f"{a} - {n}", f"abs({a} - {n})", f"{a} + {n}", f"max({a}, {n})"))
