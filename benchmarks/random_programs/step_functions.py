@@ -40,6 +40,8 @@ from weights2code.language import Domain
 SIZES = {1: (1, 4), 2: (5, 6), 3: (7, 9), 4: (10, 13)}
 #: Sequences on which programs and mutants are compared, and the length to which a program must go on.
 SEQUENCES, LONG = 80, 100
+#: Sequences on which what happens rarely must not raise an error.
+MANY = 1000
 #: The largest number that it may give on the way.
 LARGEST = 1e5
 #: Least share of positions that a part must matter for, and that the rarer value of two must have.
@@ -264,18 +266,25 @@ def faults(program: StepProgram) -> str | None:
     """Why the program does not count, or None."""
     rng = np.random.default_rng(0)
     x = sequences(program.inputs, SEQUENCES, program.length, rng)
+    longer = sequences(program.inputs, SEQUENCES // 2, LONG, rng)
     try:
         y = program.run(x)
-        if (early := unbalanced(y)) is not None:
-            return early
-        late = program.run(sequences(program.inputs, SEQUENCES // 2, LONG, rng))
-    except Exception as error:
+        found = unbalanced(y) or _far(program.run(longer)) or _copy(x, y) or idle(program, x, y)
+        if found is None:
+            program.run(sequences(program.inputs, MANY, LONG // 2, rng))
+    except (ArithmeticError, LookupError, NameError, TypeError, ValueError) as error:
         return f"raises {type(error).__name__}"
-    if not (np.isfinite(late).all() and np.abs(late).max() <= LARGEST):
-        return "grows too fast"
-    if any((x[:, :, i] == y[:, :, 0]).all() for i in range(x.shape[2])):
-        return "a copy"
-    return unbalanced(late[:, LONG // 2 :]) or idle(program, x, y)
+    return found
+
+
+def _far(y: np.ndarray) -> str | None:
+    """What goes wrong far from the start."""
+    within = np.isfinite(y).all() and np.abs(y).max() <= LARGEST
+    return unbalanced(y[:, LONG // 2 :]) if within else "grows too fast"
+
+
+def _copy(x: np.ndarray, y: np.ndarray) -> str | None:
+    return "a copy" if (x == y).all(axis=(0, 1)).any() else None
 
 
 def unbalanced(y: np.ndarray) -> str | None:

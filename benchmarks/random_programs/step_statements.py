@@ -176,7 +176,8 @@ class Writer(Reader):
         x = self.column(2)
         value = self.new("past", x.low, x.high, 0.0 if x.real else 0)
         n, a = value.text, x.text
-        self.ending.append(f"{n} = {a}")
+        known = [line.split(" = ")[0] for line in self.ending if line.endswith(f" = {a}")]
+        self.ending.insert(0, f"{n} = {known[0] if known else a}")  # of a row known already, the one before
         if self.chance(0.3):
             local = self.new("local", x.low - x.high, x.high - x.low)
             made = self.pick((f"{a} - {n}", f"abs({a} - {n})", f"{a} + {n}", f"max({a}, {n})"))
@@ -225,7 +226,7 @@ class Writer(Reader):
         """A value of this row, such as a price, by arithmetic or by tiers; it may be put right after that."""
         if self.chance(0.5):
             made = self.amount(1, self.column(2))
-            made = self.pick(self.operations(made, self.pick(self.numbers())))
+            made = self.pick(self.operations(made, self.pick((self.column(), self.pick(self.numbers())))))
             value = self.new("local", made.low, made.high)
             lines = [f"{value.text} = {made.text}"]
         else:
@@ -252,8 +253,9 @@ class Writer(Reader):
         value = self.pick(few)
         keys = range(int(value.low), int(value.high) + 1)
         entries = [self.between(0, 9) for _ in keys]
-        made = repr(dict(zip(keys, entries, strict=True)) if value.low else entries)
-        index = value.text if value.role == "column" else f"{value.text} % {len(entries)}"
+        column = value.role == "column"
+        made = repr(dict(zip(keys, entries, strict=True)) if value.low and column else entries)
+        index = value.text if column else f"{value.text} % {len(entries)}"
         local = self.new("local", 0, 9)
         return [f"{local.text} = {self.table(made)}[{index}]"]
 
@@ -348,6 +350,6 @@ class Writer(Reader):
             lines += self.decide(self.pick(known)) if again else self.pick(kinds)()
         before, out = self.output()
         lines += before
-        if "out" in "".join(self.ending).split() and out != "out":
+        if "out" in " ".join(self.ending).split() and out != "out":
             lines, out = [*lines, f"out = {out}"], "out"
         return lines + self.ending, out

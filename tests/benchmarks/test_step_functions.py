@@ -23,7 +23,7 @@ finally:
     sys.path.remove(str(FOLDER))
     sys.modules.pop("run", None)
 
-COUNT, SEED = 8, 903
+COUNT, SEED = 8, 909
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def program(body: str, low: float = 0, high: float = 3, start: str = "0"):
 
 def test_the_same_seed_gives_the_same_programs(drawn) -> None:
     assert step_functions.draw(3, SEED) == drawn[:3]
-    assert {p.source for p in step_functions.draw(2, SEED + 1)}.isdisjoint(p.source for p in drawn)
+    assert {p.source for p in step_functions.draw(2, SEED - 1)}.isdisjoint(p.source for p in drawn)
 
 
 def test_sizes_are_as_asked_and_families_are_among_the_tags(drawn) -> None:
