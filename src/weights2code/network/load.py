@@ -1,21 +1,23 @@
-"""The network that is meant, from its file alone: `load_network(folder)` gives something that can be called.
+"""A network from its file: `load_network(folder)` gives something that can be called.
 
-`model.safetensors` holds the members of one rung; the one that the program was read from is marked, and holds
-what pruning and tuning made of it. Nothing else of the run folder is needed.
+`model.safetensors` holds the members of one rung as they were trained; the certificate beside it says which
+is compared with the program. `taught.safetensors`, where there is one, holds the network that was made to
+equal the program, alone.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from weights2code.errors import InputError
 from weights2code.graph import DiscreteGraph
 from weights2code.network.running import free_running
-from weights2code.run_folder import MODEL
+from weights2code.results import read_program
+from weights2code.run_folder import CERTIFICATE, MODEL, TAUGHT, open_existing
 
 if TYPE_CHECKING:
     from weights2code.model import DiscreteTransformer
@@ -60,15 +62,30 @@ class Network:
         return outputs[0, :, 0] if outputs.shape[2] == 1 else outputs[0]
 
 
-def load_network(path: Path | str) -> Network:
-    """The network of a run folder, or of its `model.safetensors`; without a marked member, the best one."""
+def load_network(path: Path | str, which: Literal["trained", "taught"] | None = None) -> Network:
+    """The network of a run folder, or of one of its two files.
+
+    Of a folder it is the one that equals the program: the `taught` one if there is one, else the `trained`
+    one; `which` chooses. Where no certificate speaks of a trained member, it is the best.
+    """
     from weights2code.graph.from_model import graph_with_names
     from weights2code.training.search import Trained
 
     path = Path(path)
-    file = path / MODEL if path.is_dir() else path
+    if which not in (None, "trained", "taught"):
+        raise InputError(f"there is no network {which!r}: choose trained or taught.")
+    if path.is_dir():
+        taught = which == "taught" or (which is None and (path / TAUGHT).exists())
+        path = path / (TAUGHT if taught else MODEL)
+    file, folder = path, path.parent
     trained = Trained.load(file)
-    if trained.integer_outputs is None:
+    member, rounded = trained.member or 0, trained.integer_outputs
+    if file.name == MODEL and (folder / CERTIFICATE).exists():
+        program, certificate = read_program(open_existing(folder, alone=False))
+        rounded = program.integer_outputs
+        if certificate.network and certificate.network.member is not None:
+            member = certificate.network.member
+    if rounded is None:
         raise InputError(
             f"{file} is of an older version and does not say whether outputs are whole numbers; "
             "run `w2c extract` on its folder."
@@ -78,6 +95,6 @@ def load_network(path: Path | str) -> Network:
         tuple(f"{letter}{i + 1}" for i in range(len(scales)))
         for letter, scales in (("x", layout.input_scales), ("y", layout.output_scales))
     ]
-    model = trained.model.take([trained.member or 0]).double().cpu()
+    model = trained.model.take([member]).double().cpu()
     graph = graph_with_names(model, 0, layout, *names, length=1)
-    return Network(model, graph, trained.integer_outputs)
+    return Network(model, graph, rounded)
