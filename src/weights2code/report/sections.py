@@ -307,15 +307,10 @@ def graph_section(contents: Contents, figure: Figures) -> str:
         return ""
     graph = contents.explained.graph
     live = len(graph.live())
-    certificate = contents.certificate
-    taught = certificate and certificate.taught
-    what = (
-        f"The taught network, which {MADE[taught.made]}"
-        if taught
-        else "The trained model, every choice settled"
-    )
+    taught = contents.certificate and contents.certificate.taught
+    what = f"taught network, which {MADE[taught.made]}" if taught else "trained model, every choice settled"
     caption = (
-        f"{what}. Values flow from left to right; each node reads what "
+        f"The {what}. Values flow from left to right; each node reads what "
         f"its edges bring. {live} of {plural(len(graph.nodes), 'node')} matter to the output; what does "
         "not is greyed. Names such as <i>V</i>5 are those of the listing; constants are rounded."
     )
