@@ -114,7 +114,9 @@ def test_a_trained_network_gives_way_to_it(tmp_path):
     settings = Settings()
     outcome = search(built_in("most_frequent", settings), settings)
     assert outcome.certificate is not None
-    network = outcome.certificate.network
+    network, taught = outcome.certificate.network, outcome.certificate.taught
     assert network is not None
-    assert (network.verdict, network.wired, network.trained_on) == ("exhaustive", True, 0)
-    assert "written from the program" in network.explain()
+    assert (network.verdict, network.made) == ("differs", "trained")
+    assert taught is not None
+    assert (taught.verdict, taught.made, taught.trained_on) == ("exhaustive", "written", 0)
+    assert "written from the program" in taught.explain()

@@ -197,7 +197,7 @@ def test_a_taught_network_is_checked_from_its_file(tmp_path: Path) -> None:
         content = folder.file(TAUGHT).read_bytes()
         trained = Trained.load(folder.file(TAUGHT))
         with torch.no_grad():
-            trained.model.head += 0.7
+            trained.model.head.add_(0.7)
         trained.save(folder.file(TAUGHT))
         outcome = pipeline.verify(folder)
         assert outcome.exit_code == 1

@@ -15,9 +15,10 @@ import numpy as np
 
 from weights2code.errors import InputError
 from weights2code.graph import DiscreteGraph
+from weights2code.json_values import mapping, truth
 from weights2code.network.running import free_running
-from weights2code.results import read_program
-from weights2code.run_folder import CERTIFICATE, MODEL, TAUGHT, open_existing
+from weights2code.run_folder import CERTIFICATE, MODEL, TAUGHT, read_json
+from weights2code.verify.links import NetworkCertificate
 
 if TYPE_CHECKING:
     from weights2code.model import DiscreteTransformer
@@ -77,17 +78,13 @@ def load_network(path: Path | str, which: Literal["trained", "taught"] | None = 
     if path.is_dir():
         taught = which == "taught" or (which is None and (path / TAUGHT).exists())
         path = path / (TAUGHT if taught else MODEL)
-    file, folder = path, path.parent
-    trained = Trained.load(file)
+    trained = Trained.load(path)
     member, rounded = trained.member or 0, trained.integer_outputs
-    if file.name == MODEL and (folder / CERTIFICATE).exists():
-        program, certificate = read_program(open_existing(folder, alone=False))
-        rounded = program.integer_outputs
-        if certificate.network and certificate.network.member is not None:
-            member = certificate.network.member
+    if path.name == MODEL and path.with_name(CERTIFICATE).exists():
+        member, rounded = _compared(path.with_name(CERTIFICATE), member, trained.model.members)
     if rounded is None:
         raise InputError(
-            f"{file} is of an older version and does not say whether outputs are whole numbers; "
+            f"{path} is of an older version and does not say whether outputs are whole numbers; "
             "run `w2c extract` on its folder."
         )
     layout = trained.layout
@@ -98,3 +95,16 @@ def load_network(path: Path | str, which: Literal["trained", "taught"] | None = 
     model = trained.model.take([member]).double().cpu()
     graph = graph_with_names(model, 0, layout, *names, length=1)
     return Network(model, graph, rounded)
+
+
+def _compared(file: Path, usual: int, members: int) -> tuple[int, bool]:
+    """The member that a certificate speaks of, and whether its outputs are rounded."""
+    try:
+        data = mapping(read_json(file), "a certificate")
+        found = data.get("network") and NetworkCertificate.from_dict(data["network"])
+        member = usual if found is None or found.member is None else found.member
+        if member >= members:
+            raise ValueError(f"there is no member {member}")
+        return member, truth(data["program"]["integer_outputs"], "integer_outputs")
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{file} is damaged ({error}); it was left untouched.") from None
