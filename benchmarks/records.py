@@ -69,11 +69,18 @@ def write_record(file: Path, command: str, device: str = "cpu", **content: Any) 
 
 
 def of_network(certificate: Certificate | None) -> dict[str, Any]:
-    """What a certificate says of the network and its listing, for a row."""
-    network = certificate.network if certificate else None
-    listing = certificate.listing if certificate else None
+    """What a certificate says of the networks and the listing, for a row.
+
+    `network` is the verdict on the trained one, `taught` that on one that was made for the rule; all else is
+    about the one that equals the program, which is the second if there is one. Rows from before `taught`
+    speak of that one alone, by the name of `network`.
+    """
+    trained, taught = (certificate.network, certificate.taught) if certificate else (None, None)
+    network, listing = taught or trained, certificate.listing if certificate else None
     told = {
-        "network": network.verdict if network else "none",
+        "network": trained.verdict if trained else "none",
+        "taught": taught.verdict if taught else "none",
+        "made": network.made if network else "",
         "margin": network.margin if network else None,
         "network_error": network.error if network else None,
         "free_running": network.free_running if network else None,

@@ -7,7 +7,7 @@ from typing import Any
 
 from figures import taken
 from network_page import network_counts
-from page_text import RENEW, code, page, table, unmeasured, yes
+from page_text import RENEW, code, networks_of, page, table, unmeasured, yes
 
 Row = dict[str, Any]
 
@@ -47,7 +47,7 @@ def own_data(
             continue
         cells = [
             (row["name"], row["field"], yes(row["exact"]), row["verdict"],
-             *([row["network"]] if linked else []), f"{row['seconds']:.1f}", code(row["formula"]),
+             *([networks_of(row)] if linked else []), f"{row['seconds']:.1f}", code(row["formula"]),
              *(yes(theirs[row["name"]][f"lags_{lags}"]) for lags in (3, 8) if theirs))
             for row in chosen
         ]  # fmt: skip

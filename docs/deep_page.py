@@ -7,7 +7,7 @@ from statistics import median
 
 from figures import taken
 from network_page import network_counts
-from page_text import RENEW, code, page, table, unmeasured, yes
+from page_text import RENEW, code, networks_of, page, table, unmeasured, yes
 from reading_tables import Row, cuts_by, right_not_read
 
 PARTS = {
@@ -49,7 +49,7 @@ def _files(record: Row, before: Row | None) -> list[str]:
     ]
     cells = [
         (row["name"], row["field"], row["part"], row["steps"], yes(row["solved"]),
-         *([then.get(row["name"], "-")] if then else []), row["verdict"], row["network"], _cut(row),
+         *([then.get(row["name"], "-")] if then else []), row["verdict"], networks_of(row), _cut(row),
          f"{row['seconds']:.1f}", code(row["rule"]), code(row["formula"]))
         for row in rows
     ]  # fmt: skip
@@ -93,13 +93,13 @@ def _tasks(record: Row) -> list[str]:
 
 def _task(rows: list[Row]) -> tuple[object, ...]:
     good = [row for row in rows if row["solved"]]
-    verdicts, cuts = Counter(row["network"] for row in good), Counter(_cut(row) for row in good)
+    networks, cuts = Counter(map(networks_of, good)), Counter(_cut(row) for row in good)
     nodes = [len(row["nodes"]) for row in good if row["nodes"] is not None]
     return (
         f"`{rows[0]['task']}`",
         f"{sum(row['verdict'] == 'proved' for row in good)}/{len(rows)}",
         f"{len(good)}/{len(rows)}",
-        ", ".join(f"{verdict} {number}" for verdict, number in verdicts.items()) or "-",
+        ", ".join(f"{verdict} {number}" for verdict, number in networks.items()) or "-",
         ", ".join(f"{cut}: {number}" for cut, number in sorted(cuts.items())) or "-",
         f"{median(nodes):g}" if nodes else "-",
         len(right_not_read(rows)),

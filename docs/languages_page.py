@@ -7,7 +7,7 @@ from statistics import median
 
 from figures import taken
 from network_page import network_counts
-from page_text import RENEW, code, page, table, unmeasured
+from page_text import RENEW, code, networks_of, page, table, unmeasured
 from reading_tables import Row
 from weights2code import tasks
 from weights2code.experiments.limits import failure
@@ -74,7 +74,7 @@ def _suite(record: Row) -> list[str]:
 def _program_cells(runs: list[Row]) -> tuple[object, ...]:
     good = [run for run in runs if run["solved"]]
     shown = min(good, key=lambda run: (not _is_proved(run), run["operations"]), default=None)
-    networks = Counter(run["network"] for run in good)
+    networks = Counter(map(networks_of, good))
     return (
         f"`{_name(runs[0])}`",
         f"{len(good)}/{len(runs)}",

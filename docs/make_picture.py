@@ -217,9 +217,10 @@ def chain(folder: Path, palette: dict[str, str]) -> str:
     """The chain of a run folder: what is said to be the same, and what is known of that."""
     graph = from_dict(json.loads((folder / "graph.json").read_text(encoding="utf-8")))
     certificate = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
-    name, network = certificate["program"]["name"], certificate["network"]
+    name, taught = certificate["program"]["name"], certificate.get("taught")
+    network = taught or certificate["network"]
     machine = tasks.get(name).machine
-    boxes = [("Weights", "model.safetensors", weights(graph))]
+    boxes = [("Weights", "taught.safetensors" if taught else "model.safetensors", weights(graph))]
     links = []
     if certificate.get("listing"):
         boxes.append(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from statistics import median
 from typing import Any
 
 from figures import taken
-from page_text import RENEW, page, table, unmeasured
+from page_text import RENEW, page, table, taught, unmeasured, verdicts
 from weights2code.experiments import paper_numbers
 
 Row = dict[str, Any]
@@ -29,9 +28,10 @@ def network(record: Row | None) -> str:
     if not record:
         return page(title, unmeasured(RENEW.format("links")))
     rows = record["rows"]
+    words = [f"taught {verdict}" for verdict in ORDER if any(taught(row) == verdict for row in rows)]
     seeds = sorted({row["seed"] for row in rows})
-    counted = [group_counts(name, [row for row in rows if wanted(row)]) for name, wanted in GROUPS]
-    head = ("group", "runs", *ORDER, "tasks equal in every seed", "median seconds", "of them for the link")
+    counted = [group_counts(name, [row for row in rows if wanted(row)], words) for name, wanted in GROUPS]
+    head = ("group", "runs", *ORDER, *words, "tasks equal in every seed", "median seconds", "for the link")
     named = dict.fromkeys(row["task"] for row in rows)
     cells = [_task([row for row in rows if row["task"] == name]) for name in named]
     return page(
@@ -40,43 +40,64 @@ def network(record: Row | None) -> str:
         "outputs at every length, for all inputs of the domain. *Exhaustive*: the same up to a stated "
         "length. *Bounded*: one step ahead it differs by at most the stated error. *Tested*: it was run on "
         "sequences and no more is known. *Differs*: a sequence shows it. [What that means](../trust.md).",
+        which(rows),
         f"All stages, seeds {', '.join(map(str, seeds))}; seconds are processor time.",
         table(head, [cell for cell in counted if cell]),
         listing_words(rows),
         "## Tasks",
         "*Margin*: how far the network's outputs stay from the nearest rounding border at least, over the "
         "seeds; *error*: by how much network and program differ at most, one step ahead; *trained on*: in "
-        "how many runs the network was trained on after its program was found.",
+        "how many runs the network was trained on after its program was found. Where one was taught, they "
+        "are about that one.",
         table(("task", "network", "covers", "margin", "error", "trained on", "seconds", "link"), cells),
         paper_errors(rows),
         taken(record),
     )
 
 
-def group_counts(name: str, rows: list[Row]) -> tuple[Any, ...]:
+def which(rows: list[Row]) -> str:
+    """Which networks the verdicts are about; records from before a second one was kept have one a run."""
+    if any("taught" in row for row in rows):
+        return (
+            "The first verdicts are those of networks as they were trained. Where that is not known to "
+            "equal the program, another is *taught*: pruned, trained on, wired or written for the rule; it "
+            "has a verdict of its own."
+        )
+    return (
+        "These figures are from before trained networks had a verdict of their own: they are about the "
+        "network that was left, pruned, and trained on, wired or written for the rule where that was needed."
+    )
+
+
+def group_counts(name: str, rows: list[Row], words: list[str]) -> tuple[Any, ...]:
     if not rows:
         return ()
-    verdicts = Counter(row["network"] for row in rows)
+    found = dict(verdicts(rows, ORDER))
     by_task: dict[str, list[Row]] = {}
     for row in rows:
         by_task.setdefault(row["task"], []).append(row)
-    equal = sum(all(row["network"] in ("proved", "bounded") for row in found) for found in by_task.values())
+    equal = sum(all(meant(row) in ("proved", "bounded") for row in runs) for runs in by_task.values())
     link = sum(row["link_seconds"] for row in rows) / max(sum(row["cpu_seconds"] for row in rows), 1e-9)
     return (
         name,
         len(rows),
-        *(verdicts.get(verdict, 0) for verdict in ORDER),
+        *(found.get(word, 0) for word in (*ORDER, *words)),
         f"{equal} of {len(by_task)}",
         f"{median(row['cpu_seconds'] for row in rows):.1f}",
         f"{link:.0%}",
     )
 
 
+def meant(row: Row) -> str:
+    """The verdict on the network that equals the program, as far as one does."""
+    return taught(row) or row["network"]
+
+
 def network_counts(rows: list[Row]) -> str:
     """How many networks have which verdict, in words."""
-    verdicts = Counter(row["network"] for row in rows)
-    counts = (f"{verdicts[verdict]} {verdict}" for verdict in ORDER if verdicts.get(verdict))
-    return f"of {len(rows)} runs {', '.join(counts)}"
+    counts = ", ".join(f"{count} {word}" for word, count in verdicts(rows, ORDER))
+    left = "" if any("taught" in row for row in rows) else " (of the network that was left)"
+    return f"of {len(rows)} runs {counts}{left}"
 
 
 def listing_words(rows: list[Row]) -> str:
@@ -95,13 +116,8 @@ def listing_words(rows: list[Row]) -> str:
 
 
 def _task(rows: list[Row]) -> tuple[Any, ...]:
-    verdicts = Counter(row["network"] for row in rows)
-    words = [
-        verdict if count == len(rows) else f"{verdict} {count}"
-        for verdict in ORDER
-        if (count := verdicts.get(verdict))
-    ]
-    worst = max(rows, key=lambda row: ORDER.index(row["network"]))
+    words = [word if count == len(rows) else f"{word} {count}" for word, count in verdicts(rows, ORDER)]
+    worst = max(rows, key=lambda row: ORDER.index(meant(row)))
     margins = [row["margin"] for row in rows if row["margin"] is not None]
     errors = [row["network_error"] for row in rows if row["network_error"] is not None]
     return (
@@ -124,7 +140,7 @@ def paper_errors(rows: list[Row]) -> str:
         found = [row for row in rows if row["task"] == name]
         if found[0]["whole"] or name not in theirs:
             continue
-        errors = [row["network_error"] for row in found if row["network"] == "bounded"]
+        errors = [row["network_error"] for row in found if meant(row) == "bounded"]
         largest = f"{max(errors):.2g}" if len(errors) == len(found) else "not bounded in every seed"
         cells.append((f"`{name}`", largest, theirs[name]["rmse"]))
     if not cells:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
+from page_text import verdicts
 from weights2code.experiments.tables import markdown
 
 Row = dict[str, Any]
@@ -50,12 +51,13 @@ def has_networks(rows: Sequence[Row]) -> bool:
 def networks_by(rows: Sequence[Row], key: str) -> str:
     """The verdicts on the networks of recovered programs."""
     good = [row for row in rows if row["solved"]]
+    words = list(dict.fromkeys((*VERDICTS, *(word for word, _ in verdicts(good, VERDICTS)))))
     lines = []
     for value in sorted({row[key] for row in good}, key=str):
         chosen = [row for row in good if row[key] == value]
-        found = Counter(row.get("network", "none") for row in chosen)
-        lines.append((value, len(chosen), *(found.get(verdict, 0) for verdict in VERDICTS)))
-    return markdown((key, "recovered", *VERDICTS), lines)
+        found = dict(verdicts(chosen, VERDICTS))
+        lines.append((value, len(chosen), *(found.get(word, 0) for word in words)))
+    return markdown((key, "recovered", *words), lines)
 
 
 def cuts_by(rows: Sequence[Row], key: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 
 from figures import taken
-from page_text import RENEW, code, page, table, unmeasured
+from page_text import RENEW, code, networks_of, page, table, unmeasured
 from reading_tables import Row
 
 #: Outcomes, and whether a row is one.
@@ -93,7 +93,7 @@ def _cells(row: Row) -> tuple[object, ...]:
         row["part"],
         _outcome(row),
         row["verdict"],
-        row["network"],
+        networks_of(row),
         f"{row['seconds']:.1f}",
         *(row[key] for key in BESIDE),
         code(formula) if formula else "-",

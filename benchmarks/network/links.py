@@ -2,10 +2,11 @@
 
     python benchmarks/network/links.py [--suite paper|mips] [--seeds 0,1,2] [--processes N] [--only TASK ...]
 
-A row a run: the verdict on the program, that on its network with margin, error and what it covers, how often
-the network was trained on, how far the listing is from it, and seconds, in all and of the link alone. Results
-are written to `results/links.json` when all runs are there, and `docs/results/network.md` is made from it; a
-run that was stopped goes on where it was. `--only` shows single tasks and records nothing.
+A row a run: the verdict on the program, that on its network as it was trained, and that on the network that
+was taught where that was needed; margin, error and what is covered of the one that equals the program, how it
+was made, how far the listing is from it, and seconds, in all and of the link alone. Results are written to
+`results/links.json` when all runs are there, and `docs/results/network.md` is made from it; a run that was
+stopped goes on where it was. `--only` shows single tasks and records nothing.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ def measure(name: str, seed: int) -> dict[str, Any]:
     task, spent = tasks.get(name), 0.0
     usual = pipeline.with_network
 
-    def timed(*arguments: Any) -> Any:
+    def timed(*arguments: Any, **named: Any) -> Any:
         nonlocal spent
         began = time.process_time()
         try:
-            return usual(*arguments)
+            return usual(*arguments, **named)
         finally:
             spent += time.process_time() - began
 
@@ -70,7 +71,8 @@ def measured(item: tuple[str, int]) -> dict[str, Any]:
 
 
 def show(row: dict[str, Any]) -> None:
-    words = (row["task"], row["seed"], row["verdict"], row["network"], row["covers"], row["margin"])
+    networks = (row["network"], "taught", row["taught"], row["made"])
+    words = (row["task"], row["seed"], row["verdict"], *networks, row["covers"], row["margin"])
     print(*words, row["network_error"], f"{row['link_seconds']} of {row['cpu_seconds']} s", flush=True)
 
 

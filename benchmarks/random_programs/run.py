@@ -143,7 +143,7 @@ def work(program: Program, seed: int, time_limit: float, answer: Connection) -> 
 
 def failed(why: str, began: float) -> dict[str, Any]:
     seconds = round(time.perf_counter() - began, 2)
-    known = {"network": "none", "cut": None, "nodes": None, "right_network": False}
+    known = {"network": "none", "taught": "none", "cut": None, "nodes": None, "right_network": False}
     return {"error": why, "verdict": "-", "exit": None, "solved": False, "seconds": seconds} | known
 
 

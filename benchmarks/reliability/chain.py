@@ -1,9 +1,10 @@
 """One change in one file of a finished run: `w2c verify` finds it and names the file.
 
 The links of the chain are checked from the files alone. A case takes the run folder of a small task and
-changes one live weight in `model.safetensors`, one number in `program_raw.py`, one symbol in `program.py` or
-one number of a live node in `graph.json`. The command must end with 1 or 2 and say which file it is; a weight
-that does not matter may be changed, and a folder as it was left is verified.
+changes one live weight of the network that equals the program (`model.safetensors` or `taught.safetensors`),
+one number in `program_raw.py`, one symbol in `program.py` or one number of a live node in `graph.json`. The
+command must end with 1 or 2 and say which file it is; a weight that does not matter may be changed, and a
+folder as it was left is verified.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from weights2code.cli import main
 from weights2code.data import Problem
 from weights2code.graph import to_dict
 from weights2code.graph.from_model import graph_of
-from weights2code.run_folder import GRAPH, MODEL, PROGRAM, PROGRAM_RAW, read_config
+from weights2code.run_folder import CERTIFICATE, GRAPH, MODEL, PROGRAM, PROGRAM_RAW, TAUGHT, read_config
 from weights2code.source import problem_of
 from weights2code.training.search import Trained
 
@@ -45,6 +46,16 @@ class Base:
     name: str
     files: dict[str, bytes]
     problem: Problem
+
+    @property
+    def weights(self) -> str:
+        """The file of the network that equals the program."""
+        return TAUGHT if TAUGHT in self.files else MODEL
+
+    @property
+    def member(self) -> int:
+        """Its place there."""
+        return json.loads(self.files[CERTIFICATE])["network"]["member"] if self.weights == MODEL else 0
 
 
 @functools.cache
@@ -68,6 +79,7 @@ def attack(number: int, seed: int) -> Result:
 
 def attacked(found: Base, way: str, rng: Random) -> Result:
     name, change = WAYS[way]
+    name = found.weights if name == MODEL else name
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "run"
         folder.mkdir()
@@ -106,13 +118,14 @@ Made = tuple[bytes, str, bool]
 
 
 def one_weight(found: Base, rng: Random) -> Made | None:
-    """One entry of one tensor of the member that is marked; it matters if the discrete network is another."""
+    """One entry of one tensor of the member that is meant; it matters if the discrete network is another."""
     from safetensors.numpy import load, save
 
-    data = found.files[MODEL]
+    data = found.files[found.weights]
     tensors = load(data)
     header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]
-    before, member = _network(data, found.problem)
+    member = found.member
+    before = _network(data, member, found.problem)
     floats = [
         name
         for name, values in tensors.items()
@@ -126,22 +139,21 @@ def one_weight(found: Base, rng: Random) -> Made | None:
     changed = save({**tensors, name: values}, header)
     if np.array_equal(values, tensors[name]):
         return None
-    matters = _network(changed, found.problem)[0] != before
+    matters = _network(changed, member, found.problem) != before
     if not matters and rng.random() < 0.9:
         return None
     return changed, f"{name}[{(member, *place)}] by {amount:.3g}", matters
 
 
-def _network(data: bytes, problem: Problem) -> tuple[str, int]:
-    """The live part of the network that weights are, as text, and the member that is marked."""
+def _network(data: bytes, member: int, problem: Problem) -> str:
+    """The live part of the network that weights are, as text."""
     with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
         Path(file.name).write_bytes(data)
         trained = Trained.load(Path(file.name), problem)
-    assert trained.member is not None
-    graph = graph_of(trained.model, trained.member, trained.layout, problem)
+    graph = graph_of(trained.model, member, trained.layout, problem)
     stored = to_dict(graph)
     live = [_used(stored["nodes"][index]) for index in graph.live()]
-    return json.dumps([live, stored["head"]]), trained.member
+    return json.dumps([live, stored["head"]])
 
 
 def _used(node: dict[str, Any]) -> dict[str, Any]:
@@ -195,8 +207,8 @@ def _other_number(text: str, rng: Random) -> str:
 def one_number_of_the_graph(found: Base, rng: Random) -> Made | None:
     """A number of a node that matters, or of the head."""
     data = json.loads(found.files[GRAPH])
-    trained = json.loads(_network(found.files[MODEL], found.problem)[0])[0]
-    live = {node["name"] for node in trained}
+    network = json.loads(_network(found.files[found.weights], found.member, found.problem))[0]
+    live = {node["name"] for node in network}
     places: list[tuple[Any, Any]] = []
 
     def walk(value: Any) -> None:

@@ -51,7 +51,7 @@ SWEEP = ("bench", "sum_last2", "--seeds", "0", "--jobs", "1", "--quiet")
 OWN = "own"
 TEXTS = ("program.py", "program_raw.py", "program.tex", "report.html")
 JSONS = ("config.json", "certificate.json", "graph.json")
-EVERY = (*JSONS, *TEXTS, "metrics.jsonl", "model.safetensors")
+EVERY = (*JSONS, *TEXTS, "metrics.jsonl", "model.safetensors", "taught.safetensors")
 #: From the weakest to the strongest.
 STRENGTH: tuple[str, ...] = get_args(Verdict)[::-1]
 

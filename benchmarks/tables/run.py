@@ -68,7 +68,7 @@ def fit(table: Table, time_limit: float) -> dict[str, Any]:
         "exit": done.returncode,
         "exact": exact,
         "verdict": certificate.get("verdict", "not extracted"),
-        "network": (certificate.get("network") or {}).get("verdict", "none"),
+        **{key: (certificate.get(key) or {}).get("verdict", "none") for key in ("network", "taught")},
         "formula": said.get("formula"),
         "wrong_cells": wrong,
         "seconds": round(seconds, 1),

@@ -95,7 +95,8 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
     ----------
     program_ : the program; prints as its source, `program_.run(x)` runs it on one sequence.
     certificate_ : verdict, error and what they rest on.
-    graph_ : the discrete graph that the program was extracted from.
+    graph_ : the discrete graph of the network that equals the program: as it was trained, or the one that was
+        taught if `certificate_.taught` speaks of one.
     explained_ : what each node of the graph does, where that was found out.
     equations_ : the lines of the formula.
     attempts_ : what was tried, and why it was not enough.

@@ -103,7 +103,7 @@ def search(
         assert outcome.trained is not None
         if climb.memory is not None:
             leave_memory(climb.memory, folder)
-        outcome.trained.save(folder.file(MODEL))
+        outcome.trained.save(folder.file(MODEL))  # as it was trained, from here on
         leave(outcome, problem, folder)
         seen = {*(trained.rung for trained in climb.climbed), *(item.rung for item in skipped)}
         whole = len(seen) == len(ladder_of(problem, settings))
@@ -144,7 +144,7 @@ def category_hints(problem: Problem) -> tuple[str, ...]:
 
 
 def extract(folder: RunFolder) -> Outcome:
-    """Extract and certify the model of a run folder.
+    """Extract and certify the model of a run folder, which stays as it was trained.
 
     A folder that holds a program keeps it if the model gives none.
     """
@@ -165,31 +165,26 @@ def extract(folder: RunFolder) -> Outcome:
         extract_uncut(climb, trained)  # it may have been trained on uncut sequences
     climb.settle()
     outcome = outcome_of(climb, folder.settings, began, training=False)
-    if outcome.extraction is not None and outcome.trained is not None:
-        outcome.trained.save(folder.file(MODEL))
     if outcome.extraction is not None or not folder.has(CERTIFICATE):
         leave(outcome, problem, folder)
     return outcome
 
 
 def outcome_of(climb: Climb, settings: Settings, began: float, *, training: bool = True) -> Outcome:
-    """What a climb ends with; every live node of its program's graph is explained, for listing and report.
-
-    That graph takes the place of the member that it was read from: the weights are the network that is meant.
-    """
+    """What a climb ends with; every live node of its program's graph is explained, for listing and report."""
     from weights2code.training.train import best as best_rung
 
-    best, chosen = climb.best, climb.source or best_rung(climb.climbed)
+    best, chosen, taught = climb.best, climb.source or best_rung(climb.climbed), None
     if best:
         computes = settings.submlps != 0
         best = with_network(best, chosen, climb.problem, climb.log, computes=computes)
         best = with_listing(with_explanation(best, climb.problem, climb.log), climb.problem, climb.log)
-        fit = fit_of(best.graph, climb.problem)
-        whole = best.program.integer_outputs
-        chosen = chosen.with_network(best.member, best.graph, *fit, integer_outputs=whole)
+        if best.certificate.taught:
+            fit, whole = fit_of(best.graph, climb.problem), best.program.integer_outputs
+            taught = chosen.taught(best.graph, best.member, *fit, integer_outputs=whole)
         best = as_asked(best, climb.problem)
     spent = sum(trained.seconds for trained in climb.climbed) if training else None
-    return Outcome(best, chosen, tuple(climb.log.attempts), now() - began, spent)
+    return Outcome(best, chosen, tuple(climb.log.attempts), now() - began, spent, taught)
 
 
 def verify(folder: RunFolder) -> Outcome:

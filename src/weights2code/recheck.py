@@ -7,7 +7,7 @@ task or the file, the verdict from a new proof or test, and `program.py` must be
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from weights2code.errors import InputError, NotExtracted
 from weights2code.explain.explanation import ExplainedGraph, match_heads, stream_values
 from weights2code.explain.operators import formula_problems
 from weights2code.extraction.judge import certificate_of, unmatched_words, with_caveat, with_note
+from weights2code.extraction.members import member, whole_graph
 from weights2code.extraction.values import Extraction
 from weights2code.graph import DiscreteGraph
 from weights2code.json_values import shown
@@ -28,8 +29,11 @@ from weights2code.program.python_source import identifier
 from weights2code.program.raw_program import raw_program_source
 from weights2code.program.same_text import first_difference
 from weights2code.results import StoredRun
-from weights2code.run_folder import CERTIFICATE, GRAPH, MODEL, PROGRAM, PROGRAM_RAW, RunFolder
+from weights2code.run_folder import CERTIFICATE, GRAPH, MODEL, PROGRAM, PROGRAM_RAW, TAUGHT, RunFolder
 from weights2code.verify.links import Listing, NetworkCertificate
+
+if TYPE_CHECKING:
+    from weights2code.training.search import Trained
 
 #: Sequences that the text of a program is run on, of validation and fresh.
 COMPARED = 20
@@ -38,31 +42,40 @@ COMPARED = 20
 def certified_again(found: StoredRun, problem: Problem, folder: RunFolder) -> tuple[Extraction, str]:
     """The program of a run folder with a new certificate, and why its files do not belong together, if so.
 
-    Of the program only its recurrence is taken from there, and the network is what its weights are.
+    Of the program only its recurrence is taken from there, and networks are what their weights are.
     """
     given, problem = problem, problem_of_run(found, problem, folder)
     refused = check_source(found.program.source())
     if refused:
         raise InputError(f"the recurrence in {folder.file(CERTIFICATE)} gives no program: {refused[0]}.")
     whole = with_hidden(found.program.recurrence, problem, folder)
-    certificate = certificate_of(whole, found.graph, problem, folder.settings.seed)
-    unmatched = match_heads(found.graph, problem.validation).unmatched()
+    stored, read = found.certificate, found.graph
+    model, made = (weights_in(folder, name, problem) for name in (MODEL, TAUGHT))
+    trained = taught = None
+    if model and (places := places_in(model, stored.network, folder)):
+        trained = whole_graph(model, places[0], problem)
+        read = member(model, places[1], problem).graph
+    if made:
+        taught = whole_graph(made, 0, problem)
+    meant = taught or trained
+    certificate = certificate_of(whole, trained or found.graph, problem, folder.settings.seed)
+    unmatched = match_heads(read, problem.validation).unmatched()
     if unmatched and found.program.origin == Origin.LEAVES:
         certificate = with_note(certificate, unmatched_words(unmatched))
-    if not found.certificate.model_fits:
+    if not stored.model_fits:
         certificate = with_caveat(certificate)
-    network = network_in(folder, problem)
     certificate = replace(
         certificate,
-        network=network and network_again(network, whole, found, problem, folder),
-        listing=listing_again(network or found.graph, problem, folder),
-        rule=found.certificate.rule,
+        network=trained and network_again(trained, whole, stored.network, problem, folder),
+        taught=taught and network_again(taught, whole, stored.taught, problem, folder),
+        listing=listing_again(meant or found.graph, problem, folder),
+        rule=stored.rule,
     )
     extraction = Extraction(found.graph, None, found.program.with_verdict(certificate.words()), certificate)
     wrong = run_problems(extraction.program, problem)
     if wrong:
         extraction = judged_otherwise(extraction, f"its text is not its formula: {wrong}")
-    return extraction, link_problems(network, found, given, folder)
+    return extraction, link_problems(meant, found, given, folder)
 
 
 def judged_otherwise(extraction: Extraction, method: str) -> Extraction:
@@ -73,14 +86,18 @@ def judged_otherwise(extraction: Extraction, method: str) -> Extraction:
 
 
 def network_again(
-    network: DiscreteGraph, program: Recurrence, found: StoredRun, problem: Problem, folder: RunFolder
+    network: DiscreteGraph,
+    program: Recurrence,
+    stored: NetworkCertificate | None,
+    problem: Problem,
+    folder: RunFolder,
 ) -> NetworkCertificate:
-    """The network in the folder's weights compared with the program again."""
-    stored = found.certificate.network
-    checked = certify_network(network, program, problem, folder.settings.seed)
+    """A network of the folder compared with the program again; how it was made, only the run could know."""
+    again = certify_network(network, program, problem, folder.settings.seed).certificate
     if stored is None:
-        return checked.certificate
-    return replace(checked.certificate, trained_on=stored.trained_on, wired=stored.wired)
+        return again
+    kept = {name: getattr(stored, name) for name in ("made", "trained_on", "member", "read")}
+    return replace(again, **kept)
 
 
 def listing_again(network: DiscreteGraph, problem: Problem, folder: RunFolder) -> Listing | None:
@@ -93,29 +110,39 @@ def listing_again(network: DiscreteGraph, problem: Problem, folder: RunFolder) -
         return None  # `link_problems` says why
 
 
-def network_in(folder: RunFolder, problem: Problem) -> DiscreteGraph | None:
-    """The network that the weights of a folder are: the member that is marked; None if none is."""
-    if not folder.has(MODEL):
-        return None
-    from weights2code.graph.from_model import graph_of
+def weights_in(folder: RunFolder, name: str, problem: Problem) -> Trained | None:
+    """What a file of weights holds; None if it is not there."""
     from weights2code.training.search import Trained
 
-    trained = Trained.load(folder.file(MODEL), problem)
-    if trained.member is None:
+    return Trained.load(folder.file(name), problem) if folder.has(name) else None
+
+
+def places_in(
+    model: Trained, claimed: NetworkCertificate | None, folder: RunFolder
+) -> tuple[int, int] | None:
+    """The members that the certificate speaks of and that the program was read from; those of older files
+    are marked there; None if neither says."""
+    place = model.member if claimed is None or claimed.member is None else claimed.member
+    if place is None:
         return None
-    return graph_of(trained.model, trained.member, trained.layout, problem)
+    read = place if claimed is None or claimed.read is None else claimed.read
+    if max(place, read) >= len(model.losses):
+        raise InputError(f"{CERTIFICATE} in {folder.path} speaks of a member that {MODEL} does not have.")
+    return place, read
 
 
 def link_problems(
     network: DiscreteGraph | None, found: StoredRun, problem: Problem, folder: RunFolder
 ) -> str:
     """Why weights, graph and listing of a folder do not belong together; empty if they do."""
+    claims = found.certificate
+    if claims.taught is not None and not folder.has(TAUGHT):
+        return f"{TAUGHT} is missing"
     if network is None:  # folders of older versions do not say which network it was
-        claimed = found.certificate.network is not None
-        return f"{MODEL} does not hold the network that the program was read from" if claimed else ""
+        return f"{MODEL} does not hold the network that the program was read from" if claims.network else ""
     place = first_other_node(network, found.graph)
     if place:
-        return f"{MODEL} is not the network in {GRAPH}: {place}"
+        return f"{TAUGHT if folder.has(TAUGHT) else MODEL} is not the network in {GRAPH}: {place}"
     formulas = found.formulas or {}
     wrong = formula_problems(found.graph, formulas, stream_values(found.graph, problem.validation))
     if wrong:

@@ -22,7 +22,7 @@ from weights2code.graph import to_dict as graph_to_dict
 from weights2code.json_values import items, mapping
 from weights2code.program import Program
 from weights2code.program.raw_program import raw_program_source
-from weights2code.run_folder import CERTIFICATE, GRAPH, LATEX, PROGRAM, PROGRAM_RAW, RunFolder
+from weights2code.run_folder import CERTIFICATE, GRAPH, LATEX, MODEL, PROGRAM, PROGRAM_RAW, TAUGHT, RunFolder
 from weights2code.verify import Certificate
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ class Outcome:
     seconds: float
     #: Of them, what all rungs took to train; None if this outcome trained none.
     training_seconds: float | None = None
+    #: The network that was made for the rule, if the trained one would not do.
+    taught: Trained | None = None
     #: Why files of its folder do not belong together; empty if they do.
     broken: str = ""
     #: What else may be said about the data, if no program was verified.
@@ -72,7 +74,13 @@ def leave_files(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:
     extraction = outcome.extraction
     if extraction is None:
         return
+    if outcome.taught is not None:
+        outcome.taught.save(folder.file(TAUGHT))
+    else:
+        folder.file(TAUGHT).unlink(missing_ok=True)
     stored_graph = graph_to_dict(extraction.graph)
+    if extraction.certificate.network is not None:
+        stored_graph["network"] = TAUGHT if outcome.taught else MODEL
     if extraction.explained is not None:
         stored_graph["formulas"] = {
             index: fit.to_dict() for index, fit in extraction.explained.operators.items()

@@ -5,7 +5,8 @@ config.json          what was asked: source, settings, version
 rows.csv             the table, if it came on standard input
 metrics.jsonl        a line an epoch
 memory.json          states that no output shows, if there are any
-model.safetensors    the trained members, best first
+model.safetensors    the trained members, best first, as they were trained
+taught.safetensors   a network that was pruned, trained on, wired or written to equal the program, if need be
 graph.json, program_raw.py, program.py, program.tex, certificate.json, report.html     later stages
 checkpoint/          only while training may go on: finished rungs and the one under way
 ```
@@ -40,6 +41,7 @@ from weights2code.tasks.task_file import TaskFile
 CONFIG = "config.json"
 METRICS = "metrics.jsonl"
 MODEL = "model.safetensors"
+TAUGHT = "taught.safetensors"
 MEMORY = "memory.json"
 ROWS = "rows.csv"
 GRAPH = "graph.json"
@@ -52,7 +54,9 @@ CHECKPOINT = "checkpoint"
 PLOTS = "plots"
 
 #: In the order in which the stages write them.
-FILES = (CONFIG, ROWS, METRICS, MEMORY, MODEL, GRAPH, PROGRAM_RAW, PROGRAM, LATEX, CERTIFICATE, REPORT)
+FILES = (
+    CONFIG, ROWS, METRICS, MEMORY, MODEL, TAUGHT, GRAPH, PROGRAM_RAW, PROGRAM, LATEX, CERTIFICATE, REPORT
+)  # fmt: skip
 
 #: Bytes of the largest file that is read: tensors, JSON and tables, program texts.
 LARGEST_TENSORS = 512 << 20

@@ -315,12 +315,17 @@ def test_the_network_has_a_line_of_its_own():
     from weights2code.cli.result import plain_lines
     from weights2code.run_folder import begin
 
-    network = NetworkCertificate("proved", "all of it", "at every length for inputs in bits", 0.499)
-    outcome = FakeOutcome(certificate=replace(certificate("proved"), network=network))
+    taught = NetworkCertificate("proved", "all", "at every length for inputs in bits", 0.499, made="wired")
+    network = NetworkCertificate("differs", "it rounds to another number", "it", counterexample=((1.0,),))
+    outcome = FakeOutcome(certificate=replace(certificate("proved"), network=network, taught=taught))
     with begin("run", "sum", Settings()) as folder:
         lines = plain_lines(outcome, folder)  # type: ignore[arg-type]
-    words = "network: proved; equal to the program at every length for inputs in bits; "
-    assert f"{words}outputs stay 0.49 from the nearest rounding border" in lines
+    told = [line for line in lines if line.startswith(("network", "taught"))]
+    assert told == [
+        "network: differs; not the program's output after the inputs 1; it is as it was trained",
+        "taught: proved; equal to the program at every length for inputs in bits; outputs stay 0.49 from the "
+        "nearest rounding border; it was wired for the rule and trained after the program was found",
+    ]
     assert not any(line.startswith("broken link") for line in lines)
 
 

@@ -40,5 +40,27 @@ def test_verdicts_are_counted_by_group() -> None:
     assert "at commit abc" in text
 
 
+def test_taught_networks_are_counted_beside_the_trained_ones() -> None:
+    rows = [
+        row("sum_last2", 0, "proved", taught="none"),
+        row("sum_last2", 1, "differs", taught="proved"),
+        row("parity", 0, "tested", taught="exhaustive"),
+    ]
+    text = network_page.network(record(*rows))
+    assert "| differs | none | taught proved | taught exhaustive | tasks equal in every seed |" in text
+    assert (
+        "| the paper's tasks of whole numbers | 3 | 1 | 0 | 0 | 1 | 1 | 0 | 1 | 1 | 1 of 2 |" in text
+    )  # what equals the program is the taught one
+    assert "| `sum_last2` | proved 1, differs 1, taught proved 1 |" in text
+    counted = network_page.network_counts(rows)
+    assert counted == "of 3 runs 1 proved, 1 tested, 1 differs, 1 taught proved, 1 taught exhaustive"
+
+
+def test_a_record_from_before_says_which_network_it_is_about() -> None:
+    rows = [row("sum_last2", 0, "proved")]
+    assert "the network that was left" in network_page.network(record(*rows))
+    assert network_page.network_counts(rows) == "of 1 runs 1 proved (of the network that was left)"
+
+
 def test_what_was_not_measured_says_so() -> None:
     assert "python benchmarks/renew.py links" in network_page.network(None)

@@ -1,4 +1,4 @@
-"""Which network is meant: the member as it is, another one, one that was trained on, one that was wired."""
+"""The trained network has its verdict; one that was pruned, trained on, wired or written has another."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from weights2code import pipeline
 from weights2code.data import Problem
 from weights2code.extraction import links
 from weights2code.extraction.links import with_network
-from weights2code.extraction.values import Log
+from weights2code.extraction.values import Extraction, Log
 from weights2code.graph import DiscreteGraph, OperatorNode
 from weights2code.language import Recurrence
 from weights2code.network.certify import certify_network
@@ -20,6 +21,7 @@ from weights2code.network.tuning.wired_for import solved, wired_for, with_slopes
 from weights2code.results import Outcome
 from weights2code.settings import Settings
 from weights2code.source import problem_of
+from weights2code.training.search import Trained
 
 SETTINGS = Settings(seed=0)
 
@@ -41,7 +43,9 @@ def test_a_run_says_that_its_network_is_its_program(summed: tuple[Outcome, Probl
     assert outcome.certificate is not None
     network, listing = outcome.certificate.network, outcome.certificate.listing
     assert network is not None
-    assert (network.verdict, network.trained_on) == ("proved", 0)
+    assert (network.verdict, network.made, network.member) == ("proved", "trained", 0)
+    assert outcome.certificate.taught is None
+    assert outcome.taught is None
     assert network.margin is not None
     assert network.margin > 0.4
     assert listing is not None
@@ -50,44 +54,68 @@ def test_a_run_says_that_its_network_is_its_program(summed: tuple[Outcome, Probl
     assert "Network: Proved equal to the program" in outcome.program.source()
 
 
-def test_a_network_that_differs_is_trained_until_it_does_not(
+def wrong_from(summed: tuple[Outcome, Problem], *members: int) -> tuple[Extraction, Trained]:
+    """The extraction and its rung of two members, of which some are wrong as they were trained."""
+    outcome, _ = summed
+    assert outcome.extraction is not None
+    assert outcome.trained is not None
+    model = outcome.trained.model.take([0, 0])
+    with torch.no_grad():
+        model.head[list(members), :, -1] += 0.7 / outcome.trained.layout.output_scales[0]
+    rung = replace(outcome.trained, model=model, losses=(0.0,) * 2, accuracies=(1.0,) * 2)
+    graph = damaged(outcome.extraction.graph) if members else outcome.extraction.graph
+    return replace(outcome.extraction, graph=graph, explained=None), rung
+
+
+def test_a_network_that_differs_says_so_and_another_is_trained_until_it_does_not(
     summed: tuple[Outcome, Problem], monkeypatch: pytest.MonkeyPatch
 ):
-    outcome, problem = summed
-    assert outcome.extraction is not None
-    assert outcome.trained is not None
-    wrong = replace(outcome.extraction, graph=damaged(outcome.extraction.graph), explained=None)
-    assert certify_network(wrong.graph, wrong.program.recurrence, problem, 0).certificate.verdict == "differs"
+    (wrong, rung), (_, problem) = wrong_from(summed, 0, 1), summed
     monkeypatch.setattr(links, "MEMBERS_TRIED", 0)  # no other member may help out
-    found = with_network(wrong, outcome.trained, problem, Log(0))
-    assert found.certificate.network is not None
-    assert found.certificate.network.verdict == "proved"
-    assert found.certificate.network.trained_on == 1
-    assert found.member == wrong.member
+    found = with_network(wrong, rung, problem, Log(0))
+    network, taught = found.certificate.network, found.certificate.taught
+    assert network is not None
+    assert (network.verdict, network.made, network.member) == ("differs", "trained", 0)
+    assert network.counterexample is not None
+    assert taught is not None
+    assert (taught.verdict, taught.made, taught.trained_on) == ("proved", "trained on", 1)
+    assert certify_network(found.graph, found.program.recurrence, problem, 0).certificate.verdict == "proved"
     assert found.program.recurrence == wrong.program.recurrence
     assert found.certificate.model is not None
-    assert found.certificate.model.accuracy == 1.0  # of the network that is meant
+    assert found.certificate.model.accuracy == 0.0  # of the network as it was trained
+    assert "Network: Differs" in found.program.source()
+    assert "Taught network: Proved equal" in found.program.source()
 
 
-def test_another_member_that_is_right_as_it_is_comes_first(summed: tuple[Outcome, Problem]):
-    outcome, problem = summed
+def test_another_member_that_is_right_as_it_was_trained_needs_no_teaching(summed: tuple[Outcome, Problem]):
+    (wrong, rung), (_, problem) = wrong_from(summed, 0), summed
+    found = with_network(wrong, rung, problem, Log(0))
+    network = found.certificate.network
+    assert network is not None
+    assert (network.verdict, network.made, network.member, network.read) == ("proved", "trained", 1, 0)
+    assert found.certificate.taught is None
+    assert found.member == 1
+
+
+def test_a_pruned_network_is_another(summed: tuple[Outcome, Problem]):
+    """What was read is right, what was trained is not."""
+    (wrong, rung), (outcome, problem) = wrong_from(summed, 0, 1), summed
     assert outcome.extraction is not None
-    assert outcome.trained is not None
-    wrong = replace(outcome.extraction, graph=damaged(outcome.extraction.graph), explained=None, member=99)
-    found = with_network(wrong, outcome.trained, problem, Log(0))
-    assert found.certificate.network is not None
-    assert (found.certificate.network.verdict, found.certificate.network.trained_on) == ("proved", 0)
-    assert found.member == 0
+    pruned = outcome.extraction.graph
+    found = with_network(replace(wrong, graph=pruned), rung, problem, Log(0))
+    network, taught = found.certificate.network, found.certificate.taught
+    assert network is not None
+    assert network.verdict == "differs"
+    assert taught is not None
+    assert (taught.verdict, taught.made) == ("proved", "pruned")
+    assert found.graph is pruned
 
 
 def test_a_program_that_is_wrong_is_nothing_to_learn_from(summed: tuple[Outcome, Problem]):
-    outcome, problem = summed
-    assert outcome.extraction is not None
-    assert outcome.trained is not None
-    failed = replace(outcome.extraction.certificate, verdict="failed")
-    wrong = replace(outcome.extraction, graph=damaged(outcome.extraction.graph), certificate=failed)
-    found = with_network(wrong, outcome.trained, problem, Log(0))
-    assert found.graph is wrong.graph
+    (wrong, rung), (_, problem) = wrong_from(summed, 0, 1), summed
+    failed = replace(wrong.certificate, verdict="failed")
+    found = with_network(replace(wrong, certificate=failed), rung, problem, Log(0))
+    assert found.certificate.taught is None
     assert found.certificate.network is not None
     assert found.certificate.network.verdict == "differs"
 
@@ -126,10 +154,7 @@ def test_reals_are_learned_at_every_past_that_may_be_asked_for():
 def test_an_error_that_nobody_foresaw_costs_the_training_alone(
     summed: tuple[Outcome, Problem], monkeypatch: pytest.MonkeyPatch
 ):
-    outcome, problem = summed
-    assert outcome.extraction is not None
-    assert outcome.trained is not None
-    wrong = replace(outcome.extraction, graph=damaged(outcome.extraction.graph), explained=None)
+    (wrong, rung), (_, problem) = wrong_from(summed, 0, 1), summed
 
     def broken(*_: object, **__: object) -> DiscreteGraph:
         raise ZeroDivisionError("a weight is missing")
@@ -137,7 +162,7 @@ def test_an_error_that_nobody_foresaw_costs_the_training_alone(
     monkeypatch.setattr(links, "MEMBERS_TRIED", 0)
     monkeypatch.setattr(links, "retuned", broken)
     log = Log(0)
-    found = with_network(wrong, outcome.trained, problem, log)
+    found = with_network(wrong, rung, problem, log)
     assert found.certificate.network is not None
     assert found.certificate.network.verdict == "differs"
     assert "a weight is missing" in log.attempts[-1].detail

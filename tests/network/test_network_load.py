@@ -1,8 +1,7 @@
-"""The file of weights alone gives the network that is meant, and it runs by itself at any length."""
+"""A file of weights gives its network, trained or taught, and it runs by itself at any length."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,13 +13,14 @@ import weights2code
 from weights2code import pipeline
 from weights2code.data import Layout, from_arrays
 from weights2code.errors import InputError
+from weights2code.extraction.members import whole_graph
 from weights2code.graph import to_dict
-from weights2code.graph.from_model import graph_of, graph_with_names
+from weights2code.graph.from_model import graph_with_names
 from weights2code.heads import HEADS
 from weights2code.model import HARD, Architecture, DiscreteTransformer
 from weights2code.network.load import Network, load_network
 from weights2code.results import read_run
-from weights2code.run_folder import MODEL, begin
+from weights2code.run_folder import MODEL, TAUGHT, begin
 from weights2code.settings import Settings
 from weights2code.source import problem_of
 from weights2code.training.search import Trained
@@ -127,34 +127,85 @@ def test_a_mark_on_nobody_is_refused(member: object, tmp_path: Path) -> None:
         Trained.load(tmp_path / MODEL)
 
 
-def test_a_network_that_is_put_back_keeps_or_changes_its_record(tmp_path: Path) -> None:
+def test_a_taught_network_is_alone_in_its_file(tmp_path: Path) -> None:
     layout = Layout("tagging", (2.0,), (4.0,))
     trained = trained_of(layout, Architecture(channels=1, location=1, window=3), whole=False)
-    graph = graph_with_names(trained.model, 0, layout, ("x",), ("y",), 1)
-    put = trained.with_network(0, graph, 0.25, 1.0, integer_outputs=True)
-    put.save(tmp_path / MODEL)
-    read = Trained.load(tmp_path / MODEL)
-    assert (read.member, read.integer_outputs) == (0, True)
-    assert (read.losses, read.accuracies) == ((0.25, *trained.losses[1:]), trained.accuracies)
-    assert to_dict(graph_with_names(read.model, 0, layout, ("x",), ("y",), 1)) == to_dict(graph)
+    for member in (1, None):  # with the nodes of a member, and wired anew
+        graph = graph_with_names(trained.model, 1, layout, ("x",), ("y",), 1)
+        trained.taught(graph, member, 0.25, 1.0, integer_outputs=True).save(tmp_path / TAUGHT)
+        read = Trained.load(tmp_path / TAUGHT)
+        assert (read.integer_outputs, read.losses, read.accuracies) == (True, (0.25,), (1.0,))
+        assert to_dict(graph_with_names(read.model, 0, layout, ("x",), ("y",), 1)) == to_dict(graph)
 
 
-@pytest.mark.parametrize("task", ["sum_last2", pytest.param("maximum_prev2", marks=pytest.mark.slow)])
-def test_a_run_leaves_the_network_that_its_graph_is(task: str, tmp_path: Path) -> None:
+def test_a_folder_gives_the_network_that_equals_the_program_unless_asked(tmp_path: Path) -> None:
+    trained = trained_of(Layout("tagging", (2.0,), (4.0,)), Architecture(channels=1), whole=False)
+    trained.save(tmp_path / MODEL)
+    with pytest.raises(InputError, match="taught"):
+        load_network(tmp_path, "taught")
+    graph = load_network(tmp_path).graph
+    other = replace(graph, head=graph.head + 1.0)
+    trained.taught(other, 0, 0.0, 1.0, integer_outputs=False).save(tmp_path / TAUGHT)
+    heads = {which: load_network(tmp_path, which).graph.head for which in (None, "trained", "taught")}
+    assert np.array_equal(heads[None], other.head)
+    assert np.array_equal(heads["taught"], other.head)
+    assert np.array_equal(heads["trained"], graph.head)
+    with pytest.raises(InputError, match="choose trained or taught"):
+        load_network(tmp_path, "other")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("task", "made"), [("sum_last2", None), pytest.param("Max_Seen", "pruned", marks=pytest.mark.slow)]
+)
+def test_extraction_leaves_what_was_trained(task: str, made: str | None, tmp_path: Path) -> None:
     settings = Settings(seed=0)
     with begin(tmp_path / "run", task, settings) as folder:
-        assert pipeline.run(task, settings, folder).exit_code == 0
+        outcome = pipeline.run(task, settings, folder)
+        assert outcome.exit_code == 0
+        assert outcome.trained is not None
+        before = folder.file(MODEL).read_bytes()
+        assert set(Trained.load(folder.file(MODEL)).losses) == set(outcome.trained.losses)
         found, problem = read_run(folder), problem_of(task, settings)
-        trained = Trained.load(folder.file(MODEL), problem)
-        assert trained.member is not None
-        stored = to_dict(found.graph)
-        assert to_dict(graph_of(trained.model, trained.member, trained.layout, problem)) == stored
-        network = load_network(folder.path)
+        network, taught = found.certificate.network, found.certificate.taught
+        assert network is not None
+        assert network.member is not None
+        assert (taught.made if taught else None) == made
+        assert folder.has(TAUGHT) == (made is not None)
+        graph = load_network(folder.path).graph
+        assert np.array_equal(graph.head, found.graph.head)
+        assert folder.read_json("graph.json")["network"] == (TAUGHT if made else MODEL)
+        own = whole_graph(outcome.trained, network.member, problem)
+        assert np.array_equal(load_network(folder.path, "trained").graph.head, own.head)
         x = problem.validation.x[:50]
-        assert np.array_equal(network(x), problem.validation.y[:50])
-        before = json.loads(folder.file("certificate.json").read_text())
-        pipeline.extract(folder)  # the marked member comes first, and is not pruned again
-        after = json.loads(folder.file("certificate.json").read_text())
-        assert after["formula"] == before["formula"]
-        assert to_dict(read_run(folder).graph) == stored
-        assert Trained.load(folder.file(MODEL)).member == trained.member
+        assert np.array_equal(load_network(folder.path)(x), problem.validation.y[:50])
+        folder.file(TAUGHT).write_bytes(b"left over")  # goes, or is made again
+        pipeline.extract(folder)
+        again = read_run(folder)
+        assert folder.file(MODEL).read_bytes() == before
+        assert folder.has(TAUGHT) == (made is not None)
+        assert to_dict(again.graph) == to_dict(found.graph)
+        assert again.certificate == found.certificate
+        assert pipeline.verify(folder).certificate == found.certificate
+        assert folder.file(MODEL).read_bytes() == before
+
+
+@pytest.mark.slow
+def test_a_taught_network_is_checked_from_its_file(tmp_path: Path) -> None:
+    settings = Settings(seed=0)
+    with begin(tmp_path / "run", "Max_Seen", settings) as folder:
+        pipeline.run("Max_Seen", settings, folder)
+        content = folder.file(TAUGHT).read_bytes()
+        trained = Trained.load(folder.file(TAUGHT))
+        with torch.no_grad():
+            trained.model.head.add_(0.7)
+        trained.save(folder.file(TAUGHT))
+        outcome = pipeline.verify(folder)
+        assert outcome.exit_code == 1
+        assert outcome.broken.startswith("taught.safetensors is not the network in graph.json")
+        assert outcome.certificate is not None
+        assert outcome.certificate.taught is not None
+        assert outcome.certificate.taught.verdict == "differs"
+        folder.file(TAUGHT).unlink()
+        assert pipeline.verify(folder).broken == "taught.safetensors is missing"
+        folder.file(TAUGHT).write_bytes(content)
+        assert pipeline.verify(folder).exit_code == 0

@@ -46,7 +46,7 @@ def items(html):
 
 def test_three_boxes_and_two_links(make_certificate):
     assert items(chain(make_certificate(network=network()))) == [
-        "Weights model.safetensors",
+        "Weights model.safetensors trained",
         "proved at every length for inputs in bits; margin 0.45",
         "Program program.py",
         "proved at every length",
@@ -61,7 +61,7 @@ def listing(error=2.2e-16, scale=1.0):
 def test_the_listing_stands_between_weights_and_program(make_certificate):
     shown = items(chain(make_certificate(network=network(), listing=listing())))
     assert shown[:3] == [
-        "Weights model.safetensors",
+        "Weights model.safetensors trained",
         "tested at most 2.3e−16 apart in 40 sequences",
         "Listing program_raw.py",
     ]
@@ -105,11 +105,18 @@ def test_every_verdict_has_a_sign_beside_its_colour(make_certificate):
         assert badge in html
 
 
-def test_weights_that_learned_from_the_program_say_so(make_certificate):
-    assert "trained on since" in items(chain(make_certificate(network=network(trained_on=1))))[0]
-    assert (
-        "wired for the rule" in items(chain(make_certificate(network=network(trained_on=1, wired=True))))[0]
-    )
+def test_a_taught_network_stands_behind_the_trained_one(make_certificate):
+    own = network("differs", margin=None, counterexample=((0.0,), (1.0,)))
+    found = make_certificate(network=own, taught=network(made="wired"), listing=listing())
+    shown = items(chain(found))
+    assert shown[:5] == [
+        "Weights model.safetensors trained",
+        "differs the trained network and the program, after 2 inputs, shown below",
+        "Taught weights taught.safetensors wired",
+        "tested at most 2.3e−16 apart in 40 sequences",
+        "Listing program_raw.py",
+    ]
+    assert shown[5].startswith("proved the network, at every length")
 
 
 def test_older_certificates_have_no_chain(make_contents, programs, make_certificate):
@@ -152,6 +159,25 @@ def test_nothing_of_a_network_becomes_mark_up(make_contents, programs, make_cert
     html = page(make_contents(programs["one column"], certificate=make_certificate(network=found)))
     assert "<img" not in html
     assert "&lt;img" in html
+
+
+def test_the_page_speaks_of_both_networks(make_contents, programs, make_certificate, graph):
+    own = network("differs", margin=None, counterexample=((1.0,), (1.0,)))
+    found = make_certificate(network=own, taught=network(made="written"))
+    contents = make_contents(programs["one column"], certificate=found)
+    html = page(replace(contents, explained=ExplainedGraph(graph, {}, {})))
+    trained, _, taught = html.partition("The taught network and the program</h3>")
+    trained = trained.partition("The network and the program</h3>")[2]
+    assert (
+        "model.safetensors</code>, which runs on its own past outputs as the program does, differs" in trained
+    )
+    assert "y, program" in trained
+    assert "network before rounding" not in trained  # the graph that is drawn is the other's
+    assert (
+        "taught.safetensors</code>, which runs on its own past outputs as the program does, is pr" in taught
+    )
+    assert "The taught network, which was written from the program" in html
+    assert "Taught network: Proved equal" in fragment(programs["one column"], found)
 
 
 def test_notebooks_say_it_too(programs, make_certificate):

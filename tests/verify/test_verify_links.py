@@ -2,11 +2,14 @@
 
 import json
 import math
+from typing import get_args
 
 import pytest
 
 from weights2code.verify.links import (
+    MADE,
     Listing,
+    Made,
     NetworkCertificate,
     NetworkVerdict,
     Rule,
@@ -76,28 +79,39 @@ def test_every_verdict_in_words(verdict: NetworkVerdict, long: str, short: str):
     found = certificate(verdict, counterexample=((0.0,), (1.0,)) if verdict == "differs" else None)
     assert found.explain().startswith(long)
     assert short in found.brief()
-    assert "trained" not in found.explain() + found.brief()
+    assert found.brief().endswith("it is as it was trained")
 
 
-def test_what_was_done_to_a_network_is_said():
-    assert "It was trained on with the program's outputs after" in certificate(trained_on=2).explain()
-    assert "wired" not in certificate(trained_on=2).explain()
-    assert "It was wired for the rule and trained" in certificate(trained_on=2, wired=True).explain()
-    assert "trained on since" in certificate("differs", trained_on=1).brief()
+@pytest.mark.parametrize("made", get_args(Made))
+def test_how_a_network_was_made_is_said_and_survives_json(made: Made):
+    before = certificate("differs", margin=None, counterexample=((0.0, 1.5),), trained_on=3, made=made)
+    assert f"It {MADE[made]}." in before.explain()
+    assert before.brief().endswith(f"it {MADE[made]}")
+    assert NetworkCertificate.from_dict(json.loads(json.dumps(before.to_dict(), allow_nan=False))) == before
 
 
-@pytest.mark.parametrize("wired", [False, True])
-def test_json_round_trip(wired: bool):
-    before = certificate("differs", margin=None, counterexample=((0.0, 1.5),), trained_on=3, wired=wired)
-    data = json.loads(json.dumps(before.to_dict(), allow_nan=False))
-    assert NetworkCertificate.from_dict(data) == before
-    del data["wired"]  # files that were written before it came in
-    assert not NetworkCertificate.from_dict(data).wired
+def test_a_member_that_the_program_was_not_read_from_says_so():
+    own, other = certificate(member=1, read=1), certificate(member=1, read=0)
+    assert "another member" not in own.explain() + own.brief()
+    assert "another member than the one that the program was read from" in other.explain()
+    assert NetworkCertificate.from_dict(other.to_dict()) == other
 
 
-def test_other_verdicts_are_refused():
-    with pytest.raises(ValueError, match="verdict"):
-        certificate("failed")  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("rounds", "wired", "made"),
+    [(0, False, "pruned"), (2, False, "trained on"), (1, True, "wired"), (0, True, "written")],
+)
+def test_older_files_say_how_in_two_words(rounds: int, wired: bool, made: str):
+    data = certificate(trained_on=rounds).to_dict() | {"wired": wired}
+    for name in ("made", "member", "read"):
+        del data[name]
+    assert NetworkCertificate.from_dict(data).made == made
+
+
+@pytest.mark.parametrize("field", ["verdict", "made"])
+def test_other_words_are_refused(field: str):
+    with pytest.raises(ValueError, match="'failed' is no"):
+        NetworkCertificate.from_dict(certificate().to_dict() | {field: "failed"})
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
@@ -111,9 +125,8 @@ def test_what_is_no_number_can_be_written_down(value: float) -> None:
     )
 
 
-@pytest.mark.parametrize("rule", [Rule(), Rule(1, ("V8_MLP_L0M1",)), Rule(2, ("V6", "V9"), replaced=True)])
+@pytest.mark.parametrize("rule", [Rule(), Rule(1, ("V8_MLP_L0M1",)), Rule(2, ("V6", "V9"))])
 def test_a_rule_survives_json_and_names_its_nodes(rule: Rule):
     assert Rule.from_dict(json.loads(json.dumps(rule.to_dict()))) == rule
     assert all(node in rule.explain() for node in rule.nodes)
-    assert ("another network" in rule.explain()) == rule.replaced
     assert ("leaves" in rule.explain()) == (rule.cut == 0)

@@ -43,8 +43,8 @@ def facts(outcome: Outcome, folder: RunFolder) -> list[tuple[str, str]]:
             ("error", f"largest {certificate.max_abs_error:.3g}, rmse {certificate.rmse:.3g}{accuracy}")
         )
         rows += [("broken link", outcome.broken)] if outcome.broken else []
-        if certificate.network:
-            rows.append(("network", f"{certificate.network.verdict}; {certificate.network.brief()}"))
+        for word, network in (("network", certificate.network), ("taught", certificate.taught)):
+            rows += [(word, f"{network.verdict}; {network.brief()}")] if network else []
         if certificate.listing:
             exact = "equal to rounding" if certificate.listing.exact else "not exactly the network"
             rows.append(("listing", f"{exact}; {certificate.listing.brief()}"))

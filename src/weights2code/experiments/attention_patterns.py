@@ -31,20 +31,24 @@ def jobs(task: str, options: Options) -> list[Job]:
 
 
 def patterned(arguments: dict[str, Any], folder: Path) -> Row:
-    """A run, and where its live heads look: mean weights (T, T), and those that the hypothesis implies."""
-    from weights2code.explain.explanation import match_heads
+    """A run, and where the live heads of its trained network look: mean weights (T, T), and those that the
+    hypothesis implies."""
+    from weights2code.extraction.members import member
     from weights2code.graph import RouterNode
     from weights2code.report.attention import pattern
     from weights2code.results import read_run
-    from weights2code.run_folder import CERTIFICATE, open_existing
+    from weights2code.run_folder import CERTIFICATE, MODEL, open_existing
     from weights2code.source import problem_of
+    from weights2code.training.search import Trained
 
     row = study(arguments, folder)
     patterns: list[Row] = []
     with open_existing(folder / RUN) as run:
         if run.has(CERTIFICATE):
             problem = problem_of(run.source, run.settings)
-            matched = match_heads(read_run(run).graph, problem.validation)
+            network = read_run(run).certificate.network
+            trained = Trained.load(run.file(MODEL), problem)
+            matched = member(trained, network.read or 0 if network else 0, problem).matched
             for index, found in matched.routers.items():
                 node, hypothesis = matched.graph.nodes[index], found.hypothesis
                 assert isinstance(node, RouterNode)

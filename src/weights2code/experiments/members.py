@@ -144,6 +144,7 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
     if extraction is None:
         row |= uncertified(whole, problem, settings.seed)
         return row | {"exit": 3, "extraction_seconds": round(time.perf_counter() - began, 3)}
+    listed = extraction = with_explanation(extraction, problem, log)  # as the paper lists it: pruned
     computes = settings.submlps != 0
     extraction = with_network(extraction, only(trained, member), problem, log, computes=computes)
     extraction = with_explanation(extraction, problem, log)
@@ -152,5 +153,5 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
         pipeline.leave(outcome, problem, own)
     right = outcome.exit_code == 0 and is_right(extraction.program.run, problem.name, settings.seed)
     row |= facts(extraction) | {"solved": right, "exit": outcome.exit_code}
-    row |= program_row(extraction.program, extraction.explained, problem, settings.seed)
+    row |= program_row(extraction.program, listed.explained, problem, settings.seed)
     return row | {"extraction_seconds": round(time.perf_counter() - began, 3)}

@@ -209,8 +209,10 @@ def _best(rows: Sequence[Row]) -> float | None:
 
 
 def _network(rows: Sequence[Row]) -> str:
-    """Verdicts about the networks that programs were read from."""
-    found = [row.get("network") for row in rows if row.get(GRIDS) and row.get("network")]
+    """Verdicts about the networks that programs were read from, and those that were made for them."""
+    chosen = [row for row in rows if row.get(GRIDS)]
+    found = [row["network"] for row in chosen if row.get("network")]
+    found += [f"taught {row['taught']}" for row in chosen if row.get("taught")]
     return ", ".join(f"{found.count(verdict)} {verdict}" for verdict in dict.fromkeys(found)) or "-"
 
 

@@ -83,5 +83,4 @@ def measured(folder: Path) -> Row:
         if stored.formulas is not None:
             routers = match_heads(stored.graph, problem.validation).routers
             explained = ExplainedGraph(stored.graph, routers, stored.formulas)
-        row |= model_score(stored.graph, problem).row("model")
-        return row | program_row(stored.program, explained, problem, seed)
+        return row | found.row("model") | program_row(stored.program, explained, problem, seed)

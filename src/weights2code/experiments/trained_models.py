@@ -39,7 +39,7 @@ def sizes_of(trained: Trained) -> Row:
 def models_of(models: Path, task: str, sizes: Row | None = None) -> dict[Path, Trained]:
     """The run folders below `models` that hold trained members of this task, and of these sizes if given.
 
-    A folder whose network a program was read from holds what pruning made of it, and is left out.
+    In a folder of an older version what became of a network may have taken its place: it is left out.
     """
     from weights2code.run_folder import CONFIG, MODEL, read_config
     from weights2code.source import canonical

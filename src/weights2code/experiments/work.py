@@ -92,6 +92,7 @@ def facts(extraction: Extraction) -> Row:
         "invariant": list(certificate.invariant),
         "model_fits": certificate.model_fits,
         "network": None if certificate.network is None else certificate.network.verdict,
+        "taught": None if certificate.taught is None else certificate.taught.verdict,
         "formula": program.formula(),
         "source": program.source(),
         "origin": program.how,

@@ -189,7 +189,7 @@ def _own_rules(hidden: Climb, trained: Trained) -> Extraction | None:
     endless = hidden.memory.machine is None
     origin = Origin.TABLE if hidden.memory.table else Origin.ENDLESS if endless else Origin.STATES
     found = judged(rules, origin, best.matched, hidden.problem, hidden.log.seed)
-    found = right_borders(found, hidden.problem, hidden.log)
+    found = replace(right_borders(found, hidden.problem, hidden.log), member=best.index)
     if not best.fits:
         found = replace(found, certificate=with_caveat(found.certificate))
     hidden.log.found(best, hidden.problem.regime, found)

@@ -28,6 +28,8 @@ from weights2code.verify.testing import compare
 PROOF_EFFORT = 5.0
 #: Whole-number outputs must be whole to this digit.
 LAST_DIGIT = 1e-3
+#: How what is said of a network begins that is not right itself.
+UNFIT = "the discrete model does not fit"
 #: Recurrences with more nodes than this, and tables, are written as they are: nobody will read them anyway.
 SIMPLIFIED = 120
 
@@ -132,7 +134,7 @@ def with_caveat(certificate: Certificate) -> Certificate:
     if share == 1.0:  # every output rounds to the right number: that is a fit, if a loose one
         return certificate
     found = "" if share is None else f" (it agrees with the program at {share:.1%} of the positions)"
-    note = f"the discrete model does not fit{found}; the rule was regressed from the values that it reads"
+    note = f"{UNFIT}{found}; the rule was regressed from the values that it reads"
     return replace(with_note(certificate, note), model_fits=False)
 
 

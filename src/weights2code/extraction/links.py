@@ -1,11 +1,13 @@
-"""The link between the network and the program: which network it is, and how far both are equal.
+"""The link between the network and the program: how far both are equal, and which other network is.
 
-The program is found. The member that it was read from is compared with it; if they differ, or only luck
-keeps outputs on the right side of a rounding border, another member of the rung may be right as it is; else
-the network goes back to training, with the sequences on which it is least right, its choices settled; and if
-no sub-MLP sees what the rule combines, it is wired for the rule and trained; at last every operator of the
-rule becomes units of its own, where that can be done. The best of them is the network that is meant. Where
-the formula came from stays what it was. A network that was not to have sub-MLPs gets none.
+The program is found. The member that it was read from is compared with it as it was trained: that is the
+verdict on the network. If they differ, or only luck keeps outputs on the right side of a rounding border,
+another is made beside it: the member pruned, as the program was read from it; another member of the rung may
+be right as it is; else a copy goes back to training, with the sequences on which it is least right, its
+choices settled; and if no sub-MLP sees what the rule combines, one is wired for the rule and trained; at last
+every operator of the rule becomes units of its own, where that can be done. The best of them has a verdict of
+its own, which says how it came about. Where the formula came from stays what it was. A network that was not
+to have sub-MLPs gets none.
 """
 
 from __future__ import annotations
@@ -21,8 +23,8 @@ from weights2code.data import Problem, Regime, Sequences
 from weights2code.effort import TimeUp, time_is_up
 from weights2code.explain.explanation import match_heads
 from weights2code.extraction.extract import defect
-from weights2code.extraction.judge import model_agreement
-from weights2code.extraction.members import MEMBERS_TRIED, member
+from weights2code.extraction.judge import UNFIT, model_agreement, with_caveat
+from weights2code.extraction.members import MEMBERS_TRIED, member, whole_graph
 from weights2code.extraction.values import Extraction, Log
 from weights2code.graph import DiscreteGraph, OperatorNode, RouterNode
 from weights2code.network.certify import Checked, certify_network
@@ -32,7 +34,7 @@ from weights2code.network.tuning.compiled import compiled
 from weights2code.network.tuning.lessons import to_learn_from
 from weights2code.network.tuning.retune import retuned
 from weights2code.network.tuning.wired_for import solved, wired_for, with_slopes
-from weights2code.verify.links import NetworkCertificate, Sequence
+from weights2code.verify.links import Made, NetworkCertificate, Sequence
 from weights2code.verify.ranges import bounds_of
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ ORDER = ("proved", "exhaustive", "bounded", "tested", "differs")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Candidate:
-    """A network, the member that it is or comes from (None: it was wired anew), and how it was checked."""
+    """A network, the member whose nodes it has (None: it was wired anew), and how it was checked."""
 
     graph: DiscreteGraph
     member: int | None
@@ -61,6 +63,10 @@ class _Candidate:
     @property
     def certificate(self) -> NetworkCertificate:
         return self.checked.certificate
+
+    @property
+    def as_trained(self) -> bool:
+        return self.certificate.made == "trained"
 
     def rank(self) -> tuple[int, float]:
         """Smaller is better: the verdict, then how far from being wrong."""
@@ -76,25 +82,33 @@ class _Candidate:
 def with_network(
     extraction: Extraction, trained: Trained, problem: Problem, log: Log, *, computes: bool = True
 ) -> Extraction:
-    """The extraction with the network that is meant, and what is known of it and the program.
+    """The extraction with the network that equals its program, as far as one does, and what is known of that
+    network and of the trained one.
 
     `computes` says whether a network that is wired anew may have sub-MLPs.
 
     The program is found already: an error that nobody foresaw costs what comes after the best network so far.
     """
     problem = problem.under(extraction.program.regime)
-    best: _Candidate | None = None
+    own: _Candidate | None = None
+    taught: _Candidate | None = None
     try:
         for found in _Networks(extraction, trained, problem, log, computes).candidates():
-            if best is None or found.rank() < best.rank():
-                best = found
+            if own is None or (found.as_trained and found.rank()[0] < own.rank()[0]):
+                own = found
+            elif not found.as_trained and (taught is None or found.rank() < taught.rank()):
+                taught = found
             if time_is_up():
                 break
     except TimeUp:
         pass
     except Exception as error:
         log.failed("network and program", defect(error))
-    return extraction if best is None else _linked(extraction, best, problem, log.seed)
+    if own is None:
+        return extraction
+    if taught and (taught.certificate.verdict == "differs" or not taught.much_better_than(own)):
+        taught = None
+    return _linked(extraction, own, taught, problem, log.seed)
 
 
 class _Networks:
@@ -113,7 +127,11 @@ class _Networks:
         )
 
     def candidates(self) -> Iterator[_Candidate]:
-        own = self.checked(self.extraction.graph, self.extraction.member)
+        found = self.member_as_trained(self.extraction.member or 0)
+        yield found
+        if self.right(found):
+            return
+        own = self.checked(self.extraction.graph, self.extraction.member, "pruned")
         yield own
         measured = self.problem.regime in (Regime.NOISY, Regime.ROUNDED)  # as near as its data let it be
         if self.right(own) or measured or not self.extraction.certificate.verified:
@@ -126,10 +144,15 @@ class _Networks:
             if self.right(found):
                 return
 
-    def checked(self, graph: DiscreteGraph, member: int | None, rounds: int = 0) -> _Candidate:
+    def member_as_trained(self, index: int) -> _Candidate:
+        """A member as it was trained."""
+        found = self.checked(whole_graph(self.trained, index, self.problem), index, "trained")
+        certificate = replace(found.certificate, member=index, read=self.extraction.member or 0)
+        return replace(found, checked=replace(found.checked, certificate=certificate))
+
+    def checked(self, graph: DiscreteGraph, member: int | None, made: Made, rounds: int = 0) -> _Candidate:
         found = certify_network(graph, self.program, self.problem, self.log.seed)
-        wired = rounds > 0 and member is None  # a network that was trained has its place in its rung
-        certificate = replace(found.certificate, trained_on=rounds, wired=wired)
+        certificate = replace(found.certificate, made=made, trained_on=rounds)
         return _Candidate(graph, member, replace(found, certificate=certificate))
 
     def right(self, found: _Candidate) -> bool:
@@ -160,7 +183,8 @@ class _Networks:
                 yield from self.exact(own)
             for index in range(min(MEMBERS_TRIED, len(self.trained.losses))):
                 if index != own.member:
-                    yield self.checked(member(self.trained, index, self.problem).graph, index)
+                    yield self.member_as_trained(index)
+                    yield self.checked(member(self.trained, index, self.problem).graph, index, "pruned")
         if self.grows():  # what has been learned from is only the beginning
             yield from self.wired(own)
             yield from self.trained_on(own)
@@ -174,9 +198,7 @@ class _Networks:
         """A network that is the rule, operator by operator."""
         network = compiled(self.program, own.graph, self.problem) if self.computes else None
         if network is not None:
-            found = self.checked(network, None)
-            certificate = replace(found.certificate, wired=True)
-            yield replace(found, checked=replace(found.checked, certificate=certificate))
+            yield self.checked(network, None, "written")
 
     def grows(self) -> bool:
         """Whether outputs may grow without end."""
@@ -189,11 +211,11 @@ class _Networks:
         if wired is None:
             return
         learned = self.lessons(list(own.checked.worst), 0)
-        first = self.checked(self.straight(solved(wired, learned)), None, 1)
+        first = self.checked(self.straight(solved(wired, learned)), None, "wired", 1)
         yield first
         if first.certificate.verdict == "differs":
             for found in self.trained_on(first):
-                yield self.checked(self.straight(found.graph), None, found.certificate.trained_on)
+                yield self.checked(self.straight(found.graph), None, "wired", found.certificate.trained_on)
                 yield found
 
     def wired_anew(self, own: _Candidate) -> DiscreteGraph | None:
@@ -217,7 +239,7 @@ class _Networks:
         for count in range(1, self.rounds() + 1):
             learned = self.lessons(worst, count)
             graph = retuned(before.graph, learned, whole=True, effort=EFFORT, seed=self.log.seed)
-            found = self.checked(graph, own.member, count)
+            found = self.checked(graph, own.member, "wired" if own.member is None else "trained on", count)
             yield found
             settled = found.certificate.verdict == "exhaustive"  # more training proves no more
             if settled or (count > 1 and not found.much_better_than(before)):
@@ -248,7 +270,7 @@ class _Networks:
                     break
                 best, chosen, rounds, error = graph, index, count, found
         if rounds:
-            yield self.checked(best, chosen, rounds)
+            yield self.checked(best, chosen, "wired" if chosen is None else "trained on", rounds)
 
 
 def _largest_error(graph: DiscreteGraph, sequences: Sequences) -> float:
@@ -257,32 +279,25 @@ def _largest_error(graph: DiscreteGraph, sequences: Sequences) -> float:
     return float(np.max(np.nan_to_num(errors, nan=np.inf), initial=0.0))
 
 
-def _linked(extraction: Extraction, best: _Candidate, problem: Problem, seed: int) -> Extraction:
-    """The extraction with its network, its certificate saying so, and the text repeating it."""
-    certificate, matched = extraction.certificate, extraction.matched
-    if best.graph is not extraction.graph:
-        matched = match_heads(best.graph, problem.validation)
-        if problem.reference is not None:
-            agreement = model_agreement(extraction.program.recurrence, best.graph, problem, seed)
-            certificate = replace(certificate, model=agreement)
-    certificate = replace(certificate, network=best.certificate)
-    if certificate.rule and certificate.rule.nodes and best.member != extraction.member:
-        certificate = replace(certificate, rule=replace(certificate.rule, replaced=True))
-    if not certificate.model_fits and best.certificate.equal:
-        # what was said of it is no longer so
+def _linked(
+    extraction: Extraction, own: _Candidate, taught: _Candidate | None, problem: Problem, seed: int
+) -> Extraction:
+    """The extraction with its network; certificate and text say what is known of it and the trained one."""
+    certificate, best = extraction.certificate, taught or own
+    if problem.reference is not None:
+        agreement = model_agreement(extraction.program.recurrence, own.graph, problem, seed)
+        certificate = replace(certificate, model=agreement)
+    certificate = replace(certificate, network=own.certificate, taught=taught and taught.certificate)
+    if not certificate.model_fits:  # that was said before it was looked at
         kept = tuple(note for note in certificate.notes if not note.startswith(UNFIT))
         certificate = replace(certificate, model_fits=True, notes=kept)
-    program = extraction.program.with_verdict(certificate.words())
+        certificate = certificate if own.certificate.equal else with_caveat(certificate)
     return replace(
         extraction,
         graph=best.graph,
         explained=extraction.explained if best.graph is extraction.graph else None,
-        program=program,
+        program=extraction.program.with_verdict(certificate.words()),
         certificate=certificate,
-        matched=matched,
+        matched=match_heads(best.graph, problem.validation),
         member=best.member,
     )
-
-
-#: How what is said of a network begins that is not right itself.
-UNFIT = "the discrete model does not fit"

@@ -43,14 +43,11 @@ def members(trained: Trained, problem: Problem, log: Log, *, resort: bool = Fals
     rows of whole numbers tell what is needed, and those of one that leaves a part of real outputs, which may
     jump where no network can. As a last resort the leaves of the best members are
     tried however badly they fit. Members with a head that matches no hypothesis wait until the others were
-    tried. Where the targets are not exact a small loss tells nothing: the best member is taken. A member that
-    a program was read from before is the network that is meant, and comes first.
+    tried. Where the targets are not exact a small loss tells nothing: the best member is taken.
     """
     if problem.regime is not Regime.EXACT:
-        yield member(trained, trained.member or 0, problem)
+        yield member(trained, 0, problem)
         return
-    if trained.member is not None:
-        yield member(trained, trained.member, problem)
     waiting = []
     for found in _promising(trained, problem, log, resort):
         if found.matched.unmatched():
@@ -66,8 +63,6 @@ def _promising(trained: Trained, problem: Problem, log: Log, resort: bool) -> It
     for index, loss in enumerate(trained.losses):
         if len(seen) == most:
             return
-        if index == trained.member:
-            continue
         nearly = problem.integer_outputs and trained.accuracies[index] >= NEARLY_RIGHT
         nearly |= _holds_everything(trained, problem)
         nearly |= not problem.integer_outputs and loss <= JUMPS
@@ -84,13 +79,13 @@ def _promising(trained: Trained, problem: Problem, log: Log, resort: bool) -> It
 
 
 def member(trained: Trained, index: int, problem: Problem) -> Member:
-    """One member with its heads matched, pruned unless it was when a program was read from it.
+    """One member with its heads matched, pruned.
 
     Of a window that does not fit, what pruning takes for superfluous may be what it has not learned yet.
     """
     graph, right = whole_graph(trained, index, problem), fits(trained, index, problem)
     everything = _holds_everything(trained, problem) and not right
-    if index != trained.member and not everything:
+    if not everything:
         graph = prune(graph, problem)
     loss = trained.losses[index]
     matched = match_heads(graph, problem.validation)
@@ -129,7 +124,7 @@ def only(trained: Trained, index: int) -> Trained:
         model=trained.model.take([index]),
         losses=(trained.losses[index],),
         accuracies=(trained.accuracies[index],),
-        member=0 if index == trained.member else None,
+        member=None,
     )
 
 

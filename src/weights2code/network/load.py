@@ -1,21 +1,24 @@
-"""The network that is meant, from its file alone: `load_network(folder)` gives something that can be called.
+"""A network from its file: `load_network(folder)` gives something that can be called.
 
-`model.safetensors` holds the members of one rung; the one that the program was read from is marked, and holds
-what pruning and tuning made of it. Nothing else of the run folder is needed.
+`model.safetensors` holds the members of one rung as they were trained; the certificate beside it says which
+is compared with the program. `taught.safetensors`, where there is one, holds the network that was made to
+equal the program, alone.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from weights2code.errors import InputError
 from weights2code.graph import DiscreteGraph
+from weights2code.json_values import mapping, truth
 from weights2code.network.running import free_running
-from weights2code.run_folder import MODEL
+from weights2code.run_folder import CERTIFICATE, MODEL, TAUGHT, read_json
+from weights2code.verify.links import NetworkCertificate
 
 if TYPE_CHECKING:
     from weights2code.model import DiscreteTransformer
@@ -60,17 +63,28 @@ class Network:
         return outputs[0, :, 0] if outputs.shape[2] == 1 else outputs[0]
 
 
-def load_network(path: Path | str) -> Network:
-    """The network of a run folder, or of its `model.safetensors`; without a marked member, the best one."""
+def load_network(path: Path | str, which: Literal["trained", "taught"] | None = None) -> Network:
+    """The network of a run folder, or of one of its two files.
+
+    Of a folder it is the one that equals the program: the `taught` one if there is one, else the `trained`
+    one; `which` chooses. Where no certificate speaks of a trained member, it is the best.
+    """
     from weights2code.graph.from_model import graph_with_names
     from weights2code.training.search import Trained
 
     path = Path(path)
-    file = path / MODEL if path.is_dir() else path
-    trained = Trained.load(file)
-    if trained.integer_outputs is None:
+    if which not in (None, "trained", "taught"):
+        raise InputError(f"there is no network {which!r}: choose trained or taught.")
+    if path.is_dir():
+        taught = which == "taught" or (which is None and (path / TAUGHT).exists())
+        path = path / (TAUGHT if taught else MODEL)
+    trained = Trained.load(path)
+    member, rounded = trained.member or 0, trained.integer_outputs
+    if path.name == MODEL and path.with_name(CERTIFICATE).exists():
+        member, rounded = _compared(path.with_name(CERTIFICATE), member, trained.model.members)
+    if rounded is None:
         raise InputError(
-            f"{file} is of an older version and does not say whether outputs are whole numbers; "
+            f"{path} is of an older version and does not say whether outputs are whole numbers; "
             "run `w2c extract` on its folder."
         )
     layout = trained.layout
@@ -78,6 +92,19 @@ def load_network(path: Path | str) -> Network:
         tuple(f"{letter}{i + 1}" for i in range(len(scales)))
         for letter, scales in (("x", layout.input_scales), ("y", layout.output_scales))
     ]
-    model = trained.model.take([trained.member or 0]).double().cpu()
+    model = trained.model.take([member]).double().cpu()
     graph = graph_with_names(model, 0, layout, *names, length=1)
-    return Network(model, graph, trained.integer_outputs)
+    return Network(model, graph, rounded)
+
+
+def _compared(file: Path, usual: int, members: int) -> tuple[int, bool]:
+    """The member that a certificate speaks of, and whether its outputs are rounded."""
+    try:
+        data = mapping(read_json(file), "a certificate")
+        found = data.get("network") and NetworkCertificate.from_dict(data["network"])
+        member = usual if found is None or found.member is None else found.member
+        if member >= members:
+            raise ValueError(f"there is no member {member}")
+        return member, truth(data["program"]["integer_outputs"], "integer_outputs")
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{file} is damaged ({error}); it was left untouched.") from None

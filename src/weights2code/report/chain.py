@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from html import escape
 
 from weights2code.report.svg import plural
-from weights2code.run_folder import MODEL, PROGRAM, PROGRAM_RAW
+from weights2code.run_folder import MODEL, PROGRAM, PROGRAM_RAW, TAUGHT
 from weights2code.verify import Certificate
 from weights2code.verify.links import Listing, NetworkCertificate, at_least, at_most
 
@@ -62,8 +62,11 @@ def chain(certificate: Certificate) -> str:
     network = certificate.network
     if network is None:
         return ""
-    changed = "wired for the rule" if network.wired else "trained on since" if network.trained_on else ""
-    parts: list[Box | Link] = [Box("Weights", MODEL, changed)]
+    parts: list[Box | Link] = [Box("Weights", MODEL, network.made)]
+    if certificate.taught is not None:
+        link, network = network_link(network), certificate.taught
+        link = replace(link, line=f"the trained network and the program, {link.line}")
+        parts += [link, Box("Taught weights", TAUGHT, network.made)]
     if certificate.listing is not None:
         parts += [listing_link(certificate.listing), Box("Listing", PROGRAM_RAW)]
     link = network_link(network)

@@ -81,8 +81,8 @@ def fragment(program: Program, certificate: Certificate, explained: ExplainedGra
     )
     claim, _, basis = certificate.explain().partition(": ")
     verdict = f'<strong style="color:{colours[colour]}">{escape(claim)}</strong>: {escape(basis)}'
-    if certificate.network is not None:
-        verdict += f"<br>Network: {escape(certificate.network.explain())}"
+    for name, network in certificate.networks():
+        verdict += f"<br>{name}: {escape(network.explain())}"
     source = f'<pre style="background:none;color:inherit;margin:6px 0 0">{escape(program.source())}</pre>'
     typeset = rule(program.recurrence, program.categories)
     return (

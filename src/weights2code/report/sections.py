@@ -30,7 +30,8 @@ from weights2code.report.operator_plots import operator_drawing
 from weights2code.report.prediction_plots import OUTPUTS, prediction_drawings
 from weights2code.report.svg import Drawing, number, plural
 from weights2code.report.training_curves import training_drawing
-from weights2code.verify.links import NetworkCertificate
+from weights2code.run_folder import MODEL, TAUGHT
+from weights2code.verify.links import MADE, NetworkCertificate
 
 #: What each verdict means, in a sentence.
 MEANINGS = {
@@ -204,8 +205,9 @@ def verdict_section(contents: Contents, _: Figures) -> str:
     if certificate.counterexample is not None:
         heading = "<h3>A sequence on which the program is wrong</h3>"
         text += heading + _counterexample(contents.program.recurrence, certificate.counterexample)
-    if certificate.network is not None:
-        text += _network(contents, contents.program.recurrence, certificate.network)
+    for name, network in certificate.networks():
+        drawn = network is (certificate.taught or certificate.network)
+        text += _network(contents, contents.program.recurrence, name, network, drawn=drawn)
     if certificate.listing is not None:
         known = _inside(certificate.listing.explain())
         text += f"<h3>The listing and the network</h3><p><code>program_raw.py</code> is {known}</p>"
@@ -217,11 +219,15 @@ def _inside(sentence: str) -> str:
     return escape(sentence[:1].lower() + sentence[1:])
 
 
-def _network(contents: Contents, recurrence: Recurrence, network: NetworkCertificate) -> str:
-    """The link from the weights to the program, with the sequence that shows a difference."""
+def _network(
+    contents: Contents, recurrence: Recurrence, name: str, network: NetworkCertificate, *, drawn: bool
+) -> str:
+    """The link from the weights to the program, with the sequence that shows a difference; what the network
+    answers to it is known of the one whose graph is drawn."""
     verb = "" if network.verdict == "differs" else "is "
+    file = TAUGHT if name.startswith("Taught") else MODEL
     text = (
-        "<h3>The network and the program</h3><p>The network in <code>model.safetensors</code>, which runs on "
+        f"<h3>The {name.lower()} and the program</h3><p>The network in <code>{file}</code>, which runs on "
         f"its own past outputs as the program does, {verb}{_inside(network.explain())}</p>"
     )
     rows = network.counterexample
@@ -232,7 +238,7 @@ def _network(contents: Contents, recurrence: Recurrence, network: NetworkCertifi
     right = outputs_of(recurrence, x)
     told = contents.program.decode(right)
     answers = [(f"{name}, program", told[0, :, i]) for i, name in enumerate(recurrence.outputs)]
-    if contents.explained is not None:
+    if drawn and contents.explained is not None:
         text += "<p>Both agree up to the last position, where the network rounds to another number.</p>"
         given = np.round(one_step(contents.explained.graph, x, right, whole=True), 3)
         answers += [
@@ -301,8 +307,10 @@ def graph_section(contents: Contents, figure: Figures) -> str:
         return ""
     graph = contents.explained.graph
     live = len(graph.live())
+    taught = contents.certificate and contents.certificate.taught
+    what = f"taught network, which {MADE[taught.made]}" if taught else "trained model, every choice settled"
     caption = (
-        "The trained model with every choice settled. Values flow from left to right; each node reads what "
+        f"The {what}. Values flow from left to right; each node reads what "
         f"its edges bring. {live} of {plural(len(graph.nodes), 'node')} matter to the output; what does "
         "not is greyed. Names such as <i>V</i>5 are those of the listing; constants are rounded."
     )

@@ -81,9 +81,8 @@ Record = Callable[[Sequence[Epoch]], None]
 class Trained:
     """What a rung found: its best members, best first; `unfinished` if the time limit cut it short.
 
-    `member` is the one that a program was read from: it is the network that is meant, pruned and tuned as the
-    program's graph is. `integer_outputs` says whether that network's outputs are rounded. Older files say
-    neither.
+    `integer_outputs` says whether outputs are rounded; the oldest files do not say. `member` is marked in
+    files of older runs, where what became of the network that the program was read from took its place.
     """
 
     rung: str
@@ -99,26 +98,26 @@ class Trained:
     member: int | None = None
     integer_outputs: bool | None = None
 
-    def with_network(
-        self, member: int | None, graph: DiscreteGraph, loss: float, accuracy: float, *, integer_outputs: bool
+    def taught(
+        self, graph: DiscreteGraph, member: int | None, loss: float, accuracy: float, *, integer_outputs: bool
     ) -> Trained:
-        """The same rung with a graph in the place of one member, which is marked, and its loss.
+        """A network that was made for the rule, alone, with its loss; what was learned before is not its own.
 
-        A graph that is no member, or has a node more, has another architecture, and takes the place of all.
+        One that has the nodes of a member has its architecture; one that is no member, or has a node more,
+        another.
         """
         same_nodes = tuple(node.name for node in graph.nodes) == self.model.wiring.variables
         if member is None or not same_nodes:
-            model, member, losses, accuracies = model_of(graph, self.model), 0, [loss], [accuracy]
+            model = model_of(graph, self.model)
         else:
-            model = write_back(self.model, member, graph)
-            losses, accuracies = list(self.losses), list(self.accuracies)
-            losses[member], accuracies[member] = loss, accuracy
+            model = write_back(self.model.take([member]), 0, graph)
         return replace(
             self,
             model=model,
-            losses=tuple(losses),
-            accuracies=tuple(accuracies),
-            member=member,
+            losses=(loss,),
+            accuracies=(accuracy,),
+            history=(),
+            member=None,
             integer_outputs=integer_outputs,
         )
 
@@ -131,7 +130,6 @@ class Trained:
             "fitted": self.fitted,
             "history": [asdict(epoch) for epoch in self.history],
             "seconds": self.seconds,
-            "member": self.member,
             "integer_outputs": self.integer_outputs,
         }
 
@@ -155,7 +153,7 @@ class Trained:
                 raise ValueError("its weights are not numbers")
             if kind not in get_args(RungKind) or not len(losses) == len(accuracies) == model.members:
                 raise ValueError("kind, losses or accuracies are not those of its members")
-            member, rounded = header.get("member"), header.get("integer_outputs")  # older files: neither
+            member, rounded = header.get("member"), header.get("integer_outputs")
             return Trained(
                 text(header["rung"], "the rung"),
                 kind,

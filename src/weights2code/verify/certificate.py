@@ -98,9 +98,13 @@ class Certificate:
     notes
         What a careful reader should know besides.
     network
-        What is known about the network and the program; None if they were not compared.
+        What is known about the network, as it was trained, and the program; None if they were not compared.
+    taught
+        The same of a network that was pruned, trained on, wired or written because the trained one is not
+        known to equal the program; None if there is none.
     listing
-        How far `program_raw.py` is from the network; None if there is none, or none was compared.
+        How far `program_raw.py` is from the network that equals the program, `taught` if there is one; None
+        if there is no listing, or none was compared.
     rule
         At which cut of the network the rule was found, and which of its nodes are in it; None if it was
         found in another way.
@@ -123,6 +127,7 @@ class Certificate:
     counterexample: Sequence | None = None
     notes: tuple[str, ...] = ()
     network: NetworkCertificate | None = None
+    taught: NetworkCertificate | None = None
     listing: Listing | None = None
     rule: Rule | None = None
 
@@ -171,9 +176,13 @@ class Certificate:
         return text
 
     def words(self) -> str:
-        """What is known of the program and, on a line of its own, of the network that it was read from."""
-        network = "" if self.network is None else f"\nNetwork: {self.network.explain()}"
-        return f"{self.explain()}{network}"
+        """What is known of the program and, on lines of their own, of its networks."""
+        return "\n".join((self.explain(), *(f"{name}: {one.explain()}" for name, one in self.networks())))
+
+    def networks(self) -> list[tuple[str, NetworkCertificate]]:
+        """The networks that the program was compared with, by name; the last is the one that is listed."""
+        both = (("Network", self.network), ("Taught network", self.taught))
+        return [(name, found) for name, found in both if found is not None]
 
     def to_dict(self) -> dict[str, Any]:
         """JSON form; the numbers against the target stand at the top too, where people look first."""
@@ -197,6 +206,7 @@ class Certificate:
             "counterexample": None if self.counterexample is None else [list(r) for r in self.counterexample],
             "notes": list(self.notes),
             "network": None if self.network is None else self.network.to_dict(),
+            "taught": None if self.taught is None else self.taught.to_dict(),
             "listing": None if self.listing is None else self.listing.to_dict(),
             "rule": None if self.rule is None else self.rule.to_dict(),
         }
@@ -230,6 +240,7 @@ class Certificate:
             counterexample=None if example is None else read_sequence(example),
             notes=_texts(data["notes"], "the notes"),
             network=None if data.get("network") is None else NetworkCertificate.from_dict(data["network"]),
+            taught=None if data.get("taught") is None else NetworkCertificate.from_dict(data["taught"]),
             listing=None if data.get("listing") is None else Listing.from_dict(data["listing"]),
             rule=None if data.get("rule") is None else Rule.from_dict(data["rule"]),
         )

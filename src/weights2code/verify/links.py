@@ -28,6 +28,15 @@ BEYOND = 1e300
 #: Inputs of one sequence: one tuple of column values a position.
 Sequence = tuple[tuple[Any, ...], ...]
 NetworkVerdict = Literal["proved", "exhaustive", "bounded", "tested", "differs"]
+#: How a network came about, the first by training alone, and the same in words.
+Made = Literal["trained", "pruned", "trained on", "wired", "written"]
+MADE = {
+    "trained": "is as it was trained",
+    "pruned": "is the trained one, pruned",
+    "trained on": "was trained on after the program was found",
+    "wired": "was wired for the rule and trained after the program was found",
+    "written": "was written from the program, operator by operator, and not trained",
+}
 #: Two digits of a bound, on the safe side.
 _UP, _DOWN = Context(prec=2, rounding=ROUND_CEILING), Context(prec=2, rounding=ROUND_FLOOR)
 #: Rows of a counterexample that a sentence shows.
@@ -49,9 +58,12 @@ class NetworkCertificate:
     free_running : the largest difference in the tests, each on its own past outputs.
     sequences : how many were run.
     counterexample : the inputs of a sequence on which they differ, the shortest that was found.
+    made : how the network came about: it is as it was "trained"; or that was "pruned", or "trained on" with
+        the program's outputs; or it was "wired" for the program, so that its structure is the program's, and
+        trained; or "written" from the program, operator by operator.
     trained_on : how often the network was trained on after its program was found.
-    wired : whether it was wired for the program before that: its structure is then the program's, too; one
-        that was not trained on either was written from the program, operator by operator.
+    member : of a network as it was trained, its place in its file.
+    read : the place of the member that the program was read from, which may be another.
     """
 
     verdict: NetworkVerdict
@@ -63,11 +75,15 @@ class NetworkCertificate:
     sequences: int = 0
     counterexample: Sequence | None = None
     trained_on: int = 0
-    wired: bool = False
+    made: Made = "trained"
+    member: int | None = None
+    read: int | None = None
 
     def __post_init__(self) -> None:
         if self.verdict not in get_args(NetworkVerdict):
             raise ValueError(f"{self.verdict!r} is no verdict on a network")
+        if self.made not in get_args(Made):
+            raise ValueError(f"{self.made!r} is not how a network is made")
 
     @property
     def equal(self) -> bool:
@@ -83,7 +99,7 @@ class NetworkCertificate:
             "tested": "Tested beside the program, not proved equal to it",
             "differs": f"Differs from the program after the inputs {inputs_in_words(self.counterexample)}",
         }[self.verdict]
-        return f"{text}: {self.method}.{self._history()}"
+        return f"{text}: {self.method}. It {self._history()}."
 
     def brief(self) -> str:
         """The same in a few words, to stand behind the verdict."""
@@ -96,19 +112,11 @@ class NetworkCertificate:
             "tested": f"at most {at_most(self.error or 0.0)} from the program in {self.sequences} sequences",
             "differs": f"not the program's output after the inputs {inputs_in_words(self.counterexample)}",
         }[self.verdict]
-        if self.wired and not self.trained_on:
-            return f"{text}; written from the program, operator by operator"
-        done = "wired for the rule and trained" if self.wired else "trained on"
-        return f"{text}{f'; {done} since the program was found' if self.trained_on else ''}"
+        return f"{text}; it {self._history()}"
 
     def _history(self) -> str:
-        """What was done to the network after its program was found."""
-        if self.wired and not self.trained_on:
-            return " It was written from the program, operator by operator, and not trained."
-        if not self.trained_on:
-            return ""
-        made = "It was wired for the rule and trained" if self.wired else "It was trained on"
-        return f" {made} with the program's outputs after the program was found."
+        other = ", another member than the one that the program was read from"
+        return f"{MADE[self.made]}{other if self.member != self.read else ''}"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -122,7 +130,9 @@ class NetworkCertificate:
             "sequences": self.sequences,
             "counterexample": None if self.counterexample is None else [list(r) for r in self.counterexample],
             "trained_on": self.trained_on,
-            "wired": self.wired,
+            "made": self.made,
+            "member": self.member,
+            "read": self.read,
         }
 
     @staticmethod
@@ -130,6 +140,7 @@ class NetworkCertificate:
         """Inverse of `to_dict`."""
         data = mapping(data, "the network's certificate")
         example = data["counterexample"]
+        rounds = whole(data["trained_on"], "trained_on")
         return NetworkCertificate(
             cast(NetworkVerdict, text(data["verdict"], "a verdict")),
             text(data["method"], "a method"),
@@ -139,9 +150,17 @@ class NetworkCertificate:
             _optional(data["free_running"], "an error"),
             whole(data["sequences"], "sequences"),
             None if example is None else read_sequence(example),
-            whole(data["trained_on"], "trained_on"),
-            truth(data.get("wired", False), "wired"),
+            rounds,
+            cast(Made, text(data["made"], "made")) if "made" in data else _made_before(data, rounds),
+            *(None if data.get(name) is None else whole(data[name], name) for name in ("member", "read")),
         )
+
+
+def _made_before(data: Mapping[str, Any], rounds: int) -> Made:
+    """How the network of an older folder came about, which took the place of the trained one in its file."""
+    if truth(data.get("wired", False), "wired"):
+        return "wired" if rounds else "written"
+    return "trained on" if rounds else "pruned"
 
 
 def at_most(value: float) -> str:
@@ -211,13 +230,11 @@ class Rule:
     ----------
     cut : how many layers of operators became variables of the program before its rule was found; 0 means that
         it was regressed from the leaves, the values that the network reads.
-    nodes : the operators of the network that are variables of the program.
-    replaced : whether another network has taken the place of the one that these nodes are of.
+    nodes : the operators of the trained network that are variables of the program.
     """
 
     cut: int = 0
     nodes: tuple[str, ...] = ()
-    replaced: bool = False
 
     def explain(self) -> str:
         """The same in plain English."""
@@ -230,8 +247,7 @@ class Rule:
             return "regressed from the leaves, the values that the network reads (cut 0)"
         many = len(self.nodes) > 1
         nodes = f"node{'s' * many} {', '.join(self.nodes)} as {'variables' if many else 'a variable'}"
-        other = "; another network has taken the place of that one" if self.replaced else ""
-        return f"read at cut {self.cut}, with the network's {nodes}{other}"
+        return f"read at cut {self.cut}, with the trained network's {nodes}"
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self) | {"nodes": list(self.nodes), "explanation": self.explain()}
@@ -241,7 +257,7 @@ class Rule:
         """Inverse of `to_dict`."""
         data = mapping(data, "the rule")
         nodes = tuple(text(name, "a node") for name in items(data["nodes"], "the nodes"))
-        return Rule(whole(data["cut"], "a cut"), nodes, truth(data.get("replaced", False), "replaced"))
+        return Rule(whole(data["cut"], "a cut"), nodes)
 
 
 @dataclass(frozen=True, slots=True)
