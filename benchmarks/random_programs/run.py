@@ -5,13 +5,12 @@
     OMP_NUM_THREADS=1 python benchmarks/random_programs/run.py --count 15 --seed 0 --memory hidden
 
 The search sees sequences and domains; the program itself is only the specification that a certificate is made
-against. A program counts as recovered if the run ends with exit code 0 and the answer, run free on fresh
-sequences of four times the training length, equals the specification. A row also says what is known of the
-network, at which cut the rule was found and from which nodes, and whether some network was right on
-validation, read or not. Every run has a process of its own, so one that fails or hangs costs no other.
-`--out` (JSON) is written at the end, with a table beside it; a sweep that was stopped goes on where it was.
-With `--memory` the first `--count` programs of the seed are taken that keep just that.
-`--only` shows single programs and records nothing.
+against. A program counts as recovered if the run ends with exit code 0 and the judge of all benchmarks finds
+the answer equal to the specification. A row also says what is known of the network, at which cut the rule was
+found and from which nodes, and whether some network was right on validation, read or not. Every run has a
+process of its own, so one that fails or hangs costs no other. `--out` (JSON) is written at the end, with a
+table beside it; a sweep that was stopped goes on where it was. With `--memory` the first `--count` programs
+of the seed are taken that keep just that. `--only` shows single programs and records nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, get_args
@@ -37,7 +36,6 @@ from generate import SIZES, Random, programs, sizes_of
 from weights2code.data import Problem, from_arrays
 from weights2code.experiments.provenance import provenance
 from weights2code.experiments.tables import markdown
-from weights2code.language import uniform
 from weights2code.run_folder import write_atomically
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -48,8 +46,6 @@ from records import Rows, of_network, of_rule, right_network
 RESULTS, RUNS = Path(__file__).parent / "results", Path(__file__).parent / "runs"
 #: Training and validation sequences, as many as a built-in task gets.
 TRAINING, VALIDATION = 8192, 512
-#: Fresh sequences for the judgement, how many times longer they are, and the relative tolerance.
-FRESH, LONGER, TOLERANCE = 200, 4, 1e-6
 #: Imported once for all runs, so that the times are those of the searches.
 PRELOADED = ["weights2code.pipeline", "weights2code.training.train", "scipy.optimize", "sympy", "z3"]
 #: A process is ended after this many time limits and this many seconds more, if it has not ended by itself.
@@ -59,11 +55,7 @@ PATIENCE, GRACE = 2.0, 60.0
 def problem_of(program: Random, seed: int) -> Problem:
     """Sequences of the program with uniform inputs, under names that say nothing."""
     machine, domains = program.recurrence, program.domains
-
-    def draw(rng: np.random.Generator, n: int, length: int) -> np.ndarray:
-        return uniform(rng, domains, n, length)
-
-    x = draw(np.random.default_rng([seed, 1]), TRAINING + VALIDATION, program.length)
+    x = program.draw(np.random.default_rng([seed, 1]), TRAINING + VALIDATION, program.length)
     everything = from_arrays(x, machine.run(x))
     return Problem(
         "program",
@@ -75,17 +67,8 @@ def problem_of(program: Random, seed: int) -> Problem:
         everything.take(slice(0, VALIDATION)),
         program.length,
         machine,
-        draw,
+        program.draw,
     )
-
-
-def exact(program: Random, run: Callable[[np.ndarray], np.ndarray], seed: int) -> bool:
-    """Whether `run` gives the program's outputs on fresh, longer sequences, free-running."""
-    x = uniform(np.random.default_rng([seed, 2]), program.domains, FRESH, LONGER * program.length)
-    y = program.recurrence.run(x)
-    with np.errstate(all="ignore"):
-        error = np.abs(run(x) - y)
-    return bool((error <= TOLERANCE * np.maximum(1.0, np.abs(y))).all())
 
 
 def recover(program: Random, seed: int, time_limit: float) -> dict[str, Any]:
@@ -116,7 +99,7 @@ def recover(program: Random, seed: int, time_limit: float) -> dict[str, Any]:
         "operations": found.operations,
         "rmse": certificate.rmse,
         "accuracy": certificate.accuracy,
-        "solved": outcome.exit_code == 0 and exact(program, found.run, seed),
+        "solved": outcome.exit_code == 0 and program.judge(found.run, seed).solved,
     }
 
 
@@ -200,11 +183,10 @@ def report(rows: list[dict[str, Any]], summary: dict[str, Any]) -> str:
     parts = [
         "# Random programs",
         f"`{summary['command']}`",
-        f"{len(rows)} runs of {summary['run_seconds']:.0f} s in all ({machine}). Recovered exactly: exit "
-        f"code 0, and equal to the specification on fresh sequences of {LONGER} times the training length, "
-        "free-running. Memory: `window` reads inputs only, `output` also its own last outputs, `prefix` a "
-        "sum, mean or extremum of everything so far, or the last place of a key, `hidden` a state that "
-        "no output shows.",
+        f"{len(rows)} runs of {summary['run_seconds']:.0f} s in all ({machine}). Recovered: exit code 0, and "
+        "equal to the specification as all programs are judged. Memory: `window` reads inputs only, `output` "
+        "also its own last outputs, `prefix` a sum, mean or extremum of everything so far, or the last place "
+        "of a key, `hidden` a state that no output shows.",
         *(
             f"## By size, without hidden memory\n\n{counts_by(shown, 'size')}"
             for shown in [without_hidden(rows)]

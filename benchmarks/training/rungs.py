@@ -34,7 +34,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from weights2code import pipeline, tasks
 from weights2code.data import Problem, file_source
-from weights2code.results import Outcome
+from weights2code.experiments.judging import Run, solves
 from weights2code.settings import Settings
 from weights2code.source import problem_of
 from weights2code.training import ladder, train
@@ -138,7 +138,7 @@ def search(job: Job) -> dict[str, Any]:
         return row | {"solved": False, "proved": False, "rung": None, "error": error}
     found = outcome.program
     return row | {
-        "solved": judge(outcome),
+        "solved": found is not None and outcome.exit_code == 0 and judge(found.run),
         "proved": outcome.certificate is not None and outcome.certificate.verdict == "proved",
         "rung": outcome.trained.rung if outcome.trained else None,
         "formula": found.formula() if found else None,
@@ -154,8 +154,8 @@ def _out_of_time(*_: Any) -> None:
     raise OutOfTime("far beyond the time limit")
 
 
-def prepared(job: Job) -> tuple[Problem, Settings, Callable[[Outcome], bool]]:
-    """The problem of a job, its settings, and whether an outcome solves it, as its own benchmark judges."""
+def prepared(job: Job) -> tuple[Problem, Settings, Callable[[Run], bool]]:
+    """The problem of a job, its settings, and whether a program solves it."""
     settings = Settings(time_limit=SECONDS)
     if job.suite == "own":
         case = next(case for case in own_data.CASES if case.name == job.name)
@@ -163,23 +163,14 @@ def prepared(job: Job) -> tuple[Problem, Settings, Callable[[Outcome], bool]]:
             path = own_data.write(case, Path(folder))
             source = file_source(path, case.inputs, case.targets, "sequence", "step")
             problem = problem_of(source, settings)
-
-        def right(outcome: Outcome) -> bool:
-            found = outcome.program
-            return own_data.right_at_four_times(case, found.recurrence if found else None)
-
-        return problem, settings, right
+        return problem, settings, lambda run: case.judge(run).solved
     if job.suite == "random":
         programs = random_programs.programs(PROGRAMS, PROGRAM_SEED)
         program = next(program for program in programs if program.name == job.name)
-
-        def recovered(outcome: Outcome) -> bool:
-            found = outcome.program if outcome.exit_code == 0 else None
-            return found is not None and random_programs.exact(program, found.run, PROGRAM_SEED)
-
         settings = Settings(seed=PROGRAM_SEED, time_limit=PROGRAM_SECONDS)
-        return random_programs.problem_of(program, PROGRAM_SEED), settings, recovered
-    return problem_of(job.name, settings), settings, lambda outcome: outcome.exit_code == 0
+        problem = random_programs.problem_of(program, PROGRAM_SEED)
+        return problem, settings, lambda run: program.judge(run, PROGRAM_SEED).solved
+    return problem_of(job.name, settings), settings, lambda run: solves(run, tasks.get(job.name)).solved
 
 
 def rows_of(file: Path) -> list[dict[str, Any]]:

@@ -50,8 +50,8 @@ def solved(
     draw: Callable[[np.random.Generator, int, int], np.ndarray],
     length: int,
     *,
-    whole: bool | Sequence[bool],
-    noise: float = 0.0,
+    whole: bool | Sequence[bool] | None = None,
+    noise: float | Sequence[float] = 0.0,
     seed: int = 0,
 ) -> Judgement:
     """Whether a program equals the truth.
@@ -61,8 +61,8 @@ def solved(
     run, truth : inputs of shape (n, T, columns) to outputs of shape (n, T, outputs); no program is wrong.
     draw : (rng, n, T) -> inputs.
     length : of the sequences of training.
-    whole : whether outputs are whole numbers, for all or for each; texts are compared as such.
-    noise : the size of what was added to the outputs of training.
+    whole : whether outputs are whole numbers, for all or for each; by default those whose truth has no other.
+    noise : the size of what was added to the outputs of training, to all or to each.
     """
     if run is None:
         return Judgement(False, np.inf)
@@ -78,9 +78,10 @@ def solved(
         except Exception as problem:
             raised = f"{type(problem).__name__}: {problem}"
             return Judgement(False, np.inf, {"length": long, "raised": raised})
-        for output, equal in enumerate(np.broadcast_to(whole, wanted.shape[2:])):
+        for output in range(wanted.shape[2]):
             off, scale = _distance(given[:, :, output], wanted[:, :, output])
-            wrong = off > (0.0 if equal else np.maximum(TOLERANCE * scale, noise))
+            equal = are_whole(wanted[:, :, output]) if whole is None else _of(whole, output)
+            wrong = off > (0.0 if equal else np.maximum(TOLERANCE * scale, _of(noise, output)))
             place = np.unravel_index(np.argmax(np.where(wrong, off, -1.0) if wrong.any() else off), off.shape)
             if (bool(wrong.any()), off[place]) > (not found.solved, found.error):
                 worst: dict[str, Any] = {"length": long, "output": output}
@@ -90,7 +91,7 @@ def solved(
     return found
 
 
-def solves(run: Run | None, task: Task, seed: int = 0, noise: float = 0.0) -> Judgement:
+def solves(run: Run | None, task: Task, seed: int = 0, noise: float | Sequence[float] = 0.0) -> Judgement:
     """Whether a program equals a task's specification."""
 
     def truth(x: np.ndarray) -> np.ndarray:
@@ -99,10 +100,22 @@ def solves(run: Run | None, task: Task, seed: int = 0, noise: float = 0.0) -> Ju
     return solved(run, truth, task.draw, task.length, whole=task.integer_outputs, noise=noise, seed=seed)
 
 
+def are_whole(values: np.ndarray) -> bool:
+    return not _are_texts(values) and not (values.astype(float) % 1).any()
+
+
+def _are_texts(values: np.ndarray) -> bool:
+    return values.dtype.kind in "OU" and any(isinstance(value, str) for value in values.flat)
+
+
+def _of(given: Any, output: int) -> Any:
+    return given if np.ndim(given) == 0 else given[output]
+
+
 def _distance(given: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """How far each value of one output is off, and the scale of each sequence; a text is right or infinitely
     wrong."""
-    if any(isinstance(value, str) for value in wanted.flat):
+    if _are_texts(wanted):
         return np.where(given.astype(object) == wanted, 0.0, np.inf), np.ones((len(wanted), 1))
     wanted = wanted.astype(float)
     try:
