@@ -153,11 +153,11 @@ def on_texts(lines: list[str], table: Table) -> Run:
 def recurrence(lines: list[str], inputs: Sequence[str], outputs: Sequence[str]) -> Recurrence:
     """The program that is printed so."""
     start: dict[str, Any] = {}
-    if lines[-1].startswith(BEFORE):
-        *lines, last = lines
-        for name, value in re.findall(r"(\w+) = ([^,]+)", last):
-            start[name] = "first" if value == f"{name}[0]" else float(value)
     try:
+        if lines[-1].startswith(BEFORE):
+            *lines, last = lines
+            for name, value in re.findall(r"(\w+) = ([^,]+)", last):
+                start[name] = "first" if value == f"{name}[0]" else float(value)
         steps = dict(definition(line) for line in lines)
         return read_recurrence(inputs, steps, outputs, start)
     except (ValueError, TypeError) as error:
@@ -168,7 +168,7 @@ def definition(line: str) -> tuple[str, str | Retrieval | Count]:
     name, _, text = line.partition("[t] = ")
     if found := LOOKUP.fullmatch(text):
         value, past, key, query, default = found.groups()
-        gap = {"s <= t": 0, "s < t": 1}.get(past) or int(past.removeprefix("s <= t-"))
+        gap = 1 if past == "s < t" else int(past.removeprefix("s <= t").removeprefix("-") or 0)
         return name, Retrieval(key, value, read_formula(query), gap, float(default))
     if found := COUNT.fullmatch(text):
         key, sign, query = found.groups()
