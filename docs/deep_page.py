@@ -7,7 +7,7 @@ from statistics import median
 
 from figures import taken
 from network_page import network_counts
-from page_text import RENEW, code, networks_of, page, table, unmeasured, yes
+from page_text import RENEW, SOLVED, code, networks_of, page, table, unmeasured, yes
 from reading_tables import Row, cuts_by, right_not_read
 
 PARTS = {
@@ -55,10 +55,10 @@ def _files(record: Row, before: Row | None) -> list[str]:
     ]  # fmt: skip
     head = ["file", "field", "part", "steps", "solved", *["before"] * bool(then), "verdict", "network", "cut"]
     return [
-        "CSV files of 400 sequences with lengths from 12 to 20, from different fields. *Solved*: the fit "
-        "ends with exit code 0 and the program equals the rule behind the file, free-running on fresh inputs "
-        "at four times the training length. A third of the files was kept back until a first measurement, "
-        "which solved 3 of those 7 (within 60 s, at d54a8d2d02); since then they are no longer unseen.",
+        "CSV files of 400 sequences with lengths from 12 to 20, from different fields. A file is "
+        f"{SOLVED} if the program equals the rule behind it. A third of the files was kept back until a "
+        "first measurement, which solved 3 of those 7 (within 60 s, at d54a8d2d02); since then they are no "
+        "longer unseen.",
         " ".join(words),
         table([*head, "seconds", "rule", "program"], cells),
         cuts_by(rows, "steps"),

@@ -142,7 +142,18 @@ def taken(head: Head, remark: str = "", what: str = "Taken") -> str:
     elif seconds := head.get("run_seconds"):
         spent = f", {duration(seconds)} of runs in all"
     remark = f" ({remark})" if remark else ""
-    return f"{what} by `{head['command']}`{remark} {where(head)}, on {machine(head)}{spent}. {since(head)}"
+    found = f"{what} by `{head['command']}`{remark} {where(head)}, on {machine(head)}{spent}. {since(head)}"
+    return found + (f" {judged_anew(head['judged'])}" if "judged" in head else "")
+
+
+def judged_anew(note: Mapping[str, Any]) -> str:
+    """What judging stored programs by the present meaning of solved has changed."""
+    text = f"Its {note['programs']} programs were judged again since (`benchmarks/rejudge.py`): "
+    text += f"solved {note['before']} before, {note['now']} now"
+    text += f" ({', '.join(note['changed'])})" if note["changed"] else ""
+    if kept := len(note["kept"]):
+        text += f"; {kept} that cannot be run from what is stored keep{'s' * (kept == 1)} the old judgement"
+    return f"{text}."
 
 
 def duration(seconds: float) -> str:

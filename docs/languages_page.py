@@ -7,7 +7,7 @@ from statistics import median
 
 from figures import taken
 from network_page import network_counts
-from page_text import RENEW, code, networks_of, page, table, unmeasured
+from page_text import RENEW, SOLVED, code, networks_of, page, table, unmeasured
 from reading_tables import Row
 from weights2code import tasks
 from weights2code.experiments.limits import failure
@@ -56,17 +56,16 @@ def _suite(record: Row) -> list[str]:
     ours, theirs = language_counts(rows)
     parts = [
         f"{ours}. {theirs}. Networks: {network_counts(rows)}.",
-        "A run is *solved* if it ends with exit code 0 and its program, run free, equals the reference on "
-        "fresh sequences of length 50; RPNI is *exact* on the same. Each has at most "
-        f"{record['time_limit']:g} s. *Lines* are those of the program's body, *operations* all that it "
-        "computes in a step.",
+        f"A run is {SOLVED} if its program equals the reference; *right* are the states of RPNI that do. "
+        f"Each has at most {record['time_limit']:g} s. *Lines* are those of the program's body, *operations* "
+        "all that it computes in a step.",
     ]
     head = ("language", "solved", "proved", "seconds", "lines", "operations", "network", "program")
     for finite, words in KINDS.items():
         chosen = _by_task([row for row in rows if row["finite"] is finite])
         cells = [(*_program_cells(runs), *_state_cells(runs)) for runs in chosen.values()]
         if cells:
-            beside = ("RPNI: states", "exact", "seconds")
+            beside = ("RPNI: states", "right", "seconds")
             parts += [f"## {words[0].upper()}{words[1:]}", table((*head, *beside), cells)]
     return [*parts, *_missed(rows), taken(record)]
 
@@ -121,9 +120,9 @@ def _rows(record: Row) -> list[str]:
     total = ("all", *_shares(rows, counts))
     head = ("language", *(word for count in counts for word in (f"{count} sequences", "RPNI")))
     return [
-        "A fit sees so many sequences of length 12 and nothing else. How often its program is right on fresh "
-        f"sequences of length 50, and how often the states of RPNI are, over {len(record['seeds'])} draws; "
-        f"at most {record['time_limit']:g} s a fit.",
+        "A fit sees so many sequences of length 12 and nothing else. How often it is "
+        f"{SOLVED}, and how often the states of RPNI are right, over {len(record['seeds'])} draws; at most "
+        f"{record['time_limit']:g} s a fit.",
         table(head, [*cells, total]),
         taken(record),
     ]
@@ -133,5 +132,5 @@ def _shares(rows: list[Row], counts: list[int]) -> list[str]:
     found = []
     for count in counts:
         chosen = [row for row in rows if row["sequences"] == count]
-        found += [f"{sum(row[key] for row in chosen)}/{len(chosen)}" for key in ("exact", "rpni_exact")]
+        found += [f"{sum(row[key] for row in chosen)}/{len(chosen)}" for key in ("solved", "rpni_exact")]
     return found

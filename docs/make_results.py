@@ -77,6 +77,16 @@ def measured() -> pages.Measured:
     )
 
 
+def judged_anew(root: Path = ROOT) -> dict[str, Any]:
+    """The notes of records whose programs were judged again, by the names of the records."""
+    heads = {file: head_of(json.loads(file.read_text(encoding="utf-8"))) for file in records(root)}
+    return {
+        file.relative_to(root / "benchmarks").as_posix(): head["judged"]
+        for file, head in heads.items()
+        if "judged" in head
+    }
+
+
 def reproduced(root: Path = ROOT) -> experiments.Experiments:
     """The records of `w2c experiment` that are there, and their figures."""
     places = {
@@ -100,7 +110,7 @@ def texts(root: Path = ROOT) -> dict[str, str]:
     found, repeated = measured(), reproduced()
     solved = pages.gallery_runs(found.suites.values())
     made = {
-        "docs/results/index.md": pages.index(found, repeated),
+        "docs/results/index.md": pages.index(found, repeated, judged_anew()),
         "docs/results/mips.md": pages.mips(
             found.suites["mips"],
             repeated.records.get(("baselines", "fast")),

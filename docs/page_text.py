@@ -9,10 +9,31 @@ from typing import Any
 from weights2code.experiments.tables import code
 from weights2code.experiments.tables import markdown as table
 
-__all__ = ["MADE", "RENEW", "code", "networks_of", "page", "table", "taught", "unmeasured", "verdicts", "yes"]
+__all__ = [
+    "MADE",
+    "RENEW",
+    "SOLVED",
+    "SOLVED_MEANS",
+    "code",
+    "networks_of",
+    "page",
+    "table",
+    "taught",
+    "unmeasured",
+    "verdicts",
+    "yes",
+]
 
 #: How to take the figures of one record, by its name.
 RENEW = "python benchmarks/renew.py {}"
+#: The one meaning of the word, which the index of results and the README tell; other pages link it.
+SOLVED_MEANS = (
+    "*Solved* means the same everywhere: the run ends with exit code 0, and its program, run free on inputs "
+    "alone, equals the truth on 200 fresh sequences at each of three lengths: the T of training, 4T and 40. "
+    "Whole numbers and texts must be equal; reals within 1e-6 of the largest output of the sequence (at "
+    "least 1), or within the noise where noise of a known size was put on the data."
+)
+SOLVED = "[solved](index.md#what-solved-means)"
 MADE = "<!-- made by docs/make_results.py: do not edit -->"
 
 

@@ -16,7 +16,7 @@ from figures import Head, head_of, taken, taken_list
 from languages_page import language_counts
 from network_page import GROUPS as NETWORK_GROUPS
 from network_page import network_counts
-from page_text import RENEW, code, page, table, unmeasured, yes
+from page_text import RENEW, SOLVED, SOLVED_MEANS, code, page, table, unmeasured, yes
 from random_page import random_line
 from reliability_page import CHECKED
 from suite_results import Suite, TaskResult
@@ -43,8 +43,7 @@ def measured_by(suite: Suite) -> str:
             "([what that means](../extraction.md))."
         )
     return (
-        "A run is solved if it ends with exit code 0 and the program, run free, equals the reference on "
-        "fresh sequences at the task's own length and at length 40. Seconds are the median over the seeds, "
+        f"A run is {SOLVED} if its program equals the reference. Seconds are the median over the seeds, "
         f"training included.{note}\n\n{taken(suite.summary)}"
     )
 
@@ -132,7 +131,7 @@ def failures(suites: dict[str, Suite], own: Row | None, fixed: Row | None = None
         for task in suite.tasks:
             rows += _task_failures(suite.name, task)
     for case in own["rows"] if own else ():
-        if not case["exact"]:
+        if not case["solved"]:
             found = nearest(case["attempts"])
             if case["verdict"] == "tested":
                 found = Failure("test", f"passes on the held-out part, but is not the rule: {formula(case)}")
@@ -275,9 +274,9 @@ def summary_table(found: Measured, repeated: Experiments, folder: str) -> str:
     for group, _, word, _ in OWN_GROUPS:
         chosen = [row for row in rows_of(found.own) if own_group(row) == group]
         if chosen:
-            exact, seconds = own_counts(chosen)
+            solved, seconds = own_counts(chosen)
             link = f"[own data]({folder}own_data.md), {word} files"
-            text = f"{exact} of {len(chosen)} exact; median {seconds:.0f} s"
+            text = f"{solved} of {len(chosen)} solved; median {seconds:.0f} s"
             if group == "fresh" and (first := rows_of(found.own_first)):
                 text += f"; at first sight {own_counts(first)[0]} of {len(first)}"
             rows.append((link, text, operon_counts(chosen, rows_of(found.operon)).rstrip(".")))
@@ -323,7 +322,9 @@ def summary_table(found: Measured, repeated: Experiments, folder: str) -> str:
         if len(found.reliability) < len(CHECKED):
             text += f"; {len(found.reliability)} of {len(CHECKED)} attacks measured"
         rows.append((link, text, ""))
-    return f"{table(('measured', 'result', 'beside it'), rows)}\n\n{summary_sources(found, folder)}"
+    shown = table(("measured", "result", "beside it"), rows)
+    means = f"{SOLVED_MEANS} [More](docs/results/index.md#what-solved-means).\n\n" if folder else ""
+    return f"{shown}\n\n{means}{summary_sources(found, folder)}"
 
 
 def _protocol_line(record: Row, folder: str) -> tuple[str, str, str]:
@@ -384,7 +385,24 @@ def _suite_line(suite: Suite, folder: str) -> tuple[str, str, str]:
     return f"[the paper's 29 tasks]({folder}experiment_table1.md)", text, beside
 
 
-def index(found: Measured, repeated: Experiments) -> str:
+def solved_means(judged: Mapping[str, Row]) -> str:
+    """The one meaning of solved, and what it changed, by the notes of records that were judged anew."""
+    notes = judged.values()
+    programs, before, now = (sum(note[key] for note in notes) for key in ("programs", "before", "now"))
+    kept = sum(len(note["kept"]) for note in notes)
+    changed = [f"{label} (`{name}`)" for name, note in judged.items() for label in note["changed"]]
+    return (
+        f"## What solved means\n\n{SOLVED_MEANS} One function says so for all suites "
+        "(`experiments/judging.py`). Records from before were judged by other lengths, numbers of sequences "
+        f"and tolerances; the programs that they store were judged again: of {programs} {before} were called "
+        f"solved, {now} are now. Changed: {', '.join(changed) or 'none'}. {kept} cannot be run from what is "
+        "stored and keep the old judgement, and so does what stands beside us (Operon, RPNI, decision trees, "
+        "formulas of lagged values), of which no programs are stored. Laws of the symbolic regression alone "
+        "are rows, not sequences, and have a measure of their own."
+    )
+
+
+def index(found: Measured, repeated: Experiments, judged: Mapping[str, Row]) -> str:
     names = [
         "mips",
         "languages",
@@ -404,5 +422,6 @@ def index(found: Measured, repeated: Experiments) -> str:
         "`python docs/make_results.py --status` says it as of now, and `python benchmarks/renew.py` takes "
         "again what is out of date.",
         summary_table(found, repeated, ""),
+        solved_means(judged) if judged else "",
         tree,
     )

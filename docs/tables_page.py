@@ -5,11 +5,11 @@ from __future__ import annotations
 from statistics import median
 
 from figures import taken
-from page_text import RENEW, code, networks_of, page, table, unmeasured
+from page_text import RENEW, SOLVED, code, networks_of, page, table, unmeasured
 from reading_tables import Row
 
 #: Outcomes, and whether a row is one.
-OUTCOMES = ("exact", "tested, not exact", "failed")
+OUTCOMES = ("solved", "tested, not solved", "failed")
 #: What stands beside us, by the name in rows.
 BESIDE = {"tree": "decision tree", "rpni": "RPNI", "operon": "Operon"}
 PARTS = {"develop": "seen while the package was made", "kept": "kept for this measurement"}
@@ -36,9 +36,8 @@ def tables(record: Row | None) -> str:
     return page(
         title,
         "Tables of texts, truth values, dates, numbers and columns that do not matter, made by rules of "
-        "different fields and fitted by `w2c fit` with the options that a user would give. *Exact*: "
-        "`w2c predict` on a fresh table of the same rule, its sequences four times as long, gives every text "
-        "as it is and every number to six digits. *Tested, not exact*: the fit ended with exit code 0 all "
+        "different fields and fitted by `w2c fit` with the options that a user would give. They are "
+        f"{SOLVED} by what `w2c predict` answers. *Tested, not solved*: the fit ended with exit code 0 all "
         f"the same. A fit has at most {record['time_limit']:g} s. A third of the tables was not looked at "
         "before this was measured.",
         "Beside it a decision tree of scikit-learn on the columns of this row and of the three before, texts "
@@ -52,11 +51,11 @@ def tables(record: Row | None) -> str:
 
 def table_counts(rows: list[Row]) -> tuple[str, str]:
     """What the summary says of the programs, and of what stands beside them."""
-    exact = sum(row["exact"] for row in rows)
-    words = f"{exact} of {len(rows)} exact; median {median(row['seconds'] for row in rows):.0f} s"
+    solved = sum(row["solved"] for row in rows)
+    words = f"{solved} of {len(rows)} solved; median {median(row['seconds'] for row in rows):.0f} s"
     kept = [row for row in rows if row["part"] == "kept"]
     if kept:
-        words += f"; of those not seen before {sum(row['exact'] for row in kept)} of {len(kept)}"
+        words += f"; of those not seen before {sum(row['solved'] for row in kept)} of {len(kept)}"
     beside = [f"{name} {_found(rows, key)}" for key, name in BESIDE.items() if _asked(rows, key)]
     return words, ", ".join(beside)
 
@@ -83,7 +82,7 @@ def _found(rows: list[Row], key: str) -> str:
 
 
 def _outcome(row: Row) -> str:
-    return OUTCOMES[0] if row["exact"] else OUTCOMES[1] if row["exit"] == 0 else OUTCOMES[2]
+    return OUTCOMES[0] if row["solved"] else OUTCOMES[1] if row["exit"] == 0 else OUTCOMES[2]
 
 
 def _cells(row: Row) -> tuple[object, ...]:

@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 from aalpy.learning_algs import run_RPNI
 
+from weights2code.experiments.judging import solves
+from weights2code.tasks import Task
+
 #: What the empty word is labelled with, about which rows say nothing.
 START = "start"
 
@@ -33,21 +36,21 @@ def as_symbols(x: np.ndarray) -> list[tuple[Any, ...]]:
     return [tuple(map(tuple, word)) for word in x.astype(int).tolist()]
 
 
-def is_exact(machine: Any, x: np.ndarray, y: np.ndarray) -> bool:
-    """Whether the machine gives these outputs; a step that it does not have is wrong."""
-    for word, outputs in zip(as_symbols(x), y[:, :, 0].astype(int).tolist(), strict=True):
+def outputs(machine: Any, x: np.ndarray) -> np.ndarray:
+    """What the machine gives, shape (n, T, 1); nothing from a step on that it does not have."""
+    y = np.full((*x.shape[:2], 1), np.nan)
+    for sequence, word in enumerate(as_symbols(x)):
         state = machine.initial_state
-        for symbol, output in zip(word, outputs, strict=True):
+        for t, symbol in enumerate(word):
             state = state.transitions.get(symbol)
-            if state is None or state.output != output:
-                return False
-    return True
+            if state is None:
+                break
+            y[sequence, t, 0] = state.output
+    return y
 
 
-def measure(
-    x: np.ndarray, y: np.ndarray, fresh: tuple[np.ndarray, np.ndarray], limit: float
-) -> dict[str, Any]:
-    """States, whether they are exact on fresh sequences, and seconds; no states if the time was up."""
+def measure(x: np.ndarray, y: np.ndarray, task: Task, seed: int, limit: float) -> dict[str, Any]:
+    """States, whether they are right as programs must be, and seconds; no states if the time was up."""
     began = time.perf_counter()
     try:
         with no_longer_than(limit):
@@ -57,7 +60,7 @@ def measure(
     seconds = round(time.perf_counter() - began, 3)
     return {
         "rpni_states": len(machine.states),
-        "rpni_exact": is_exact(machine, *fresh),
+        "rpni_exact": solves(lambda x: outputs(machine, x), task, seed).solved,
         "rpni_seconds": seconds,
     }
 

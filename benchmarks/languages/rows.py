@@ -3,8 +3,8 @@
     python benchmarks/languages/rows.py [--sequences 50,100,200,400] [--seeds 0,1,2] [--time-limit S]
                                         [--processes N] [--only TASK ...]
 
-The fit sees so many sequences of length 12 and nothing else, as from a file. It is right if its program gives
-the language's answers on fresh, longer sequences; so is RPNI (AALpy), which gets the same rows.
+The fit sees so many sequences of length 12 and nothing else, as from a file. Its program is judged like every
+other, at the lengths of the task; so are the states of RPNI (AALpy), which gets the same rows.
 `results/rows.json` is written when all fits are there; what was stopped goes on where it was. `--only` shows
 single languages and records nothing.
 """
@@ -21,9 +21,10 @@ from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 import merging
-from run import FRESH, LENGTH, PRELOADED, is_right
+from run import PRELOADED
 
 from weights2code import tasks
+from weights2code.experiments.judging import solves
 from weights2code.experiments.limits import formula
 from weights2code.tasks.languages import FINITE
 
@@ -41,9 +42,8 @@ def measure(name: str, sequences: int, seed: int, time_limit: float) -> dict[str
 
     task = tasks.get(name)
     x, y = task.sample(sequences, length=SHORT, seed=seed)
-    fresh = task.sample(FRESH, length=LENGTH, seed=seed + 9999)
-    beside = merging.measure(x, y, fresh, time_limit)
-    row: dict[str, Any] = {"task": task.name, "sequences": sequences, "seed": seed, "exact": False}
+    beside = merging.measure(x, y, task, seed, time_limit)
+    row: dict[str, Any] = {"task": task.name, "sequences": sequences, "seed": seed, "solved": False}
     began = time.perf_counter()
     try:
         model = ProgramRegressor(random_state=seed, time_limit=time_limit).fit(x, y[:, :, 0])
@@ -52,7 +52,7 @@ def measure(name: str, sequences: int, seed: int, time_limit: float) -> dict[str
         row["seconds"] = round(time.perf_counter() - began, 2)
         return row | beside
     row["seconds"] = round(time.perf_counter() - began, 2)
-    row["exact"] = is_right(lambda x: model.predict(x)[:, :, None], *fresh)
+    row["solved"] = solves(lambda x: model.predict(x)[:, :, None], task, seed).solved
     row |= {"verdict": model.certificate_.verdict, "formula": "\n".join(model.equations_)}
     return row | beside
 
@@ -62,8 +62,8 @@ def measured(item: tuple[str, int, int, float]) -> dict[str, Any]:
 
 
 def show(row: dict[str, Any]) -> None:
-    told = "ok  " if row["exact"] else "MISS"
-    beside = f"rpni {row['rpni_states']} {'exact' if row['rpni_exact'] else 'wrong'}"
+    told = "ok  " if row["solved"] else "MISS"
+    beside = f"rpni {row['rpni_states']} {'right' if row['rpni_exact'] else 'wrong'}"
     words = (told, row["task"], row["sequences"], row["seed"], row["verdict"], f"{row['seconds']} s")
     print(*words, f"| {beside} |", (row.get("error") or formula(row))[:150], flush=True)
 

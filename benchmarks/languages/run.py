@@ -2,11 +2,11 @@
 
     python benchmarks/languages/run.py [--seeds 0,1,2] [--time-limit S] [--processes N] [--only TASK ...]
 
-A row a task and seed: whether the run ends with exit code 0 and its program equals the reference on fresh
-sequences, the verdicts on program and network, seconds, the length of the program (lines of its body, and
-operations). Beside it, on the very rows that the search was given, RPNI (AALpy): its states, whether they are
-exact on the same fresh sequences, seconds. `results/languages.json` is written when all runs are there; a run
-that was stopped goes on where it was. `--only` shows single tasks and records nothing.
+A row a task and seed: whether it is solved (exit code 0, and the judge of all benchmarks), the verdicts on
+program and network, seconds, the length of the program (lines of its body, and operations). Beside it, on the
+very rows that the search was given, RPNI (AALpy): its states, whether the same judge finds them right,
+seconds. `results/languages.json` is written when all runs are there; a run that was stopped goes on where it
+was. `--only` shows single tasks and records nothing.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import merging
 
 from weights2code import tasks
+from weights2code.experiments.judging import solves
 from weights2code.experiments.limits import formula
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -31,8 +32,6 @@ from records import Rows, of_network, of_rule
 HERE = Path(__file__).parent
 #: Seconds for a search, and for RPNI.
 SECONDS = 60.0
-#: Fresh sequences for the judgement, and their length.
-FRESH, LENGTH = 200, 50
 #: Imported once for all runs, so that the times are those of the searches.
 PRELOADED = ["weights2code.experiments.heavy", "weights2code.training.train", "scipy.optimize", "sympy", "z3"]
 
@@ -45,8 +44,7 @@ def measure(name: str, seed: int, time_limit: float) -> dict[str, Any]:
 
     task, settings = tasks.get(name), Settings(seed=seed, time_limit=time_limit)
     problem = problem_of(task.name, settings)
-    fresh = task.sample(FRESH, length=LENGTH, seed=seed + 9999)
-    beside = merging.measure(problem.training.x, problem.training.y, fresh, time_limit)
+    beside = merging.measure(problem.training.x, problem.training.y, task, seed, time_limit)
     began, busy = time.perf_counter(), time.process_time()
     try:
         outcome = pipeline.search(problem, settings)
@@ -59,7 +57,7 @@ def measure(name: str, seed: int, time_limit: float) -> dict[str, Any]:
             "verdict": certificate.verdict if certificate else "not extracted",
             "method": certificate.method if certificate else "",
             "exit": outcome.exit_code,
-            "solved": outcome.exit_code == 0 and found is not None and is_right(found.run, *fresh),
+            "solved": outcome.exit_code == 0 and solves(found and found.run, task, seed).solved,
             "formula": found.formula() if found else None,
             "source": found.source() if found else None,
             "body": found.body if found else None,
@@ -82,18 +80,13 @@ def is_finite(task: tasks.Task) -> bool:
     return task in languages.FINITE
 
 
-def is_right(run: Any, x: Any, y: Any) -> bool:
-    """Whether a program equals its task."""
-    return bool((abs(run(x) - y) <= 1e-6).all())
-
-
 def measured(item: tuple[str, int, float]) -> dict[str, Any]:
     return measure(*item)
 
 
 def show(row: dict[str, Any]) -> None:
     told = "ok  " if row["solved"] else "MISS"
-    beside = f"rpni {row['rpni_states']} {'exact' if row['rpni_exact'] else 'wrong'} {row['rpni_seconds']} s"
+    beside = f"rpni {row['rpni_states']} {'right' if row['rpni_exact'] else 'wrong'} {row['rpni_seconds']} s"
     words = (told, row["task"], row["seed"], row["verdict"], "network", row["network"], f"{row['seconds']} s")
     print(*words, f"| {beside} |", row.get("error") or formula(row), flush=True)
 

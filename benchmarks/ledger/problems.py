@@ -123,30 +123,27 @@ def find(case: Case) -> Found:
 
 
 def _prepared(case: Case) -> tuple[Any, Any, Callable[[Any], bool]]:
-    """The problem, the settings, and whether a program is right."""
+    """The problem, the settings, and whether a program is right, by the one judge."""
+    from weights2code import tasks
     from weights2code.data import file_source
+    from weights2code.experiments.judging import solves
     from weights2code.settings import Settings
     from weights2code.source import problem_of
 
     if case.group in RANDOM:
-        seed = RANDOM[case.group][2]
-        program = next(p for p in random_programs(case.group) if p.name == case.name)
-        runner = neighbour("random_programs", "run")
+        seed, program = RANDOM[case.group][2], program_of(case)
+        problem = neighbour("random_programs", "run").problem_of(program, seed)
         settings = Settings(seed=seed, time_limit=case.seconds)
-        return (
-            runner.problem_of(program, seed),
-            settings,
-            lambda found: runner.exact(program, found.run, seed),
-        )
+        return problem, settings, lambda found: program.judge(found.run, seed).solved
     settings = Settings(time_limit=case.seconds)
     if case.group == "own data":
         data = next(each for each in neighbour("own_data", "cases").CASES if each.name == case.name)
         with tempfile.TemporaryDirectory() as folder:
             path = neighbour("own_data", "make").write(data, Path(folder))
             problem = problem_of(file_source(path, data.inputs, data.targets, "sequence", "step"), settings)
-        judge = neighbour("own_data", "run").right_at_four_times
-        return problem, settings, lambda found: judge(data, found.recurrence)
-    return problem_of(case.name, settings), settings, lambda found: True
+        return problem, settings, lambda found: data.judge(found.run).solved
+    task = tasks.get(case.name)
+    return problem_of(case.name, settings), settings, lambda found: solves(found.run, task).solved
 
 
 def _fitted(case: Case) -> Found:
@@ -168,7 +165,8 @@ def _fitted(case: Case) -> Found:
             return Found(code, None, {}, False)
         program, _ = read_program(open_existing(run, alone=False))
         certificate = json.loads((run / "certificate.json").read_text())
-        return Found(code, program, certificate, code == 0 and tables.differences(table, run) == 0)
+        judgement = table.judge(lambda x: tables.predicted(table, run, x))
+        return Found(code, program, certificate, code == 0 and judgement.solved)
 
 
 def neighbour(folder: str, name: str) -> ModuleType:

@@ -22,6 +22,7 @@ from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 from weights2code import pipeline, tasks
+from weights2code.experiments.judging import solves
 from weights2code.experiments.limits import formula
 from weights2code.experiments.tables import markdown
 from weights2code.settings import Settings
@@ -34,8 +35,6 @@ HERE = Path(__file__).parent
 TASKS = ("bit_addition", "div_3", "Div_5", "Parity_Last4", "Base_7_Addition", "bit_dot_prod_mod_2")
 #: A limit of its own: at the usual one, what is asked for by name is trained to its end.
 SECONDS = 180.0
-#: Sequences for the judgement, and how many times longer they are than in training.
-FRESH, LONGER = 200, 4
 
 
 def is_deep(rung: Rung) -> bool:
@@ -48,7 +47,7 @@ DEEP_RUNGS = tuple(rung.option for rung in FAST_LADDER if is_deep(rung))
 
 def measure(name: str, seed: int, rungs: tuple[str, ...], time_limit: float) -> dict[str, Any]:
     """One run, in this process; an error is a result."""
-    settings = Settings(seed=seed, time_limit=time_limit, rungs=rungs, lowest_cut=1)
+    task, settings = tasks.get(name), Settings(seed=seed, time_limit=time_limit, rungs=rungs, lowest_cut=1)
     began, busy = time.monotonic(), time.process_time()
     try:
         outcome = pipeline.run(name, settings)
@@ -61,11 +60,11 @@ def measure(name: str, seed: int, rungs: tuple[str, ...], time_limit: float) -> 
         row = {
             "verdict": certificate.verdict if certificate else "not extracted",
             "exit": outcome.exit_code,
-            "solved": outcome.exit_code == 0 and found is not None and right(name, found.run),
+            "solved": outcome.exit_code == 0 and solves(found and found.run, task, seed).solved,
             "formula": found.formula() if found else None,
             **of_network(certificate),
             **of_rule(outcome),
-            "right_network": right_network(outcome, tasks.get(name).integer_outputs),
+            "right_network": right_network(outcome, task.integer_outputs),
             "attempts": [attempt.to_dict() for attempt in outcome.attempts],
         }
     row |= {
@@ -73,13 +72,6 @@ def measure(name: str, seed: int, rungs: tuple[str, ...], time_limit: float) -> 
         "cpu_seconds": round(time.process_time() - busy, 2),
     }
     return {"task": name, "seed": seed, **row}
-
-
-def right(name: str, run: Any) -> bool:
-    """Whether a program equals its task on fresh, longer sequences."""
-    task = tasks.get(name)
-    x, y = task.sample(FRESH, length=LONGER * task.length, seed=1)
-    return bool((abs(run(x) - y) <= 1e-6).all())
 
 
 def measured(item: tuple[str, int, tuple[str, ...], float]) -> dict[str, Any]:

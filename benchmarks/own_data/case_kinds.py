@@ -5,10 +5,12 @@ The machines are for judging only: what is fitted sees nothing but the file.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from weights2code.experiments.judging import Judgement, Run, solved
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 Machine = Callable[[np.ndarray], np.ndarray]
@@ -40,6 +42,18 @@ class Case:
     def length(self) -> int:
         """The longest sequence that training sees."""
         return 32 if self.long else min(32, self.shape[2])
+
+    def judge(self, run: Run | None, near: Sequence[float] = (0.0,)) -> Judgement:
+        """Whether a program equals the machine; reals may be off by the noise, or by what is `near`."""
+
+        def draw(rng: np.random.Generator, n: int, length: int) -> np.ndarray:
+            return np.stack([self.draw(rng, length) for _ in range(n)])
+
+        def truth(x: np.ndarray) -> np.ndarray:
+            return np.stack([self.machine(sequence) for sequence in x])
+
+        noise = np.maximum(self.noise, np.broadcast_to(near, len(self.targets))).tolist()
+        return solved(run, truth, draw, self.length, noise=noise, seed=1)
 
     @property
     def kind(self) -> str:

@@ -23,6 +23,7 @@ from checks import SMALL, Memory, faults, reach, signature
 from checks import memory as memory_of
 from stages import FAMILIES, LIGHT, STATEFUL, Bench, Made, Signal
 
+from weights2code.experiments.judging import Judgement, Run, solved
 from weights2code.language import (
     BITS,
     Const,
@@ -71,6 +72,19 @@ class Random:
     size: int
     memory: Memory
     length: int
+
+    @property
+    def machine(self) -> Recurrence:
+        """The specification."""
+        return self.recurrence
+
+    def draw(self, rng: np.random.Generator, n: int, length: int) -> np.ndarray:
+        """Inputs, uniform on their domains."""
+        return uniform(rng, self.domains, n, length)
+
+    def judge(self, run: Run | None, seed: int) -> Judgement:
+        """Whether `run` gives the program's outputs."""
+        return solved(run, self.recurrence.run, self.draw, self.length, seed=seed)
 
     def text(self) -> str:
         """The rule on one line."""

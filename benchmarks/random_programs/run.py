@@ -6,14 +6,13 @@
     OMP_NUM_THREADS=1 python benchmarks/random_programs/run.py --count 40 --seed 0 --generator steps
 
 The search sees sequences and domains; the program itself is only the specification that a certificate is made
-against. A program counts as recovered if the run ends with exit code 0 and the answer, run free on fresh
-sequences of four times the training length, equals the specification. A row also says what is known of the
-network, at which cut the rule was found and from which nodes, and whether some network was right on
-validation, read or not. Every run has a process of its own, so one that fails or hangs costs no other.
-`--out` (JSON) is written at the end, with a table beside it; a sweep that was stopped goes on where it was.
-Programs are trees of operations (`generate`) or step functions in Python (`step_functions`).
-With `--memory` the first `--count` programs of the seed are taken that keep just that.
-`--only` shows single programs and records nothing.
+against. A program counts as recovered if the run ends with exit code 0 and the judge of all benchmarks finds
+the answer equal to the specification. A row also says what is known of the network, at which cut the rule was
+found and from which nodes, and whether some network was right on validation, read or not. Every run has a
+process of its own, so one that fails or hangs costs no other. `--out` (JSON) is written at the end, with a
+table beside it; a sweep that was stopped goes on where it was. Programs are trees of operations (`generate`)
+or step functions in Python (`step_functions`). With `--memory` the first `--count` programs of the seed are
+taken that keep just that. `--only` shows single programs and records nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, get_args
@@ -41,9 +40,7 @@ from step_functions import StepProgram
 from weights2code.data import Problem, from_arrays
 from weights2code.experiments.provenance import provenance
 from weights2code.experiments.tables import markdown
-from weights2code.language import Recurrence, uniform
 from weights2code.run_folder import write_atomically
-from weights2code.tasks import StepFunction
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
@@ -54,27 +51,16 @@ RESULTS, RUNS = Path(__file__).parent / "results", Path(__file__).parent / "runs
 Program = Random | StepProgram
 #: Training and validation sequences, as many as a built-in task gets.
 TRAINING, VALIDATION = 8192, 512
-#: Fresh sequences for the judgement, how many times longer they are, and the relative tolerance.
-FRESH, LONGER, TOLERANCE = 200, 4, 1e-6
 #: Imported once for all runs, so that the times are those of the searches.
 PRELOADED = ["weights2code.pipeline", "weights2code.training.train", "scipy.optimize", "sympy", "z3"]
 #: A process is ended after this many time limits and this many seconds more, if it has not ended by itself.
 PATIENCE, GRACE = 2.0, 60.0
 
 
-def machine_of(program: Program) -> Recurrence | StepFunction:
-    """The specification of a program."""
-    return program.task.specification if isinstance(program, StepProgram) else program.recurrence
-
-
 def problem_of(program: Program, seed: int) -> Problem:
     """Sequences of the program with uniform inputs, under a name that says nothing."""
-    machine, domains = machine_of(program), program.domains
-
-    def draw(rng: np.random.Generator, n: int, length: int) -> np.ndarray:
-        return uniform(rng, domains, n, length)
-
-    x = draw(np.random.default_rng([seed, 1]), TRAINING + VALIDATION, program.length)
+    machine, domains = program.machine, program.domains
+    x = program.draw(np.random.default_rng([seed, 1]), TRAINING + VALIDATION, program.length)
     everything = from_arrays(x, machine.run(x))
     return Problem(
         "program",
@@ -86,17 +72,8 @@ def problem_of(program: Program, seed: int) -> Problem:
         everything.take(slice(0, VALIDATION)),
         program.length,
         machine,
-        draw,
+        program.draw,
     )
-
-
-def exact(program: Program, run: Callable[[np.ndarray], np.ndarray], seed: int) -> bool:
-    """Whether `run` gives the program's outputs on fresh, longer sequences, free-running."""
-    x = uniform(np.random.default_rng([seed, 2]), program.domains, FRESH, LONGER * program.length)
-    y = machine_of(program).run(x)
-    with np.errstate(all="ignore"):
-        error = np.abs(run(x) - y)
-    return bool((error <= TOLERANCE * np.maximum(1.0, np.abs(y))).all())
 
 
 def recover(program: Program, seed: int, time_limit: float) -> dict[str, Any]:
@@ -127,7 +104,7 @@ def recover(program: Program, seed: int, time_limit: float) -> dict[str, Any]:
         "operations": found.operations,
         "rmse": certificate.rmse,
         "accuracy": certificate.accuracy,
-        "solved": outcome.exit_code == 0 and exact(program, found.run, seed),
+        "solved": outcome.exit_code == 0 and program.judge(found.run, seed).solved,
     }
 
 
@@ -216,11 +193,10 @@ def report(rows: list[dict[str, Any]], summary: dict[str, Any]) -> str:
     parts = [
         "# Random programs",
         f"`{summary['command']}`",
-        f"{len(rows)} runs of {summary['run_seconds']:.0f} s in all ({machine}). Recovered exactly: exit "
-        f"code 0, and equal to the specification on fresh sequences of {LONGER} times the training length, "
-        "free-running. Memory, of trees: `window` reads inputs only, `output` also its own last outputs, "
-        "`prefix` a sum, mean or extremum of everything so far, or the last place of a key, `hidden` a state "
-        "that no output shows.",
+        f"{len(rows)} runs of {summary['run_seconds']:.0f} s in all ({machine}). Recovered: exit code 0, and "
+        "equal to the specification as all programs are judged. Memory, of trees: `window` reads inputs only, "
+        "`output` also its own last outputs, `prefix` a sum, mean or extremum of everything so far, or the "
+        "last place of a key, `hidden` a state that no output shows.",
         *(
             f"## By size, without hidden memory\n\n{counts_by(shown, 'size')}"
             for shown in [without_hidden(rows)]

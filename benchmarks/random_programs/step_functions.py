@@ -34,7 +34,9 @@ from step_mutants import kept_in, mutants
 from step_statements import IDIOMS, Writer
 
 from weights2code import Task
-from weights2code.language import Domain
+from weights2code.experiments.judging import Judgement, Run, solved
+from weights2code.language import Domain, uniform
+from weights2code.tasks import StepFunction
 
 #: Assignments and conditions of each size, at least and at most.
 SIZES = {1: (1, 4), 2: (5, 6), 3: (7, 9), 4: (10, 13)}
@@ -92,6 +94,21 @@ class StepProgram:
     @property
     def domains(self) -> tuple[Domain, ...]:
         return self.task.domains
+
+    @property
+    def machine(self) -> StepFunction:
+        """The specification."""
+        found = self.task.specification
+        assert isinstance(found, StepFunction)
+        return found
+
+    def draw(self, rng: np.random.Generator, n: int, length: int) -> np.ndarray:
+        """Inputs, uniform on their domains."""
+        return uniform(rng, self.domains, n, length)
+
+    def judge(self, run: Run | None, seed: int) -> Judgement:
+        """Whether `run` gives the program's outputs."""
+        return solved(run, self.run, self.draw, self.length, seed=seed)
 
     def run(self, x: np.ndarray) -> np.ndarray:
         """Outputs of shape (n, T, 1) for inputs of shape (n, T, columns)."""

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from aalpy.learning_algs import run_RPNI
 from sklearn.tree import DecisionTreeClassifier
-from table import Row, Table
+from table import Row, Table, cells
 
 from weights2code.experiments.lagged import lagged, operon, run_free
 
@@ -37,21 +37,20 @@ OFF = 1e-3
 NOT_ASKED, NOT_HERE = "-", "not installed"
 
 
-def baselines(table: Table, fresh: int, longer: int, seconds: float) -> dict[str, str]:
-    """`exact`, `wrong`, `-` (not asked) or `not installed` for each, on the fresh table that judges ours.
+def baselines(table: Table, seconds: float) -> dict[str, str]:
+    """`exact`, `wrong`, `-` (not asked) or `not installed` for each, judged as ours.
 
     `seconds` is what our fit took.
     """
     training = table.rows(0, table.sequences, table.length)
-    test = table.rows(1, fresh, longer * table.length)
     return {
-        "tree": tree(table, training, test),
-        "rpni": rpni(table, training, test),
-        "operon": of_numbers(table, training, test, max(LEAST_SECONDS, seconds)),
+        "tree": tree(table, training),
+        "rpni": rpni(table, training),
+        "operon": of_numbers(table, training, max(LEAST_SECONDS, seconds)),
     }
 
 
-def tree(table: Table, training: list[Row], test: list[Row]) -> str:
+def tree(table: Table, training: list[Row]) -> str:
     """One tree a target; texts are one-hot, moments are their minute, numbers are as they are."""
     code = _Codes(table, training)
     inputs, targets = table.inputs(), table.targets
@@ -65,17 +64,22 @@ def tree(table: Table, training: list[Row], test: list[Row]) -> str:
             past.append(np.concatenate([now, code(row, targets)]))
     columns = zip(*answers, strict=True)
     models = [DecisionTreeClassifier(random_state=0).fit(features, list(column)) for column in columns]
-    sequences = _sequences(test)
-    pasts: list[list[np.ndarray]] = [[] for _ in sequences]
-    for position in range(len(sequences[0])):
-        now = [code(rows[position], inputs) for rows in sequences]
-        windows = [_window(past, row, code.size) for past, row in zip(pasts, now, strict=True)]
-        said = np.stack([model.predict(windows) for model in models], axis=1)
-        for rows, past, row, answer in zip(sequences, pasts, now, said, strict=True):
-            if any(text != str(rows[position][name]) for text, name in zip(answer, targets, strict=True)):
-                return "wrong"
-            past.append(np.concatenate([row, code(dict(zip(targets, answer, strict=True)), targets)]))
-    return "exact"
+    meant = [{str(row[name]): row[name] for row in training} for name in targets]
+
+    def run(x: np.ndarray) -> np.ndarray:
+        pasts: list[list[np.ndarray]] = [[] for _ in x]
+        y = np.empty((*x.shape[:2], len(targets)), dtype=object)
+        sequences = table.read(x)
+        for position in range(x.shape[1]):
+            now = [code(rows[position], inputs) for rows in sequences]
+            windows = [_window(past, row, code.size) for past, row in zip(pasts, now, strict=True)]
+            said = np.stack([model.predict(windows) for model in models], axis=1)
+            for place, (past, row, answer) in enumerate(zip(pasts, now, said, strict=True)):
+                y[place, position] = [values[text] for values, text in zip(meant, answer, strict=True)]
+                past.append(np.concatenate([row, code(dict(zip(targets, answer, strict=True)), targets)]))
+        return y
+
+    return "exact" if table.judge(run) else "wrong"
 
 
 class _Codes:
@@ -106,21 +110,19 @@ def _window(past: list[np.ndarray], now: np.ndarray, size: int) -> np.ndarray:
     return np.concatenate([now, *lagged])
 
 
-def rpni(table: Table, training: list[Row], test: list[Row]) -> str:
+def rpni(table: Table, training: list[Row]) -> str:
     """A Mealy machine over rows of inputs as symbols."""
 
     def symbol(row: Row) -> tuple[Any, ...]:
         return tuple(row[name] for name in table.inputs())
-
-    def answer(row: Row) -> tuple[Any, ...]:
-        return tuple(row[name] for name in table.targets)
 
     if len({symbol(row) for row in training}) > SYMBOLS:
         return NOT_ASKED
     labels: dict[tuple[Any, ...], Any] = {(): START}
     for rows in _sequences(training):
         word = tuple(symbol(row) for row in rows)
-        labels |= {word[: end + 1]: answer(row) for end, row in enumerate(rows)}
+        answers = (tuple(row[name] for name in table.targets) for row in rows)
+        labels |= {word[: end + 1]: answer for end, answer in enumerate(answers)}
     try:
         with no_longer_than(SECONDS):
             machine = run_RPNI(list(labels.items()), "moore", print_info=False, input_completeness=None)
@@ -128,38 +130,38 @@ def rpni(table: Table, training: list[Row], test: list[Row]) -> str:
         return "wrong"
     if machine is None:
         return "wrong"
-    for rows in _sequences(test):
-        state = machine.initial_state
-        for row in rows:
-            state = state.transitions.get(symbol(row))
-            if state is None or state.output != answer(row):
-                return "wrong"
-    return "exact"
+
+    def run(x: np.ndarray) -> np.ndarray:
+        y = np.full((*x.shape[:2], len(table.targets)), np.nan, dtype=object)
+        for place, rows in enumerate(table.read(x)):
+            state = machine.initial_state
+            for position, row in enumerate(rows):
+                state = state.transitions.get(symbol(row))
+                if state is None:
+                    break
+                y[place, position] = state.output
+        return y
+
+    return "exact" if table.judge(run) else "wrong"
 
 
-def of_numbers(table: Table, training: list[Row], test: list[Row], seconds: float) -> str:
+def of_numbers(table: Table, training: list[Row], seconds: float) -> str:
     """Operon, one formula a target."""
     names = (*table.inputs(), *table.targets)
     if any(isinstance(training[0][name], str) for name in names):
         return NOT_ASKED
     if find_spec("pyoperon") is None:
         return NOT_HERE
-
-    def arrays(rows: list[Row]) -> tuple[np.ndarray, np.ndarray]:
-        x, y = (
-            np.array([[[float(row[name]) for name in part] for row in one] for one in _sequences(rows)])
-            for part in (table.inputs(), table.targets)
-        )
-        return x, y
-
-    (x, y), (fresh, expected) = arrays(training), arrays(test)
+    x, y = (cells(_sequences(training), part).astype(float) for part in (table.inputs(), table.targets))
     rows, answers = lagged(x, y, LAGS), y.reshape(-1, y.shape[2])
     rows = rows.reshape(-1, rows.shape[2])
     models = [operon(rows, column, seconds / len(answers.T)) for column in answers.T]
     whole = np.all(np.round(answers) == answers, axis=0)
-    error = np.max(np.abs(run_free(models, fresh, LAGS, whole) - expected), axis=(0, 1))
-    allowed = np.where(whole, 0.5, OFF * np.maximum(np.std(answers, axis=0), 1e-9))
-    return "exact" if np.all(error < allowed) else "wrong"
+
+    def run(x: np.ndarray) -> np.ndarray:
+        return run_free(models, x.astype(float), LAGS, whole)
+
+    return "exact" if table.judge(run, OFF * answers.std(axis=0)) else "wrong"
 
 
 def _sequences(rows: list[Row]) -> list[list[Row]]:

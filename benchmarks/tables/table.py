@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+
+from weights2code.experiments.judging import Judgement, Run, solved
 
 Row = dict[str, Any]
 #: Values of one column over a sequence of so many rows.
@@ -39,24 +41,54 @@ class Table:
     def draw(self, rng: np.random.Generator, length: int) -> list[Row]:
         """One sequence, with its targets."""
         drawn = {name: column(rng, length) for name, column in self.columns.items()}
-        state, rows = self.start, []
-        for position in range(length):
-            row = {name: values[position] for name, values in drawn.items()}
+        return self.answered(
+            [{name: values[position] for name, values in drawn.items()} for position in range(length)]
+        )
+
+    def judge(self, run: Run, near: float | Sequence[float] = 0.0) -> Judgement:
+        """Whether inputs become the right targets; both are arrays of cells, as those of every judgement."""
+
+        def draw(rng: np.random.Generator, n: int, length: int) -> np.ndarray:
+            return cells([self.draw(rng, length) for _ in range(n)], self.inputs())
+
+        def truth(x: np.ndarray) -> np.ndarray:
+            return cells([self.answered(rows) for rows in self.read(x)], self.targets)
+
+        return solved(run, truth, draw, self.length, noise=near, seed=1)
+
+    def read(self, x: np.ndarray) -> list[list[Row]]:
+        """Arrays of inputs as rows."""
+        return [[dict(zip(self.columns, row, strict=True)) for row in rows] for rows in x.tolist()]
+
+    def answered(self, rows: Sequence[Row]) -> list[Row]:
+        """One sequence with what the rule says."""
+        state, found = self.start, []
+        for row in rows:
             state, targets = self.step(state, row)
-            rows.append(row | dict(zip(self.targets, targets, strict=True)))
-        return rows
+            found.append(row | dict(zip(self.targets, targets, strict=True)))
+        return found
 
     def rows(self, seed: int, sequences: int, length: int) -> list[Row]:
         """Sequences under each other, told apart by `sequence` and ordered by `step`."""
         rng = np.random.default_rng([seed, *self.name.encode()])
-        return [
-            {"sequence": sequence, "step": position} | row
-            for sequence in range(sequences)
-            for position, row in enumerate(self.draw(rng, length))
-        ]
+        return numbered(self.draw(rng, length) for _ in range(sequences))
 
     def inputs(self) -> list[str]:
         return list(self.columns)
+
+
+def numbered(sequences: Iterable[list[Row]]) -> list[Row]:
+    """Sequences under each other."""
+    return [
+        {"sequence": sequence, "step": position} | row
+        for sequence, rows in enumerate(sequences)
+        for position, row in enumerate(rows)
+    ]
+
+
+def cells(sequences: Sequence[Sequence[Row]], names: Sequence[str]) -> np.ndarray:
+    """Columns of sequences of one length as an array of cells, shape (n, T, names)."""
+    return np.array([[[row[name] for name in names] for row in rows] for rows in sequences], dtype=object)
 
 
 def write(path: Path, rows: Sequence[Row], leave_out: Sequence[str] = ()) -> None:

@@ -80,8 +80,12 @@ def test_a_fit_that_ends_in_an_error_is_a_row(monkeypatch: pytest.MonkeyPatch) -
     assert "| thermostat | develop | 3 | no | error | none |" in deep.report([row])
 
 
-def test_exit_code_and_exactness_both_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    for code, exact, solved in ((0, True, True), (1, True, False), (0, False, False)):
-        row = {"exit": code, "exact": exact}
-        monkeypatch.setattr(deep, "fit", lambda case, limit, row=row: row)
-        assert deep.fit_deep(deep_cases.DEEP[0], 1.0)["solved"] is solved
+def test_programs_are_judged_by_the_machine_behind_the_file() -> None:
+    case = deep_cases.DEEP[0].case
+
+    def machine(x: np.ndarray) -> np.ndarray:
+        return np.stack([case.machine(sequence) for sequence in x])
+
+    assert case.judge(machine)
+    assert not case.judge(lambda x: machine(x) + 1)
+    assert not case.judge(None)

@@ -43,7 +43,13 @@ def test_nothing_is_missed_if_all_is_solved() -> None:
 
 def test_rows_needed_are_shares_of_the_draws() -> None:
     rows = [
-        {"task": "tomita_1", "sequences": count, "seed": seed, "exact": count == 100, "rpni_exact": seed == 0}
+        {
+            "task": "tomita_1",
+            "sequences": count,
+            "seed": seed,
+            "solved": count == 100,
+            "rpni_exact": seed == 0,
+        }
         for count in (50, 100)
         for seed in (0, 1)
     ]

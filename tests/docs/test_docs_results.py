@@ -148,7 +148,7 @@ def test_a_suite_counts_seeds_and_shows_the_best_run() -> None:
 
 
 def test_own_data_that_pass_but_are_wrong_are_named() -> None:
-    case = {"name": "c", "exact": False, "verdict": "tested", "formula": "y[t] = 1", "attempts": []}
+    case = {"name": "c", "solved": False, "verdict": "tested", "formula": "y[t] = 1", "attempts": []}
     assert "| own data | `c` |  | test |" in result_pages.failures({}, {**HEAD, "rows": [case]})
 
 

@@ -14,15 +14,15 @@ HEAD |= {"machine": {"processor": "p", "cores": 2, "python": "3"}}
 
 
 def row(name: str, field: str, part: str = "develop", **other: Any) -> dict[str, Any]:
-    found = {"name": name, "field": field, "part": part, "exit": 0, "exact": True, "verdict": "tested"}
+    found = {"name": name, "field": field, "part": part, "exit": 0, "solved": True, "verdict": "tested"}
     found |= {"network": "proved", "formula": ["y[t] = x[t]", "z[t] = y[t]"], "seconds": 2.0}
     return found | {"tree": "wrong", "rpni": "exact", "operon": "-"} | other
 
 
 ROWS = [
     row("door", "events"),
-    row("lift", "events", "kept", exact=False, seconds=4.0, rpni="-"),
-    row("boiler", "energy", "kept", exact=False, exit=3, formula=None, seconds=9.0, tree="exact"),
+    row("lift", "events", "kept", solved=False, seconds=4.0, rpni="-"),
+    row("boiler", "energy", "kept", solved=False, exit=3, formula=None, seconds=9.0, tree="exact"),
 ]
 
 
@@ -36,7 +36,7 @@ def test_outcomes_are_counted_by_part_and_by_field() -> None:
 
 def test_a_row_a_table_under_its_field() -> None:
     events = tables_page.tables({**HEAD, "rows": ROWS}).partition("## Events")[2]
-    line = "| `door` | develop | exact | tested | proved | 2.0 | wrong | exact | - | `y[t] = x[t]`"
+    line = "| `door` | develop | solved | tested | proved | 2.0 | wrong | exact | - | `y[t] = x[t]`"
     assert events.index(line) < events.index("`lift`") < events.index("## Energy")
 
 
@@ -50,5 +50,5 @@ def test_the_summary_has_a_line_once_it_is_measured() -> None:
     assert "tables.md" not in result_pages.summary_table(nothing, Experiments({}, {}), "")
     found = result_pages.Measured(suites, None, None, None, None, (), tables={**HEAD, "rows": ROWS})
     text = result_pages.summary_table(found, Experiments({}, {}), "")
-    assert "1 of 3 exact; median 4 s; of those not seen before 0 of 2" in text
+    assert "1 of 3 solved; median 4 s; of those not seen before 0 of 2" in text
     assert "decision tree 1 of 3, RPNI 2 of 2 |" in text

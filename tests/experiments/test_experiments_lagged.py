@@ -10,8 +10,8 @@ import pytest
 
 from weights2code import tasks
 from weights2code.experiments.baselines import regress_task
+from weights2code.experiments.judging import solves
 from weights2code.experiments.lagged import lagged, native, of_expression, operon, run_free, variables
-from weights2code.experiments.work import is_right
 from weights2code.language import Var
 
 
@@ -41,9 +41,9 @@ def test_the_native_engine_finds_a_recurrence_without_a_network() -> None:
     x, y = task.sample(100, seed=0)
     features = variables(task.columns, task.outputs, 2)
     formula = native(lagged(x, y, 2).reshape(-1, len(features)), y.ravel(), features, 2.0)
-    assert is_right(lambda x: run_free([formula], x, 2, whole=True), task.name, seed=1)
+    assert solves(lambda x: run_free([formula], x, 2, whole=True), task, seed=1)
     wrong = of_expression(Var(task.columns[0], 0), features)
-    assert not is_right(lambda x: run_free([wrong], x, 2, whole=True), task.name, seed=1)
+    assert not solves(lambda x: run_free([wrong], x, 2, whole=True), task, seed=1)
     assert formula.size == 3
 
 

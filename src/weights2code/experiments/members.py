@@ -112,10 +112,10 @@ def soft_mse(trained: Trained, problem: Problem) -> float | None:
 
 def extract_member(trained: Trained, member: int, problem: Problem, settings: Settings, folder: Path) -> Row:
     """One member as a run of its own: pruned, explained, certified; its files lie in `member<index>`."""
-    from weights2code import pipeline
+    from weights2code import pipeline, tasks
     from weights2code.data import Regime
+    from weights2code.experiments.judging import solves
     from weights2code.experiments.measures import model_score, program_row, uncertified
-    from weights2code.experiments.work import is_right
     from weights2code.extraction.extract import extract, with_explanation
     from weights2code.extraction.links import with_network
     from weights2code.extraction.members import PROMISING, only, whole_graph
@@ -151,7 +151,8 @@ def extract_member(trained: Trained, member: int, problem: Problem, settings: Se
     outcome = Outcome(extraction, None, tuple(attempts), time.perf_counter() - began)
     with begin(folder / f"member{member}", problem.name, settings) as own:
         pipeline.leave(outcome, problem, own)
-    right = outcome.exit_code == 0 and is_right(extraction.program.run, problem.name, settings.seed)
-    row |= facts(extraction) | {"solved": right, "exit": outcome.exit_code}
+    judged = solves(extraction.program.run, tasks.get(problem.name), settings.seed)
+    solved = outcome.exit_code == 0 and judged.solved
+    row |= facts(extraction) | {"solved": solved, "exit": outcome.exit_code}
     row |= program_row(extraction.program, listed.explained, problem, settings.seed)
     return row | {"extraction_seconds": round(time.perf_counter() - began, 3)}

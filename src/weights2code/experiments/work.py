@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weights2code.experiments.jobs import Row
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from weights2code.extraction.values import Extraction
 
 RUN = "run"
-#: A program is judged on this many fresh sequences, at the task's own length and at this one.
-FRESH = 200
-LONG = 40
-#: Equal means: to this distance.
-TOLERANCE = 1e-3
 
 
 def run_task(arguments: dict[str, Any], folder: Path) -> Row:
@@ -33,10 +25,12 @@ def run_task(arguments: dict[str, Any], folder: Path) -> Row:
     Returns
     -------
     dict
-        The row. A task is `solved` if the run ends with exit code 0 and the program, run free, equals the
-        reference machine on fresh sequences at its own length and at length 40.
+        The row. A task is `solved` if the run ends with exit code 0 and the program equals the reference
+        machine (`judging`).
     """
+    from weights2code import tasks
     from weights2code.experiments.heavy import pipeline  # before the clock starts
+    from weights2code.experiments.judging import solves
     from weights2code.run_folder import MODEL, begin
     from weights2code.settings import Settings
     from weights2code.source import canonical
@@ -77,7 +71,7 @@ def run_task(arguments: dict[str, Any], folder: Path) -> Row:
         "rmse": certificate.rmse,
         "accuracy": certificate.accuracy,
         "max_abs_error": certificate.max_abs_error,
-        "solved": outcome.exit_code == 0 and is_right(program.run, name, settings.seed),
+        "solved": outcome.exit_code == 0 and solves(program.run, tasks.get(name), settings.seed).solved,
     }
 
 
@@ -99,25 +93,6 @@ def facts(extraction: Extraction) -> Row:
         "body": program.body,
         "operations": program.operations,
     }
-
-
-def is_right(run: Callable[[np.ndarray], np.ndarray], name: str, seed: int, near: float = 0.0) -> bool:
-    """Whether what runs free equals a task's reference machine on sequences that nobody saw.
-
-    `near` is the share of their spread that outputs may be off by.
-    """
-    import numpy as np
-
-    from weights2code import tasks
-
-    task = tasks.get(name)
-    for length in (task.length, LONG):
-        x, y = task.sample(FRESH, length=length, seed=seed + 9999)
-        tolerance = near * max(float(np.std(y)), 1e-9) if near else TOLERANCE
-        with np.errstate(all="ignore"):
-            if not np.allclose(run(x), y, atol=tolerance, rtol=0):
-                return False
-    return True
 
 
 def raw_lines(run: Path) -> int | None:
