@@ -194,9 +194,9 @@ def report(rows: list[dict[str, Any]], summary: dict[str, Any]) -> str:
         "# Random programs",
         f"`{summary['command']}`",
         f"{len(rows)} runs of {summary['run_seconds']:.0f} s in all ({machine}). Recovered: exit code 0, and "
-        "equal to the specification as all programs are judged. Memory, of trees: `window` reads inputs only, "
-        "`output` also its own last outputs, `prefix` a sum, mean or extremum of everything so far, or the "
-        "last place of a key, `hidden` a state that no output shows.",
+        "equal to the specification as all programs are judged. Memory, of trees: `window` reads inputs "
+        "only, `output` also its own last outputs, `prefix` a sum, mean or extremum of everything so far, or "
+        "the last place of a key, `hidden` a state that no output shows.",
         *(
             f"## By size, without hidden memory\n\n{counts_by(shown, 'size')}"
             for shown in [without_hidden(rows)]
