@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from weights2code.data import Problem, Sequences
-from weights2code.language import Recurrence, Var
+from weights2code.language import Var
 from weights2code.memory.actions import rules_by_actions, rules_by_multiples
 from weights2code.memory.beside_visible import Beside, beside_visible
 from weights2code.memory.by_kinds import rules_by_kinds
 from weights2code.memory.dead_ends import with_dead_ends
-from weights2code.memory.exploring import explored
 from weights2code.memory.formulas import EFFORT as SHORT_EFFORT
 from weights2code.memory.formulas import answers_of, formula_of, table_of, transitions
 from weights2code.memory.hidden import Memory
@@ -94,7 +93,7 @@ class Remembering:
         near = NEAR if len(self.problem.training) < FEW_SEQUENCES else None
         if not self._finite():
             return self._without_end(otherwise)
-        if self.problem.whole and not contradictory(self.problem, near) and not self._foretold():
+        if not contradictory(self.problem, near) and not self._foretold():
             return None
         machine = self.machine()
         if machine is None or visible_window(machine) is not None:
@@ -158,7 +157,7 @@ class Remembering:
         """The memory, if it has short rules that are soon found, and the least that is visible and enough is
         far more than it; rules may be longer where that is more by far, or not known."""
         problem = self.problem
-        if problem.reference is None or not problem.whole or not self._finite():
+        if problem.reference is None or not self._finite():
             return None
         machine = self.machine()
         if machine is None or machine.states > FEW_STATES or shown_by_output(machine):
@@ -192,7 +191,7 @@ class Remembering:
     def short(self, enough: float = ENOUGH) -> Memory | None:
         """The memory, if it has rules that are short enough and soon found, and the last output does not show
         it."""
-        machine = self.machine() if self._finite() and self.problem.whole else None
+        machine = self.machine() if self._finite() else None
         if machine is None or machine.states > FEW_STATES or shown_by_output(machine):
             return None
         state = Var(free_name(self.problem, "state"), 1)
@@ -214,17 +213,13 @@ class Remembering:
         return machine if less else None
 
     def _finite(self) -> bool:
-        """Whether a machine may be asked for; of real inputs only a reference has one."""
-        problem = self.problem
-        if problem.original is not None:
-            return False
-        return finite(problem) or (problem.reference is not None and not problem.whole)
+        """Whether a machine may be asked for."""
+        return self.problem.original is None and finite(self.problem)
 
     def machine(self) -> Machine | None:
-        """The smallest machine of the reference, or the one that rows fold into; None if there is none of a
-        sensible size."""
+        """The machine that rows fold into; None if there is none of a sensible size."""
         if not self._machines:
-            found = explored(self.problem) if self.problem.reference is not None else _folded(self.problem)
+            found = _folded(self.problem)
             sensible = found is not None and 2 <= found.states <= MOST_STATES
             self._machines.append(found if sensible else None)
         return self._machines[0]
@@ -243,9 +238,6 @@ def numbered(
     """
     state = Var(free_name(problem, "state"), 1)
     reads = variables_read(machine, problem)
-    if not all(domain.discrete for domain in problem.domains):
-        rules = rules_by_actions(machine, state, reads)
-        return _with_outputs(machine, problem, state, rules[:1]) if rules else None
     soon = _soon_numbered(machine, problem, state, reads)
     if soon is not None and (soon.cost <= ENOUGH or machine.states >= FEW_STATES):
         return soon
@@ -355,8 +347,6 @@ def _with_outputs(machine: Machine, problem: Problem, state: Var, rules: list[Sh
 
 def _seen(machine: Machine, problem: Problem) -> Machine:
     """The machine with how often rows show each transition."""
-    if problem.reference is not None:
-        return machine
     return replace(machine, seen=times_seen(machine, both(problem)))
 
 
@@ -438,8 +428,6 @@ def both(problem: Problem) -> Sequences:
 def free_name(problem: Problem, name: str) -> str:
     """The name, with underscores after it while it is taken."""
     taken = {*problem.inputs, *problem.outputs}
-    if isinstance(problem.reference, Recurrence):
-        taken |= {step.name for step in problem.reference.steps}
     while name in taken:
         name += "_"
     return name

@@ -20,7 +20,7 @@ from weights2code.language import from_dict as expression_from_dict
 from weights2code.language import to_dict as expression_to_dict
 from weights2code.memory.machine import NOWHERE, Machine
 from weights2code.simplify.cost import cost
-from weights2code.tasks import StepFunction
+from weights2code.tasks import Reference
 
 #: Sequences that must be left where a machine was never seen to go on.
 FEWEST = 2
@@ -109,16 +109,13 @@ class Memory:
         steps = [Step(name, rule) for name, rule in zip(self.names, self.rules, strict=True)]
         return Recurrence(inputs, tuple(steps), self.names, self.start())
 
-    def remark(self, *, from_rows: bool) -> str:
+    def remark(self) -> str:
         """How well what is known pins the machine down, in a sentence."""
         machine, name = self.machine, " and ".join(self.names)
         one = len(self.names) == 1
         if machine is None:
             said = "is" if one else "are"
             return f"{name} {said} not in the data: with it no rows contradict each other, without it some do"
-        if not from_rows:
-            said = "is no output: it has" if one else "are no outputs: together they have"
-            return f"{name} {said} {machine.states} states, found by asking the reference"
         known = machine.moves != NOWHERE
         never, once = int((~known).sum()), int((machine.seen[known] == 1).sum())
         least = int(machine.seen[known].min())
@@ -146,7 +143,7 @@ def with_memory(problem: Problem, memory: Memory) -> Problem:
     machine = memory.machine
     own = problem.reference is None
     mistaken = own and machine is not None and bool(machine.wrong(problem.training).any())
-    reference = None if problem.reference is None else _with_rules(problem.reference, memory)
+    reference = None if problem.reference is None else _Beside(problem, problem.reference, memory)
 
     def followed(part: Sequences, memory: Memory, mistaken: bool) -> Sequences:
         if machine is None:
@@ -171,7 +168,7 @@ def with_memory(problem: Problem, memory: Memory) -> Problem:
         output_domains=(*(infer(column) for column in values.T), *problem.output_domains),
         reference=reference,
         original=problem.under(Regime.MISTAKES) if mistaken else problem,
-        remarks=(*problem.remarks, memory.remark(from_rows=own)),
+        remarks=(*problem.remarks, memory.remark()),
         **parts,
     )
 
@@ -182,7 +179,7 @@ def _cut(problem: Problem) -> Problem:
     return replace(problem, training=training, validation=validation, length=training.x.shape[1])
 
 
-def _run(reference: Recurrence | StepFunction | None, sequences: Sequences | None) -> Sequences | None:
+def _run(reference: Reference | None, sequences: Sequences | None) -> Sequences | None:
     """The same sequences with what a reference makes of them."""
     if reference is None or sequences is None:
         return None
@@ -206,15 +203,15 @@ def _with_states(sequences: Sequences, memory: Memory, machine: Machine, mistake
     return replace(sequences, y=y, lengths=lengths).take(kept)
 
 
-def _with_rules(reference: Recurrence | StepFunction, memory: Memory) -> Recurrence | StepFunction:
-    """The machine that specifies the outputs, and the states beside it."""
-    steps = tuple(Step(name, rule) for name, rule in zip(memory.names, memory.rules, strict=True))
-    if isinstance(reference, StepFunction):
-        read = (*reference.inputs, *reference.outputs)
-        return reference.with_states(Recurrence(read, steps, memory.names, memory.start()))
-    return Recurrence(
-        reference.inputs,
-        (*reference.steps, *steps),
-        (*memory.names, *reference.outputs),
-        {**reference.start, **memory.start()},
-    )
+@dataclass(frozen=True, slots=True, eq=False)
+class _Beside:
+    """What specifies the outputs, and the states beside it, which follow from its inputs and outputs."""
+
+    problem: Problem
+    reference: Reference
+    memory: Memory
+
+    def run(self, x: np.ndarray) -> np.ndarray:
+        y = self.reference.run(x)
+        states = self.memory.states((*self.problem.inputs, *self.problem.outputs))
+        return np.concatenate([states.run(np.concatenate([x, y], 2)), y], 2)
