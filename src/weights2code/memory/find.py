@@ -17,7 +17,14 @@ from weights2code.memory.formulas import EFFORT as SHORT_EFFORT
 from weights2code.memory.formulas import answers_of, formula_of, table_of, transitions
 from weights2code.memory.hidden import Memory
 from weights2code.memory.machine import Machine, Read
-from weights2code.memory.merging import MOST_STATES, contradicts_itself, merged, times_seen
+from weights2code.memory.merging import (
+    ALL_ROWS,
+    MOST_ROWS,
+    MOST_STATES,
+    contradicts_itself,
+    merged,
+    times_seen,
+)
 from weights2code.memory.orders import orders
 from weights2code.memory.products import congruences, products, quotient
 from weights2code.memory.screen import (
@@ -62,6 +69,8 @@ NEAR = 3
 FORMULA_EFFORT = 1.5
 #: Effort for an output where a short look finds nothing, in seconds of a usual machine.
 EFFORT = 2.0
+#: How often rows are folded anew with those first that a machine is wrong on.
+REFOLDED = 6
 #: States of a machine that the most evidence may make less of: none has fewer than two, and with many it
 #: takes long and gives none.
 EVIDENT = range(3, MOST_STATES // 2 + 1)
@@ -375,8 +384,8 @@ def _tables_in_order(machine: Machine, state: Var, reads: tuple[Var, ...]) -> li
 
 
 def _folded(problem: Problem) -> Machine | None:
-    """The machine of the rows; those to judge by are folded in too if it is wrong on them. Then, or of few
-    rows, it is asked too what the most evidence gives, if that is less.
+    """The machine of the rows; those to judge by are folded in too if it is wrong on them. Then, where there
+    are no more of them, or of few rows, it is asked too what the most evidence gives, if that is less.
 
     If rows contradict each other outright some are taken for mistakes, as few as give a machine.
     """
@@ -386,21 +395,36 @@ def _folded(problem: Problem) -> Machine | None:
         if machine is not None:
             return machine
     if not contradicts_itself(problem.training):
-        machine = merged(problem.training, reads)
-        wrong = machine is not None and machine.wrong(problem.validation).any()
-        if wrong:
-            machine = merged(both(problem), reads)
-        few = wrong or few_rows(problem)
+        machine, rows = merged(problem.training, reads), both(problem)
+        if machine is None and rows.valid.sum() > MOST_ROWS and contradictory(problem):
+            machine = merged(rows, reads, rows=ALL_ROWS)
+        wrong = machine is not None and machine.wrong(rows).any()
+        if machine is not None and wrong:
+            machine = _refolded(machine, rows)
+        few = few_rows(problem) or (wrong and rows.valid.sum() <= MOST_ROWS)
         if machine is not None and few and machine.states in EVIDENT and few_symbols(problem):
-            evident = merged(both(problem), reads, 0.0)
+            evident = merged(rows, reads, 0.0)
             if evident is not None and evident.states < machine.states:
                 machine = evident
-        return with_dead_ends(machine, both(problem)) if machine is not None and few else machine
+        return with_dead_ends(machine, rows) if machine is not None and few else machine
     for share in SHARES:
         machine = merged(both(problem), reads, share)
         if machine is not None and machine.wrong(problem.training).mean() <= share:
             return with_dead_ends(machine, both(problem))
     return None
+
+
+def _refolded(machine: Machine, sequences: Sequences) -> Machine | None:
+    """The machine of sequences on which another is wrong, and of as many others as there is room for; more
+    than once if it takes that."""
+    found: Machine | None = machine
+    for _ in range(REFOLDED):
+        wrong = found.wrong(sequences).any(1) if found is not None else np.zeros(1, bool)
+        if not wrong.any():
+            break
+        sequences = sequences.take(np.argsort(~wrong, kind="stable"))
+        found = merged(sequences, machine.reads)
+    return found
 
 
 def few_symbols(problem: Problem) -> bool:
