@@ -1,7 +1,7 @@
 """Rules with a state that no output shows: the climb of a problem to which its state was added.
 
 It is begun where the rows show that visible values are not enough, before anything else is trained; and once
-more before the larger rungs, if what was visible has not led to a rule. All that such a rule reads is the
+more after the last rung, if what was visible has not led to a rule. All that such a rule reads is the
 present and the last state, so little is trained. The machine that the states come from has rules of its own
 by then, fitted to it up to the names of the states; they are taken if what is read from the network is
 longer, or nothing.
@@ -76,19 +76,16 @@ class HiddenClimb:
         return self._allowed() and self._try(self._remembering.at_once(self._by_extremum, self._by_lookup))
 
     def before(self, rung: Rung, summed: bool) -> bool:
-        """Before a rung is trained: whether that is the end. Those of one layer come first: what they see
-        may be all that is needed. A sum has no end, which no network follows where remainders are taken of
-        it, so a few states with a short rule come before one; and before functions of far more values than
-        there are states. Where heads remember nothing, a state without end comes before a window."""
+        """Before a rung is trained: whether that is the end. A sum has no end, which no network follows where
+        remainders are taken of it, so a few states with a short rule come before one; and before functions of
+        far more values than there are states. Where heads remember nothing, a state without end comes before
+        a window."""
         if self._tried or not self._allowed():
             return False
         if self._postponed and rung.sizes.get("submlps") and self.at_once():
             return True
         if summed:
             return self.climb.problem.reference is not None and self._try(self._remembering.short())
-        if rung.sizes["layers"] > 1:
-            self._tried = True
-            return self._try(self._remembering.later())
         if rung.kind in ("annealed", "window") and self._try(
             self._remembering.without_end() or self._of_reals()
         ):
@@ -97,6 +94,11 @@ class HiddenClimb:
             return False
         self._early = True
         return self._try(self._remembering.early() or through_addend(self._uncut))
+
+    def at_last(self) -> None:
+        """After the last rung: what is visible may be all that is needed, and has had its chance."""
+        if not self._tried and self._allowed() and not time_is_up():
+            self._try(self._remembering.later())
 
     def _of_reals(self) -> Memory | None:
         """A hidden bit of real inputs, or what follows them, asked for once."""
