@@ -49,7 +49,6 @@ RECORDS = (
     "suites/results/mips.json",
     "suites/results/four.json",
     "languages/results/*.json",
-    "network/results/deep_tasks.json",
     "own_data/results/own_data.json",
     "own_data/results/deep*.json",
     "own_data/results/fresh_first.json",

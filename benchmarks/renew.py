@@ -232,12 +232,6 @@ def figures() -> list[Figure]:
             (),
             kept="says where the system stood before deep networks were read",
         ),
-        Figure(
-            "deep_tasks",
-            "benchmarks/network/results/deep_tasks.json",
-            ("python benchmarks/network/deep_tasks.py --processes {processes}",),
-            ("benchmarks/network/runs/deep_tasks.jsonl",),
-        ),
         bench("four", f"{OPEN_TASKS} --seeds 0-4"),
         Figure(
             "fixed_length",
@@ -277,17 +271,6 @@ def figures() -> list[Figure]:
             "unread",
             f"{training}/results/unread.json",
             (f"python {training}/unread.py --models {runs_of('protocol_paper')}",),
-        ),
-        Figure(
-            "deep_rungs",
-            f"{training}/results/deep.json",
-            (f"python {training}/deep.py --processes {{processes}}",),
-        ),
-        Figure(
-            "deep_grid",
-            f"{training}/results/deep_grid.json",
-            (),
-            kept="the recipe of the deep rungs was chosen by it",
         ),
         *(attack(name) for name in CHECKED),
         Figure(

@@ -1,8 +1,7 @@
-"""The page of deep rules: files whose rules take three or four steps, and tasks that may use no windows."""
+"""The page of deep rules: files whose rules take three or four steps."""
 
 from __future__ import annotations
 
-from collections import Counter
 from statistics import median
 
 from figures import taken
@@ -16,17 +15,14 @@ PARTS = {
 }
 
 
-def deep_rules(files: Row | None, before: Row | None, tasks: Row | None) -> str:
-    """Files, how it was before deep networks were read, and the deep tasks."""
+def deep_rules(files: Row | None, before: Row | None) -> str:
+    """Files, and how it was before deep networks were read."""
     return page(
         "Deep rules",
-        "Rules that take several steps, each a line that reads the ones before. The network finds the steps, "
-        "and they are read off it [cut by cut](../extraction.md).",
+        "Rules that take several steps, each a line that reads the ones before.",
         "## Files with rules of three and four steps",
         *(_files(files, before) if files else [unmeasured(RENEW.format("deep"))]),
         *(_before(before) if before else []),
-        "## Deep tasks without windows",
-        *(_tasks(tasks) if tasks else [unmeasured(RENEW.format("deep_tasks"))]),
     )
 
 
@@ -73,39 +69,6 @@ def _before(record: Row) -> list[str]:
         f"({good or 'none'}).",
         taken(record, what="That was taken"),
     ]
-
-
-def _tasks(record: Row) -> list[str]:
-    rows = record["rows"]
-    names = dict.fromkeys(row["task"] for row in rows)
-    cells = [_task([row for row in rows if row["task"] == name]) for name in names]
-    proved = sum(row["solved"] and row["verdict"] == "proved" for row in rows)
-    head = ("task", "proved", "solved", "network", "cuts", "nodes", "not read", "median seconds", "program")
-    return [
-        f"Built-in tasks with only the rungs {', '.join(record['rungs'])} to train, at most "
-        f"{record['time_limit']:g} s: {proved} of {len(rows)} runs proved, {solved_of(rows)} solved. "
-        "*Nodes*: the median number of the network's nodes in the rule; *not read*: runs whose network is "
-        "right on validation although no right program was read.",
-        table(head, cells),
-        taken(record),
-    ]
-
-
-def _task(rows: list[Row]) -> tuple[object, ...]:
-    good = [row for row in rows if row["solved"]]
-    networks, cuts = Counter(map(networks_of, good)), Counter(_cut(row) for row in good)
-    nodes = [len(row["nodes"]) for row in good if row["nodes"] is not None]
-    return (
-        f"`{rows[0]['task']}`",
-        f"{sum(row['verdict'] == 'proved' for row in good)}/{len(rows)}",
-        f"{len(good)}/{len(rows)}",
-        ", ".join(f"{verdict} {number}" for verdict, number in networks.items()) or "-",
-        ", ".join(f"{cut}: {number}" for cut, number in sorted(cuts.items())) or "-",
-        f"{median(nodes):g}" if nodes else "-",
-        len(right_not_read(rows)),
-        f"{median(row['seconds'] for row in rows):.1f}",
-        code(min(good, key=lambda row: len(row["formula"]))["formula"]) if good else "-",
-    )
 
 
 def _cut(row: Row) -> str:

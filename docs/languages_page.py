@@ -20,8 +20,10 @@ def languages(record: Row | None, rows: Row | None) -> str:
     return page(
         "Formal languages",
         "Languages and machines on which automata extraction is measured: most of what they remember is not "
-        "in their outputs (`w2c tasks --suite languages`). Beside each program stands what RPNI makes of the "
-        "same rows (AALpy; a table of states, one of them for the time before the first row).",
+        "in their outputs (`w2c tasks --suite languages`). The search sees sequences of inputs and outputs "
+        "and folds states out of them; the reference is what the certificate is made against. Beside each "
+        "program stands what RPNI makes of the same rows (AALpy; a table of states, one of them for the time "
+        "before the first row).",
         *(_suite(record) if record else [unmeasured(RENEW.format("languages"))]),
         "## Rows needed",
         *(_rows(rows) if rows else [unmeasured(RENEW.format("language_rows"))]),

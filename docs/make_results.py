@@ -66,7 +66,6 @@ def measured() -> pages.Measured:
         read("random_programs/results/fresh_deep.json"),
         read("own_data/results/deep.json"),
         read("own_data/results/deep_before.json"),
-        read("network/results/deep_tasks.json"),
         read("random_programs/results/fresh_first.json"),
         read("languages/results/languages.json"),
         read("languages/results/rows.json"),
@@ -134,9 +133,7 @@ def texts(root: Path = ROOT) -> dict[str, str]:
         "docs/results/training_step.md": training_step(
             read("training/results/fused_step.json"), read("experiments/protocol_paper/experiment.json")
         ),
-        "docs/results/deep_rules.md": deep_page.deep_rules(
-            found.deep_files, found.deep_before, found.deep_tasks
-        ),
+        "docs/results/deep_rules.md": deep_page.deep_rules(found.deep_files, found.deep_before),
         "docs/results/symbolic_regression.md": other.symbolic_regression(found.symbolic),
         "docs/results/speed.md": other.speed(found.speed),
         "docs/results/network.md": network_page.network(found.network),

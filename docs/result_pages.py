@@ -243,10 +243,9 @@ class Measured:
     #: Random programs of a seed that was not looked at, and deeper ones.
     random_fresh: Row | None = None
     random_deep: Row | None = None
-    #: Files with deep rules, the same before deep networks were read, and deep tasks without windows.
+    #: Files with deep rules, and the same before deep networks were read.
     deep_files: Row | None = None
     deep_before: Row | None = None
-    deep_tasks: Row | None = None
     #: What was measured first: programs are unseen only once.
     random_first: Row | None = None
     #: Formal languages, and the rows that their machines need.
@@ -299,9 +298,6 @@ def summary_table(found: Measured, repeated: Experiments, folder: str) -> str:
         link = f"[own data]({folder}deep_rules.md), rules of three and four steps"
         beside = f"before: {solved_of(rows_of(found.deep_before))}" if found.deep_before else ""
         rows.append((link, f"{solved_of(rows_of(found.deep_files))} solved", beside))
-    if found.deep_tasks:
-        link = f"[deep tasks]({folder}deep_rules.md#deep-tasks-without-windows) without windows"
-        rows.append((link, f"{solved_of(rows_of(found.deep_tasks))} runs solved", ""))
     for name, record in named_random(found):
         rows.append((f"[{name}]({folder}random_programs.md)", random_line(record), ""))
     if found.symbolic:
@@ -345,7 +341,6 @@ def summary_sources(found: Measured, folder: str) -> str:
     named += [("tables as people have them", found.tables), ("networks", found.network)]
     if found.deep_files:
         named += [("deep rules in own data", found.deep_files), ("the same before", found.deep_before)]
-    named += [("deep tasks", found.deep_tasks)]
     named += [("formal languages", found.languages), ("rows that they need", found.language_rows)]
     named += [(name, head_of(record)) for name, record in named_random(found)]
     named += [("symbolic regression", found.symbolic), *(("training speed", run) for run in found.speed)]

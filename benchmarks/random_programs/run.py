@@ -5,14 +5,15 @@
     OMP_NUM_THREADS=1 python benchmarks/random_programs/run.py --count 15 --seed 0 --memory hidden
     OMP_NUM_THREADS=1 python benchmarks/random_programs/run.py --count 40 --seed 0 --generator steps
 
-The search sees sequences and domains; the program itself is only the specification that a certificate is made
-against. A program counts as recovered if the run ends with exit code 0 and the judge of all benchmarks finds
-the answer equal to the specification. A row also says what is known of the network, at which cut the rule was
-found and from which nodes, and whether some network was right on validation, read or not. Every run has a
-process of its own, so one that fails or hangs costs no other. `--out` (JSON) is written at the end, with a
-table beside it; a sweep that was stopped goes on where it was. Programs are trees of operations (`generate`)
-or step functions in Python (`step_functions`). With `--memory` the first `--count` programs of the seed are
-taken that keep just that. `--only` shows single programs and records nothing.
+The search sees sequences and domains; the program itself is run to make them, and is otherwise the
+specification that a certificate is made against. A program counts as recovered if the run ends with exit code
+0 and the judge of all benchmarks finds the answer equal to the specification. A row also says what is known
+of the network, at which cut the rule was found and from which nodes, and whether some network was right on
+validation, read or not. Every run has a process of its own, so one that fails or hangs costs no other.
+`--out` (JSON) is written at the end, with a table beside it; a sweep that was stopped goes on where it was.
+Programs are trees of operations (`generate`) or step functions in Python (`step_functions`). With `--memory`
+the first `--count` programs of the seed are taken that keep just that. `--only` shows single programs and
+records nothing.
 """
 
 from __future__ import annotations

@@ -29,8 +29,6 @@ from records import write_record
 
 CASES = {
     "pairs": ("add_mod_3", "unique_prev2", "abs_of_diff", "minimum_prev2"),
-    "deep aggregates": ("Dithering", "Evens_Counter"),
-    "deep": ("Base_7_Addition", "Div_5"),
 }
 SHARES = (0.25, 0.35, 0.5, 0.65)
 #: A member fits if its last hard loss is below this, or within three times the best one.

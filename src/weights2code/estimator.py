@@ -83,7 +83,7 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
     hide
         Values that nothing may read, such as ("y[t-1]",).
     rungs
-        Rungs of the ladder that may be climbed, such as ("deep",); all by default.
+        Rungs of the ladder that may be climbed, such as ("pairs",); all by default.
     time_limit
         Seconds after which nothing larger is tried.
     device : {"cpu", "cuda", "auto"}

@@ -88,6 +88,8 @@ def search(
             for trained in rungs_of(problem, settings, folder, progress, skipped, hidden.before):
                 if climb.rung(trained):
                     break
+            else:
+                hidden.at_last()
     if hidden.found or seasonal:
         climb = hidden.found or seasonal or climb
         problem = climb.problem

@@ -29,11 +29,6 @@ RungName = Literal[
     "window",
     "memory-of-inputs",
     "wide-window",
-    "deep-memory",
-    "aggregates",
-    "deep-aggregates",
-    "deep",
-    "deeper",
 ]
 
 SEARCH, SIZES, NUMBERS = "search", "a fixed architecture instead of the ladder", "numbers of the recipe"

@@ -9,20 +9,14 @@ from typing import Any, cast
 
 import pytest
 
-from weights2code import tasks
 from weights2code.extraction.attempt import Attempt
-from weights2code.training.ladder import FAST_LADDER
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
-PLACES = [str(FOLDER), str(FOLDER / "network")]
-sys.path[:0] = PLACES
+sys.path.insert(0, str(FOLDER))
 try:
-    import deep_tasks  # pyright: ignore[reportMissingImports]
-
     import records
 finally:
-    for place in PLACES:
-        sys.path.remove(place)
+    sys.path.remove(str(FOLDER))
 
 
 def outcome(losses: tuple[float, ...] = (), fitted: bool | None = None) -> Any:
@@ -56,20 +50,3 @@ def test_the_cut_is_read_off_the_certificate_if_it_is_there(monkeypatch: pytest.
     ):
         monkeypatch.setattr(records, "certificate_dict", lambda _, more=written: {"origin": "o", **more})
         assert records.of_rule(cast(Any, found)) == {"origin": "o", "cut": cut, "nodes": nodes}
-
-
-def test_deep_rungs_read_no_windows() -> None:
-    ladder = {rung.option: rung for rung in FAST_LADDER}
-    assert deep_tasks.DEEP_RUNGS
-    assert not any(ladder[name].wired for name in deep_tasks.DEEP_RUNGS)
-    assert set(deep_tasks.TASKS) <= {task.name for task in tasks.all_tasks("all")}
-
-
-def test_deep_tasks_are_reported_with_their_nodes() -> None:
-    row = {"task": "div_3", "seed": 0, "solved": True, "verdict": "proved", "network": "proved", "cut": 2}
-    row |= {"origin": "o", "nodes": ["a", "b"], "seconds": 1.0, "formula": "y[t] = 1"}
-    lost = row | {"solved": False, "verdict": "error", "cut": None, "nodes": None, "origin": None}
-    text = deep_tasks.report([row, lost])
-    assert "1 of 2 runs proved, 1 solved." in text
-    assert "| div_3 | 0 | yes | proved | proved | o | 2 | a, b | 1.0 | `y[t] = 1` |" in text
-    assert "| div_3 | 0 | no | error | proved | - | - | - | 1.0 |" in text

@@ -115,27 +115,14 @@ def test_deep_rules_by_part_and_beside_what_was_before() -> None:
         missed("dice", part="develop", steps=4, field="games", right_network=True),
     ]
     before = [missed("dice", part="develop", steps=4)]
-    text = deep_page.deep_rules({**HEAD, "rows": files}, {**HEAD, "rows": before}, None)
+    text = deep_page.deep_rules({**HEAD, "rows": files}, {**HEAD, "rows": before})
     assert "1 of 2 solved, median 2.0 s." in text
     assert "Of those kept back at first 1 of 1." in text
     assert "Networks right on validation but not read: 1." in text
     assert "| lamp | lighting | kept | 3 | yes | - | proved | proved | 2 |" in text
     assert "| dice | games | develop | 4 | no | no | not extracted | none | - |" in text
     assert "0 of 1 files of development were solved (none)" in text
-    assert "python benchmarks/renew.py deep_tasks" in text
-
-
-def test_deep_tasks_are_counted_by_task() -> None:
-    rows = [
-        row(task="div_3", seed=0, cut=1, nodes=["a", "b"]),
-        row(task="div_3", seed=1, cut=2, nodes=["a"] * 4, verdict="tested"),
-        missed("", task="div_3", seed=2, right_network=True),
-    ]
-    text = deep_page.deep_rules(None, None, {**HEAD, "rungs": ["deep"], "time_limit": 120.0, "rows": rows})
-    assert "only the rungs deep to train, at most 120 s: 1 of 3 runs proved, 2 of 3 solved" in text
-    assert "| `div_3` | 1/3 | 2/3 | proved 2 | 1: 1, 2: 1 | 3 | 1 | 2.0 | `y[t] = x[t]` |" in text
-    assert "python benchmarks/renew.py deep\n" in text
 
 
 def test_what_was_not_measured_says_so() -> None:
-    assert deep_page.deep_rules(None, None, None).count("Not measured yet") == 2
+    assert deep_page.deep_rules(None, None).count("Not measured yet") == 1

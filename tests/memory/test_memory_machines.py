@@ -1,4 +1,4 @@
-"""Machines out of rows and references: the right ones, the smallest ones, and none where there is none."""
+"""Machines out of rows: the right ones, the smallest ones, and none where there is none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from weights2code.data import Problem, Sequences, from_arrays
 from weights2code.language import BITS, Domain, Recurrence, Step, Var, compile_numpy, integers, op
 from weights2code.memory.actions import rules_by_multiples
 from weights2code.memory.beside_visible import beside_visible
-from weights2code.memory.exploring import explored
 from weights2code.memory.find import Remembering, numbered
 from weights2code.memory.machine import NOWHERE, Machine, positions_in
 from weights2code.memory.merging import contradicts_itself, merged
@@ -48,6 +47,33 @@ def problem_of(machine: Recurrence, *domains: Domain, length: int = 20) -> Probl
     parts = data.take(slice(0, 500)), data.take(slice(500, None))
     outputs = data.domains()[1]
     return Problem("p", machine.inputs, machine.outputs, domains, outputs, *parts, length, machine, draw)
+
+
+def machine_of(problem: Problem) -> Machine:
+    """The machine that the rows of a problem fold into."""
+    machine = Remembering(problem).machine()
+    assert machine is not None
+    return machine
+
+
+def walked(rule: Recurrence, symbols: np.ndarray) -> Machine:
+    """Every state that a recurrence of one input comes to: its variables one step back."""
+    kept = rule.state()
+    states: list[tuple[float, ...]] = [(0.0,) * len(kept)]
+    words: list[list[float]] = [[]]  # that lead there
+    moves, answers = [], []
+    for word in words:
+        x = np.array([[*word, symbol] for symbol in symbols])[..., None]
+        trace = rule.trace(x)
+        moves.append([])
+        for place, after in enumerate(zip(*(trace[v.name][:, -1].tolist() for v in kept), strict=True)):
+            if after not in states[1:]:
+                states.append(after)
+                words.append(x[place, :, 0].tolist())
+            moves[-1].append(states.index(after, 1))
+        answers.append(rule.run(x)[:, -1])
+    shape = np.shape(moves)
+    return Machine(READS, symbols[:, None], np.array(moves), np.array(answers), np.ones(shape, int))
 
 
 def remainder(state: int, value: int) -> tuple[int, int]:
@@ -157,31 +183,18 @@ def test_a_machine_comes_back_from_json_and_a_broken_one_is_refused():
             Machine.from_dict(data | {part: value}, columns=2, outputs=1)
 
 
-def test_a_reference_is_explored_to_its_smallest_machine():
-    machine = explored(problem_of(HIDDEN, BITS))
-    assert machine is not None
-    assert machine.states == 7
+def test_a_reference_that_keeps_too_much_is_folded_to_what_its_outputs_show():
     kept_too_much = Recurrence(("x",), (Step("s", (S + X) % 12), Step("y", (Var("s") % 3).equals(0))), ("y",))
-    assert (found := explored(problem_of(kept_too_much, BITS))) is not None
-    assert found.states == 3
-
-
-def test_what_has_no_end_is_no_machine():
-    endless = Recurrence(("x",), (Step("s", S + X), Step("y", Var("s") > 9)), ("y",))
-    assert explored(problem_of(endless, BITS)) is None
+    assert machine_of(problem_of(kept_too_much, BITS)).states == 3
 
 
 @pytest.mark.slow
 def test_no_window_shows_a_hidden_remainder_but_one_shows_a_carry():
-    machine = explored(problem_of(HIDDEN, BITS))
-    assert machine is not None
-    assert visible_window(machine) is None
+    assert visible_window(machine_of(problem_of(HIDDEN, BITS))) is None
     total = Var("a") + Var("b") + Var("c", 1)
     carry = Recurrence(("a", "b"), (Step("c", total // 2), Step("y", total % 2)), ("y",))
     problem = problem_of(carry, BITS, BITS)
-    machine = explored(problem)
-    assert machine is not None
-    assert visible_window(machine) == 1
+    assert visible_window(machine_of(problem)) == 1
     assert not contradictory(problem)
     assert Remembering(problem).at_once() is None
     assert Remembering(problem).later() is not None
@@ -198,8 +211,7 @@ def test_what_visible_values_determine_is_left_alone():
 def test_a_bit_beside_a_visible_count_is_one_bit():
     on = Var("x") + 5 * S > 6
     rule = Recurrence(("x",), (Step("s", on), Step("y", (Var("y", 1) + Var("s")) % 6)), ("y",))
-    machine = explored(problem_of(rule, integers(0, 9)))
-    assert machine is not None
+    machine = machine_of(problem_of(rule, integers(0, 9)))
     assert machine.states > 6
     assert beside_visible(machine, inputs=1)[0].count == 2
 
@@ -231,8 +243,7 @@ def test_what_goes_on_beside_the_last_output_need_not_look_at_it():
     s = op("clip", S + inside - X, -1, 4)
     reference = Recurrence(("x",), (Step("s", s), Step("y", (Var("s") - Var("y", 1)) % 4)), ("y",))
     problem = problem_of(reference, integers(-3, 3))
-    machine = explored(problem)
-    assert machine is not None
+    machine = walked(reference, np.arange(-3.0, 4.0))
     assert machine.states > 6
     found = numbered(machine, problem)
     assert found is not None

@@ -136,7 +136,7 @@ def test_two_variables_are_taken_if_they_are_shorter():
     program = memory.recurrence(problem)
     assert program is not None
     assert (program.run(x)[..., -1:] == data.y).all()
-    assert "together they have 6 states" in memory.remark(from_rows=False)
+    assert "together they have 6 states" in memory.remark()
 
 
 @pytest.mark.parametrize(

@@ -57,4 +57,3 @@ def test_the_rows_say_whether_functions_of_two_values_may_add_up_to_the_output(
 def test_only_rungs_of_such_functions_are_asked():
     data = problem("Parity_Last2")
     assert not may_add_up(rung("window"), data, [(0, 0), (0, 1)])
-    assert not may_add_up(rung("deep"), data, [(0, 0), (0, 1)])

@@ -21,14 +21,11 @@ from weights2code.language import integers
 from weights2code.model import HARD, Architecture, DiscreteTransformer
 from weights2code.settings import Settings
 from weights2code.tasks import get
-from weights2code.training.build import build, fix_aggregates, fix_lookup, fix_window
+from weights2code.training.build import build, fix_lookup, fix_window
 from weights2code.training.ladder import (
     FAST_LADDER,
     LONGEST_WINDOW,
     MOST_OPERANDS,
-    Rung,
-    aggregate_operands,
-    aggregate_sizes,
     ladder_of,
     window_sizes,
 )
@@ -103,84 +100,6 @@ def test_a_window_does_not_change_when_choices_are_trained():
     assert (model.choice_mask.sum(-1) == 1).all()
 
 
-# -- aggregates ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("inputs", [1, 2, 3])
-@pytest.mark.parametrize("past", [0, 1])
-@pytest.mark.parametrize("member", [0, 1])
-def test_aggregates_are_wired_as_they_say(inputs: int, past: int, member: int):
-    problem = problem_of(inputs)
-    channels = inputs + past
-    sizes = aggregate_sizes(inputs, channels)
-    model = DiscreteTransformer(Architecture(channels=channels, window=4, past=past, **sizes), members=2)
-    fix_aggregates(model, inputs)
-    layout = fit_layout("autoregressive" if past else "tagging", problem.training)
-    nodes = graph_of(model, member, layout, problem).nodes
-    first = [node for node in nodes if isinstance(node, RouterNode) and "_L0" in node.name]
-    second = [node for node in nodes if isinstance(node, RouterNode) and "_L1" in node.name]
-    functions = [i for i, node in enumerate(nodes) if "MLP_L0" in node.name]
-    means, sums = (
-        [i for i, node in enumerate(nodes) if node in first and node.kind == kind]  # type: ignore[union-attr]
-        for kind in ("mean", "sum")
-    )
-    for kind in ("mean", "sum", "max", "min"):  # layer 0: every aggregate of every input
-        assert {node.reads["value"] for node in first if node.kind == kind} == set(range(inputs))
-    for index in functions:  # functions of one input each, all inputs served
-        assert len(set(nodes[index].operands)) == 1  # type: ignore[union-attr]
-    assert {nodes[i].operands[0] for i in functions} == set(range(inputs))  # type: ignore[union-attr]
-    assert {node.reads["value"] for node in second if node.kind == "mean"} == set(functions)
-    for kind in ("max", "min"):  # extrema of the means of the inputs, or of their sums
-        read = {node.reads["value"] for node in second if node.kind == kind}
-        assert read == set(sums if member else means[:inputs])
-    last = [node for node in nodes if isinstance(node, OperatorNode) and "_L1" in node.name]
-    operands = set(last[0].operands)
-    assert all(set(node.operands) == operands for node in last)
-    assert len(operands) <= len(last[0].operands) <= MOST_OPERANDS
-    assert {*range(channels), *means[:inputs]} <= operands
-    assert (model.choice_mask.sum(-1) == 1).all()
-
-
-def aggregates(problem: Problem) -> list[Rung]:
-    return [rung for rung in ladder_of(problem, Settings()) if rung.kind == "aggregates"]
-
-
-def test_one_input_has_every_aggregate():
-    """Two channels; mean, sum, maximum, minimum; means of three functions; two extrema."""
-    for operands in aggregate_operands(Architecture(channels=2, **aggregate_sizes(1, 2)), 1):
-        assert len(set(operands)) == len(operands) == 2 + 4 + 3 + 2
-
-
-def test_of_many_inputs_some_members_aggregate_functions():
-    """Where not everything fits, even members see sums of the inputs, odd ones means of their functions."""
-    architecture = Architecture(channels=4, **aggregate_sizes(3, 4))
-    sums, functions = {*range(7, 10)}, {*range(19, 22)}
-    assert architecture.stream_width(1) == 19
-    even, odd = (set(operands) for operands in aggregate_operands(architecture, 3))
-    assert sums <= even
-    assert functions <= odd
-    assert not functions & even
-
-
-def test_where_no_aggregate_fits_beside_the_channels_there_are_none():
-    assert aggregates(problem_of(4, MOST_OPERANDS - 8))
-    assert not aggregates(problem_of(4, MOST_OPERANDS - 7))
-
-
-def test_eleven_targets_and_twelve_heads_have_two_digits():
-    """Modules are told apart by their number, not by the last digit of their name."""
-    problem = problem_of(3, 11)
-    layout = fit_layout("autoregressive", problem.training)
-    sizes = aggregate_sizes(3, layout.channels, 11)
-    model = DiscreteTransformer(Architecture(channels=layout.channels, outputs=11, past=11, **sizes))
-    fix_aggregates(model, 3)
-    nodes = graph_of(model, 0, layout, problem).nodes
-    named = {node.name.partition("_")[2]: node for node in nodes}
-    assert model.architecture.heads == 12
-    assert [set(named[f"MLP_L0M{i}"].operands) for i in (0, 1, 10)] == [{0}, {1}, {1}]  # type: ignore[union-attr]
-    assert [named[f"Attn_L0H{i}"].reads["value"] for i in (9, 10, 11)] == [0, 1, 2]  # type: ignore[union-attr]
-
-
 # -- lookups -------------------------------------------------------------------------------------------------
 
 
@@ -251,7 +170,7 @@ def test_one_column_has_nothing_to_look_up():
     assert any(rung.kind == "lookup" for rung in ladder_of(problem_of(2), Settings()))
 
 
-@pytest.mark.parametrize("kind", ["window", "aggregates", "lookup"])
+@pytest.mark.parametrize("kind", ["window", "lookup"])
 def test_rungs_with_fixed_wirings_can_be_built(kind: str):
     problem = problem_of(2, 2)
     for rung in ladder_of(problem, Settings()):

@@ -1,23 +1,14 @@
-"""Focus: what the data show to be enough, and members that are kept to it."""
+"""What the data show to be enough."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from weights2code.data import Problem, from_arrays, from_task
-from weights2code.errors import Reason
 from weights2code.language import BITS, Recurrence, Step, Var, maximum
-from weights2code.settings import Settings
 from weights2code.tasks import get
-from weights2code.training.build import build
-from weights2code.training.focus import focused, sufficient, with_last_outputs
-from weights2code.training.ladder import FAST_LADDER, Rung, ladder_of
-from weights2code.training.ruled_out import ruled_out
-
-DEEP = next(rung for rung in FAST_LADDER if rung.name == "deep")
+from weights2code.training.focus import sufficient, with_last_outputs
 
 
 def problem(task: str) -> Problem:
@@ -45,44 +36,6 @@ def test_a_few_values_are_found_to_be_enough(task: str, enough: list | None):
 def test_no_value_is_enough_for_what_must_be_remembered_or_is_real():
     assert sufficient(problem("Bit_Palindrome")) is None
     assert sufficient(problem("freebody")) is None
-
-
-def test_most_members_are_kept_to_them_and_some_are_not():
-    data = problem("Parity_Last4")
-    rung = focused(DEEP, data, sufficient(data))
-    near = [variant for variant in rung.variants if variant.reach is not None]
-    assert rung.members == DEEP.members
-    assert sum(variant.members for variant in near) == 3 * DEEP.members // 4
-    assert {(variant.reach, variant.past) for variant in near} == {(3, False)}
-    model = build(rung, data, 2, (-1.0, 1.0), seed=0)
-    for row, choice in enumerate(model.wiring.choices):
-        if choice.decides == "offset":
-            allowed = model.choice_mask[0, row, : model.architecture.window].nonzero().flatten().tolist()
-            assert allowed == [0, 1, 2, 3]
-        else:
-            assert not model.choice_mask[0, row, 1]  # the past output
-
-
-def test_rungs_that_it_does_not_concern_stay():
-    data = problem("bit_addition")
-    enough = sufficient(data)
-    for rung in ladder_of(data, Settings()):
-        same = focused(rung, data, enough) == rung
-        assert same == (rung.name not in ("deep", "deeper"))
-    assert focused(DEEP, data, None) == DEEP
-    blind = replace(DEEP, variants=(replace(DEEP.variants[0], past=False),))
-    assert focused(blind, data, enough) == blind  # what is enough holds past outputs
-
-
-def test_aggregates_add_nothing_where_a_few_values_are_enough():
-    data = problem("bit_addition")
-    enough = sufficient(data)
-
-    def judged(rung: Rung) -> Reason | None:
-        return ruled_out(rung, data, (), enough)
-
-    skipped = [rung.name for rung in ladder_of(data, Settings()) if judged(rung) is Reason.NOTHING_NEW]
-    assert skipped == ["aggregates", "deep aggregates"]
 
 
 def test_older_outputs_that_only_show_inputs_are_spared():

@@ -296,7 +296,7 @@ def test_a_sub_mlp_computes_each_function(function: str, whole: bool):
 def test_heads_in_the_place_of_columns_compute_the_same(domains: tuple[Domain, ...]):
     machine = of_two(Step("y", A + B))
     problem = problem_of(machine, *domains, count=40, length=9)
-    rung = next(rung for rung in FAST_LADDER if rung.name == "deep")
+    rung = next(rung for rung in FAST_LADDER if rung.name == "pairs")
     pairs = [pair[1] for pair in (*ages(problem), *walks(problem))]
     places = ((0, 0), (1, 0), (1, 1))
     borders = Quantity(places, bounds=(((1.0, -1.0, 0.0), 0.0), ((0.0, 1.0, 1.0), 1.0)))

@@ -18,7 +18,6 @@ from weights2code.language import (
     Recurrence,
     Step,
     Var,
-    integers,
     maximum,
     op,
     reals,
@@ -74,25 +73,7 @@ def test_past_outputs_count_where_the_layout_has_them():
     parity = problem_of((X + Y) % 2)
     assert judged(parity)["window"] is None
     tagged = judged(parity, layout="tagging")
-    assert {tagged["pairs"], tagged["window"], tagged["aggregates"]} == {Reason.UNDETERMINED, None}
-    assert tagged["aggregates"] is None  # a count of ones
-
-
-@pytest.mark.parametrize(
-    ("task", "possible"),
-    [("balanced_parenthesis", True), ("Majority_0_2", True), ("Dithering", True), ("Div_5", False),
-     ("parity_last3", False), ("bit_addition", False)],
-)  # fmt: skip
-def test_aggregates_are_trained_if_counts_can_tell(task: str, possible: bool):
-    found = judged(from_task(get(task), 1000, 0, validation=8))
-    assert found["aggregates"] is (None if possible else Reason.UNDETERMINED)
-
-
-def test_counts_of_many_values_are_not_asked():
-    rule = op("gt", X, Var("x", 1))
-    wide = integers(0, 40)
-    assert judged(problem_of(rule, wide))["aggregates"] is None
-    assert judged(problem_of(rule, integers(0, 3)))["aggregates"] is Reason.UNDETERMINED
+    assert tagged["pairs"] is tagged["window"] is Reason.UNDETERMINED
 
 
 @pytest.mark.parametrize("change", [{"reference": None}, {"domains": (reals(0, 1),)}])
@@ -104,7 +85,7 @@ def test_only_whole_numbers_of_a_machine_are_asked(change: dict):
 def test_rungs_that_nobody_can_foresee_are_trained():
     found = judged(from_task(get("Bit_Palindrome"), 500, 0, validation=8))
     assert found["window"] is found["wide window"] is Reason.UNDETERMINED
-    assert [found[name] for name in ("linear", "prefix", "deep aggregates", "deep")] == [None] * 4
+    assert [found[name] for name in ("linear", "prefix", "memory")] == [None] * 3
 
 
 def no_training(rung: Rung, *_: object, **__: object) -> SimpleNamespace:

@@ -140,7 +140,6 @@ def test_smallest_rungs_come_first():
     assert LINEAR.recipe.epochs == 0
     steps = [rung.recipe.steps * rung.members for rung in FAST_LADDER]
     assert steps[0] == min(steps)
-    assert steps[-1] == max(steps)
 
 
 def test_a_fixed_architecture_is_one_rung():

@@ -71,27 +71,27 @@ def test_options_become_settings():
 
 def test_rungs_are_named_with_commas_and_known():
     parser = build_parser()
-    text = "run sum --rungs deep,wide-window --rungs pairs"
-    assert settings_from(parser.parse_args(text.split())).rungs == ("deep", "wide-window", "pairs")
-    with pytest.raises(InputError, match=r"unknown rungs 'high'; choose one of linear, .*, deep"):
-        Settings(rungs=("deep", "high"))
+    text = "run sum --rungs linear,wide-window --rungs pairs"
+    assert settings_from(parser.parse_args(text.split())).rungs == ("linear", "wide-window", "pairs")
+    with pytest.raises(InputError, match=r"unknown rungs 'high'; choose one of linear, .*, pairs"):
+        Settings(rungs=("pairs", "high"))
     assert get_args(RungName) == tuple(rung.option for rung in FAST_LADDER)
 
 
 def test_rungs_do_not_go_with_what_replaces_the_ladder():
     for other in ({"layers": 1}, {"recipe": "paper"}):
         with pytest.raises(InputError, match="--rungs chooses from the ladder"):
-            Settings(rungs=("deep",), **other)  # type: ignore[arg-type]
+            Settings(rungs=("pairs",), **other)  # type: ignore[arg-type]
 
 
 def test_what_is_asked_for_is_trained_to_its_end():
-    assert Settings(rungs=("deep",)).cut_after() == math.inf
-    assert Settings(rungs=("deep",), time_limit=5.0).cut_after() == 5.0
+    assert Settings(rungs=("pairs",)).cut_after() == math.inf
+    assert Settings(rungs=("pairs",), time_limit=5.0).cut_after() == 5.0
     assert Settings().cut_after() == Settings().time_limit
 
 
 def test_rungs_survive_the_run_folder():
-    settings = Settings(rungs=("deep", "pairs"))
+    settings = Settings(rungs=("linear", "pairs"))
     assert Settings.from_dict(json.loads(json.dumps(settings.to_dict()))) == settings
     with pytest.raises(InputError, match="unknown rungs"):
         Settings.from_dict({"rungs": ["shallow"]})

@@ -13,10 +13,10 @@ from enum import StrEnum
 import numpy as np
 
 from weights2code.data.sequences import Sequences, from_arrays
-from weights2code.language import Domain, Recurrence
+from weights2code.language import Domain
 from weights2code.language.categories import categories_of
 from weights2code.language.domain import Category
-from weights2code.tasks import PaperSettings, StepFunction, Task
+from weights2code.tasks import PaperSettings, Reference, Task
 
 #: Whole-number outputs with a range of at least this may be rounded readings.
 MANY = 20
@@ -42,7 +42,8 @@ class Problem:
     inputs, outputs : names of columns and outputs; domains, output_domains : their values.
     training, validation : sequences to learn from and to judge structures by.
     length : the training length.
-    reference : the machine or plain function that specifies the outputs, if one is known.
+    reference : what specifies the outputs, if that is known: a search runs it on inputs, a certificate is
+        made against it.
     sampler : (rng, n, length) -> fresh inputs (n, length, columns), if they can be had.
     held_out : sequences that nothing was learned from, for the certificate of own data.
     beginnings : where own sequences were cut into windows, some of them from their true start.
@@ -64,7 +65,7 @@ class Problem:
     training: Sequences
     validation: Sequences
     length: int
-    reference: Recurrence | StepFunction | None = None
+    reference: Reference | None = None
     sampler: Callable[[np.random.Generator, int, int], np.ndarray] | None = None
     held_out: Sequences | None = None
     beginnings: Sequences | None = None

@@ -1,7 +1,7 @@
 """Rules with a state that no output shows: the climb of a problem to which its state was added.
 
 It is begun where the rows show that visible values are not enough, before anything else is trained; and once
-more before the larger rungs, if what was visible has not led to a rule. All that such a rule reads is the
+more after the last rung, if what was visible has not led to a rule. All that such a rule reads is the
 present and the last state, so little is trained. The machine that the states come from has rules of its own
 by then, fitted to it up to the names of the states; they are taken if what is read from the network is
 longer, or nothing.
@@ -22,10 +22,7 @@ from weights2code.extraction.judge import judged, with_caveat
 from weights2code.extraction.members import fits, member
 from weights2code.extraction.values import Extraction
 from weights2code.memory.find import FEW_SEQUENCES, Remembering
-from weights2code.memory.followers import follower
 from weights2code.memory.hidden import Memory, with_memory
-from weights2code.memory.latches import latched
-from weights2code.memory.through_addend import through_addend
 from weights2code.program import Origin
 from weights2code.run_folder import RunFolder
 from weights2code.settings import Settings
@@ -55,7 +52,6 @@ class HiddenClimb:
     _tried: bool = False
     _early: bool = False
     _postponed: bool = False
-    _asked_reals: bool = False
     _remembering: Remembering = field(init=False)
 
     def __post_init__(self) -> None:
@@ -76,34 +72,24 @@ class HiddenClimb:
         return self._allowed() and self._try(self._remembering.at_once(self._by_extremum, self._by_lookup))
 
     def before(self, rung: Rung, summed: bool) -> bool:
-        """Before a rung is trained: whether that is the end. Those of one layer come first: what they see
-        may be all that is needed. A sum has no end, which no network follows where remainders are taken of
-        it, so a few states with a short rule come before one; and before functions of far more values than
-        there are states. Where heads remember nothing, a state without end comes before a window."""
+        """Before a rung is trained: whether that is the end. A sum has no end, which no network follows where
+        remainders are taken of it, so a few states with a short rule come before one; and before functions of
+        far more values than there are states."""
         if self._tried or not self._allowed():
             return False
         if self._postponed and rung.sizes.get("submlps") and self.at_once():
             return True
         if summed:
             return self.climb.problem.reference is not None and self._try(self._remembering.short())
-        if rung.sizes["layers"] > 1:
-            self._tried = True
-            return self._try(self._remembering.later())
-        if rung.kind in ("annealed", "window") and self._try(
-            self._remembering.without_end() or self._of_reals()
-        ):
-            return True
         if self._early or not rung.sizes.get("submlps"):
             return False
         self._early = True
-        return self._try(self._remembering.early() or through_addend(self._uncut))
+        return self._try(self._remembering.early())
 
-    def _of_reals(self) -> Memory | None:
-        """A hidden bit of real inputs, or what follows them, asked for once."""
-        if self._asked_reals:
-            return None
-        self._asked_reals = True
-        return latched(self._uncut) or follower(self._uncut)
+    def at_last(self) -> None:
+        """After the last rung: what is visible may be all that is needed, and has had its chance."""
+        if not self._tried and self._allowed() and not time_is_up():
+            self._try(self._remembering.later())
 
     def _by_extremum(self) -> bool:
         """Whether an extremum of everything so far remembers all that is needed."""
@@ -186,8 +172,7 @@ def _own_rules(hidden: Climb, trained: Trained) -> Extraction | None:
     if rules is None:
         return None
     best = member(trained, 0, hidden.problem)
-    endless = hidden.memory.machine is None
-    origin = Origin.TABLE if hidden.memory.table else Origin.ENDLESS if endless else Origin.STATES
+    origin = Origin.TABLE if hidden.memory.table else Origin.STATES
     found = judged(rules, origin, best.matched, hidden.problem, hidden.log.seed)
     found = replace(right_borders(found, hidden.problem, hidden.log), member=best.index)
     if not best.fits:

@@ -8,17 +8,23 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from weights2code.data import Problem, Sequences
-from weights2code.language import Recurrence, Var
+from weights2code.language import Var
 from weights2code.memory.actions import rules_by_actions, rules_by_multiples
 from weights2code.memory.beside_visible import Beside, beside_visible
 from weights2code.memory.by_kinds import rules_by_kinds
 from weights2code.memory.dead_ends import with_dead_ends
-from weights2code.memory.exploring import explored
 from weights2code.memory.formulas import EFFORT as SHORT_EFFORT
 from weights2code.memory.formulas import answers_of, formula_of, table_of, transitions
 from weights2code.memory.hidden import Memory
 from weights2code.memory.machine import Machine, Read
-from weights2code.memory.merging import MOST_STATES, contradicts_itself, merged, times_seen
+from weights2code.memory.merging import (
+    ALL_ROWS,
+    MOST_ROWS,
+    MOST_STATES,
+    contradicts_itself,
+    merged,
+    times_seen,
+)
 from weights2code.memory.orders import orders
 from weights2code.memory.products import congruences, products, quotient
 from weights2code.memory.screen import (
@@ -34,7 +40,6 @@ from weights2code.memory.screen import (
 )
 from weights2code.memory.short_rules import ShortRule, short_rules
 from weights2code.memory.smallest import smallest
-from weights2code.memory.without_end import without_end
 from weights2code.simplify.cost import cost
 from weights2code.training.focus import Leaves, sufficient
 
@@ -52,8 +57,6 @@ ENOUGH = 16.0
 LONG_ENOUGH, FAR_MORE = 30.0, 16
 #: More states than this in some order are hardly a formula.
 FEW_STATES = 8
-#: Visible values whose function is sooner found than a state.
-VERY_FEW = 3
 #: Fewer sequences than this hardly begin alike: they are followed and not merged.
 FEW_SEQUENCES = 20
 #: There a memory is asked for where rows contradict each other in a window of so many steps: wider ones
@@ -63,6 +66,8 @@ NEAR = 3
 FORMULA_EFFORT = 1.5
 #: Effort for an output where a short look finds nothing, in seconds of a usual machine.
 EFFORT = 2.0
+#: How often rows are folded anew with those first that a machine is wrong on.
+REFOLDED = 6
 #: States of a machine that the most evidence may make less of: none has fewer than two, and with many it
 #: takes long and gives none.
 EVIDENT = range(3, MOST_STATES // 2 + 1)
@@ -83,7 +88,6 @@ class Remembering:
 
     problem: Problem
     _machines: list[Machine | None] = field(default_factory=list)
-    _asked: bool = False
     _visible: list[Leaves | None] = field(default_factory=list)
 
     def at_once(
@@ -93,49 +97,20 @@ class Remembering:
         one first of all, and `instead`, of so many states, if these have no rule that is soon found."""
         near = NEAR if len(self.problem.training) < FEW_SEQUENCES else None
         if not self._finite():
-            return self._without_end(otherwise)
-        if self.problem.whole and not contradictory(self.problem, near) and not self._foretold():
+            return None
+        if not contradictory(self.problem, near) and not self._foretold():
             return None
         machine = self.machine()
         if machine is None or visible_window(machine) is not None:
-            return None if self._few_states() else self._without_end(otherwise)
+            return None
         if otherwise is not None and otherwise():
             return None
-        endless: list[Memory] = []
-
-        def rather(states: int) -> bool:
-            if instead is not None and instead(states):
-                return True
-            endless.extend(one for one in [self._without_end()] if one is not None and one.answers)
-            return bool(endless)
-
-        found = numbered(machine, self.problem, instead=rather)
-        return endless[0] if endless else found
-
-    def _without_end(self, otherwise: Callable[[], bool] | None = None) -> Memory | None:
-        """A state without end, if it is simple, and there is no other way to remember."""
-        if not self.problem.whole or not contradictory(self.problem) or self._few_are_enough():
-            return None
-        found = without_end(self.problem, simple=True)
-        known = self._finite() and self.machine() is not None
-        if found is not None and known and not found.answers:
-            return None
-        return None if found is None or (otherwise is not None and otherwise()) else found
-
-    def _few_are_enough(self) -> bool:
-        """Whether the output is a function of very few visible values."""
-        values = self._sufficient()
-        return values is not None and len(values) <= VERY_FEW
+        return numbered(machine, self.problem, instead=instead)
 
     def _sufficient(self) -> Leaves | None:
         if not self._visible:
             self._visible.append(sufficient(self.problem))
         return self._visible[0]
-
-    def _few_states(self) -> bool:
-        """Whether there is a machine of few states: then nothing goes on without end."""
-        machine = self.machine() if self._finite() else None
-        return machine is not None and machine.states <= FEW_STATES
 
     def _foretold(self) -> bool:
         """Whether few rows, which seldom repeat, fold into a machine that foretells all others: more than so
@@ -158,7 +133,7 @@ class Remembering:
         """The memory, if it has short rules that are soon found, and the least that is visible and enough is
         far more than it; rules may be longer where that is more by far, or not known."""
         problem = self.problem
-        if problem.reference is None or not problem.whole or not self._finite():
+        if problem.reference is None or not self._finite():
             return None
         machine = self.machine()
         if machine is None or machine.states > FEW_STATES or shown_by_output(machine):
@@ -174,25 +149,12 @@ class Remembering:
     def later(self) -> Memory | None:
         """The memory, if it is less than what is visible, and the last output does not show it."""
         machine = self._worth_having()
-        if machine is not None:
-            return self._numbered(machine)
-        return self.without_end()
-
-    def without_end(self) -> Memory | None:
-        """A state without end, of all that are known; asked for once."""
-        if self._asked or not self.problem.whole or self._few_states() or not contradictory(self.problem):
-            return None
-        self._asked = True
-        if self._few_are_enough():
-            return None
-        found = without_end(self.problem)
-        known = self._finite() and self.machine() is not None
-        return None if found is None or (known and not found.answers) else found
+        return None if machine is None else self._numbered(machine)
 
     def short(self, enough: float = ENOUGH) -> Memory | None:
         """The memory, if it has rules that are short enough and soon found, and the last output does not show
         it."""
-        machine = self.machine() if self._finite() and self.problem.whole else None
+        machine = self.machine() if self._finite() else None
         if machine is None or machine.states > FEW_STATES or shown_by_output(machine):
             return None
         state = Var(free_name(self.problem, "state"), 1)
@@ -214,17 +176,13 @@ class Remembering:
         return machine if less else None
 
     def _finite(self) -> bool:
-        """Whether a machine may be asked for; of real inputs only a reference has one."""
-        problem = self.problem
-        if problem.original is not None:
-            return False
-        return finite(problem) or (problem.reference is not None and not problem.whole)
+        """Whether a machine may be asked for."""
+        return self.problem.original is None and finite(self.problem)
 
     def machine(self) -> Machine | None:
-        """The smallest machine of the reference, or the one that rows fold into; None if there is none of a
-        sensible size."""
+        """The machine that rows fold into; None if there is none of a sensible size."""
         if not self._machines:
-            found = explored(self.problem) if self.problem.reference is not None else _folded(self.problem)
+            found = _folded(self.problem)
             sensible = found is not None and 2 <= found.states <= MOST_STATES
             self._machines.append(found if sensible else None)
         return self._machines[0]
@@ -243,9 +201,6 @@ def numbered(
     """
     state = Var(free_name(problem, "state"), 1)
     reads = variables_read(machine, problem)
-    if not all(domain.discrete for domain in problem.domains):
-        rules = rules_by_actions(machine, state, reads)
-        return _with_outputs(machine, problem, state, rules[:1]) if rules else None
     soon = _soon_numbered(machine, problem, state, reads)
     if soon is not None and (soon.cost <= ENOUGH or machine.states >= FEW_STATES):
         return soon
@@ -355,8 +310,6 @@ def _with_outputs(machine: Machine, problem: Problem, state: Var, rules: list[Sh
 
 def _seen(machine: Machine, problem: Problem) -> Machine:
     """The machine with how often rows show each transition."""
-    if problem.reference is not None:
-        return machine
     return replace(machine, seen=times_seen(machine, both(problem)))
 
 
@@ -385,8 +338,8 @@ def _tables_in_order(machine: Machine, state: Var, reads: tuple[Var, ...]) -> li
 
 
 def _folded(problem: Problem) -> Machine | None:
-    """The machine of the rows; those to judge by are folded in too if it is wrong on them. Then, or of few
-    rows, it is asked too what the most evidence gives, if that is less.
+    """The machine of the rows; those to judge by are folded in too if it is wrong on them. Then, where there
+    are no more of them, or of few rows, it is asked too what the most evidence gives, if that is less.
 
     If rows contradict each other outright some are taken for mistakes, as few as give a machine.
     """
@@ -396,21 +349,36 @@ def _folded(problem: Problem) -> Machine | None:
         if machine is not None:
             return machine
     if not contradicts_itself(problem.training):
-        machine = merged(problem.training, reads)
-        wrong = machine is not None and machine.wrong(problem.validation).any()
-        if wrong:
-            machine = merged(both(problem), reads)
-        few = wrong or few_rows(problem)
+        machine, rows = merged(problem.training, reads), both(problem)
+        if machine is None and rows.valid.sum() > MOST_ROWS and contradictory(problem):
+            machine = merged(rows, reads, rows=ALL_ROWS)
+        wrong = machine is not None and machine.wrong(rows).any()
+        if machine is not None and wrong:
+            machine = _refolded(machine, rows)
+        few = few_rows(problem) or (wrong and rows.valid.sum() <= MOST_ROWS)
         if machine is not None and few and machine.states in EVIDENT and few_symbols(problem):
-            evident = merged(both(problem), reads, 0.0)
+            evident = merged(rows, reads, 0.0)
             if evident is not None and evident.states < machine.states:
                 machine = evident
-        return with_dead_ends(machine, both(problem)) if machine is not None and few else machine
+        return with_dead_ends(machine, rows) if machine is not None and few else machine
     for share in SHARES:
         machine = merged(both(problem), reads, share)
         if machine is not None and machine.wrong(problem.training).mean() <= share:
             return with_dead_ends(machine, both(problem))
     return None
+
+
+def _refolded(machine: Machine, sequences: Sequences) -> Machine | None:
+    """The machine of sequences on which another is wrong, and of as many others as there is room for; more
+    than once if it takes that."""
+    found: Machine | None = machine
+    for _ in range(REFOLDED):
+        wrong = found.wrong(sequences).any(1) if found is not None else np.zeros(1, bool)
+        if not wrong.any():
+            break
+        sequences = sequences.take(np.argsort(~wrong, kind="stable"))
+        found = merged(sequences, machine.reads)
+    return found
 
 
 def few_symbols(problem: Problem) -> bool:
@@ -438,8 +406,6 @@ def both(problem: Problem) -> Sequences:
 def free_name(problem: Problem, name: str) -> str:
     """The name, with underscores after it while it is taken."""
     taken = {*problem.inputs, *problem.outputs}
-    if isinstance(problem.reference, Recurrence):
-        taken |= {step.name for step in problem.reference.steps}
     while name in taken:
         name += "_"
     return name

@@ -34,7 +34,7 @@ class Machine:
     symbols : every symbol, shape (symbols, reads), no two alike.
     moves : the next state, shape (states, symbols).
     answers : the outputs, shape (states, symbols, outputs); what was never seen says nothing.
-    seen : how many rows showed a transition, shape (states, symbols); all of them once if a reference did.
+    seen : how many rows showed a transition, shape (states, symbols).
     """
 
     reads: tuple[Read, ...]

@@ -21,8 +21,8 @@ from weights2code.memory.machine import NOWHERE, Machine, Read, rows_read
 
 #: Machines with more states than this are given up: they are tables of the rows, or no machines.
 MOST_STATES = 64
-#: Rows that states are merged from, at most.
-MOST_ROWS = 20_000
+#: Rows that states are merged from, at most; and where it is known that there are states.
+MOST_ROWS, ALL_ROWS = 20_000, 100_000
 #: Prefixes that merges by evidence look at in all: of labels that follow no machine there is no end.
 MOST_LOOKED_AT = 150_000
 #: Contradictions that a merge may have, in standard errors above the share of mistakes; and what each counts
@@ -35,18 +35,19 @@ class _TooMany(Exception):
     """More states than are worth having, or no end to looking for them."""
 
 
-def merged(sequences: Sequences, reads: tuple[Read, ...], mistakes: float | None = None) -> Machine | None:
+def merged(
+    sequences: Sequences, reads: tuple[Read, ...], mistakes: float | None = None, rows: int = MOST_ROWS
+) -> Machine | None:
     """The machine that the sequences, each from its true start, fold into; None if that has too many states,
-    or none is exact.
+    or none is exact. So many rows are folded at most.
 
     With `mistakes` by the most evidence, and at most that share of the labels, or about that, may be wrong.
     """
     from aalpy.learning_algs.general_passive.GeneralizedStateMerging import run_GSM
 
-    sequences = sequences.take(slice(0, max(1, MOST_ROWS // sequences.x.shape[1])))
-    rows = rows_read(reads, sequences)
+    sequences = sequences.take(slice(0, max(1, rows // sequences.x.shape[1])))
     valid = sequences.valid
-    symbols, read = np.unique(rows[valid], axis=0, return_inverse=True)
+    symbols, read = np.unique(rows_read(reads, sequences)[valid], axis=0, return_inverse=True)
     given = np.unique(sequences.y[valid], axis=0, return_inverse=True)[1]
     ends = np.cumsum(sequences.lengths)[:-1]
     pairs = zip(np.split(read.reshape(-1), ends), np.split(given.reshape(-1), ends), strict=True)

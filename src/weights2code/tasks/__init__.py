@@ -6,7 +6,7 @@ array([[1., 3., 5.]])
 """
 
 from weights2code.tasks.registry import SUITES, all_tasks, get
-from weights2code.tasks.step_function import StepFunction
+from weights2code.tasks.step_function import Reference, StepFunction
 from weights2code.tasks.table import TaskRow, plain_text, render, rows
 from weights2code.tasks.task import Category, PaperSettings, Sampler, Suite, Task, WindowClass
 
@@ -14,6 +14,7 @@ __all__ = [
     "SUITES",
     "Category",
     "PaperSettings",
+    "Reference",
     "Sampler",
     "StepFunction",
     "Suite",

@@ -16,12 +16,12 @@ from copy import deepcopy
 from dataclasses import dataclass, fields, is_dataclass
 from decimal import Decimal
 from math import isfinite
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from weights2code.errors import InputError
-from weights2code.language import Domain, Recurrence, uniform
+from weights2code.language import Domain, uniform
 from weights2code.language.domain import EXACT
 
 #: (state, row) -> (state, output): the row by the names of its columns, the output a number or a tuple.
@@ -34,6 +34,16 @@ MOST_CALLS = 300_000
 TRIED, TRIED_LENGTH = 3, 7
 #: Values that nothing can change: they need no copy.
 _FIXED = (int, float, complex, str, bytes, bool, type(None), np.generic, frozenset)
+
+
+@runtime_checkable
+class Reference(Protocol):
+    """What specifies a task, as a search sees it: it gives the outputs of any inputs, and nothing else is
+    read from it. Only `verify` asks what it is, to prove a program that was found without that."""
+
+    def run(self, x: Any, /) -> np.ndarray:
+        """All outputs, shape (n, T, outputs), for inputs of shape (n, T, inputs)."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,8 +69,6 @@ class StepFunction:
         The state before the first position, and the function.
     domains
         What each column may hold: rows have `int` for whole numbers and `float` for reals.
-    states
-        Further outputs before the function's own: a recurrence of its inputs and outputs.
     """
 
     def __init__(
@@ -70,42 +78,22 @@ class StepFunction:
         start: Any,
         step: Step,
         domains: Sequence[Domain],
-        states: Recurrence | None = None,
     ) -> None:
-        self.inputs, self.own_outputs = tuple(inputs), tuple(outputs)
+        self.inputs, self.outputs = tuple(inputs), tuple(outputs)
         self.start, self.step, self.domains = start, step, tuple(domains)
-        self.states = states
         self._whole = tuple(domain.discrete for domain in domains)
         self._walked: list[Walk | None] = []
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        return self.own_outputs if self.states is None else (*self.states.outputs, *self.own_outputs)
-
-    def with_states(self, states: Recurrence) -> StepFunction:
-        """The same function with further outputs, which follow from its inputs and outputs."""
-        other = StepFunction(self.inputs, self.own_outputs, self.start, self.step, self.domains, states)
-        other._walked = self._walked  # which is the same walk
-        return other
 
     def run(self, x: Any) -> np.ndarray:
         """All outputs, shape (n, T, outputs), for inputs of shape (n, T, inputs)."""
         x = np.asarray(x, dtype=float)
         walk = self.walk() if x.size > len(self.inputs) else None
-        y = self.called(x) if walk is None else self._looked_up(x, walk)
-        return (
-            y if self.states is None else np.concatenate([self.states.run(np.concatenate([x, y], 2)), y], 2)
-        )
-
-    def trace(self, x: Any) -> dict[str, np.ndarray]:
-        """Every output by its name, each of shape (n, T)."""
-        y = self.run(x)
-        return {name: y[:, :, i] for i, name in enumerate(self.outputs)}
+        return self.called(x) if walk is None else self._looked_up(x, walk)
 
     def called(self, x: np.ndarray) -> np.ndarray:
-        """The function's own outputs, by calling it at every position."""
+        """All outputs, by calling it at every position."""
         count, length, _ = x.shape
-        y = np.empty((count, length, len(self.own_outputs)))
+        y = np.empty((count, length, len(self.outputs)))
         for i in range(count):
             state = _copied(self.start)
             for t in range(length):
@@ -133,9 +121,9 @@ class StepFunction:
 
     def _numbers(self, output: Any, shown: str) -> tuple[float, ...]:
         given = outputs_of(output)
-        if len(given) != len(self.own_outputs):
+        if len(given) != len(self.outputs):
             raise InputError(
-                f"the step function must return {len(self.own_outputs)} outputs as at the first position, "
+                f"the step function must return {len(self.outputs)} outputs as at the first position, "
                 f"but returned {len(given)}, for {shown}."
             )
         return tuple(_number(value, shown) for value in given)
@@ -158,10 +146,10 @@ class StepFunction:
             count = 1
             for domain in self.domains:
                 count *= domain.size if domain.discrete else MOST_CALLS + 1
-            self._walked.append(self.walk_over(_all_rows(self.domains)) if count <= MOST_CALLS else None)
+            self._walked.append(self._walk_over(_all_rows(self.domains)) if count <= MOST_CALLS else None)
         return self._walked[0]
 
-    def walk_over(self, rows: np.ndarray) -> Walk | None:
+    def _walk_over(self, rows: np.ndarray) -> Walk | None:
         """Every state that these rows lead to; None if there is no end to them."""
         states, numbers = [_copied(self.start)], {_key(self.start): 0}
         moves: list[list[int]] = []
@@ -191,7 +179,7 @@ class StepFunction:
             place = place * domain.size + np.where(inside, column - domain.low, 0).astype(np.int64)
         if not inside.all():
             return self.called(x)
-        y = np.empty((*x.shape[:2], len(self.own_outputs)))
+        y = np.empty((*x.shape[:2], len(self.outputs)))
         state = np.zeros(len(x), np.int64)
         for t in range(x.shape[1]):
             y[:, t] = walk.answers[state, place[:, t]]

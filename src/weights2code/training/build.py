@@ -16,7 +16,7 @@ from weights2code.data import Problem
 from weights2code.errors import InputError
 from weights2code.heads import EQUALITY_SHARPNESS
 from weights2code.model import Architecture, DiscreteTransformer
-from weights2code.training.ladder import Rung, aggregate_operands, window_of
+from weights2code.training.ladder import Rung, window_of
 
 
 def build(
@@ -42,15 +42,13 @@ def build(
         fix_leaves(model, rung.leaves)
     elif rung.kind == "window":
         fix_window(model)
-    elif rung.kind == "aggregates":
-        fix_aggregates(model, inputs)
     elif rung.kind == "lookup":
         fix_lookup(model)
     first = 0
     for variant in rung.variants:
         members = slice(first, first + variant.members)
         first += variant.members
-        hidden = list(variant.unread)
+        hidden: list[int] = []
         if not variant.past and not concat and not rung.wired:
             hidden += range(inputs, inputs + outputs)
         for layer in range(architecture.layers):
@@ -62,8 +60,6 @@ def build(
                 hidden += range(operators + variant.submlps, end)
         if hidden:
             model.forbid(members, hidden)
-        if variant.reach is not None:
-            model.forbid_offsets(members, range(variant.reach + 1, architecture.window))
         if not variant.start:
             model.forbid_start(members)
     return model
@@ -94,29 +90,6 @@ def fix_leaves(model: DiscreteTransformer, leaves: tuple[tuple[int, int], ...]) 
             _fix(model, row, offset if choice.decides == "offset" else channel)
 
 
-def fix_aggregates(model: DiscreteTransformer, inputs: int) -> None:
-    """Layer 0 aggregates the inputs and computes functions of one input each; layer 1 averages those
-    functions and takes extrema of the means (even members) or of the sums (odd members), and its sub-MLPs
-    read everything that fits."""
-    a = model.architecture
-    operators = a.stream_width(1) - a.submlps
-    for parity, operands in enumerate(aggregate_operands(a, inputs)):
-        members = slice(parity, None, 2)
-        operands += [0] * (a.arity - len(operands))
-        for row, choice in enumerate(model.wiring.choices):
-            if choice.kind == "submlp":
-                option = operands[choice.slot] if choice.layer else choice.index % inputs
-            else:
-                turn = choice.index - a.head_kinds().index(choice.kind)
-                if choice.layer == 0:
-                    option = turn % inputs
-                elif choice.kind in ("mean", "sum"):
-                    option = operators + turn % a.submlps
-                else:  # the means of layer 0 come first, then its sums
-                    option = a.channels + turn + parity * a.mean
-            _fix(model, row, option, members)
-
-
 def fix_lookup(model: DiscreteTransformer) -> None:
     """Equality heads with settled scores: a match beats the null slot, which beats everything else.
 
@@ -128,14 +101,9 @@ def fix_lookup(model: DiscreteTransformer) -> None:
     model.offset_mask[1::2, 0] = False
 
 
-def _fix(
-    model: DiscreteTransformer,
-    row: int,
-    option: int,
-    members: slice = slice(None),
-) -> None:
-    model.choice_mask[members, row] = False
-    model.choice_mask[members, row, option] = True
+def _fix(model: DiscreteTransformer, row: int, option: int) -> None:
+    model.choice_mask[:, row] = False
+    model.choice_mask[:, row, option] = True
 
 
 def hide(model: DiscreteTransformer, names: tuple[str, ...], problem: Problem, layout: str) -> None:

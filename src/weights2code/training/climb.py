@@ -17,13 +17,12 @@ from weights2code.effort import TimeUp, now
 from weights2code.errors import Reason
 from weights2code.settings import Settings
 from weights2code.training.few_values import few_values, may_add_up
-from weights2code.training.focus import focused, sufficient, with_last_outputs
+from weights2code.training.focus import sufficient, with_last_outputs
 from weights2code.training.ladder import Rung, ladder_of
 from weights2code.training.orders import orders
 from weights2code.training.remembering import Memories
 from weights2code.training.ruled_out import Skipped, ruled_out
 from weights2code.training.search import Progress, Record, Trained, pick_device, train_rung
-from weights2code.training.seen import Seen
 
 #: Told of a rung that is about to be trained, and whether it goes over sums; whether the climb ends there.
 Before = Callable[[Rung, bool], bool]
@@ -51,9 +50,9 @@ def climb(
     device = pick_device(settings.device)
     ladder = ladder_of(problem, settings)
     free = not settings.asked_for()
-    focus = settings.recipe == "fast" and not settings.fixed_architecture() and not settings.hide
-    known = cache(lambda: sufficient(problem))
-    seen, memories = Seen(problem.integer_outputs), {past: Memories(problem, past) for past in (True, False)}
+    known = cache(lambda: with_last_outputs(problem, sufficient(problem)))
+    memories = {past: Memories(problem, past) for past in (True, False)}
+    window_fits = False
     coming, postponed = deque(enumerate(ladder)), set[int]()
     if free and next(orders(problem), None) is not None:  # then nothing else is needed
         coming = deque(sorted(coming, key=lambda item: not _remembers_first(item[1])))
@@ -61,15 +60,9 @@ def climb(
         index, rung = coming.popleft()
         if index and now() - began > settings.time_limit:
             return
-        if free and seen.can_wait(rung) and index not in postponed:
-            postponed.add(index)
-            coming.append((index, rung))
-            continue
-        looks_at_few = rung.kind == "few"
-        enough = known() if focus and (looks_at_few or rung.sizes["layers"] > 1) else None
-        reason = ruled_out(rung, problem, ladder[:index], enough) if free else None
-        if looks_at_few:
-            enough = with_last_outputs(problem, enough)
+        reason = ruled_out(rung, problem, ladder[:index]) if free else None
+        if rung.kind == "few":
+            enough = known()
             few = few_values(rung, problem, enough)
             smaller = coming[0][1] if free and coming and index not in postponed else None
             if few is None:
@@ -80,7 +73,7 @@ def climb(
                 continue
             else:
                 rung = few
-        if free and (seen.in_vain(rung) or (rung.kind == "memory" and enough is not None)):
+        if free and window_fits and rung.kind == "window":
             reason = Reason.NOTHING_NEW
         if reason is not None:
             if skipped is not None:
@@ -101,7 +94,7 @@ def climb(
                 return
             else:
                 current = folder / "current.safetensors" if folder else None
-                looking = part.rung if part else focused(rung, problem, enough)
+                looking = part.rung if part else rung
                 seen_as = part.problem if part else problem
                 try:
                     trained = train_rung(
@@ -120,13 +113,12 @@ def climb(
                     trained.save(finished)
                     current.unlink(missing_ok=True)
             some = True
-            if not looks_at_few:  # a wider window may find others that are enough
-                seen.learn(rung, trained.losses[0], trained.accuracies[0], fitted=trained.fitted)
+            window_fits |= rung.kind == "window" and not rung.leaves and trained.fitted
             yield trained
         if place < 0 and skipped is not None:
             skipped.append(Skipped(rung.name, Reason.NOT_ASKED_FOR))
 
 
 def _remembers_first(rung: Rung) -> bool:
-    """Whether it is the rung of memories with one layer above them."""
-    return rung.kind == "memory" and rung.sizes["layers"] == 1 and any(v.past for v in rung.variants)
+    """Whether it is the rung of memories of everything, past outputs included."""
+    return rung.kind == "memory" and any(v.past for v in rung.variants)

@@ -1,16 +1,12 @@
-"""Where an annealed rung looks: at what the data show to be enough.
+"""The few values that the data show to be enough.
 
-A rung with many offsets and columns to choose from spends most of its members on values that do not matter.
-Where rows of whole numbers repeat, they say which values do: if a few columns, a few steps back, determine
-the output in every repeated row, three quarters of the members look no further and at nothing else, and how
-those values are combined is left to them. The others stay as they were: the output may have a shorter rule
-in other values.
+Where rows of whole numbers repeat, they say which values matter: a few columns, a few steps back, that
+determine the output in every repeated row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from math import comb
@@ -19,38 +15,15 @@ import numpy as np
 
 from weights2code.data import Problem
 from weights2code.data.sufficiency import LEAST_REPEATS, determines, enough
-from weights2code.training.ladder import Rung, Variant, window_of
-from weights2code.training.ruled_out import Leaves, leaf_rows, only_location, present_values
+from weights2code.training.ladder import window_of
+from weights2code.training.ruled_out import Leaves, leaf_rows, present_values
 
 #: Rows that are asked, at most.
 MOST_ROWS = 200_000
-#: One member in so many looks everywhere.
-EVERYWHERE = 4
 #: Sets of values that are tried, of at most so many values, on so many rows first.
 MOST_SETS = 6000
 LARGEST_SET = 4
 SAMPLE = 2000
-
-
-def focused(rung: Rung, problem: Problem, leaves: Leaves | None) -> Rung:
-    """The rung with most of its members kept to values that are enough (None if none are known to be)."""
-    if leaves is None or rung.kind != "annealed" or rung.layout == "concat" or not only_location(rung):
-        return rung
-    if rung.sizes["layers"] < 2:  # small rungs have variants of their own
-        return rung
-    inputs = len(problem.inputs)
-    columns = {column for column, _ in leaves}
-    past = any(column >= inputs for column in columns)
-    if past and not any(variant.past for variant in rung.variants):
-        return rung
-    reach = max(lag - (column >= inputs) for column, lag in leaves)
-    unread = tuple(sorted({*range(inputs + len(problem.outputs))} - columns))
-    variants: list[Variant] = []
-    for variant in rung.variants:
-        free = variant.members // EVERYWHERE
-        narrow = replace(variant, members=variant.members - free, past=past, reach=reach, unread=unread)
-        variants += [narrow, replace(variant, members=free)] if free else [narrow]
-    return replace(rung, variants=tuple(variants))
 
 
 def sufficient(problem: Problem) -> Leaves | None:

@@ -7,16 +7,12 @@ among members that fit, the one with the earliest variant is the smallest progra
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal
 
 from weights2code.data import Problem
 from weights2code.errors import InputError
-from weights2code.heads import AGGREGATES
-from weights2code.model import Architecture
-from weights2code.model.sampler import Annealing
 from weights2code.settings import Settings
 from weights2code.training.recipes import PAPER_RATE, Recipe, paper_recipe, with_samples
 
@@ -25,30 +21,23 @@ from weights2code.training.recipes import PAPER_RATE, Recipe, paper_recipe, with
 LONGEST_WINDOW = 12
 #: A sub-MLP with a fixed wiring is given at most this many values.
 MOST_OPERANDS = 12
-#: Functions of the inputs that aggregates are taken of, at least.
-FUNCTIONS = 3
 
 #: What a rung is: `linear`, `prefix` and `lookup` have no functions, and their wiring is found by polishing;
-#: `window` and `aggregates` read everything within reach; annealed ones choose what their functions read.
+#: a `window` reads everything within reach; annealed ones choose what their functions read.
 #: `few` is a window on the few values that rows show to be enough. `memory` is several in one: heads over
 #: everything so far that the data chose, and a rung above them.
-RungKind = Literal["linear", "prefix", "lookup", "few", "window", "memory", "aggregates", "annealed"]
+RungKind = Literal["linear", "prefix", "lookup", "few", "window", "memory", "annealed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """What `members` of a rung may use; None means everything.
-
-    `reach` is how far back heads look at most, `unread` are channels that nothing reads.
-    """
+    """What `members` of a rung may use; None means everything."""
 
     members: int
     past: bool = True
     heads: int | None = None
     submlps: int | None = None
     start: bool = False
-    reach: int | None = None
-    unread: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +64,7 @@ class Rung:
     @property
     def wired(self) -> bool:
         """Whether the wiring, or a part of it, is fixed."""
-        return self.kind in ("lookup", "few", "window", "memory", "aggregates")
-
-    @property
-    def aggregates(self) -> bool:
-        """Whether it has functions of aggregates of everything so far."""
-        functions = self.sizes.get("submlps", 0) > 0 and any(self.sizes.get(kind) for kind in AGGREGATES)
-        return self.kind == "aggregates" or functions
+        return self.kind in ("lookup", "few", "window", "memory")
 
     @property
     def members(self) -> int:
@@ -165,38 +148,6 @@ FAST_LADDER: tuple[Rung, ...] = (
         (Variant(2),),
         kind="window",
     ),
-    Rung(
-        "deep memory",
-        {"layers": 2, "location": 4, "submlps": 3, "arity": 4},
-        _recipe(2000, head="learned", finish="closed", annealing=Annealing(first=3.0)),
-        (Variant(16, past=False), Variant(16)),
-        kind="memory",
-    ),
-    Rung(
-        "aggregates",
-        {"hidden": 24},
-        _recipe(600, head="projected", noise=0.0, batch=64),
-        (Variant(4),),
-        kind="aggregates",
-    ),
-    Rung(
-        "deep aggregates",
-        {"layers": 2, "location": 1, "mean": 1, "sum": 1, "submlps": 2, "arity": 2},
-        _recipe(900),
-        (Variant(16, past=False), Variant(8)),
-    ),
-    Rung(
-        "deep",
-        {"layers": 2, "location": 4, "submlps": 3, "arity": 4},
-        _recipe(2000, head="learned", finish="closed", annealing=Annealing(first=3.0)),
-        (Variant(16, past=False), Variant(16)),
-    ),
-    Rung(
-        "deeper",
-        {"layers": 3, "location": 4, "submlps": 3, "arity": 4},
-        _recipe(2000, head="learned", finish="closed", annealing=Annealing(first=3.0)),
-        (Variant(16, past=False), Variant(16)),
-    ),
 )
 
 
@@ -258,13 +209,9 @@ def _fitted_to(problem: Problem, layout: str) -> tuple[Rung, ...]:
             widest = reach
             own |= window_sizes(channels, reach)
             own["submlps"] = max(own["submlps"], outputs)
-        elif rung.kind == "aggregates":
-            own |= aggregate_sizes(inputs, channels, outputs)
-            if own["arity"] <= channels:
-                continue
         elif rung.kind == "lookup" and inputs < 2:
             continue
-        if texts and (rung.kind == "prefix" or (rung.aggregates and rung.kind != "memory")):
+        if texts and rung.kind == "prefix":
             continue  # texts have no sums and no extrema
         fitted.append(replace(rung, sizes=own, layout=layout if rung.wired else rung.layout))
     return tuple(fitted)
@@ -273,43 +220,6 @@ def _fitted_to(problem: Problem, layout: str) -> tuple[Rung, ...]:
 def window_sizes(channels: int, reach: int) -> dict[str, Any]:
     """Every channel at offsets 0..reach."""
     return {"layers": 1, "location": channels * reach, "arity": channels * (reach + 1)}
-
-
-def aggregate_sizes(inputs: int, channels: int, outputs: int = 1) -> dict[str, Any]:
-    """Two layers: aggregates of the inputs, then aggregates of functions of them and extrema of aggregates.
-
-    An arity no larger than the channels means that no aggregate fits beside them.
-    """
-    heads = {"mean": max(FUNCTIONS, inputs), "sum": inputs, "max": inputs, "min": inputs}
-    sizes: dict[str, Any] = {"layers": 2, "submlps": max(FUNCTIONS, inputs, outputs), **heads}
-    architecture = Architecture(channels=channels, **sizes)
-    return {**sizes, "arity": max(len(operands) for operands in aggregate_operands(architecture, inputs))}
-
-
-def aggregate_operands(a: Architecture, inputs: int) -> tuple[list[int], list[int]]:
-    """What even and odd members read: the channels, and as many groups of aggregates as fit.
-
-    Even ones prefer those of the inputs themselves, odd ones those of functions and of other aggregates.
-    """
-    layer, kinds = a.stream_width(1) - a.channels, a.head_kinds()
-
-    def heads(first: int, count: int, *chosen: str) -> list[int]:
-        return [first + kinds.index(kind) + turn for kind in chosen for turn in range(count)]
-
-    mean, total, highest, lowest = (heads(a.channels, inputs, kind) for kind in ("mean", "sum", "max", "min"))
-    functions = heads(a.channels + layer, a.mean, "mean")
-    extrema = heads(a.channels + layer, inputs, "max", "min")
-    even = (mean, total, highest, lowest, functions, extrema)
-    odd = (mean, functions, total, extrema, highest, lowest)
-    return _first_that_fit(a.channels, even), _first_that_fit(a.channels, odd)
-
-
-def _first_that_fit(channels: int, groups: Iterable[list[int]]) -> list[int]:
-    found = [*range(channels)]
-    for group in groups:
-        if len(found) + len(group) <= MOST_OPERANDS:
-            found += group
-    return found
 
 
 def window_of(problem: Problem) -> int:

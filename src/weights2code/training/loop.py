@@ -137,14 +137,6 @@ def start(model: DiscreteTransformer, recipe: Recipe) -> LoopState:
     return LoopState(model, optimizer)
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """When to stop early: so many members have a hard loss below this, in two epochs running."""
-
-    below: float
-    members: int = 1
-
-
 def run_loop(
     state: LoopState,
     training: Batch,
@@ -153,16 +145,16 @@ def run_loop(
     seed: int,
     stage: str = "search",
     on_epoch: Callable[[LoopState], None] | None = None,
-    stop: Stop | None = None,
+    stop_below: float | None = None,
 ) -> None:
-    """Run the remaining epochs, or until it is time to `stop`; afterwards the model's head is set and the
-    agreement is known."""
+    """Run the remaining epochs, or until a hard loss stays below that; afterwards the model's head is set and
+    the agreement is known."""
     device = state.model.choices.device
     variance = target_variance(training[1], training[2])
     fused = device.type == "cuda" and can_compile() and can_fuse(state.model, training, recipe)
     with nullcontext(torch.Generator(device)) if fused else noise_source(device) as generator:
         run_epoch = None
-        while state.epoch < recipe.epochs and not _settled(state, stop):
+        while state.epoch < recipe.epochs and not _settled(state, stop_below):
             began = time.perf_counter()
             if run_epoch is None:
                 run_epoch = _epoch_of(state, training, recipe, variance, seed, generator, fused=fused)
@@ -240,12 +232,12 @@ def keep_members(state: LoopState, recipe: Recipe, members: list[int]) -> None:
         state.best_weights = {name: value[index] for name, value in state.best_weights.items()}
 
 
-def _settled(state: LoopState, stop: Stop | None) -> bool:
-    """Judged by the record alone, so that a run that resumes here stops where an unbroken one does."""
-    if stop is None or len(state.history) < 2:
+def _settled(state: LoopState, stop_below: float | None) -> bool:
+    """Whether the best was below that in two epochs running: judged by the record alone, so that a run that
+    resumes here stops where an unbroken one does."""
+    if stop_below is None or len(state.history) < 2:
         return False
-    enough = [sorted(epoch.hard_loss)[: stop.members][-1] for epoch in state.history[-2:]]
-    return max(enough) < stop.below
+    return max(min(epoch.hard_loss) for epoch in state.history[-2:]) < stop_below
 
 
 def _train_epoch(

@@ -2,8 +2,7 @@
 
 `paper` is the paper's own ("Training Details", appendix): a million samples, fifty epochs of batch 512,
 learned head. `fast` is what experiments found: many restarts at once, few steps, less noise, a head in closed
-form (deep models learn theirs, and only the best members are finished in closed form), then polishing of the
-discrete choices.
+form, then polishing of the discrete choices.
 """
 
 from __future__ import annotations
@@ -34,8 +33,6 @@ class Recipe:
         the end of the training. One that stays is for comparison: finished models are of ReLU units.
     head : "closed" solves the linear head at every step, "projected" also the output weights of the last
         layer's sub-MLPs, "learned" trains everything as the paper does.
-    finish : how the head of the best members is solved after annealing with a learned one; None leaves it
-        learned.
     l1 : penalty on a learned head.
     polish : settle the discrete choices by coordinate descent after annealing.
     tune_steps : steps with fixed choices at the end, for the best members.
@@ -56,7 +53,6 @@ class Recipe:
     leak: float = 0.0
     leak_fades: bool = True
     head: Literal["closed", "projected", "learned"] = "closed"
-    finish: Literal["closed", "projected"] | None = None
     l1: float = 0.0
     weight_decay: float = 0.0
     polish: bool = False
@@ -76,11 +72,6 @@ class Recipe:
     @property
     def solves_head(self) -> bool:
         return self.head != "learned"
-
-    @property
-    def finishing_head(self) -> Literal["closed", "projected"] | None:
-        """How the head of the best members is solved in the end; None if it stays as it was learned."""
-        return self.finish if self.head == "learned" else self.head
 
     @property
     def steps(self) -> int:

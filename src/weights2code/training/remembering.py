@@ -24,7 +24,6 @@ from weights2code.language import infer
 from weights2code.language.operators import order_of, ordered
 from weights2code.model import DiscreteTransformer
 from weights2code.training.delays import delayed
-from weights2code.training.focus import focused
 from weights2code.training.functions import all_of, borders, operator, table
 from weights2code.training.ladder import MOST_OPERANDS, Rung
 from weights2code.training.memories import ONE, POSITION, TOTAL, Memory, Place, Quantity
@@ -94,17 +93,13 @@ class Memories:
                 return
 
     def rungs(self, rung: Rung) -> Iterator[Above]:
-        """What a rung of the ladder is with memories: a window on all that is needed, for each set of them;
-        deeper ones look at the first set alone. Nothing where nothing must be remembered."""
+        """What a rung of the ladder is with memories: a window on all that is needed, for each set of them.
+        Nothing where nothing must be remembered."""
         layout = outer_layout(self.problem, Layout(rung.layout, (1.0,), (1.0,)))
         for remembered in self.sets():
             if not all(comparable(memory, layout) for memory in remembered.memories):
                 continue
             wide = widened(self.problem, remembered.memories)
-            if rung.sizes["layers"] > 1:
-                deep = focused(replace(rung, kind="annealed"), wide, list(remembered.leaves))
-                yield Above(deep, wide, remembered.memories, self.problem)
-                return
             window = window_on(remembered.leaves, wide, rung)
             yield Above(window, wide, remembered.memories, self.problem)
 

@@ -1,8 +1,8 @@
 """Rungs that need not be trained: the data show that no function of what they read gives the output.
 
 If two rows agree in every value that a rung can read and differ in the output, no program of the rung is
-exact. That can be asked before training wherever the values are known: of a window, of all aggregates, and of
-a few location heads, whose possible sets of values are tried one by one. Rows are positions at which every
+exact. That can be asked before training wherever the values are known: of a window, and of a few location
+heads, whose possible sets of values are tried one by one. Rows are positions at which every
 lag lies inside the sequence, so what lies before the start contradicts nothing.
 """
 
@@ -24,9 +24,8 @@ from weights2code.training.ladder import Rung, window_of
 
 #: Sequences that are asked first: most contradictions show in a few.
 FIRST_ASKED = 500
-#: Sets of values that are tried, and values of an input that are counted, at most.
+#: Sets of values that are tried, at most.
 MOST_SETS = 500
-MOST_COUNTED = 16
 
 #: Values that can be read: the column among inputs and outputs, and how far back.
 Leaves = list[tuple[int, int]]
@@ -42,12 +41,8 @@ class Skipped:
     reason: Reason
 
 
-def ruled_out(
-    rung: Rung, problem: Problem, before: Sequence[Rung] = (), enough: Leaves | None = None
-) -> Reason | None:
+def ruled_out(rung: Rung, problem: Problem, before: Sequence[Rung] = ()) -> Reason | None:
     """Why training the rung would be in vain, given the rungs `before` it; None if it may fit.
-
-    Where a few values are `enough`, aggregates of everything so far add nothing.
 
     Only whole numbers that a machine specifies are asked: rows of reals do not repeat, and of own data some
     may be mistakes.
@@ -60,10 +55,6 @@ def ruled_out(
         if any(_evident(leaves, problem.training) for leaves in smaller):
             return Reason.NOTHING_NEW
         sets: Iterable[Table] = [partial(leaf_rows, _window(rung, problem))]
-    elif enough is not None and rung.layout != "tagging" and rung.aggregates:
-        return Reason.NOTHING_NEW
-    elif rung.kind == "aggregates":
-        sets = [partial(_counts, present_values(problem, rung.layout == "autoregressive"))]
     elif rung.kind == "annealed" and only_location(rung) and rung.sizes["layers"] == 1:
         sets = (partial(leaf_rows, leaves) for leaves in _choices(rung, problem))
     else:
@@ -112,25 +103,6 @@ def leaf_rows(leaves: Leaves, sequences: Sequences) -> tuple[np.ndarray, np.ndar
     scored = sequences.scored[:, deepest:]
     columns = [values[:, deepest - lag : end - lag, column][scored] for column, lag in leaves]
     return np.column_stack(columns), sequences.y[:, deepest:][scored]
-
-
-def _counts(present: Leaves, sequences: Sequences) -> tuple[np.ndarray, np.ndarray]:
-    """The channels, how often each value of each input came up so far, and the extrema of its means and sums:
-    every aggregate of a function of one input is a function of those. Inputs of many values say nothing."""
-    rows, targets = leaf_rows(present, sequences)
-    position = np.arange(1, sequences.x.shape[1] + 1)
-    columns = [np.broadcast_to(position, sequences.x.shape[:2])]
-    for x in np.moveaxis(sequences.x, 2, 0):
-        values = np.unique(x)
-        if len(values) > MOST_COUNTED:
-            return rows[:0], targets[:0]
-        columns += [(x == value).cumsum(1) for value in values[1:]]
-        total = x.cumsum(1)
-        for aggregate in (total, total / position):
-            columns += [np.maximum.accumulate(aggregate, 1), np.minimum.accumulate(aggregate, 1)]
-    deepest = max(lag for _, lag in present)
-    scored = sequences.scored[:, deepest:]
-    return np.column_stack([rows, *(column[:, deepest:][scored] for column in columns)]), targets
 
 
 def _consistent(table: Table, sequences: Sequences) -> bool:

@@ -28,7 +28,6 @@ from weights2code.training.ladder import Rung, RungKind
 from weights2code.training.loop import (
     Epoch,
     LoopState,
-    Stop,
     evaluate_hard,
     run_loop,
     sequences_of,
@@ -38,7 +37,6 @@ from weights2code.training.loop import (
 )
 from weights2code.training.polish import clear_location_heads, polish_member
 from weights2code.training.step import Batch, Validation, target_variance
-from weights2code.training.thin import thin_heads
 
 #: Relative hard loss at which a rung counts as fitted: real outputs, and integer ones (which must also all
 #: round to the right number).
@@ -50,23 +48,11 @@ FITTED_EXACTLY = 1e-10
 #: tuning does the rest. Tuning does nothing for heads that look for content, which must get it right
 #: themselves.
 STOP_BELOW = {False: 1e-7, True: 1e-4}
-#: With a learned head it stops once so many members are below this, and the choices of the best are kept.
-ENOUGH_MEMBERS = 4
-LEARNED_BELOW = 1e-3
-#: Members that are polished and tuned after annealing (of those with a learned head, which differ more in
-#: what tuning makes of them), and sequences that judge discrete moves.
+#: Members that are polished and tuned after annealing, and sequences that judge discrete moves.
 FINALISTS = 4
-LEARNED_FINALISTS = 8
-#: Finished members with a hard loss below this are promising: the best are tuned again as long as that lowers
-#: the loss by this share, so many times at most.
-PROMISING = 0.05
-LESS = 0.8
-ROUNDS = 8
+POLISH_SEQUENCES = 128
 #: Sequences of own data of at least this length can do without their first output in training.
 SHORTEST_WITH_START = 4
-POLISH_SEQUENCES = 128
-#: Sequences that judge what the head of a member needs.
-THIN_SEQUENCES = 1024
 
 #: Seconds between two checkpoints of a rung: epochs of small rungs are shorter than writing one is worth.
 CHECKPOINT_INTERVAL = 1.0
@@ -235,7 +221,7 @@ def train_rung(
                 run_loop(state, training, validation, rung.recipe, settings.seed, rung.name, on_epoch, stop)
             finally:
                 model, history = state.model, state.history
-        if rung.recipe.finishing_head:
+        if rung.recipe.solves_head:
             model = finish(rung, model, training, validation, settings.seed)
     except TimeUp:
         if some:
@@ -277,59 +263,32 @@ def _only_epoch(rung: Rung, trained: Trained) -> Epoch:
     return Epoch(rung.name, 0, losses, losses, none, agreement, rung.recipe.annealing.last, trained.seconds)
 
 
-def stop_of(rung: Rung, problem: Problem) -> Stop | None:
-    """When annealing has found what it can find, and finishing does the rest."""
-    if rung.recipe.solves_head:
-        coarse = problem.integer_outputs and not rung.sizes.get("pointer")
-        return Stop(STOP_BELOW[coarse])
-    return Stop(LEARNED_BELOW, min(ENOUGH_MEMBERS, rung.members)) if rung.recipe.finishing_head else None
+def stop_of(rung: Rung, problem: Problem) -> float | None:
+    """Below which hard loss annealing has found what it can find, and finishing does the rest."""
+    if not rung.recipe.solves_head:
+        return None
+    return STOP_BELOW[problem.integer_outputs and not rung.sizes.get("pointer")]
 
 
 def finish(
     rung: Rung, model: DiscreteTransformer, training: Batch, validation: Validation, seed: int
 ) -> DiscreteTransformer:
-    """Polish the discrete choices of the best members and tune them; only those are kept.
-
-    A head that was learned is solved in closed form from here on. Tuning goes on while it promises a fit.
-    """
-    head = rung.recipe.finishing_head
-    assert head is not None
-    learned = rung.recipe.head == "learned"
+    """Polish the discrete choices of the best members and tune them; only those are kept."""
+    head = rung.recipe.head
+    assert head != "learned"
     variance = target_variance(training[1], training[2])
-    losses = evaluate_hard(model, validation, variance, rung.recipe.head)
+    losses = evaluate_hard(model, validation, variance, head)
     if not rung.recipe.epochs:
         clear_location_heads(model)
-    finalists = LEARNED_FINALISTS if learned else FINALISTS
-    chosen = losses.argsort()[:finalists].tolist() if rung.recipe.epochs else range(model.members)
+    chosen = losses.argsort()[:FINALISTS].tolist() if rung.recipe.epochs else range(model.members)
     if rung.recipe.polish:
         sample = sequences_of(training, slice(POLISH_SEQUENCES))
         polished = [polish_member(model.take([member]), sample, variance) for member in chosen]
         model = stack(polished).to(training[0].dtype)
     else:
         model = model.take(list(chosen))
-    if learned:
-        thin_heads(model, sequences_of(training, slice(THIN_SEQUENCES)))
     if float(losses.min()) > FITTED_EXACTLY:
         tune(model, training, validation, rung.recipe.tune_steps, seed, head)
-    return _tuned_on(rung, model, training, validation, seed) if learned else model
-
-
-def _tuned_on(
-    rung: Rung, model: DiscreteTransformer, training: Batch, validation: Validation, seed: int
-) -> DiscreteTransformer:
-    """The members with the best of them tuned for as long as that promises a fit."""
-    head = rung.recipe.finishing_head
-    assert head is not None
-    variance = target_variance(training[1], training[2])
-    before = PROMISING / LESS
-    for again in range(1, ROUNDS + 1):
-        losses = evaluate_hard(model, validation, variance, head)
-        best = float(losses.min())
-        if best < STOP_BELOW[True] or best > LESS * before:
-            break
-        before = best
-        model = model.take(losses.argsort()[:FINALISTS].tolist())
-        tune(model, training, validation, rung.recipe.tune_steps, seed + again, head)
     return model
 
 
@@ -359,7 +318,7 @@ def rank(
     model = model.double()
     data = (validation[0].double(), validation[1].double(), validation[2])
     variance = target_variance(data[1], data[2])
-    losses = evaluate_hard(model, data, variance, rung.recipe.finishing_head or "learned")
+    losses = evaluate_hard(model, data, variance, rung.recipe.head)
     accuracy = rounding_accuracy(model, data, layout)
     integer = problem.integer_outputs
     fits = (losses < FITTED_INTEGER) & (accuracy == 1.0) if integer else losses < FITTED_REAL

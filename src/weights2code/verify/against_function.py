@@ -41,7 +41,7 @@ def explore_with(
     plain = expand_retrievals(_joined(program, function, domains))
     if plain is None:
         return Exploration("inconclusive", 0, 0, "a retrieval has keys that are not a small set of inputs")
-    search = _Search(plain, whole, Effort(time_limit), walk, len(function.own_outputs))
+    search = _Search(plain, whole, Effort(time_limit), walk, len(function.outputs))
     try:
         with np.errstate(all="ignore"):
             found = search.run()
@@ -52,7 +52,7 @@ def explore_with(
 
 def _joined(program: Recurrence, function: StepFunction, domains: tuple[Domain, ...]) -> Product:
     """The program beside a stand-in for the function: one variable that is kept, and an output each."""
-    names = [f"y{i}" for i in range(len(function.own_outputs))]
+    names = [f"y{i}" for i in range(len(function.outputs))]
     stand_in = Recurrence(
         function.inputs,
         (

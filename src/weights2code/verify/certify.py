@@ -16,7 +16,7 @@ import numpy as np
 from weights2code.effort import Effort, time_is_up
 from weights2code.language import Domain, Recurrence, exact_number
 from weights2code.language.interval import Interval
-from weights2code.tasks.step_function import StepFunction
+from weights2code.tasks.step_function import Reference, StepFunction
 from weights2code.verify.against_function import explore_with
 from weights2code.verify.certificate import Certificate, Sequence, Verdict, versions
 from weights2code.verify.evaluation import is_defined
@@ -79,7 +79,7 @@ _Way = Callable[[Product, _Request, Callable[[], "_Text | None"]], _Finding | No
 def certify(
     program: Recurrence,
     *,
-    reference: Recurrence | StepFunction,
+    reference: Reference,
     domains: tuple[Domain, ...],
     length: int,
     integer_outputs: bool,
@@ -94,7 +94,8 @@ def certify(
     Parameters
     ----------
     program, reference
-        Two recurrences over the same input columns; the reference may be a plain function.
+        Two recurrences over the same input columns; the reference may be a plain function, or anything
+        else that can be run: then a program is tested, and no proof is tried.
     domains
         What each column may hold; a proof speaks about all of it.
     length
@@ -335,13 +336,13 @@ def _is_wrong(program: Recurrence, reference: Recurrence, example: Sequence, req
 
 def _enumerate(
     program: Recurrence,
-    reference: Recurrence | StepFunction,
+    reference: Reference,
     domains: tuple[Domain, ...],
     whole: bool,
     length: int,
 ) -> _Finding | None:
-    plain = isinstance(reference, StepFunction)
-    longest = longest_length(domains, _PLAIN_BUDGET if plain else _ENUMERATION_BUDGET)
+    machine = isinstance(reference, Recurrence)
+    longest = longest_length(domains, _ENUMERATION_BUDGET if machine else _PLAIN_BUDGET)
     if longest < length:
         return None
     try:

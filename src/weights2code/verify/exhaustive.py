@@ -11,9 +11,9 @@ from math import prod
 import numpy as np
 
 from weights2code.language import Domain, Recurrence
-from weights2code.tasks.step_function import StepFunction
+from weights2code.tasks.step_function import Reference
 from weights2code.verify.certificate import Sequence
-from weights2code.verify.testing import holds, shortest_wrong_prefix, wrong_positions
+from weights2code.verify.testing import asked, holds, shortest_wrong_prefix, wrong_positions
 
 _ROWS = 1 << 15
 _ROUNDING = 1e-9
@@ -53,7 +53,7 @@ def all_sequences(domains: tuple[Domain, ...], length: int) -> Iterator[np.ndarr
 
 def first_wrong(
     program: Recurrence,
-    reference: Recurrence | StepFunction,
+    reference: Reference,
     domains: tuple[Domain, ...],
     *,
     whole: bool,
@@ -68,10 +68,9 @@ def first_wrong(
     """
     for x in all_sequences(domains, length):
         with np.errstate(all="ignore"):
-            trace, answer = reference.trace(x), program.run(x)
+            (right, trace), answer = asked(reference, x), program.run(x)
         if whole and isinstance(reference, Recurrence) and not holds(reference, domains, trace):
             raise ArithmeticError("the reference outgrows float64")
-        right = np.stack([trace[name] for name in reference.outputs], axis=-1)
         scale = max(1.0, float(np.max(np.abs(right), initial=0.0)))
         wrong = wrong_positions(answer, right, whole=whole, tolerance=_ROUNDING, scale=scale)
         if wrong.any():

@@ -19,7 +19,7 @@ import numpy as np
 from weights2code.language import Domain, Recurrence, exact_number, uniform
 from weights2code.language.exact import run_exact_below
 from weights2code.language.interval import Interval
-from weights2code.tasks.step_function import StepFunction
+from weights2code.tasks.step_function import Reference
 from weights2code.verify.certificate import Agreement, Sequence
 from weights2code.verify.rounding import arithmetic
 
@@ -78,7 +78,7 @@ def probes(
 
 def run_tests(
     program: Recurrence,
-    reference: Recurrence | StepFunction,
+    reference: Reference,
     domains: tuple[Domain, ...],
     *,
     length: int,
@@ -147,7 +147,7 @@ class _Run:
 
 
 def _side_by_side(
-    reference: Recurrence | StepFunction,
+    reference: Reference,
     program: Recurrence,
     domains: tuple[Domain, ...],
     x: np.ndarray,
@@ -157,21 +157,18 @@ def _side_by_side(
     """Run both. The program computes in float64, as its text does; the reference must be right.
 
     Where float64 may not hold what a reference of whole numbers computes, it runs on exact numbers, for fewer
-    sequences; a plain function has Python's own numbers. Positions after a value has outgrown float64 do not
-    count: a value of the reference, or beyond the first `length` positions one of the program.
+    sequences; what is no recurrence has Python's own numbers. Positions after a value has outgrown float64 do
+    not count: a value of the reference, or beyond the first `length` positions one of the program.
     """
     with np.errstate(all="ignore"):
-        traces = [machine.trace(x) for machine in (reference, program)]
-    right, answer = (
-        np.stack([trace[name] for name in machine.outputs], axis=-1)
-        for machine, trace in zip((reference, program), traces, strict=True)
-    )
-    largest = max(_largest(values) for values in traces[1].values())
+        right, known = asked(reference, x)
+        answer, found = asked(program, x)
+    largest = max(_largest(values) for values in found.values())
     judged = np.isfinite(right)
-    if not whole or isinstance(reference, StepFunction) or holds(reference, domains, traces[0]):
+    if not whole or not isinstance(reference, Recurrence) or holds(reference, domains, known):
         return _Run(x, right, answer, judged, largest)
-    judged &= _below(traces[0], _EXACT)[..., None]
-    fits = _below(traces[1], _room(program, domains, traces[1]))[..., None]
+    judged &= _below(known, _EXACT)[..., None]
+    fits = _below(found, _room(program, domains, found))[..., None]
     fits[:, :length] = True
     errors = differences(answer, right) / (1 + np.abs(np.nan_to_num(right)))
     if reference.retrieves() or (judged & fits & (errors > _PLAINLY)).any():
@@ -184,6 +181,14 @@ def _side_by_side(
         return _Run(x, right, answer, judged & fits, largest)  # what has no exact value is judged as it runs
     counts = small[..., None] & np.isfinite(exact) & fits[chosen][:_EXACT_SEQUENCES]
     return _Run(few, exact, answer[chosen][:_EXACT_SEQUENCES], counts, largest)
+
+
+def asked(machine: Reference, x: np.ndarray) -> tuple[np.ndarray, Mapping[str, np.ndarray]]:
+    """All outputs, and every variable by its name; of what is no recurrence nobody knows any."""
+    if not isinstance(machine, Recurrence):
+        return machine.run(x), {}
+    trace = machine.trace(x)
+    return np.stack([trace[name] for name in machine.outputs], axis=-1), trace
 
 
 def _below(trace: Mapping[str, np.ndarray], limit: int) -> np.ndarray:
