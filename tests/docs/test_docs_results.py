@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import benchmark_pages
+import figures
 import make_results
 import result_pages
 from suite_results import Suite
@@ -172,3 +173,15 @@ def test_a_suite_without_measurements_says_so() -> None:
 def test_a_readme_without_markers_is_refused() -> None:
     with pytest.raises(SystemExit, match="needs the lines"):
         make_results.filled("no markers", "table")
+
+
+def test_what_judging_again_has_changed_is_said() -> None:
+    some = {"programs": 9, "before": 8, "now": 7, "changed": ["abs 1"], "kept": []}
+    other = {"programs": 3, "before": 3, "now": 3, "changed": [], "kept": ["door: hour"]}
+    text = result_pages.solved_means({"a.json": some, "b.json": other})
+    assert "of 12 11 were called solved, 10 are now. Changed: abs 1 (`a.json`). 1 cannot be run" in text
+    line = figures.taken({**HEAD, "judged": some})
+    assert line.endswith(
+        "Its 9 programs were judged again since (`benchmarks/rejudge.py`): solved 8 before, 7 now (abs 1)."
+    )
+    assert "1 that cannot be run from what is stored keeps the old" in figures.judged_anew(other)
