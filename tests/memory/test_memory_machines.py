@@ -123,6 +123,7 @@ def own_data(rows: Sequences) -> Problem:
     return Problem("p", ("x",), ("y",), (BITS,), rows.domains()[1], *parts, 12)
 
 
+@pytest.mark.slow
 def test_a_machine_of_few_rows_that_foretells_the_others_is_believed():
     told = own_data(rows_of(counted, count=40, seed=15))
     assert not contradictory(told)  # hardly any rows repeat

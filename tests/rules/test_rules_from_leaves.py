@@ -78,6 +78,7 @@ def test_several_outputs(builder, integers_of):
     assert found.outputs == ("y", "z")
 
 
+@pytest.mark.slow
 def test_an_output_that_another_of_the_same_row_decides(builder, integers_of):
     """Whichever comes first among the outputs: the alarm is read from the level, and not the other way."""
     level = minimum(maximum(Var("a") - Var("b") + Var("level", 1), 0), 9)

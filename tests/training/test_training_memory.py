@@ -118,6 +118,7 @@ def test_inputs_that_were_gathered_may_take_the_place_of_past_outputs():
     assert sorted(found.leaves) == [(2, 0), (2, 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("same", "added"), [(4, True), (5, False)])
 def test_what_comes_late_is_looked_for_where_it_was_made(same: int, added: bool):
     s, a = Var("s", 4), Var("a", 4)
@@ -301,8 +302,8 @@ def test_heads_in_the_place_of_columns_compute_the_same(domains: tuple[Domain, .
     places = ((0, 0), (1, 0), (1, 1))
     borders = Quantity(places, bounds=(((1.0, -1.0, 0.0), 0.0), ((0.0, 1.0, 1.0), 1.0)))
     bounded = Memory("equality", NOW["a"], borders, borders, 1)
-    heads = [*plain(problem), *computed(problem), *conditional(problem)][::40]
-    for memory in [*heads, *pairs[::16], bounded]:
+    heads = [*plain(problem), *computed(problem), *conditional(problem)][::15]
+    for memory in [*heads, *pairs[::4], bounded]:
         wide = widened(problem, (memory,))
         layout = fit_layout("autoregressive", wide.training)
         model = build(rung, wide, layout.channels, (-1.0, 1.0), seed=3).double()
