@@ -12,7 +12,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from weights2code.data.sequences import Sequences, from_arrays
+from weights2code.data.sequences import Rows, Sequences, from_arrays
 from weights2code.language import Domain, Recurrence
 from weights2code.language.categories import categories_of
 from weights2code.language.domain import Category
@@ -45,6 +45,7 @@ class Problem:
     reference : the machine or plain function that specifies the outputs, if one is known.
     sampler : (rng, n, length) -> fresh inputs (n, length, columns), if they can be had.
     held_out : sequences that nothing was learned from, for the certificate of own data.
+    rows : all rows of own data, which a program is judged by in the end.
     beginnings : where own sequences were cut into windows, some of them from their true start.
     regime : how far the targets are trusted.
     paper : the paper's settings of a task, if it reports any.
@@ -76,6 +77,7 @@ class Problem:
     season: int | None = None
     seasonal: Problem | None = None
     uncut: Problem | None = None
+    rows: Rows | None = None
 
     @property
     def integer_outputs(self) -> bool:

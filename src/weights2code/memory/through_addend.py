@@ -115,6 +115,7 @@ def _in_place(addend: Addend, problem: Problem) -> Problem:
         sampler=None,
         held_out=None,
         beginnings=None,
+        rows=None,
     )
 
 
