@@ -23,7 +23,7 @@ from weights2code.data.tables import names_in, read_columns, read_table
 from weights2code.data.times import time_leaf
 from weights2code.errors import InputError, NotExtracted
 from weights2code.language import Domain, definition_variables
-from weights2code.language.categories import decoded, encoded, in_words
+from weights2code.language.categories import decoded, encoded, in_words, truths_of
 from weights2code.program import Program, run_program
 from weights2code.recheck import check_written
 from weights2code.results import read_program
@@ -320,9 +320,11 @@ def _as_numbers(answers: np.ndarray, program: Program) -> np.ndarray:
 
 
 def _column(values: np.ndarray, program: Program, name: str) -> np.ndarray:
-    """Texts as such, and whole numbers, if every value is one."""
+    """Texts and truth values as such, and whole numbers, if every value is one."""
     if name in program.output_categories:
         return decoded(values, program.output_categories[name])
+    if name in program.output_truths:
+        return truths_of(values)
     known = values[~np.isnan(values)]
     if not program.integer_outputs or not ((known == np.round(known)) & (np.abs(known) < 2**53)).all():
         return values

@@ -42,11 +42,15 @@ def from_lists(
     fewest: int | None = None,
     *,
     declared: frozenset[str] = frozenset(),
+    truths: frozenset[str] = frozenset(),
     missing: str = "refuse",
     season: int | None = None,
 ) -> Problem:
-    """The problem of sequences (T_i, columns) and (T_i, outputs) of the user's own: numbers or texts."""
-    loosely = Loosely(declared)
+    """The problem of sequences (T_i, columns) and (T_i, outputs) of the user's own: numbers or texts.
+
+    Columns of numbers that stand for `truths` are True or False.
+    """
+    loosely = Loosely(declared, truths=set(truths))
     places = {name: (x, i) for i, name in enumerate(inputs)} | {
         name: (y, i) for i, name in enumerate(outputs)
     }

@@ -94,6 +94,12 @@ class Problem:
         return categories_of(self.outputs, self.output_domains)
 
     @property
+    def output_truths(self) -> tuple[str, ...]:
+        """The outputs that are True or False."""
+        pairs = zip(self.outputs, self.output_domains, strict=True)
+        return tuple(name for name, domain in pairs if domain.truths)
+
+    @property
     def whole(self) -> bool:
         """Whether inputs and outputs are whole numbers: then rows repeat, and may contradict each other."""
         return all(domain.discrete for domain in (*self.domains, *self.output_domains))

@@ -90,7 +90,7 @@ def write(program: Program, source: FileSource | None = None) -> str:
     if rule.recurrence.retrieves():
         includes.append("#include <stdlib.h>")
     columns, outputs = len(rule.recurrence.inputs), len(rule.recurrence.outputs)
-    comment = [f" * {line}".rstrip() for line in comment_lines(program, numbered=True)]
+    comment = [f" * {line}".rstrip() for line in comment_lines(program, numbered=True, bits=True)]
     return "\n".join(
         [
             "/*",
