@@ -71,8 +71,8 @@ class Rows:
 
     x: Float[np.ndarray, "row input"]
     y: Float[np.ndarray, "row output"]
-    lengths: Int[np.ndarray, " piece"]
-    begins: Bool[np.ndarray, " piece"]
+    lengths: Int[np.ndarray, " sequence"]
+    begins: Bool[np.ndarray, " sequence"]
     of: int
 
 

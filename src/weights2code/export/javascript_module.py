@@ -93,8 +93,10 @@ def _body(rule: Rule, texts: Categories) -> list[str]:
     lines += [f"const {rule.names[name]}_table = [];" for name in counts]
     lines += ["const out = [];", "for (let t = 0; t < rows.length; t++) {"]
     inside = []
+    used = rule.used()
     for name in recurrence.inputs:
-        inside.append(f"const {rule.names[name]} = {cell('rows[t]', name)};")
+        if name in used:
+            inside.append(f"const {rule.names[name]} = {cell('rows[t]', name)};")
     for step in recurrence.steps:
         definition, name = step.definition, rule.names[step.name]
         if isinstance(definition, Count):

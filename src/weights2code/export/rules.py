@@ -17,6 +17,8 @@ from weights2code.language import (
     Recurrence,
     Retrieval,
     Var,
+    expression_of,
+    searched_by,
 )
 from weights2code.language.domain import quoted
 from weights2code.language.kinds import lags_of
@@ -45,6 +47,14 @@ class Rule:
     def start(self, name: str) -> float:
         start = self.recurrence.start_of(name)
         return 0.0 if isinstance(start, str) else float(start)
+
+    def used(self) -> set[str]:
+        """Names that are read at the present, or kept for later."""
+        found = set(self.lags)
+        for step in self.recurrence.steps:
+            read = expression_of(step.definition).variables()
+            found |= {*searched_by(step.definition), *(v.name for v in read if not v.lag)}
+        return found
 
     def read(self, variable: Var) -> str:
         """A value now, or out of the array that keeps the last ones."""
