@@ -177,6 +177,7 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
                 where="the data",
                 fewest=FEWEST_SAMPLES if given.form == "samples" else None,
                 declared=frozenset(self.categories),
+                truths=given.truths,
                 missing=self.missing,
                 season=self.season,
             )
@@ -332,7 +333,7 @@ def encoded_rows(program: Program, x: np.ndarray) -> np.ndarray:
 def nothing_in(table: np.ndarray) -> np.ndarray:
     """Where a table holds nothing."""
     if table.dtype != object:
-        return np.isnan(table)
+        return np.isnan(table.astype(float))
     return np.array([is_nothing(value) for value in table.flat]).reshape(table.shape)
 
 

@@ -1,19 +1,20 @@
 """A program over a new table: its target columns computed, and where the table leaves what is certified.
 
 Columns, sequences and order are those of the fit. What runs is the text that the recurrence in the folder
-gives, in a limited process; the folder's own text must be the same.
+gives, in a limited process; the folder's own text must be the same. After a row that lacks a value, where the
+table holds the targets, the recurrence goes on from those, as it does when it is certified.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from weights2code.data import FileSource
+from weights2code.data import FileSource, Rows
 from weights2code.data.csv_table import csv_rows
 from weights2code.data.gaps import carried
 from weights2code.data.row_order import rows_of_sequences, times_of
@@ -22,18 +23,21 @@ from weights2code.data.tables import names_in, read_columns, read_table
 from weights2code.data.times import time_leaf
 from weights2code.errors import InputError, NotExtracted
 from weights2code.language import Domain, definition_variables
-from weights2code.language.categories import decoded, encoded, in_words
+from weights2code.language.categories import decoded, encoded, in_words, truths_of
 from weights2code.program import Program, run_program
 from weights2code.recheck import check_written
 from weights2code.results import read_program
 from weights2code.run_folder import CERTIFICATE, MODEL, PROGRAM, RunFolder
 from weights2code.verify import Certificate
+from weights2code.verify.all_rows import over_all
 
 #: Rows that are named of those outside a domain, and rows that one process runs.
 NAMED = 3
 ROWS_AT_ONCE = 500_000
 #: A rule that looks so far back is one with a season: somebody should know of the first rows.
 FAR = 13
+#: Reals that differ by this share of the larger of 1 and the right value are the same.
+NEAR = 1e-6
 #: Seconds and bytes that a process may use, and what each row adds to them.
 SECONDS, SECONDS_A_ROW = 20.0, 1e-3
 BYTES, BYTES_A_ROW = 1 << 30, 2000
@@ -63,7 +67,7 @@ class Prediction:
 
     `place` says what rows are counted by: lines of a text file, or rows from 0 on. `undefined` counts, for
     each target, rows without a value; `right`, for each target that the table held already, rows in which
-    the program has the same.
+    the program has the same, of those that can be `judged`. `anew` counts where it began anew after a gap.
     """
 
     columns: Mapping[str, np.ndarray]
@@ -73,7 +77,9 @@ class Prediction:
     outside: tuple[Outside, ...]
     undefined: Mapping[str, tuple[int, int]]
     right: Mapping[str, int]
+    judged: int = 0
     looks_back: int = 0
+    anew: int = 0
 
     @property
     def exit_code(self) -> int:
@@ -86,7 +92,14 @@ class Prediction:
         for name, (count, first) in self.undefined.items():
             said.append(f"{name} has no value in {count} of {self.rows} rows, first in {self.place} {first}")
         for name, count in self.right.items():
-            said.append(f"{name} stood in the table: the program has the same in {count} of {self.rows} rows")
+            of = f"{self.rows} rows"
+            if self.judged < self.rows:
+                of = f"the {self.judged} rows that can be judged"
+            said.append(f"{name} stood in the table: the program has the same in {count} of {of}")
+        if self.anew:
+            said.append(
+                f"rows lack a value: the program, which looks back, began anew {self.anew} times after them"
+            )
         if self.looks_back >= FAR:
             said.append(
                 f"the rule looks {self.looks_back} rows back, so the first {self.looks_back} rows of a "
@@ -112,6 +125,7 @@ class Prediction:
             ],
             "undefined": {name: count for name, (count, _) in self.undefined.items()},
             "right": dict(self.right),
+            "judged": self.judged,
         }
 
 
@@ -154,21 +168,63 @@ def predict(
         flat[rows] = np.concatenate([carried(sequence) for sequence in np.split(flat[rows], ends)])
     whole = np.logical_not(np.isnan(flat).any(axis=1))
     answers = np.full((len(flat), len(rule.outputs)), np.nan)
-    pieces = [piece for sequence in np.split(rows, ends) for piece in _without_gaps(sequence, whole)]
-    if pieces:
+    sequences = np.split(rows, ends)
+    begun, later = _pieces(sequences, whole)
+    if begun or later:
+        pieces = [*begun, *later]
         answers[np.concatenate(pieces)] = np.concatenate(run_over(program, [flat[piece] for piece in pieces]))
+    targets = _targets(path, program)
+    if targets is not None and missing == "last":
+        targets[rows] = np.concatenate([carried(targets[sequence]) for sequence in sequences])
+    looks_back = bool(rule.depths()) or rule.retrieves()
+    said, judged = answers, np.zeros(count, bool)
+    if targets is not None:
+        said, judged = _judged(program, sequences, flat, targets, answers)
+        if later and looks_back:
+            after = np.concatenate(later)
+            answers[after] = np.where(judged[after, None], said[after], np.nan)
     columns = {
         name: _column(answers[:, i], program, name).reshape(shape) for i, name in enumerate(rule.outputs)
     }
-    prediction = _described(path, program, certificate, flat, answers, columns)
+    prediction = replace(
+        _described(path, program, certificate, flat, answers, columns),
+        right={} if targets is None else _right(program, said, targets, judged),
+        judged=int(judged.sum()),
+        anew=len(later) if looks_back and targets is None else 0,
+    )
     write_with(path, columns, out)
     return prediction
 
 
-def _without_gaps(rows: np.ndarray, whole: np.ndarray) -> list[np.ndarray]:
-    """A sequence cut where a row lacks a value: the program begins anew after it."""
-    borders = np.flatnonzero(np.diff(np.concatenate([[False], whole[rows], [False]]).astype(int)))
-    return [rows[first:last] for first, last in borders.reshape(-1, 2)]
+def _pieces(sequences: Sequence[np.ndarray], whole: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """The rows of sequences, cut where one lacks a value: pieces from a true start, and those after a gap."""
+    begun, later = [], []
+    for rows in sequences:
+        borders = np.flatnonzero(np.diff(np.concatenate([[False], whole[rows], [False]]).astype(int)))
+        for first, last in borders.reshape(-1, 2):
+            (later if first else begun).append(rows[first:last])
+    return begun, later
+
+
+def _judged(
+    program: Program, sequences: Sequence[np.ndarray], x: np.ndarray, y: np.ndarray, answers: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """What the program says where it is judged as the certificate judges it, and where that is."""
+    rule = program.recurrence
+    whole = np.logical_not(np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1))
+    begun, later = _pieces(sequences, whole)
+    if max(rule.depths().values(), default=0) >= FAR:  # nobody knows what lies a season before the start
+        begun, later = [], [*begun, *later]
+    said, judged = answers.copy(), np.zeros(len(x), bool)
+    if begun:
+        judged[np.concatenate(begun)] = True
+    if later:
+        places, lengths = np.concatenate(later), np.array([len(piece) for piece in later])
+        rows = Rows(x[places], y[places], lengths, np.zeros(len(later), bool), len(x))
+        near = 0.5 if program.integer_outputs else NEAR * float(np.abs(y[places]).max(initial=1.0))
+        told = over_all(rule, rows, program.domains, near=near)
+        said[places], judged[places] = told.answers, told.judged
+    return said, judged
 
 
 def _numbers(
@@ -264,9 +320,11 @@ def _as_numbers(answers: np.ndarray, program: Program) -> np.ndarray:
 
 
 def _column(values: np.ndarray, program: Program, name: str) -> np.ndarray:
-    """Texts as such, and whole numbers, if every value is one."""
+    """Texts and truth values as such, and whole numbers, if every value is one."""
     if name in program.output_categories:
         return decoded(values, program.output_categories[name])
+    if name in program.output_truths:
+        return truths_of(values)
     known = values[~np.isnan(values)]
     if not program.integer_outputs or not ((known == np.round(known)) & (np.abs(known) < 2**53)).all():
         return values
@@ -308,8 +366,8 @@ def _described(
             if len(outside[name])
         ),
         {name: (len(found), number[int(found[0])]) for name, found in undefined.items() if len(found)},
-        _right(path, program, answers),
-        max(rule.depths().values(), default=0),
+        {},
+        looks_back=max(rule.depths().values(), default=0),
     )
 
 
@@ -328,25 +386,34 @@ def _lines_of(path: Path, rows: set[int]) -> dict[int, int]:
         return {row: line for row, (line, _) in enumerate(found) if row in rows}
 
 
-def _right(path: Path, program: Program, answers: np.ndarray) -> dict[str, int]:
-    """In how many rows the program has the value of a target that the table holds already."""
-    there = set(names_in(path))
-    right = {}
-    for i, name in enumerate(program.recurrence.outputs):
-        if name not in there:
-            continue
+def _targets(path: Path, program: Program) -> np.ndarray | None:
+    """The targets as the table holds them already, (rows, outputs), texts as their numbers and nothing as
+    `nan`; None if it does not hold them."""
+    there, columns = set(names_in(path)), []
+    for name in program.recurrence.outputs:
         known = program.output_categories.get(name)
+        if name not in there:
+            return None
         try:
-            given = read_table(path, (name,), (), (name,) if known else ()).columns[name].reshape(-1)
+            found = read_table(path, (name,), (), (name,) if known else ()).columns[name].reshape(-1)
         except InputError:
-            continue  # no numbers, or gaps: it is what is asked for
+            return None  # no numbers: it is what is asked for
         if known:
-            words = decoded(answers[:, i], known)
-            right[name] = sum(str(word) == str(text) for word, text in zip(words, given, strict=True))
-            continue
-        if program.integer_outputs:
-            same = np.round(answers[:, i]) == given
-        else:
-            same = np.abs(answers[:, i] - given) <= 1e-6 * np.maximum(1.0, np.abs(given))
-        right[name] = int(same.sum())
-    return right
+            spelled = {str(text): text for text in known}
+            codes = encoded(np.array([spelled.get(str(text), text) for text in found], object), known)
+            found = np.where(found == "", np.nan, codes)
+        elif found.dtype.kind != "f":
+            return None
+        columns.append(found)
+    table = np.stack(columns, -1)
+    return None if np.isnan(table).all() else table
+
+
+def _right(program: Program, said: np.ndarray, targets: np.ndarray, judged: np.ndarray) -> dict[str, int]:
+    """In how many rows the program has the value of a target that the table holds already."""
+    if program.integer_outputs:
+        same = np.round(said) == targets
+    else:
+        same = np.abs(said - targets) <= NEAR * np.maximum(1.0, np.abs(targets))
+    counts = (same & judged[:, None]).sum(axis=0).tolist()
+    return dict(zip(program.recurrence.outputs, counts, strict=True))

@@ -196,6 +196,7 @@ def problem_of_run(found: StoredRun, problem: Problem, folder: RunFolder) -> Pro
             tuple(program.output_categories.items()),
             tuple(problem.asked.output_categories.items()),
         ),
+        "truth values": (tuple(sorted(program.truths)), tuple(sorted(_truths(problem.asked)))),
         "inputs of the graph": (graph.inputs, problem.inputs),
         "outputs of the graph": (graph.outputs, problem.outputs),
         "length of the graph": (graph.length, problem.length),
@@ -207,6 +208,11 @@ def problem_of_run(found: StoredRun, problem: Problem, folder: RunFolder) -> Pro
                 f"the same; make the program again with `w2c extract {folder.path}`."
             )
     return taken
+
+
+def _truths(problem: Problem) -> tuple[str, ...]:
+    inputs = zip(problem.inputs, problem.domains, strict=True)
+    return (*problem.output_truths, *(name for name, domain in inputs if domain.truths))
 
 
 def with_hidden(program: Recurrence, problem: Problem, folder: RunFolder) -> Recurrence:
@@ -269,6 +275,7 @@ def run_problems(program: Program, problem: Problem) -> str:
                 return "its outputs differ from the formula's"
             continue
         same = answer.shape == wanted.shape
-        if not same or not np.allclose(answer, wanted, rtol=1e-9, atol=1e-9, equal_nan=True):
+        numbers = answer.astype(float), wanted.astype(float)
+        if not same or not np.allclose(*numbers, rtol=1e-9, atol=1e-9, equal_nan=True):
             return "its outputs differ from the formula's"
     return ""

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 from weights2code.cli import main
-from weights2code.data import file_source
+from weights2code.data import file_source, from_file
 from weights2code.data.table_writing import write_with
 from weights2code.language import BITS, Recurrence, Step, Var, integers, op, texts
 from weights2code.program import Program
+from weights2code.verify.all_rows import over_all
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +135,40 @@ def test_gaps_are_dealt_with_as_in_the_fit(
     Path("new.csv").write_text("inflow,day\nmuch,a\n")
     assert main(["predict", "out", "new.csv"]) == 2
     assert "holds texts, and the program reads numbers there" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+@pytest.mark.parametrize("hidden", [False, True])
+def test_rows_are_counted_as_the_certificate_counts_them(
+    made_folder: Callable[..., Path], hidden: bool, wrong: bool, capsys: pytest.CaptureFixture[str]
+):
+    """After a gap, in inputs or targets, the program goes on from what the table holds."""
+    rng = np.random.default_rng(0)
+    steps = (Step("s", (Var("s", 1) + Var("x")) % 3), Step("y", Var("s").equals(2)))
+    rule = Recurrence(("x",), steps if hidden else (Step("y", (Var("y", 1) + Var("x")) % 3),), ("y",))
+    x = rng.integers(0, 2, (400, 1)).astype(float)
+    y = rule.run(x[None])[0]
+    y[300:] = 1 - y[300:] if wrong else y[300:]
+    cells = [[str(int(a)), str(int(b))] for a, b in zip(x[:, 0], y[:, 0], strict=True)]
+    for row in rng.choice(np.arange(30, 400), 12, replace=False):
+        cells[row][int(rng.integers(0, 2))] = ""
+    Path("rows.csv").write_text("x,y\n" + "\n".join(map(",".join, cells)) + "\n")
+    source = file_source("rows.csv", ["x"], ["y"], missing="drop")
+    problem = from_file(source, 0)
+    assert problem.rows is not None
+    told = over_all(rule, problem.rows, (BITS,), near=0.5)
+    right = int((np.abs(told.answers - problem.rows.y)[told.judged] < 0.5).sum())
+    made_folder(Path("out"), source, Program("gate", rule, (BITS,), True))
+    assert main(["predict", "out", "rows.csv", "--out", "made.csv"]) == 0
+    count = int(told.judged.sum())
+    assert f"the same in {right} of the {count} rows that can be judged" in capsys.readouterr().err
+    assert (right < count) == wrong
+    made = Path("made.csv").read_text().splitlines()[1:]
+    known = [(a, b) for (_, a), b in zip(cells, made, strict=True) if a and b.split(",")[1]]
+    assert wrong or all(a == b.split(",")[1] for a, b in known)
+    Path("new.csv").write_text('x\n1\n""\n1\n1\n')
+    assert main(["predict", "out", "new.csv"]) == 0
+    assert "began anew 1 times after them" in capsys.readouterr().err
 
 
 def test_texts_and_whole_numbers_have_gaps_too(made_folder: Callable[..., Path]):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
+import re
 import shutil
 import sqlite3
 import subprocess
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,6 +39,7 @@ from weights2code.language import (
     uniform,
     where,
 )
+from weights2code.language.domain import TRUTHS
 from weights2code.language.formula_reading import read_recurrence
 from weights2code.program import Program
 
@@ -203,6 +207,86 @@ def test_sql(name: str):
         found = database.execute(exported(made, "sql", source).decode()).fetchall()
     assert [row[:2] for row in found] == [row[:2] for row in rows]
     same(made, x, np.array([row[2:] for row in found], dtype=float))
+
+
+#: Truth values that are compared, added and counted, beside a number.
+TRUE_OR_FALSE = Program(
+    "rule",
+    read_recurrence(
+        ["a", "b", "x"],
+        "y[t] = [a[t] == 1 and b[t-1] != y[t-1]]\nn[t] = n[t-1] + a[t] - b[t]*x[t]",
+        ["y", "n"],
+        {"b": "first"},
+    ),
+    (TRUTHS, TRUTHS, integers(0, 3)),
+    output_truths=("y",),
+)
+#: The same bits as files, databases and languages write them.
+SPELLINGS: dict[str, Callable[[float], object]] = {
+    "truth values": bool,
+    "numbers": float,
+    "True": lambda bit: str(bool(bit)),
+    "TRUE": lambda bit: str(bool(bit)).upper(),
+    " true": lambda bit: f" {str(bool(bit)).lower()}",
+}
+
+
+def spelled(x: np.ndarray, spell: Callable[[float], object]) -> list[list[object]]:
+    return [[spell(a), spell(b), number] for a, b, number in x.tolist()]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+def test_javascript_takes_and_gives_truth_values(tmp_path: Path):
+    x = sequences(TRUE_OR_FALSE, 1)[0]
+    right = TRUE_OR_FALSE.run(x)
+    (tmp_path / "program.mjs").write_bytes(exported(TRUE_OR_FALSE, "javascript"))
+    one = Program("one", read_recurrence(["a"], "y[t] = 1 - a[t]", ["y"]), (TRUTHS,), output_truths=("y",))
+    (tmp_path / "one.mjs").write_bytes(exported(one, "javascript"))
+    (tmp_path / "run.mjs").write_text(
+        "import { rule } from './program.mjs';\nimport { one } from './one.mjs';\n"
+        "import { readFileSync } from 'node:fs';\n"
+        "const all = JSON.parse(readFileSync(0)).map(rows => rule(rows));\n"
+        "try { rule([['maybe', true, 1]]); } catch (error) { all.push(error.message); }\n"
+        "all.push(one([true, 'False', ['True'], [0]]));\nconsole.log(JSON.stringify(all));\n"
+    )
+    given = json.dumps([spelled(x, spell) for spell in SPELLINGS.values()])
+    done = subprocess.run(
+        ["node", "run.mjs"], input=given, capture_output=True, text=True, cwd=tmp_path, check=True
+    )
+    *answers, refused, other = json.loads(done.stdout)
+    for answer in answers:
+        assert answer == right.tolist()
+        assert isinstance(answer[0][0], bool)
+    assert refused == "maybe is neither true nor false"
+    assert other == [False, True, False, True]
+
+
+@pytest.mark.parametrize("kind", ["", "TEXT", "BOOLEAN", "REAL"])
+def test_sql_takes_truth_values_however_they_are_stored(kind: str):
+    x = sequences(TRUE_OR_FALSE, 1)[0]
+    right = TRUE_OR_FALSE.run(x).tolist()
+    for spell in SPELLINGS.values():
+        with sqlite3.connect(":memory:") as database:
+            database.execute(f"CREATE TABLE data (a {kind}, b {kind}, x)")
+            database.executemany("INSERT INTO data VALUES (?, ?, ?)", spelled(x, spell))
+            query = exported(TRUE_OR_FALSE, "sql").decode()
+            assert [list(row[1:]) for row in database.execute(query)] == right
+            database.execute("UPDATE data SET a = 'maybe'")  # no wrong answer: none
+            assert database.execute(query).fetchone()[2] is None
+
+
+def test_numbers_and_formulas_say_which_truth_values_they_are():
+    for language in ("c", "onnx"):
+        if language == "onnx":
+            pytest.importorskip("onnx", reason="the package onnx is not installed (extra: onnx)")
+        assert b"True is 1 and False is 0 here: of a, b, y." in exported(TRUE_OR_FALSE, language)
+    with zipfile.ZipFile(io.BytesIO(exported(TRUE_OR_FALSE, "excel"))) as book:
+        sheet = book.read("xl/worksheets/sheet1.xml").decode()
+    x = uniform(np.random.default_rng(0), TRUE_OR_FALSE.domains, 1, 100)[0]
+    assert [int(bit) for bit in re.findall(r'<c r="A\d+" t="b"><v>([01])</v>', sheet)] == x[:, 0].tolist()
+    (formula,) = re.findall(r'<c r="D5"><f>(.*?)</f>', sheet)
+    assert formula.endswith(")&lt;&gt;0")
+    assert set(re.findall(r"[AB D]\d+", formula)) == {cell[2:-1] for cell in re.findall(r"N\(\w+\)", formula)}
 
 
 def test_sql_on_rows_as_they_were_stored():

@@ -23,6 +23,7 @@ from weights2code.language import (
 from weights2code.tasks import get
 from weights2code.verify import Certificate, certify, certify_on_data, compare, run_tests
 from weights2code.verify.exhaustive import all_sequences, first_wrong, longest_length
+from weights2code.verify.held_out import Allowed
 
 x, x1, y1 = Var("x"), Var("x", 1), Var("y", 1)
 n, s = Var("n"), Var("s")
@@ -196,43 +197,41 @@ def sequences(rng, noise=0.0, lengths=(3, 7, 7)):
 
 def test_own_data_is_tested_never_proved():
     rng = np.random.default_rng(0)
-    found = certify_on_data(SUM, sequences(rng), integer_outputs=False)
+    found = certify_on_data(SUM, sequences(rng), Allowed(False))
     assert (found.verdict, found.lengths, found.sequences) == ("tested", (3, 7), 60)
     assert found.domain == ()
-    off = certify_on_data(machine(y1 + 1.1 * x), sequences(rng), integer_outputs=False)
+    off = certify_on_data(machine(y1 + 1.1 * x), sequences(rng), Allowed(False))
     assert off.verdict == "failed"
     assert off.counterexample is not None
-    assert certify_on_data(
-        machine(y1 + 1.1 * x), sequences(rng), integer_outputs=False, tolerance=0.5
-    ).verified
+    assert certify_on_data(machine(y1 + 1.1 * x), sequences(rng), Allowed(False, tolerance=0.5)).verified
 
 
 def test_own_data_may_be_noisy():
     rng = np.random.default_rng(1)
     noisy = sequences(rng, noise=0.1)
-    assert certify_on_data(SUM, noisy, integer_outputs=False).verdict == "failed"
-    assert certify_on_data(SUM, noisy, integer_outputs=False, noise=0.1).verdict == "tested"
-    assert certify_on_data(machine(y1 + 0.8 * x), noisy, integer_outputs=False, noise=0.1).verdict == "failed"
+    assert certify_on_data(SUM, noisy, Allowed(False)).verdict == "failed"
+    assert certify_on_data(SUM, noisy, Allowed(False, noise=0.1)).verdict == "tested"
+    assert certify_on_data(machine(y1 + 0.8 * x), noisy, Allowed(False, noise=0.1)).verdict == "failed"
 
 
 def test_own_data_in_whole_numbers_is_rounded():
     kept = from_list(
         [np.array([[1.0], [2.0]])] * 10, [np.array([[1.0], [3.0]])] * 9 + [np.array([[1.0], [4.0]])]
     )
-    found = certify_on_data(SUM, kept, integer_outputs=True)
+    found = certify_on_data(SUM, kept, Allowed(True))
     assert (found.verdict, found.accuracy) == ("failed", 0.95)
     assert found.counterexample == ((1.0,), (2.0,))
-    assert certify_on_data(SUM, kept, integer_outputs=True, tolerance=0.05).verdict == "tested"
+    assert certify_on_data(SUM, kept, Allowed(True, tolerance=0.05)).verdict == "tested"
 
 
 def test_padding_and_context_are_not_judged():
     inputs = [np.ones((length, 1)) for length in (2, 5)]
     kept = from_list(inputs, [np.cumsum(x, axis=0) for x in inputs])
     kept.y[0, 2:] = 99
-    assert certify_on_data(SUM, kept, integer_outputs=True).target.sequences == 2
-    assert "(7 positions)" in certify_on_data(SUM, kept, integer_outputs=True).method
+    assert certify_on_data(SUM, kept, Allowed(True)).target.sequences == 2
+    assert "(7 positions)" in certify_on_data(SUM, kept, Allowed(True)).method
     later = replace(kept, y=kept.y + 3, context=np.array([1, 2]))
-    found = certify_on_data(SUM, later, integer_outputs=True)
+    found = certify_on_data(SUM, later, Allowed(True))
     assert (found.verdict, found.accuracy) == ("tested", 1.0)
     assert "(4 positions)" in found.method
 

@@ -4,7 +4,7 @@ from weights2code.data.layouts import LAYOUTS, Encoded, Layout, fit_layout
 from weights2code.data.own import FileSource, file_source, from_file
 from weights2code.data.own_problem import from_lists
 from weights2code.data.problem import Problem, Regime, from_task
-from weights2code.data.sequences import Sequences, from_arrays, from_list
+from weights2code.data.sequences import Rows, Sequences, from_arrays, from_list
 
 __all__ = [
     "LAYOUTS",
@@ -13,6 +13,7 @@ __all__ = [
     "Layout",
     "Problem",
     "Regime",
+    "Rows",
     "Sequences",
     "file_source",
     "fit_layout",

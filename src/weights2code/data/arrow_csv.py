@@ -228,6 +228,7 @@ def _finished(
             loosely.gaps[name] = Gaps(column.missing, f"{path}, line {column.first + 2}")
         values = column.whole()
         if kinds[name] != "text":
+            loosely.truths |= {name} if kinds[name] == "truth" else set()
             found[name] = values
             continue
         words = list(column.words)

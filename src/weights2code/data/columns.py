@@ -37,6 +37,7 @@ class Column:
     low, high : the smallest and the largest, without those that are nothing.
     gaps : which are nothing, if any are.
     texts : what the numbers stand for, in the order of the alphabet.
+    truths : whether they are written as True and False.
     """
 
     values: np.ndarray
@@ -44,6 +45,7 @@ class Column:
     high: float
     gaps: Gaps | None = None
     texts: tuple[str, ...] | None = None
+    truths: bool = False
 
     def take(self, places: np.ndarray | slice) -> np.ndarray:
         """Some of the values as float64; nothing is `nan`."""
@@ -67,11 +69,12 @@ class Column:
         values = self.values[places]
         if self.texts is not None:
             return replace(self, values=values, gaps=None)
-        return of_numbers(values)
+        return replace(of_numbers(values), truths=self.truths)
 
     def domain(self) -> Domain:
         """The narrowest domain of numbers that holds them."""
-        return between(self.low, self.high, whole=self.low >= -EXACT and self.high <= EXACT and self._whole())
+        whole = self.low >= -EXACT and self.high <= EXACT and self._whole()
+        return replace(between(self.low, self.high, whole=whole), truths=self.truths)
 
     def _whole(self) -> bool:
         if self.values.dtype.kind != "f":

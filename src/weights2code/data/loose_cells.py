@@ -8,7 +8,7 @@ become `nan`, or an empty text, and are counted: what to do about them is for th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ import numpy as np
 from weights2code.data.columns import Column, Gaps, of_numbers, of_texts
 from weights2code.data.exact_numbers import (
     LOCAL_TIME,
+    MISSING,
+    WORDS,
     WORLD_TIME,
     HoldsText,
     convert,
@@ -54,6 +56,7 @@ class Loosely:
     declared: frozenset[str] = frozenset()
     texts: set[str] = field(default_factory=set)
     numbers: set[str] = field(default_factory=set)
+    truths: set[str] = field(default_factory=set)
     gaps: dict[str, Gaps] = field(default_factory=dict)
 
     def cells(self, where: str, name: str, cells: Sequence[str], lines: Sequence[int]) -> np.ndarray:
@@ -66,7 +69,7 @@ class Loosely:
                     raise InputError(f"{str(error)[:-1]}, or name it in --categories.") from None
                 _refuse_times(where, name, cells)
             else:
-                self.numbers.add(name)
+                self._note_truths(name, cells)
                 self._note(name, np.isnan(values), lambda i: f"{where}, line {lines[i]}")
                 return values
         self.texts.add(name)
@@ -106,6 +109,8 @@ class Loosely:
         if isinstance(array, Words):
             return self.words(name, array, lambda i: f"{where}, {entry([i])}")
         flat = array.reshape(-1)
+        if holds_truths(flat):
+            self.truths.add(name)
         if array.dtype.kind in "biuf" and array.dtype.itemsize <= 8:
             if name in self.declared:
                 values, places = np.unique(flat, return_inverse=True)
@@ -115,13 +120,13 @@ class Loosely:
             flat = flat.view(np.uint8) if flat.dtype.kind == "b" else flat
             found = of_numbers(flat)
             if max(-found.low, found.high) < EXACT:  # neither infinite nor nothing, and exact
-                return found
+                return replace(found, truths=name in self.truths)
         return self.read(name, self.array(where, name, array).reshape(-1))
 
     def read(self, name: str, values: np.ndarray) -> Column:
         """A column that was read: numbers, or texts."""
         if name not in self.texts:
-            return of_numbers(values, self.gaps.get(name))
+            return replace(of_numbers(values, self.gaps.get(name)), truths=name in self.truths)
         words, places = np.unique(values, return_inverse=True)
         return of_texts(places, words.tolist(), self.gaps.get(name))
 
@@ -144,12 +149,30 @@ class Loosely:
         self._note(name, np.array([not word for word in found])[given.places], place)
         return of_texts(given.places, found, self.gaps.get(name))
 
+    def _note_truths(self, name: str, cells: Sequence[str]) -> None:
+        """A column is one of truth values if all that it holds are the words for them."""
+        told = (word for word in (cell.strip().lower() for cell in cells) if word not in MISSING)
+        first = next(told, None)
+        if name not in self.numbers and first in WORDS and all(word in WORDS for word in told):
+            self.truths.add(name)
+        elif first is not None:
+            self.numbers.add(name)
+            self.truths.discard(name)
+
     def _note(self, name: str, missing: np.ndarray, place: Any) -> None:
         count = int(missing.sum())
         if count:
             before = self.gaps.get(name)
             first = before.first if before else place(int(np.argmax(missing)))
             self.gaps[name] = Gaps(count + (before.count if before else 0), first)
+
+
+def holds_truths(column: np.ndarray) -> bool:
+    """Whether a column holds truth values and nothing else, but what is nothing."""
+    if column.dtype.kind != "O":
+        return column.dtype.kind == "b"
+    known = [value for value in column.flat if not is_nothing(value)]
+    return bool(known) and all(isinstance(value, (bool, np.bool_)) for value in known)
 
 
 def _written_as_texts(where: str, name: str) -> InputError:

@@ -15,10 +15,11 @@ import numpy as np
 from weights2code.data.columns import Column, Stored
 from weights2code.data.gaps import without_gaps
 from weights2code.data.loose_cells import Loosely
-from weights2code.data.parts import LONGEST, Parts, divide, divide_by_season, divide_uncut
+from weights2code.data.parts import LONGEST, Parts, all_rows, divide, divide_by_season, divide_uncut
 from weights2code.data.problem import Problem
 from weights2code.data.relevance import MANY, relevant, words_for
 from weights2code.data.seasons import checked_season, season_in
+from weights2code.data.sequences import Rows
 from weights2code.data.taking import Taken, take
 from weights2code.errors import InputError
 from weights2code.language import texts
@@ -41,11 +42,15 @@ def from_lists(
     fewest: int | None = None,
     *,
     declared: frozenset[str] = frozenset(),
+    truths: frozenset[str] = frozenset(),
     missing: str = "refuse",
     season: int | None = None,
 ) -> Problem:
-    """The problem of sequences (T_i, columns) and (T_i, outputs) of the user's own: numbers or texts."""
-    loosely = Loosely(declared)
+    """The problem of sequences (T_i, columns) and (T_i, outputs) of the user's own: numbers or texts.
+
+    Columns of numbers that stand for `truths` are True or False.
+    """
+    loosely = Loosely(declared, truths=set(truths))
     places = {name: (x, i) for i, name in enumerate(inputs)} | {
         name: (y, i) for i, name in enumerate(outputs)
     }
@@ -89,10 +94,10 @@ def from_columns(
     """
     fewest = FEWEST_ROWS if fewest is None else fewest
     _refuse_few(stored, where, fewest)
-    true_starts: Sequence[bool] | None = None
+    true_starts, of = np.ones(len(stored.lengths), bool), stored.rows
     remarks: tuple[str, ...] = ()
     parts = _divisions(stored.lengths, seed)
-    taken = take(stored, (*inputs, *outputs), *parts)
+    taken = take(stored, (*inputs, *outputs), *parts, whole=all_rows(stored.lengths))
     if taken.gaps:
         if missing == "drop" and len(inputs) > MANY and taken.gaps in inputs:
             # gaps of columns that tell nothing need not cut sequences, so which ones do is asked first
@@ -112,12 +117,13 @@ def from_columns(
             )
             return with_remarks(problem, (words_for(inputs, kept, outputs),))
         filled = without_gaps(stored, (*inputs, *outputs), missing)
-        stored, true_starts, remarks = filled.stored, filled.true_starts, (filled.remark,)
+        stored, true_starts, remarks = filled.stored, np.array(filled.true_starts), (filled.remark,)
         _refuse_few(stored, where, fewest)
-        parts = _divisions(stored.lengths, seed, true_starts)
-        taken = take(stored, (*inputs, *outputs), *parts)
+        parts = _divisions(stored.lengths, seed, filled.true_starts)
+        taken = take(stored, (*inputs, *outputs), *parts, whole=all_rows(stored.lengths))
     inputs, said = _without_names(inputs, taken, stored.rows, declared, where)
     problem = replace(_problem(taken, inputs, outputs, name, where, declared), remarks=(*remarks, *said))
+    problem = replace(problem, rows=_rows(taken, inputs, outputs, true_starts, of))
     if len(parts) > 1 and problem.whole:
         problem = replace(problem, uncut=_uncut(problem, taken))
     if season is None:
@@ -167,6 +173,15 @@ def _problem(
         held_out=held_out,
         beginnings=beginnings,
     )
+
+
+def _rows(
+    taken: Taken, inputs: tuple[str, ...], outputs: tuple[str, ...], true_starts: np.ndarray, of: int
+) -> Rows:
+    """What a program is judged by."""
+    lengths = np.array([piece.last for piece in taken.whole])
+    begins = true_starts[[piece.sequence for piece in taken.whole]]
+    return Rows(taken.last(inputs), taken.last(outputs), lengths, begins, of)
 
 
 def with_remarks(problem: Problem, remarks: tuple[str, ...]) -> Problem:
@@ -255,12 +270,14 @@ def _in_seasons(problem: Problem, taken: Taken, season: int) -> Problem:
         "nobody knows, so they were given and not judged"
     )
     training, validation, held_out, _ = taken.sequences(problem.inputs, problem.outputs)
+    assert problem.rows is not None
     return replace(
         problem,
         training=training,
         validation=validation,
         held_out=held_out,
         beginnings=None,
+        rows=replace(problem.rows, begins=np.zeros_like(problem.rows.begins)),
         length=training.x.shape[1],
         season=season,
         remarks=(*problem.remarks, remark),

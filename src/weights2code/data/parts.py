@@ -7,16 +7,18 @@ sequence truly begins say anything about the start.
 
 What the certificate is tested on is set aside before anything is learned: whole sequences, the longest among
 them, or the end of a single one; those stay long, so that a program must run on by itself for many steps.
+After that it is judged by all rows, as they stand (`all_rows`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 
-from weights2code.data.sequences import Sequences
+from weights2code.data.sequences import Rows, Sequences
 
 #: Positions of context in front of a window, and positions that it scores.
 CONTEXT = 12
@@ -28,6 +30,8 @@ LONGEST = CONTEXT + SCORED
 #: Length of the stretches that the certificate runs over, and how many rows it has at most.
 STRETCH = 1000
 MOST_ROWS = 40_000
+#: Rows that a program is judged by at most, those that it was learned from among them.
+MOST_JUDGED = 100_000
 #: The end of a sequence is run from its true start, the past given, if that is at most so many rows.
 KNOWN_PAST = 5000
 #: Sequences that are kept from their true start, and rows of each.
@@ -85,9 +89,7 @@ class Parts:
 def divide(lengths: np.ndarray, seed: int, true_starts: Sequence[bool] | None = None) -> Parts:
     """Split sequences of these lengths into the parts, the same way for the same seed."""
     rng = np.random.default_rng(seed)
-    # a sequence that does not begin where it truly began has a past that nobody knows
-    unknown = np.zeros(len(lengths), int) if true_starts is None else np.where(true_starts, 0, UNKNOWN_PAST)
-    unknown = np.minimum(unknown, lengths // 2)
+    unknown = np.zeros(len(lengths), int) if true_starts is None else _unknown(lengths, true_starts)
     learned, kept = _split(lengths, unknown, rng)
     windows = np.concatenate([_windows(piece) for piece in learned])
     training, validation = _shared_out(windows, rng)
@@ -96,8 +98,35 @@ def divide(lengths: np.ndarray, seed: int, true_starts: Sequence[bool] | None = 
         training,
         validation,
         _pieces(_thin(stretches, MOST_ROWS)),
-        _beginnings(learned) if len(windows) > len(learned) else None,
+        _beginnings(learned) if len(windows) > len(learned) or unknown.any() else None,
     )
+
+
+def _unknown(lengths: np.ndarray, true_starts: Sequence[bool]) -> np.ndarray:
+    """How many rows are given of each sequence: one that does not begin where it truly began has a past that
+    nobody knows. Of short ones that may be all; where most are, it is half of what they have."""
+    typical = int(np.median(np.repeat(lengths, lengths)))
+    return np.where(true_starts, 0, np.minimum(lengths, max(1, min(UNKNOWN_PAST, typical // 2))))
+
+
+def all_rows(lengths: np.ndarray) -> list[Piece]:
+    """All sequences from their first row on; of very many rows an even choice of sequences."""
+    lengths = np.minimum(lengths, MOST_JUDGED)
+    whole = np.stack([np.arange(len(lengths)), 0 * lengths, lengths, 0 * lengths], 1)
+    return _pieces(_thin(whole, MOST_JUDGED) if lengths.sum() > MOST_JUDGED else whole)
+
+
+def batches(rows: Rows, pieces: Sequence[Piece]) -> Iterator[tuple[np.ndarray, Sequences]]:
+    """Pieces of the rows as sequences, those of like length together, and the places of their rows."""
+
+    def size(piece: Piece) -> int:
+        return (piece.last - piece.first).bit_length()
+
+    starts = np.cumsum(rows.lengths) - rows.lengths
+    for _, alike in groupby(sorted(pieces, key=size), size):
+        group = list(alike)
+        places = places_of(group, starts)
+        yield places, as_sequences(group, list(rows.x[places].T), list(rows.y[places].T))
 
 
 def divide_by_season(lengths: np.ndarray, seed: int, season: int) -> Parts | None:
@@ -128,7 +157,7 @@ def divide_by_season(lengths: np.ndarray, seed: int, season: int) -> Parts | Non
 
 
 def divide_uncut(lengths: np.ndarray, seed: int, true_starts: Sequence[bool] | None = None) -> Parts | None:
-    """Sequences as they are, each from its true start up to so many rows; None if none has a known start.
+    """Sequences as they are, each from its true start up to so many rows; None if there are none.
 
     They are what a state that no output shows is found from; both to learn from and to judge by where there
     are few.
@@ -138,7 +167,10 @@ def divide_uncut(lengths: np.ndarray, seed: int, true_starts: Sequence[bool] | N
         return None
     most = KNOWN_PAST + round(HELD_OUT / (1 - HELD_OUT) * KNOWN_PAST)
     rng = np.random.default_rng(seed)
-    learned, kept = (_rows(*pieces) for pieces in _split(np.minimum(lengths[known], most), 0 * known, rng))
+    both = _split(np.minimum(lengths[known], most), 0 * known, rng)
+    if not all(both):
+        return None
+    learned, kept = (_rows(*pieces) for pieces in both)
     learned[:, 0], kept[:, 0] = known[learned[:, 0]], known[kept[:, 0]]
     order = rng.permutation(len(learned))
     chosen = np.zeros(len(learned), bool)
@@ -166,10 +198,11 @@ def _shared_out(windows: np.ndarray, rng: np.random.Generator) -> tuple[list[Pie
     return _pieces(windows[training or validation]), _pieces(windows[validation])
 
 
-def _beginnings(pieces: list[Piece]) -> list[Piece]:
+def _beginnings(pieces: list[Piece]) -> list[Piece] | None:
     """The longest pieces, each from its true start and not longer than is cheap to learn from."""
-    ordered = sorted(pieces, key=lambda piece: piece.first - piece.last)[:BEGINNINGS]
-    return [Piece(p.sequence, p.first, min(p.last, p.first + BEGINNING), p.context) for p in ordered]
+    known = [piece for piece in pieces if not piece.context]
+    ordered = sorted(known, key=lambda piece: piece.first - piece.last)[:BEGINNINGS]
+    return [Piece(p.sequence, p.first, min(p.last, p.first + BEGINNING), 0) for p in ordered] or None
 
 
 def cut(piece: Piece) -> list[Piece]:
@@ -209,31 +242,34 @@ def _pieces(rows: np.ndarray) -> list[Piece]:
 def _split(
     lengths: np.ndarray, unknown: np.ndarray, rng: np.random.Generator
 ) -> tuple[list[Piece], list[Piece]]:
-    """What may be learned from, and what is kept back."""
+    """What may be learned from, and what is kept back, of the sequences that are not all unknown past."""
     if len(lengths) < FEW_SEQUENCES:
-        return _by_time(lengths, unknown)
-    return _by_sequence(lengths, unknown, rng)
+        both = _by_time(lengths, unknown)
+    else:
+        both = _by_sequence(lengths, unknown, rng)
+    learned, kept = ([p for p in part if p.context < p.last - p.first] or part for part in both)
+    return learned, kept
 
 
 def _by_sequence(
     lengths: np.ndarray, unknown: np.ndarray, rng: np.random.Generator
 ) -> tuple[list[Piece], list[Piece]]:
-    """Whole sequences are kept back: the longest, if they are longer than others, and some of any length."""
+    """Whole sequences are kept back: the longest, if they are longer than others, and some of any length; not
+    those that begin at a true start, where there are few."""
     count = max(1, round(HELD_OUT * len(lengths)))
     order = rng.permutation(len(lengths))
+    free = order if (unknown == 0).sum() >= FEW_STARTS else order[unknown[order] > 0]
     if lengths.max() > 1.5 * np.median(lengths):
-        longest = order[np.argsort(-lengths[order], kind="stable")][: max(1, count // 2)]
+        longest = free[np.argsort(-lengths[free], kind="stable")][: max(1, count // 2)].tolist()
     else:
-        longest = order[:0]
-    chosen = set(longest.tolist())
-    rest = [int(i) for i in order if i not in chosen]
-    kept = [int(i) for i in longest] + rest[: count - len(longest)]
-    learned = rest[count - len(longest) :]
+        longest = []
+    kept = list(dict.fromkeys([*longest, *free.tolist()]))[:count]
 
     def whole(i: int) -> Piece:
         return Piece(i, 0, int(lengths[i]), int(unknown[i]))
 
-    return [whole(i) for i in learned], [whole(i) for i in kept]
+    back = set(kept)
+    return [whole(i) for i in order.tolist() if i not in back], [whole(i) for i in kept]
 
 
 def _by_time(lengths: np.ndarray, unknown: np.ndarray) -> tuple[list[Piece], list[Piece]]:
@@ -262,11 +298,16 @@ def _validation(order: np.ndarray, starts: list[int]) -> list[int]:
     return list(dict.fromkeys(chosen))
 
 
-def _stretches(piece: Piece) -> np.ndarray:
+def stretched(piece: Piece, context: int) -> list[Piece]:
+    """A piece in stretches, each with the context before it."""
+    return _pieces(_stretches(piece, context))
+
+
+def _stretches(piece: Piece, context: int = CONTEXT) -> np.ndarray:
     """A kept piece in stretches that can be run in reasonable time."""
     if piece.last - piece.first - piece.context <= 2 * STRETCH:
         return _rows(piece)
-    return _slices(piece, piece.first + piece.context, STRETCH)
+    return _slices(piece, piece.first + piece.context, STRETCH, context)
 
 
 def _thin(rows: np.ndarray, most: int) -> np.ndarray:

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from weights2code.data.sequences import Sequences, from_arrays
+from weights2code.data.sequences import Rows, Sequences, from_arrays
 from weights2code.language import Domain
 from weights2code.language.categories import categories_of
 from weights2code.language.domain import Category
@@ -46,6 +46,7 @@ class Problem:
         made against it.
     sampler : (rng, n, length) -> fresh inputs (n, length, columns), if they can be had.
     held_out : sequences that nothing was learned from, for the certificate of own data.
+    rows : all rows of own data, which a program is judged by in the end.
     beginnings : where own sequences were cut into windows, some of them from their true start.
     regime : how far the targets are trusted.
     paper : the paper's settings of a task, if it reports any.
@@ -77,6 +78,7 @@ class Problem:
     season: int | None = None
     seasonal: Problem | None = None
     uncut: Problem | None = None
+    rows: Rows | None = None
 
     @property
     def integer_outputs(self) -> bool:
@@ -91,6 +93,12 @@ class Problem:
     def output_categories(self) -> dict[str, tuple[Category, ...]]:
         """The texts of the outputs that hold texts."""
         return categories_of(self.outputs, self.output_domains)
+
+    @property
+    def output_truths(self) -> tuple[str, ...]:
+        """The outputs that are True or False."""
+        pairs = zip(self.outputs, self.output_domains, strict=True)
+        return tuple(name for name, domain in pairs if domain.truths)
 
     @property
     def whole(self) -> bool:

@@ -68,6 +68,7 @@ def _with_columns(problem: Problem, kept: list[int], remark: str) -> Problem:
         validation=replace(problem.validation, x=problem.validation.x[..., kept]),
         held_out=only(problem.held_out),
         beginnings=only(problem.beginnings),
+        rows=problem.rows and replace(problem.rows, x=problem.rows.x[:, kept]),
         remarks=(*problem.remarks, remark),
     )
 

@@ -61,6 +61,21 @@ class Sequences:
         return columns, outputs
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Rows of own data as they stand, one piece after the other: what a program is judged by.
+
+    A piece has `lengths` rows without a gap; `begins` says whether it begins where a sequence truly began.
+    `of` counts all rows of the file.
+    """
+
+    x: Float[np.ndarray, "row input"]
+    y: Float[np.ndarray, "row output"]
+    lengths: Int[np.ndarray, " sequence"]
+    begins: Bool[np.ndarray, " sequence"]
+    of: int
+
+
 def from_arrays(x: np.ndarray, y: np.ndarray) -> Sequences:
     """Sequences of one length, from (n, T, columns) and (n, T, outputs)."""
     x, y = np.asarray(x, float), np.asarray(y, float)

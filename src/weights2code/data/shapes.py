@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from weights2code.data.exact_numbers import NO_NUMBERS, changed
-from weights2code.data.loose_cells import is_nothing
+from weights2code.data.loose_cells import holds_truths, is_nothing
 from weights2code.errors import InputError
 
 Form = Literal["list", "sequences", "batch", "steps", "samples"]
@@ -33,6 +33,7 @@ class Given:
     outputs: tuple[str, ...]
     flat: bool
     named: bool
+    truths: frozenset[str] = frozenset()
 
     def arrange(self, answers: list[np.ndarray]) -> Any:
         """Answers (T, outputs) of each sequence, in the form of the targets."""
@@ -68,7 +69,9 @@ def read_pair(
         )
     inputs = names or _numbered("x", xs[0].shape[1])
     outputs = targets or _numbered("y", ys[0].shape[1])
-    return Given(form, inputs, _apart(outputs, inputs), flat, bool(names)), xs, ys
+    outputs = _apart(outputs, inputs)
+    truths = _truths(inputs, [X], form == "sequences") | _truths(outputs, [y], flat)
+    return Given(form, inputs, outputs, flat, bool(names), truths), xs, ys
 
 
 def read_inputs(X: Any, given: Given, *, gaps: bool = False) -> list[np.ndarray]:
@@ -241,7 +244,22 @@ def _read_list(X: Sequence[Any], y: Any, gaps: bool) -> tuple[Given, list[np.nda
             raise InputError(f"X[{i}] or y[{i}] has other columns than the first one.")
     inputs = named or _numbered("x", xs[0].shape[1])
     outputs = _apart(_numbered("y", ys[0].shape[1]), inputs)
-    return Given("list", inputs, outputs, flat, bool(named)), xs, ys
+    truths = _truths(inputs, X) | _truths(outputs, y)
+    return Given("list", inputs, outputs, flat, bool(named), truths), xs, ys
+
+
+def _truths(names: Sequence[str], tables: Sequence[Any], one: bool = False) -> frozenset[str]:
+    """The names of columns that hold True and False in all tables; `one` has no axis for them."""
+    found = set(names)
+    for table in tables:
+        if hasattr(table, "columns"):
+            columns = [np.asarray(table[name]) for name in table.columns]
+        else:
+            array = np.asarray(table)
+            columns = [array] if one or array.ndim < 2 else list(np.moveaxis(array, -1, 0))
+        columns = columns if len(columns) == len(names) else []
+        found &= {name for name, column in zip(names, columns, strict=False) if holds_truths(column)}
+    return frozenset(found)
 
 
 def _columns(item: Any, what: str, gaps: bool) -> np.ndarray:

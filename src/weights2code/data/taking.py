@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weights2code.data.columns import Stored
-from weights2code.data.parts import Parts, as_sequences, places_of
+from weights2code.data.parts import Parts, Piece, as_sequences, places_of
 from weights2code.data.seasons import MOST_ROWS
 from weights2code.data.sequences import Sequences
 from weights2code.data.texts import shared_numbers
@@ -26,8 +26,10 @@ class Taken:
 
     Parameters
     ----------
-    values : by name, the rows of all pieces one after the other, and then the first of the longest sequence.
+    values : by name, the rows of all pieces one after the other, then the first of the longest sequence, then
+        those of `whole`.
     parts : the pieces, divided in one way or in several.
+    whole : pieces that a program is judged by.
     ranges, domains : of all values of each column; texts have none.
     texts : what the numbers of some columns stand for.
     gaps : the first column of which a cell holds nothing, if there is one.
@@ -39,6 +41,7 @@ class Taken:
     domains: dict[str, Domain]
     texts: dict[str, tuple[str, ...]]
     gaps: str | None = None
+    whole: Sequence[Piece] = ()
 
     def number_texts(self, declared: frozenset[str]) -> dict[str, tuple[Category, ...]]:
         """Give the same texts the same numbers in columns that share them; what the numbers stand for."""
@@ -55,7 +58,7 @@ class Taken:
         first = sum(_count(parts) for parts in self.parts[:place])
         found = []
         for pieces in self.parts[place].lists():
-            rows = slice(first, first + sum(piece.last - piece.first for piece in pieces))
+            rows = slice(first, first + _rows_of(pieces))
             x, y = ([self.values[name][rows] for name in names] for names in (inputs, outputs))
             found.append(as_sequences(pieces, x, y))
             first = rows.stop
@@ -64,25 +67,34 @@ class Taken:
 
     def beginning(self, names: Sequence[str]) -> np.ndarray:
         """The first rows of the longest sequence."""
-        first = sum(map(_count, self.parts))
-        return np.stack([np.asarray(self.values[name][first:], float) for name in names], -1)
+        first, last = sum(map(_count, self.parts)), _rows_of(self.whole)
+        return np.stack([np.asarray(self.values[name][first : -last or None], float) for name in names], -1)
+
+    def last(self, names: Sequence[str]) -> np.ndarray:
+        """The rows of `whole`."""
+        count = _rows_of(self.whole)
+        return np.stack([np.asarray(self.values[name][-count:], float) for name in names], -1)
 
 
 def _count(parts: Parts) -> int:
     """The rows of all parts together."""
-    return sum(piece.last - piece.first for pieces in parts.lists() for piece in pieces)
+    return sum(map(_rows_of, parts.lists()))
 
 
-def take(stored: Stored, names: Sequence[str], *parts: Parts) -> Taken:
-    """The rows of the parts, and the first rows of the longest sequence, out of each of the columns.
+def _rows_of(pieces: Sequence[Piece]) -> int:
+    return sum(piece.last - piece.first for piece in pieces)
+
+
+def take(stored: Stored, names: Sequence[str], *parts: Parts, whole: Sequence[Piece] = ()) -> Taken:
+    """The rows of the parts, the first rows of the longest sequence, and `whole`, out of each of the columns.
 
     With the first column that has gaps it ends: they are for others to deal with.
     """
     starts, longest = stored.starts, int(np.argmax(stored.lengths))
     places = [places_of(pieces, starts) for division in parts for pieces in division.lists()]
     places.append(starts[longest] + np.arange(min(MOST_ROWS, int(stored.lengths[longest]))))
-    rows = np.concatenate(places)
-    taken = Taken(parts, {}, {}, {}, {})
+    rows = np.concatenate([*places, *([places_of(whole, starts)] if whole else [])])
+    taken = Taken(parts, {}, {}, {}, {}, whole=whole)
     for name in names:
         column = stored.column(name)
         if column.gaps:

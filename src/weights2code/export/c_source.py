@@ -9,7 +9,7 @@ import math
 
 from weights2code.data import FileSource
 from weights2code.export.rules import Rule, comment_lines, rule_of, words, written
-from weights2code.language import OPERATORS, Count, Expr, Retrieval, Var, expression_of, searched_by
+from weights2code.language import OPERATORS, Count, Expr, Retrieval, Var
 from weights2code.program import Program
 
 #: Words that mean something else there.
@@ -90,7 +90,7 @@ def write(program: Program, source: FileSource | None = None) -> str:
     if rule.recurrence.retrieves():
         includes.append("#include <stdlib.h>")
     columns, outputs = len(rule.recurrence.inputs), len(rule.recurrence.outputs)
-    comment = [f" * {line}".rstrip() for line in comment_lines(program, numbered=True)]
+    comment = [f" * {line}".rstrip() for line in comment_lines(program, numbered=True, bits=True)]
     return "\n".join(
         [
             "/*",
@@ -122,7 +122,7 @@ def _body(rule: Rule) -> list[str]:
     lines += ["int failed = 0;"] if kept else []
     lines.append(f"for (size_t t = 0; {'!failed && ' if kept else ''}t < length; t++) {{")
     inside = [f"const double *row = rows + {columns} * t;"]
-    used = _used(rule)
+    used = rule.used()
     for place, name in enumerate(recurrence.inputs):
         if name in used:
             inside.append(f"double {rule.names[name]} = row[{place}];")
@@ -159,17 +159,6 @@ def _body(rule: Rule) -> list[str]:
         lines += [f"free({rule.names[name]}_table.values);"] if name in tables else []
     lines.append("return failed;" if kept else "return 0;")
     return lines
-
-
-def _used(rule: Rule) -> set[str]:
-    """Names that are read at the present, or kept for later."""
-    found = set(rule.lags)
-    for step in rule.recurrence.steps:
-        definition = step.definition
-        found |= {*searched_by(definition)}
-        read = expression_of(definition).variables()
-        found |= {variable.name for variable in read if not variable.lag}
-    return found
 
 
 def _past(rule: Rule, name: str) -> list[str]:

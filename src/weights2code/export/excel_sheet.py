@@ -38,13 +38,16 @@ def write(program: Program, source: FileSource | None = None) -> bytes:
     x = uniform(np.random.default_rng(0), program.domains, 1, rows)[0]
     cells = [_header(rule.recurrence)]
     for t in range(rows):
-        values = [_value(value) for value in x[t].tolist()]
+        values = [
+            _value(value, name in rule.truths)
+            for name, value in zip(rule.recurrence.inputs, x[t].tolist(), strict=True)
+        ]
         cells.append([*values, *(_formula(rule, step.name, t) for step in rule.recurrence.steps)])
     notes = [[("text", line)] for line in comment_lines(program, numbered=True)]
     return _workbook({"program": cells, "about": notes})
 
 
-#: What a cell holds: a number, a text or a formula.
+#: What a cell holds: a number, a truth value, a text or a formula.
 _Cell = tuple[str, str]
 
 
@@ -53,8 +56,8 @@ def _header(recurrence: Recurrence) -> list[_Cell]:
     return [("text", printable(name)) for name in names]
 
 
-def _value(value: float) -> _Cell:
-    return "number", repr(value)
+def _value(value: float, truth: bool) -> _Cell:
+    return ("truth", str(int(value))) if truth else ("number", repr(value))
 
 
 def _formula(rule: Rule, name: str, t: int) -> _Cell:
@@ -71,7 +74,7 @@ def _formula(rule: Rule, name: str, t: int) -> _Cell:
             f"a spreadsheet cannot hold this program: the formula of {name} has {len(text)} characters, and "
             f"{LONGEST} are allowed, or functions too deep inside each other; choose c or javascript."
         )
-    return "formula", text
+    return "formula", f"({text})<>0" if name in rule.truths else text
 
 
 def _at(expr: Expr, rule: Rule, t: int) -> Expr:
@@ -99,9 +102,9 @@ def _without_infinity(expr: Expr) -> Expr:
 
 def _text(expr: Expr, rule: Rule, t: int) -> str:
     def read(variable: Var) -> str:
-        if variable.lag > t:  # the first value stands before the start
-            return _cell(rule, variable.name, 0)
-        return _cell(rule, variable.name, t - variable.lag)
+        place = 0 if variable.lag > t else t - variable.lag  # the first value stands before the start
+        cell = _cell(rule, variable.name, place)
+        return f"N({cell})" if variable.name in rule.truths else cell  # TRUE is not equal to 1 there
 
     return written(expr, "excel", read, _number)
 
@@ -116,12 +119,19 @@ def _lookup(rule: Rule, definition: Retrieval, t: int) -> str:
         for name in (definition.key, definition.value)
     )
     query = _text(_at(definition.query, rule, t), rule, t)
-    return f"IFERROR(LOOKUP(2,1/({keys}={query}),{values}),{default})"
+    found = f"LOOKUP(2,1/({_numbers(rule, definition.key, keys)}={query}),{values})"
+    return f"IFERROR({f'N({found})' if definition.value in rule.truths else found},{default})"
+
+
+def _numbers(rule: Rule, name: str, cells: str) -> str:
+    """Cells of which TRUE and FALSE count as numbers."""
+    return f"--{cells}" if name in rule.truths else cells
 
 
 def _count(rule: Rule, definition: Count, t: int) -> str:
     """How many cells so far compare so with what is asked."""
     keys = f"{_cell(rule, definition.key, 0, fixed=True)}:{_cell(rule, definition.key, t)}"
+    keys = _numbers(rule, definition.key, keys)
     sign = "=" if definition.relation == "eq" else definition.sign
     return f"SUMPRODUCT(--({keys}{sign}{_text(_at(definition.query, rule, t), rule, t)}))"
 
@@ -205,6 +215,8 @@ def _sheet(rows: list[list[_Cell]]) -> str:
 def _xml(place: str, kind: str, text: str) -> str:
     if kind == "number":
         return f'<c r="{place}"><v>{text}</v></c>'
+    if kind == "truth":
+        return f'<c r="{place}" t="b"><v>{text}</v></c>'
     if kind == "formula":
         return f'<c r="{place}"><f>{escape(text)}</f></c>'
     return f'<c r="{place}" t="inlineStr"><is><t xml:space="preserve">{escape(text)}</t></is></c>'

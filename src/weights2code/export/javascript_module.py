@@ -17,7 +17,7 @@ _TAKEN = words(
     arguments await break case catch class const continue debugger default delete do else enum eval
     export extends false finally for function if implements import in instanceof interface let new null
     package private protected public return static super switch this throw true try typeof undefined var
-    void while with yield Math Map Array Infinity NaN rows row t out mod first number
+    void while with yield Math Map Array Infinity NaN rows row t out mod first number truth String
     """
 )
 
@@ -35,19 +35,31 @@ _NUMBER = """const number = (texts, text) => { // what a text is computed with
 """
 
 
+_TRUTH = """const truth = (cell) => { // as files write truth values, too
+  const found = ['false', 'true', '0', '1'].indexOf(String(cell).trim().toLowerCase());
+  if (found < 0) throw new RangeError(`${cell} is neither true nor false`);
+  return found % 2;
+};
+"""
+
+
 def write(program: Program, source: FileSource | None = None) -> str:
     """The text of `program.mjs`."""
     rule = rule_of(program, _TAKEN)
     body = _body(rule, program.categories)
     columns, outputs = rule.recurrence.inputs, rule.recurrence.outputs
-    given = "a number, or [number]" if len(columns) == 1 else f"[{', '.join(columns)}]"
-    gives = "a number" if len(outputs) == 1 else f"[{', '.join(outputs)}]"
+    given, gives = (
+        "true or false" if names[0] in rule.truths else "a number" for names in (columns, outputs)
+    )
+    given = f"{given}, or an array of one" if len(columns) == 1 else f"[{', '.join(columns)}]"
+    gives = gives if len(outputs) == 1 else f"[{', '.join(outputs)}]"
     return "\n".join(
         [
             *(f"// {line}".rstrip() for line in comment_lines(program)),
             "",
             *([_MOD] if any("mod(" in line for line in body) else []),
             *([_NUMBER] if program.categories else []),
+            *([_TRUTH] if any("truth(" in line for line in body) else []),
             "// " + " ".join(f"`rows` is one sequence, each row {given}; each answer is {gives}.".split()),
             f"export function {rule.function}(rows) {{",
             *(f"  {line}" for line in body),
@@ -63,6 +75,8 @@ def _body(rule: Rule, texts: Categories) -> list[str]:
 
     def cell(row: str, name: str) -> str:
         found = row if width == 1 else f"{row}[{recurrence.inputs.index(name)}]"
+        if name in rule.truths:
+            return f"truth({found})"
         if name not in texts:
             return f"Number({found})"
         return f"number({json.dumps(list(texts[name]))}, {found})"
@@ -79,8 +93,10 @@ def _body(rule: Rule, texts: Categories) -> list[str]:
     lines += [f"const {rule.names[name]}_table = [];" for name in counts]
     lines += ["const out = [];", "for (let t = 0; t < rows.length; t++) {"]
     inside = []
+    used = rule.used()
     for name in recurrence.inputs:
-        inside.append(f"const {rule.names[name]} = {cell('rows[t]', name)};")
+        if name in used:
+            inside.append(f"const {rule.names[name]} = {cell('rows[t]', name)};")
     for step in recurrence.steps:
         definition, name = step.definition, rule.names[step.name]
         if isinstance(definition, Count):
@@ -108,7 +124,9 @@ def _body(rule: Rule, texts: Categories) -> list[str]:
         past = f"{rule.names[name]}_past"
         inside.append(f"{past}.unshift({rule.names[name]}), {past}.pop();")
     outputs = [
-        f"{json.dumps(list(texts[name]))}[{rule.names[name]} - 1]" if name in texts else rule.names[name]
+        f"{json.dumps(list(texts[name]))}[{rule.names[name]} - 1]"
+        if name in texts
+        else f"{rule.names[name]}{' !== 0' if name in rule.truths else ''}"
         for name in recurrence.outputs
     ]
     inside.append(f"out.push({outputs[0] if len(outputs) == 1 else '[' + ', '.join(outputs) + ']'});")

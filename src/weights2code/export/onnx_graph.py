@@ -81,7 +81,7 @@ def write(program: Program, source: FileSource | None = None) -> bytes:
         [helper.make_tensor_value_info("rows", double, ["T", columns])],
         [helper.make_tensor_value_info("answers", double, ["T", outputs])],
         starts,
-        "\n".join(comment_lines(program, numbered=True)),
+        "\n".join(comment_lines(program, numbered=True, bits=True)),
     )
     model = helper.make_model(
         graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="weights2code"

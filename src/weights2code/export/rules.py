@@ -17,6 +17,8 @@ from weights2code.language import (
     Recurrence,
     Retrieval,
     Var,
+    expression_of,
+    searched_by,
 )
 from weights2code.language.domain import quoted
 from weights2code.language.kinds import lags_of
@@ -28,13 +30,15 @@ from weights2code.program.python_source import readable_names
 class Rule:
     """A recurrence without steps that nobody needs, its names as a language can write them.
 
-    `lags` says how far back each name is read; names that are read at no earlier time are left out.
+    `lags` says how far back each name is read; names that are read at no earlier time are left out. Inputs
+    and outputs that are `truths` are computed with as 1 and 0, and go in and out as the language has them.
     """
 
     recurrence: Recurrence
     names: Mapping[str, str]
     lags: Mapping[str, int]
     function: str
+    truths: frozenset[str] = frozenset()
 
     def first(self, name: str) -> bool:
         """Whether the first value stands before the start."""
@@ -43,6 +47,14 @@ class Rule:
     def start(self, name: str) -> float:
         start = self.recurrence.start_of(name)
         return 0.0 if isinstance(start, str) else float(start)
+
+    def used(self) -> set[str]:
+        """Names that are read at the present, or kept for later."""
+        found = set(self.lags)
+        for step in self.recurrence.steps:
+            read = expression_of(step.definition).variables()
+            found |= {*searched_by(step.definition), *(v.name for v in read if not v.lag)}
+        return found
 
     def read(self, variable: Var) -> str:
         """A value now, or out of the array that keeps the last ones."""
@@ -63,7 +75,7 @@ def rule_of(program: Program, taken: Collection[str]) -> Rule:
         if isinstance(step.definition, Retrieval) and step.definition.gap > 1:  # it enters its table late
             for name in (step.definition.key, step.definition.value):
                 lags[name] = max(lags.get(name, 0), step.definition.gap - 1)
-    return Rule(recurrence, names, lags, function)
+    return Rule(recurrence, names, lags, function, program.truths)
 
 
 def words(text: str) -> frozenset[str]:
@@ -92,16 +104,19 @@ def written(expr: Expr, language: str, read: Callable[[Var], str], number: Calla
     return getattr(OPERATORS[expr.name], language).format(*parts)
 
 
-def comment_lines(program: Program, *, numbered: bool = False) -> list[str]:
+def comment_lines(program: Program, *, numbered: bool = False, bits: bool = False) -> list[str]:
     """What stands at the top of a text: the rule, its domain, and how far it is trusted.
 
-    Where texts are `numbered`, the text has no place for them, and says which number stands for which.
+    Where texts are `numbered`, or truth values are `bits`, the text has no place for them, and says which
+    number stands for which.
     """
     domains = zip(program.recurrence.inputs, program.domains, strict=True)
     lines = [*program.formula().splitlines(), "", *(f"{name}: {domain}" for name, domain in domains)]
     for name, texts in program.categories.items() if numbered else ():
         listed = ", ".join(f"{code} is {quoted(text)}" for code, text in enumerate(texts, start=1))
         lines.append(f"Texts are numbers here: of {name}, {listed}.")
+    if bits and program.truths:
+        lines.append(f"True is 1 and False is 0 here: of {', '.join(sorted(program.truths))}.")
     lines += [*program.verdict.splitlines(), "Made by weights2code; it computes what program.py computes."]
     return [printable(line) for line in lines]
 

@@ -56,6 +56,7 @@ def write(program: Program, source: FileSource | None = None) -> str:
         *comment_lines(program),
         "",
         printable(f"It reads {columns} of the table {table.words()}"),
+        *(["TRUE and FALSE are 1 and 0 in SQLite."] if rule.truths else []),
     ]
     return "\n".join([*(f"-- {line}".rstrip() for line in head), query, ""])
 
@@ -68,12 +69,13 @@ def _query(rule: Rule, table: Table, texts: Categories) -> list[str]:
     selected = []
     for name in recurrence.inputs:
         column = _number_of(name, texts[name]) if name in texts else f"CAST({_quoted(name)} AS REAL)"
+        column = _truth_of(name) if name in rule.truths else column
         selected.append(f"{column} AS {_quoted(name)}")
         for lag in range(1, rule.lags.get(name, 0) + 1):
             start = f"FIRST_VALUE({column}) OVER w_" if rule.first(name) else _number(rule.start(name))
             before = f"COALESCE(LAG({column}, {lag}) OVER w_, {start})"
             selected.append(f"{before} AS {_quoted(_before(name, lag))}")
-    outputs = [_answer(name, _quoted(name), texts) for name in recurrence.outputs]
+    outputs = [_answer(name, _quoted(name), texts, rule) for name in recurrence.outputs]
     sequence = _quoted(table.sequence) if table.sequence else "0"
     order = _quoted(table.order) if table.order else "rowid"
     shown = f"sequence_ AS {sequence}, " if table.sequence else ""
@@ -88,7 +90,9 @@ def _query(rule: Rule, table: Table, texts: Categories) -> list[str]:
         ")",
     ]
     if not kept:
-        answers = [_answer(name, _text(formulas[name], rule, None), texts) for name in recurrence.outputs]
+        answers = [
+            _answer(name, _text(formulas[name], rule, None), texts, rule) for name in recurrence.outputs
+        ]
         return [
             *lines,
             f"SELECT {shown}, {', '.join(answers)}",
@@ -138,8 +142,17 @@ def _number_of(name: str, texts: tuple[Category, ...]) -> str:
     return f"CASE {_quoted(name)} {cases} END"
 
 
-def _answer(name: str, value: str, texts: Categories) -> str:
-    """An output under its name, as the text that it stands for if it is one."""
+def _truth_of(name: str) -> str:
+    """A column of truth values, as files and databases write them, as 1 and 0; anything else is NULL."""
+    words = {"true": 1, "1": 1, "1.0": 1, "false": 0, "0": 0, "0.0": 0}
+    cases = " ".join(f"WHEN '{word}' THEN {bit}.0" for word, bit in words.items())
+    return f"CASE LOWER(TRIM({_quoted(name)})) {cases} END"
+
+
+def _answer(name: str, value: str, texts: Categories, rule: Rule) -> str:
+    """An output under its name, as the text that it stands for, or TRUE and FALSE, if it is one."""
+    if name in rule.truths:
+        value = f"({value}) <> 0"
     if name in texts:
         cases = [f"WHEN {code}.0 THEN {_literal(text)}" for code, text in enumerate(texts[name], start=1)]
         value = f"CASE {value} {' '.join(cases)} END"

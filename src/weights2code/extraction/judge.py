@@ -58,6 +58,7 @@ def judged(
         origin,
         problem.asked.regime,
         output_categories=problem.output_categories,
+        output_truths=problem.asked.output_truths,
     )
     program = program.with_verdict(certificate.words())
     return Extraction(matched.graph, None, program, certificate, matched)

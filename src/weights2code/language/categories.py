@@ -7,7 +7,7 @@ size. `speaks` tells whether a recurrence keeps to that, and `spoken` puts the t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -171,12 +171,29 @@ def decoded(column: np.ndarray, categories: tuple[Category, ...]) -> np.ndarray:
     return found[places]
 
 
-def in_words(values: np.ndarray, names: Sequence[str], categories: Categories) -> np.ndarray:
-    """Values (..., names) with their texts, then all of them objects; without texts, as they are."""
-    if not set(names) & set(categories):
+def truths_of(column: np.ndarray) -> np.ndarray:
+    """Truth values of bits; where some are no numbers, objects with None in their place."""
+    found = np.asarray(column, float)
+    known: np.ndarray = found >= 0.5
+    if np.isnan(found).any():
+        known = known.astype(object)
+        known[np.isnan(found)] = None
+    return known
+
+
+def in_words(
+    values: np.ndarray, names: Sequence[str], categories: Categories, truths: Collection[str] = ()
+) -> np.ndarray:
+    """Values (..., names) with their texts and truth values, then all of them objects; as they are without
+    any, and as truth values if there is nothing else."""
+    if not set(names) & {*categories, *truths}:
         return values
+    if set(names) <= {*truths}:
+        return truths_of(values)
     result = np.asarray(values).astype(object)
     for i, name in enumerate(names):
         if name in categories:
             result[..., i] = decoded(values[..., i], categories[name])
+        elif name in truths:
+            result[..., i] = truths_of(values[..., i])
     return result

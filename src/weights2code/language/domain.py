@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from weights2code.json_values import items, mapping, number, shown, text
+from weights2code.json_values import items, mapping, number, shown, text, truth
 
 #: What a category is called: a text, or a whole number that stands for something.
 Category = str | int
@@ -25,13 +25,15 @@ class Domain:
     """Bits, integers low..high (both included), reals between low and high, or texts.
 
     Texts are numbered from 1 on, in the order of `categories`, and the numbers mean nothing but which text it
-    is; 0, which is none of them, is what lies before the start.
+    is; 0, which is none of them, is what lies before the start. Bits that are written as True and False are
+    `truths`: they are computed with as bits, and go in and out as truth values.
     """
 
     kind: Kind
     low: float
     high: float
     categories: tuple[Category, ...] = ()
+    truths: bool = field(default=False, compare=False)
 
     @property
     def discrete(self) -> bool:
@@ -51,6 +53,7 @@ class Domain:
     def to_dict(self) -> dict[str, Any]:
         """JSON form."""
         listed = {"categories": list(self.categories)} if self.categories else {}
+        listed |= {"truths": True} if self.truths else {}
         return {"kind": self.kind, "low": self.low, "high": self.high, **listed}
 
     @staticmethod
@@ -61,12 +64,12 @@ class Domain:
         whole = float(low).is_integer() and float(high).is_integer()
         if kind not in get_args(Kind) or low > high or (kind != "reals" and not whole):
             raise ValueError(f"not a domain: {shown(data)}")
-        if kind == "bits" and (low, high) != (0, 1):
-            raise ValueError("bits are 0 and 1")
+        if (kind == "bits" and (low, high) != (0, 1)) or (kind != "bits" and data.get("truths")):
+            raise ValueError("bits are 0 and 1, and only they are truth values")
         listed = read_categories(data.get("categories", []))
         if (kind == "texts") != bool(listed) or (listed and (low, high) != (1, len(set(listed)))):
             raise ValueError(f"not a domain: {shown(data)}")
-        return Domain(kind, low, high, listed)
+        return Domain(kind, low, high, listed, truth(data.get("truths", False), "truths"))
 
     def __str__(self) -> str:
         if self.categories:
@@ -76,13 +79,14 @@ class Domain:
                 return f"{', '.join(some)} and {rest} other texts"
             return f"{', '.join(some[:-1])} or {some[-1]}" if len(some) > 1 else some[0]
         if self.kind == "bits":
-            return "bits"
+            return "True or False" if self.truths else "bits"
         if self.kind == "integers":
             return f"integers {int(self.low)}..{int(self.high)}"
         return f"reals {self.low:g}..{self.high:g}"
 
 
 BITS = Domain("bits", 0, 1)
+TRUTHS = Domain("bits", 0, 1, truths=True)
 
 
 def texts(categories: Sequence[Category]) -> Domain:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from weights2code.data import Regime
-from weights2code.json_values import items, mapping, name, text, truth
+from weights2code.json_values import items, mapping, name, names, text, truth
 from weights2code.language import Domain, OverAll, Recurrence, expression_of
 from weights2code.language.categories import categories_of, encoded, in_words
 from weights2code.language.domain import Category, read_categories
@@ -57,6 +57,8 @@ class Program:
         The certificate's verdict, as a sentence.
     output_categories
         The texts of outputs that hold texts, by name; those of inputs are in their domains.
+    output_truths
+        The outputs that are True or False; of inputs the domains say it.
 
     Examples
     --------
@@ -78,6 +80,7 @@ class Program:
     regime: Regime = Regime.EXACT
     verdict: str = "not verified"
     output_categories: Mapping[str, tuple[Category, ...]] = field(default_factory=dict)
+    output_truths: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", identifier(self.name))
@@ -107,6 +110,12 @@ class Program:
         """The texts of every input and output that holds texts."""
         return categories_of(self.recurrence.inputs, self.domains) | dict(self.output_categories)
 
+    @property
+    def truths(self) -> frozenset[str]:
+        """Every input and output that is True or False."""
+        inputs = zip(self.recurrence.inputs, self.domains, strict=True)
+        return frozenset(self.output_truths) | {name for name, domain in inputs if domain.truths}
+
     def encode(self, x: Any) -> np.ndarray:
         """Inputs as numbers, texts as those that stand for them.
 
@@ -133,8 +142,8 @@ class Program:
         return numbers.reshape(given.shape)
 
     def decode(self, answers: np.ndarray) -> np.ndarray:
-        """Outputs (..., outputs), those that hold texts as texts; then all are objects."""
-        return in_words(answers, self.recurrence.outputs, self.output_categories)
+        """Outputs (..., outputs), texts and truth values as such; all are objects if only some are."""
+        return in_words(answers, self.recurrence.outputs, self.output_categories, self.output_truths)
 
     def formula(self) -> str:
         """One line a step, then the start values that are not zero."""
@@ -150,6 +159,7 @@ class Program:
             origin=self.how,
             verdict=self.verdict,
             categories=self.output_categories,
+            truths=self.output_truths,
         )
 
     def latex(self) -> str:
@@ -210,6 +220,7 @@ class Program:
                 if self.output_categories
                 else {}
             ),
+            **({"output_truths": list(self.output_truths)} if self.output_truths else {}),
         }
 
     @staticmethod
@@ -228,6 +239,7 @@ class Program:
                 key: read_categories(texts)
                 for key, texts in mapping(data.get("output_categories", {}), "output_categories").items()
             },
+            names(data.get("output_truths", []), "output_truths"),
         )
 
 

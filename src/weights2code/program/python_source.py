@@ -12,7 +12,7 @@ import keyword
 import re
 import textwrap
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from weights2code.language import (
     Const,
@@ -32,7 +32,7 @@ from weights2code.language import (
 )
 from weights2code.language.categories import Categories, categories_of, spoken
 from weights2code.language.categories import start_words as text_start
-from weights2code.language.domain import Category, quoted
+from weights2code.language.domain import TRUTHS, Category, quoted
 from weights2code.language.kinds import Kinds, kinds_of, lags_of
 
 WIDTH = 100
@@ -125,17 +125,20 @@ def python_source(
     origin: str = "",
     verdict: str = "not verified",
     categories: Categories | None = None,
+    truths: Collection[str] = (),
 ) -> str:
     """The text of `program.py`: one public function, documented, at any length.
 
-    `categories` are the texts of outputs that hold texts.
+    `categories` are the texts of outputs that hold texts, `truths` the outputs that are True or False.
     """
     function = identifier(name)
     names = readable_names(recurrence, function)
     known = categories_of(recurrence.inputs, domains) | dict(categories or {})
-    writer = _Body(recurrence, names, kinds_of(recurrence, domains), known)
+    writer = _Body(recurrence, names, kinds_of(recurrence, domains), known, truths)
     argument = names[recurrence.inputs[0]] if len(recurrence.inputs) == 1 else "data"
-    documentation = _documentation(recurrence, domains, names, integer_outputs, origin, verdict, known)
+    documentation = _documentation(
+        recurrence, domains, names, integer_outputs, origin, verdict, known, truths
+    )
     return "\n".join(
         [
             *_imports(recurrence),
@@ -172,6 +175,7 @@ def _documentation(
     origin: str,
     verdict: str,
     categories: Categories,
+    truths: Collection[str],
 ) -> str:
     rule = formula_lines(recurrence, names, categories)
     columns = len(recurrence.inputs)
@@ -180,13 +184,13 @@ def _documentation(
         f"{names[name]}: {domain}" + (f" (column {name!r})" if names[name] != name else "")
         for name, domain in zip(recurrence.inputs, domains, strict=True)
     )
+    said = {name: texts(known) for name, known in categories.items()} | dict.fromkeys(truths, TRUTHS)
     outputs = "; ".join(
-        f"{names[name]}: {texts(categories[name])}" if name in categories else names[name]
-        for name in recurrence.outputs
+        f"{names[name]}: {said[name]}" if name in said else names[name] for name in recurrence.outputs
     )
-    if not categories:
+    if not said:
         outputs = outputs.replace(";", ",")
-    whole = integer_outputs and not set(recurrence.outputs) & set(categories)
+    whole = integer_outputs and not set(recurrence.outputs) & set(said)
     result = "(T,)" if len(recurrence.outputs) == 1 else f"(T, {len(recurrence.outputs)})"
     facts = [
         f"Input: one sequence, shape {shape}, any length T; {inputs}.",
@@ -248,9 +252,15 @@ class _Body:
     """Writes the function's body for one recurrence."""
 
     def __init__(
-        self, recurrence: Recurrence, names: Mapping[str, str], kinds: Kinds, categories: Categories
+        self,
+        recurrence: Recurrence,
+        names: Mapping[str, str],
+        kinds: Kinds,
+        categories: Categories,
+        truths: Collection[str],
     ) -> None:
         recurrence, self.types = spoken(recurrence, categories)
+        self.truths = truths
         self.recurrence = recurrence
         self.names = names
         self.kinds = kinds
@@ -471,8 +481,10 @@ class _Body:
         return [f"if t >= {lag}:", f"    {line}"] if lag else [line]
 
     def _return(self) -> str:
+        mixed = ".astype(object)" if not set(self.recurrence.outputs) <= {*self.truths} else ""
         outputs = [
-            f"{self.names[name]}[:T]" if name in self.padded else self.names[name]
+            f"{self.names[name]}{'[:T]' if name in self.padded else ''}"
+            f"{f'.astype(bool){mixed}' if name in self.truths else ''}"
             for name in self.recurrence.outputs
         ]
         if len(outputs) == 1:

@@ -138,6 +138,7 @@ def widened(problem: Problem, memories: tuple[Memory, ...]) -> Problem:
         validation=validation,
         held_out=None,
         beginnings=None,
+        rows=None,
     )
 
 

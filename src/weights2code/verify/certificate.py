@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from typing import Any, Literal, cast, get_args
 
@@ -57,6 +57,27 @@ class Agreement:
             any_number(data["rmse"], "an error"),
             None if accuracy is None else float(number(accuracy, "an accuracy")),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """How many rows of own data a program could be judged by, how many of these are right (whole-number
+    outputs only), and how many rows there are."""
+
+    judged: int
+    right: int | None
+    of: int
+
+    def words(self) -> str:
+        right = "" if self.right is None else f", {self.right} of them right"
+        return f"{self.judged} of {self.of} rows could be judged{right}"
+
+    @staticmethod
+    def from_dict(data: Any) -> Judged:
+        data = mapping(data, "rows")
+        right = data["right"]
+        right = None if right is None else whole(right, "right rows", most=2**62)
+        return Judged(whole(data["judged"], "rows", most=2**62), right, whole(data["of"], "rows", most=2**62))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +129,8 @@ class Certificate:
     rule
         At which cut of the network the rule was found, and which of its nodes are in it; None if it was
         found in another way.
+    rows
+        Of own data, how many rows of all could be judged, and how many of them are right.
     """
 
     verdict: Verdict
@@ -130,6 +153,7 @@ class Certificate:
     taught: NetworkCertificate | None = None
     listing: Listing | None = None
     rule: Rule | None = None
+    rows: Judged | None = None
 
     def __post_init__(self) -> None:
         if self.verdict not in get_args(Verdict):
@@ -209,6 +233,7 @@ class Certificate:
             "taught": None if self.taught is None else self.taught.to_dict(),
             "listing": None if self.listing is None else self.listing.to_dict(),
             "rule": None if self.rule is None else self.rule.to_dict(),
+            "rows": None if self.rows is None else asdict(self.rows),
         }
 
     @staticmethod
@@ -243,6 +268,7 @@ class Certificate:
             taught=None if data.get("taught") is None else NetworkCertificate.from_dict(data["taught"]),
             listing=None if data.get("listing") is None else Listing.from_dict(data["listing"]),
             rule=None if data.get("rule") is None else Rule.from_dict(data["rule"]),
+            rows=None if data.get("rows") is None else Judged.from_dict(data["rows"]),
         )
 
 

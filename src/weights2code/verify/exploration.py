@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from weights2code.effort import Effort
-from weights2code.language import Expr, Recurrence, Var
+from weights2code.language import Domain, Expr, Recurrence, Var
 from weights2code.verify.certificate import Sequence
 from weights2code.verify.evaluation import Largest, evaluate_defined, stopping_steps
 from weights2code.verify.exhaustive import all_inputs, inputs_a_position
@@ -60,6 +60,10 @@ class Exploration:
     effort: float = 0.0
 
 
+#: Values of the variables that carry the past, a row a state.
+States = dict[Var, np.ndarray]
+
+
 class Refused(Exception):
     """The machine is not one that exploration can decide; the text is the reason."""
 
@@ -91,6 +95,22 @@ def explore(joint: Product, *, whole: bool, time_limit: float = 2.0) -> Explorat
     except Refused as refusal:
         found = Exploration("inconclusive", search.count, search.transitions, str(refusal))
     return replace(found, effort=time_limit - search.effort.left)
+
+
+def reachable_states(machine: Recurrence, domains: tuple[Domain, ...], effort: float) -> States | None:
+    """What every variable of the past may hold after some inputs, a row a state; None if that has no end in
+    sight, or looks something up."""
+    joint = Product(machine, domains, ())
+    if not joint.discrete or machine.retrieves() or inputs_a_position(domains) > _MOST_INPUTS:
+        return None
+    search = Search(joint, True, Effort(effort))
+    try:
+        with np.errstate(all="ignore"):
+            search.run()
+    except Refused:
+        return None
+    codes = np.concatenate(search.seen_rows)
+    return {v: search.values[v.name].table[codes[:, i]] for i, v in enumerate(search.state)}
 
 
 def looks_finite(joint: Product, seed: int = 0) -> bool:

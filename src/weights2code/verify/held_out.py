@@ -9,11 +9,13 @@ and the certificate says so.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from weights2code.data import Sequences
 from weights2code.language import Recurrence
-from weights2code.verify.certificate import Certificate, versions
+from weights2code.verify.certificate import Agreement, Certificate, versions
 from weights2code.verify.residuals import answers
 from weights2code.verify.testing import Tally, shortest_wrong_prefix, wrong_positions
 
@@ -21,23 +23,12 @@ from weights2code.verify.testing import Tally, shortest_wrong_prefix, wrong_posi
 SCATTER = 4.0
 
 
-def certify_on_data(
-    program: Recurrence,
-    sequences: Sequences,
-    *,
-    integer_outputs: bool,
-    tolerance: float | None = None,
-    noise: float = 0.0,
-    noise_rows: int | None = None,
-    one_step: bool = False,
-    seed: int = 0,
-) -> Certificate:
-    """Compare a program with held-out sequences of any lengths: `tested` or `failed`.
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What a program may have wrong.
 
     Parameters
     ----------
-    sequences
-        Inputs and targets; the outputs of context positions are given to the program and not judged.
     integer_outputs
         Whole-number targets: at most the share `tolerance` (default 0) of the outputs may be wrong after
         rounding. Otherwise the root mean squared error may be `tolerance` (default 0.01) times the
@@ -46,33 +37,53 @@ def certify_on_data(
         The standard deviation of the noise in real targets, if known; no program can come closer.
     noise_rows
         How many rows the noise was estimated from; None is a noise that is known.
-    one_step
-        Give the program the true past outputs at every position, instead of its own.
     """
-    x, y = sequences.x, sequences.y
+
+    integer_outputs: bool
+    tolerance: float | None = None
+    noise: float = 0.0
+    noise_rows: int | None = None
+
+    def share(self) -> float:
+        """The tolerance that counts."""
+        usual = 0.0 if self.integer_outputs else 0.01
+        return usual if self.tolerance is None else self.tolerance
+
+    def error(self, targets: np.ndarray) -> float:
+        """The error that is none, of real targets."""
+        return self.share() * float(np.std(targets)) + 1e-9 * float(np.max(np.abs(targets), initial=0.0))
+
+    def judge(self, agreement: Agreement, targets: np.ndarray) -> tuple[bool, str]:
+        """Whether outputs agree well enough with so many targets, and the rule in words."""
+        if self.integer_outputs:
+            share = f"at least {1 - self.share():.1%} of the outputs" if self.share() else "every output"
+            return (agreement.accuracy or 0.0) >= 1.0 - self.share(), f"{share} right after rounding"
+        # The mean square of n noise terms scatters by sqrt(2 / n) of itself; a few times that is allowed.
+        unsure = 2 / max(1, targets.size) + (2 / self.noise_rows if self.noise_rows else 0.0)
+        scatter = 1 + SCATTER * np.sqrt(unsure)
+        most = float(np.hypot(self.error(targets), self.noise * np.sqrt(scatter)))
+        return agreement.rmse <= most, f"root mean squared error at most {most:.3g}"
+
+
+def certify_on_data(
+    program: Recurrence, sequences: Sequences, allowed: Allowed, *, one_step: bool = False, seed: int = 0
+) -> Certificate:
+    """Compare a program with held-out sequences of any lengths: `tested` or `failed`.
+
+    The outputs of context positions are given to the program and not judged; with `one_step` it is given the
+    true past outputs at every position, instead of its own.
+    """
+    x, y, whole = sequences.x, sequences.y, allowed.integer_outputs
     judged = np.broadcast_to(sequences.scored[:, :, None], y.shape)
     answer = answers(program, sequences, one_step=one_step)
-    tally = Tally(integer_outputs)
+    tally = Tally(whole)
     tally.add(answer, y, judged)
     agreement = tally.agreement()
-    targets = y[judged]
-    tolerance = (0.0 if integer_outputs else 0.01) if tolerance is None else tolerance
-    allowed = tolerance * float(np.std(targets)) + 1e-9 * float(np.max(np.abs(targets)))
-    if integer_outputs:
-        passed = (agreement.accuracy or 0.0) >= 1.0 - tolerance
-        share = f"at least {1 - tolerance:.1%} of the outputs" if tolerance else "every output"
-        rule = f"{share} right after rounding"
-    else:
-        # The mean square of n noise terms scatters by sqrt(2 / n) of itself; a few times that is allowed.
-        unsure = 2 / max(1, tally.positions) + (2 / noise_rows if noise_rows else 0.0)
-        scatter = 1 + SCATTER * np.sqrt(unsure)
-        most = float(np.hypot(allowed, noise * np.sqrt(scatter)))
-        passed = agreement.rmse <= most
-        rule = f"root mean squared error at most {most:.3g}"
+    passed, rule = allowed.judge(agreement, y[judged])
     counterexample = None
     if not passed:
-        limit = max(allowed, 3 * noise)
-        wrong = wrong_positions(answer, y, whole=integer_outputs, tolerance=limit, scale=1.0) & judged
+        limit = max(allowed.error(y[judged]), 3 * allowed.noise)
+        wrong = wrong_positions(answer, y, whole=whole, tolerance=limit, scale=1.0) & judged
         counterexample = shortest_wrong_prefix(x, wrong) if wrong.any() else None
     ran = "one step ahead, the true past outputs given," if one_step else "free-running"
     kept = "1 held-out sequence" if agreement.sequences == 1 else f"{agreement.sequences} held-out sequences"

@@ -38,21 +38,11 @@ class Flips:
         return self.share + STANDARD_ERRORS * float(np.sqrt(scatter))
 
 
-def wrong_share(program: Recurrence, sequences: Sequences) -> float:
-    """The share of rows that a program gets wrong after rounding, running by itself."""
-    wrong = _wrong(program, sequences, one_step=False)
-    return float(wrong.sum()) / max(int(sequences.scored.sum()), 1)
-
-
-def _wrong(program: Recurrence, part: Sequences, *, one_step: bool) -> np.ndarray:
-    right = np.all(np.abs(answers(program, part, one_step=one_step) - part.y) < 0.5, axis=2)
-    return ~right & part.scored
-
-
 def flips(program: Recurrence, sequences: Sequences, *, one_step: bool) -> Flips:
     """Where a program is wrong after rounding, and whether that is chance."""
     part = sequences.take(slice(0, MOST_SEQUENCES))
-    wrong = _wrong(program, part, one_step=one_step)
+    right = np.all(np.abs(answers(program, part, one_step=one_step) - part.y) < 0.5, axis=2)
+    wrong = ~right & part.scored
     rows = int(part.scored.sum())
     share = float(wrong.sum()) / max(rows, 1)
     return Flips(share, max(rows, 1), _structure(wrong, share, rows, part) if wrong.any() else "")

@@ -3,20 +3,25 @@
 Whole-number targets must all be right, unless some of them are taken to be mistakes (`verify.mistakes`).
 Real targets may differ by noise, if what is left over on the sequences that were learned from looks like
 noise (`residuals`), and by no more than that on those that were held out. The program runs free; only where
-noise drives the process itself is it judged one step ahead, and the certificate says so.
+noise drives the process itself is it judged one step ahead, and the certificate says so. What passes on the
+held-out part is judged by all rows then (`all_rows`), those that it was learned from among them.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from weights2code.data import Problem, Regime, Sequences
 from weights2code.data.parts import LONGEST
 from weights2code.language import Recurrence, definition_variables
-from weights2code.verify.certificate import Certificate
-from weights2code.verify.held_out import certify_on_data
-from weights2code.verify.mistakes import flips, wrong_share
+from weights2code.verify.all_rows import over_all, size_of
+from weights2code.verify.certificate import Certificate, Judged
+from weights2code.verify.held_out import Allowed, certify_on_data
+from weights2code.verify.mistakes import flips
 from weights2code.verify.residuals import Residuals, residuals
+from weights2code.verify.testing import Tally
 
 #: What exact data allow: a share of the spread, for digits that were not written.
 ROUNDING = 1e-4
@@ -30,15 +35,50 @@ CUT = (
 
 
 def certify_measured(program: Recurrence, problem: Problem, seed: int) -> Certificate:
-    """Judge a program by the held-out part of own data."""
+    """Judge a program by the held-out part of own data, and then by all rows that there are."""
     looks_back = any(name in problem.outputs for name in program.depths())
     exactly = problem.integer_outputs and problem.regime is not Regime.MISTAKES
     judge = _judge_whole if problem.integer_outputs else _judge_real
-    found = judge(program, problem, seed, False)
+    found, allowed = judge(program, problem, seed, False)
+    if found.verified:
+        found = _by_all_rows(found, program, problem, allowed)
     if not found.verified and looks_back and not exactly:
-        ahead = judge(program, problem, seed, True)
+        ahead, allowed = judge(program, problem, seed, True)
+        if ahead.verified:
+            ahead = _by_all_rows(ahead, program, problem, allowed)
         found = ahead if ahead.verified else found
     return replace(found, notes=(*found.notes, *_remarks(found, program, problem)))
+
+
+def _by_all_rows(
+    certificate: Certificate, program: Recurrence, problem: Problem, allowed: Allowed
+) -> Certificate:
+    """The certificate after all rows that can be judged: what was held out may be too little to show what the
+    others do."""
+    rows, whole = problem.rows, problem.integer_outputs
+    if rows is None:
+        return certificate
+    near = 0.5 if whole else max(allowed.error(rows.y), 3 * allowed.noise)
+    told = over_all(program, rows, problem.domains, near=near, cut=not whole, one_step=certificate.one_step)
+    judged, count = told.judged, int(told.judged.sum())
+    tally = Tally(whole)
+    mask = np.broadcast_to(judged[None, :, None], (1, *rows.y.shape))
+    tally.add(told.answers[None], rows.y[None], mask)
+    agreement = replace(tally.agreement(), sequences=len(rows.lengths))
+    passed, _ = allowed.judge(agreement, rows.y[judged])
+    right = int((np.abs(told.answers - rows.y)[judged] < near).all(1).sum()) if whole else None
+    counts, reason = Judged(count, right, rows.of), ""
+    if not count or told.lost > count:
+        reason = f"what the program remembers is not known in {told.lost} rows"
+    elif not passed:
+        reason = "it is wrong elsewhere" if whole else f"over all rows its rmse is {agreement.rmse:.3g}"
+    elif 2 * told.seen < told.transitions and size_of(program) >= told.seen:
+        reason = f"most of its transitions were never seen, the rows show {told.seen} of {told.transitions}"
+    method = f"{certificate.method}; {f'but {reason}: ' if reason else ''}{counts.words()}"
+    if not reason:
+        return replace(certificate, rows=counts, method=method)
+    target = certificate.target if passed else agreement
+    return replace(certificate, verdict="failed", method=method, target=target, rows=counts)
 
 
 def _learned(program: Recurrence, problem: Problem) -> Sequences:
@@ -50,59 +90,42 @@ def _learned(program: Recurrence, problem: Problem) -> Sequences:
     return problem.training
 
 
-def _judge_whole(program: Recurrence, problem: Problem, seed: int, one_step: bool) -> Certificate:
+def _judge_whole(
+    program: Recurrence, problem: Problem, seed: int, one_step: bool
+) -> tuple[Certificate, Allowed]:
     """Whole numbers: all right, or all but some that are mistakes in the data."""
     kept = problem.held_out or problem.validation
     if problem.regime is not Regime.MISTAKES:
-        return _not_known_to_be_wrong(
-            certify_on_data(program, kept, integer_outputs=True, seed=seed), program, problem
-        )
+        allowed = Allowed(integer_outputs=True)
+        return certify_on_data(program, kept, allowed, seed=seed), allowed
     found = flips(program, _learned(program, problem), one_step=one_step)
-    certificate = certify_on_data(
-        program,
-        kept,
-        integer_outputs=True,
-        tolerance=found.tolerance(int(kept.scored.sum())),
-        one_step=one_step,
-        seed=seed,
-    )
+    allowed = Allowed(integer_outputs=True, tolerance=found.tolerance(int(kept.scored.sum())))
+    certificate = certify_on_data(program, kept, allowed, one_step=one_step, seed=seed)
     if found.structure:
         method = f"{certificate.method}; {found.structure}"
-        return replace(certificate, verdict="failed", method=method)
+        return replace(certificate, verdict="failed", method=method), allowed
     note = (
         f"the data are not exact: {100 * found.share:.2g} % of the rows disagree with the program, without a "
         "pattern that was found; they are taken for mistakes in the data"
     )
-    return replace(certificate, notes=(*certificate.notes, note)) if found.share else certificate
+    return (replace(certificate, notes=(*certificate.notes, note)) if found.share else certificate), allowed
 
 
-def _not_known_to_be_wrong(certificate: Certificate, program: Recurrence, problem: Problem) -> Certificate:
-    """What was held out may be too little to show what the rows that were learned from do: it is said, and
-    where a rule was taken for want of a better one, it is no rule."""
-    share = wrong_share(program, _learned(program, problem)) if certificate.verified else 0.0
-    if not share:
-        return certificate
-    text = f"{100 * share:.2g} % of the rows that it was learned from disagree with the program"
-    if problem.regime is Regime.EXACT:
-        return replace(certificate, notes=(*certificate.notes, f"the data are not exact: {text}"))
-    return replace(certificate, verdict="failed", method=f"{certificate.method}; {text}")
-
-
-def _judge_real(program: Recurrence, problem: Problem, seed: int, one_step: bool) -> Certificate:
+def _judge_real(
+    program: Recurrence, problem: Problem, seed: int, one_step: bool
+) -> tuple[Certificate, Allowed]:
     """Real numbers: exact, or with errors that are noise."""
     learned = _learned(program, problem)
     found = residuals(program, learned, one_step=one_step)
-    certificate = certify_on_data(
-        program,
-        problem.held_out or problem.validation,
+    allowed = Allowed(
         integer_outputs=False,
         tolerance=ROUNDING,
         noise=max(item.rmse for item in found),
         noise_rows=int(learned.scored.sum()),
-        one_step=one_step,
-        seed=seed,
     )
-    return _with_noise(certificate, found, problem)
+    kept = problem.held_out or problem.validation
+    certificate = certify_on_data(program, kept, allowed, one_step=one_step, seed=seed)
+    return _with_noise(certificate, found, problem), allowed
 
 
 def _remarks(certificate: Certificate, program: Recurrence, problem: Problem) -> tuple[str, ...]:

@@ -105,7 +105,8 @@ function startBox(machine, examples) {
     return tokens.map((token) => known.indexOf(token) + 1);
   };
   const parseNumbers = (text, name) => {
-    const tokens = text.replaceAll("−", "-").split(/[\s,;[\]()]+/).filter((token) => token !== "");
+    const bits = text.replace(/\btrue\b/gi, "1").replace(/\bfalse\b/gi, "0");
+    const tokens = bits.replaceAll("−", "-").split(/[\s,;[\]()]+/).filter((token) => token !== "");
     const wrong = tokens.find((token) => !/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(token));
     if (wrong !== undefined) throw new Error(`“${wrong}” in ${name} is not a number.`);
     const huge = tokens.find((token) => !Number.isFinite(Number(token)));
