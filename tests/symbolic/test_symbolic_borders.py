@@ -1,8 +1,6 @@
-"""Borders between regions of reals, finite values of their cells, and pieces of real functions."""
+"""Borders between regions of reals, and finite values of their cells."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -11,7 +9,6 @@ from weights2code.language import BITS, Domain, Var, compile_numpy, infer, integ
 from weights2code.symbolic.engines.native import NativeEngine
 from weights2code.symbolic.reals.borders import borders
 from weights2code.symbolic.reals.directions import directions
-from weights2code.symbolic.reals.local_rules import local_rules, terms_of
 from weights2code.symbolic.search.rows import Problem, prepare
 
 A, B, C, PAST = Var("a"), Var("b"), Var("c"), Var("y", 1)
@@ -96,20 +93,6 @@ def test_no_borders_where_labels_are_noise() -> None:
     assert borders_of(problem_of(X, y, (A, B))) is None
 
 
-def test_rules_of_parts_of_the_space() -> None:
-    x = rows(5000, 1, 0, 1)
-    inner = x[:, 0] - np.clip(x[:, 0], 0.2, 0.7)
-    problem = problem_of(x, inner**3 + x[:, 0], (A,), (reals(0, 1),))
-    assert local_rules(problem, terms_of(1, 1)) is None
-    rules = local_rules(problem, terms_of(1, 3))
-    assert rules is not None
-    assert {rule.weights for rule in rules} == {
-        (1, 0, 0, 0),
-        (1.12, -0.6, 1, -0.008),
-        (2.47, -2.1, 1, -0.343),
-    }
-
-
 @pytest.mark.slow
 def test_a_counter_is_written_from_cells() -> None:
     X = rows(20_000, 2, -5, 5)
@@ -129,17 +112,3 @@ def test_gates_choose_which_border_counts() -> None:
     domains = (reals(-1, 1), reals(-1, 1), BITS, integers(0, 5))
     columns = np.column_stack([X, gate, past])
     assert right_elsewhere(columns, y, (A, Var("a", 1), B, PAST), domains)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "rule",
-    [
-        lambda x, x1: np.where(np.abs(x1 - 0.4) > np.abs(x - 0.4), x, -x),
-        lambda x, x1: (x - np.clip(x, 0.2, 0.6) > x1 - 0.5) + 3 * (x - np.clip(x, 0.2, 0.6)),
-        lambda x, x1: np.maximum(x1 + (x >= 0.3) - x - 0.5, 0),
-    ],
-)
-def test_pieces_of_reals(rule: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> None:
-    X = rows(20_000, 2, 0, 1)
-    assert right_elsewhere(X, rule(*X.T) * 1.0, (Var("x"), Var("x", 1)), (reals(0, 1), reals(0, 1)))
