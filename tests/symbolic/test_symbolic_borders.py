@@ -1,13 +1,12 @@
-"""Borders between regions of reals, finite values of their cells, and pieces of real functions."""
+"""Borders between regions of reals, and finite values of their cells."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from weights2code.language import Domain, Var, compile_numpy, infer, reals
+from weights2code.language import Domain, Var, compile_numpy, infer
 from weights2code.symbolic.reals.borders import borders
 from weights2code.symbolic.reals.directions import directions
-from weights2code.symbolic.reals.local_rules import local_rules, terms_of
 from weights2code.symbolic.search.rows import Problem, prepare
 
 A, B, C, PAST = Var("a"), Var("b"), Var("c"), Var("y", 1)
@@ -64,17 +63,3 @@ def test_no_borders_where_labels_are_noise() -> None:
     X = rows(6000, 2)
     y = np.random.default_rng(8).integers(0, 2, len(X)).astype(float)
     assert borders_of(problem_of(X, y, (A, B))) is None
-
-
-def test_rules_of_parts_of_the_space() -> None:
-    x = rows(5000, 1, 0, 1)
-    inner = x[:, 0] - np.clip(x[:, 0], 0.2, 0.7)
-    problem = problem_of(x, inner**3 + x[:, 0], (A,), (reals(0, 1),))
-    assert local_rules(problem, terms_of(1, 1)) is None
-    rules = local_rules(problem, terms_of(1, 3))
-    assert rules is not None
-    assert {rule.weights for rule in rules} == {
-        (1, 0, 0, 0),
-        (1.12, -0.6, 1, -0.008),
-        (2.47, -2.1, 1, -0.343),
-    }

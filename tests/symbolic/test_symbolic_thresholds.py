@@ -1,4 +1,4 @@
-"""Decisions by thresholds of weighted sums: plain, in stairs, gated, held between two, after a test."""
+"""Decisions by thresholds of weighted sums: plain, and in stairs."""
 
 from __future__ import annotations
 
@@ -50,10 +50,6 @@ def found(problem: Problem) -> str:
     return formula(collector.exact.expr, lambda v: v.name) if collector.exact else "-"
 
 
-def held(e: np.ndarray, above: float, below: float, high: int, low: int, y1: np.ndarray) -> np.ndarray:
-    return where(e > above, high, where(e < below, low, y1))
-
-
 UNIT, BIT, FOUR = real(0, 1), whole(0, 1), whole(0, 3)
 CASES: dict[str, tuple[Mapping[str, Column], Callable[..., np.ndarray], str]] = {
     "one threshold": (
@@ -85,46 +81,6 @@ CASES: dict[str, tuple[Mapping[str, Column], Callable[..., np.ndarray], str]] = 
         {"a": real(0, 5), "b": real(0, 5)},
         lambda a, b: where(a + 2 * b > 9, 0, where(a + 2 * b > 5, 2, 1)),
         "[a + 2*b <= 9]*([a + 2*b > 5] + 1)",
-    ),
-    "held between two thresholds of reals": (
-        {"w": real(19, 21), "t": real(18, 22), "u": real(18, 22), "y1": BIT},
-        lambda w, t, u, y1: held(w - 0.5 * t - 0.5 * u, 0.52, -0.52, 1, 0, y1),
-        "1 if w - 0.5*(t + u) > 0.52 else 0 if w - 0.5*(t + u) < -0.52 else y1",
-    ),
-    "held between two thresholds of whole numbers": (
-        {"a": FOUR, "b": FOUR, "c": FOUR, "d": FOUR, "y1": whole(-1, 1)},
-        lambda a, b, c, d, y1: held(a - 2 * b + 2 * c - d, 2, -1, 1, -1, y1),
-        "1 if a + 2*(c - b) - d > 2 else -1 if a + 2*(c - b) - d < -1 else y1",
-    ),
-    "held on a small domain": (
-        {"s": FOUR, "y1": whole(-1, 1)},
-        lambda s, y1: held(s, 2, 1, 1, -1, y1),
-        "1 if s > 2 else -1 if s <= 0 else y1",
-    ),
-    "two gates": (
-        {"a": FOUR, "b": FOUR, "c": FOUR, "walker": BIT, "y1": whole(0, 2)},
-        lambda a, b, c, walker, y1: where(walker == 1, 2, held(a + b - 2 * c, 2, -2, 0, 1, y1)),
-        "2 if walker else 1 if 2*c - a - b > 2 else 0 if 2*c - a - b < -2 else y1",
-    ),
-    "a threshold for each direction of travel": (
-        {"a": real(0, 5), "b": real(0, 5), "direction": whole(0, 2)},
-        lambda a, b, m: a + b > where(m == 0, 3, where(m == 1, 5, 6.5)),
-        "[a + b > 3] if direction == 0 else [a + b > 5] if direction == 1 else [a + b > 6.5]",
-    ),
-    "a direction for each mode": (
-        {"a": UNIT, "b": UNIT, "c": UNIT, "m": BIT},
-        lambda a, b, c, m: where(m == 1, a + b > 1.2, c - a > 0.25),
-        "[a + b > 1.2] if m else [c - a > 0.25]",
-    ),
-    "both of two tests": (
-        {"a": UNIT, "b": UNIT, "c": UNIT},
-        lambda a, b, c: (b > 0.3) & (a + c > 1.1),
-        "[b > 0.3 and a + c > 1.1]",
-    ),
-    "inside a band": (
-        {"a": UNIT, "b": UNIT, "y1": BIT},
-        lambda a, b, y1: where((b >= 0.4) & (b < 0.8), a > 0.4, y1),
-        "(y1 if b > 0.8 else [a > 0.4]) if b > 0.4 else y1",
     ),
 }
 
@@ -175,8 +131,8 @@ def test_proportions_are_written_as_people_do() -> None:
 
 
 def test_a_search_of_many_rows_is_over_with_a_decision_and_not_with_stairs() -> None:
-    columns = {"a": FOUR, "b": FOUR, "c": UNIT, "y1": BIT}
-    decided = problem_of(columns, lambda a, b, c, y1: held(a + b + c, 4.5, 2.5, 1, 0, y1))
+    columns = {"a": FOUR, "b": FOUR, "c": UNIT, "d": BIT}
+    decided = problem_of(columns, lambda a, b, c, d: a + b + c - 2 * d > 2.5)
     assert threshold_stage(decided, Collector(decided))
     whole_sum = {"a": FOUR, "b": FOUR, "c": FOUR, "d": FOUR}
     stairs = problem_of(whole_sum, lambda a, b, c, d: np.clip(a + b - c - d, 0, 2))

@@ -87,8 +87,6 @@ class Operator:
         Between which numbers the value lies, from the intervals of the arguments.
     defined
         Where it has a value: an expression of the arguments that is not zero there.
-    continuous
-        Whether nearby arguments give nearby values.
     irrational
         Whether whole numbers may have a value that is no fraction.
     mirror, opposite
@@ -121,7 +119,6 @@ class Operator:
     keeps: frozenset[str] = frozenset()
     interval: Callable[..., Interval] = lambda *arguments: ANYTHING
     defined: Callable[..., Expr] | None = None
-    continuous: bool = True
     irrational: bool = False
     commutative: bool = False
     associative: bool = False
@@ -222,7 +219,6 @@ def _truth(name: str, numpy: Callable[..., Any], exact: Callable[..., Any], **fa
         sympy=name.capitalize(),
         boolean=True,
         interval=lambda *arguments: BIT,
-        continuous=False,
         **facts,
     )
 
@@ -413,7 +409,7 @@ OPERATORS: dict[str, Operator] = _Operators({entry.name: entry for entry in (
            latex=Form(r"\frac{{{0}}}{{{1}}}"), mathml=Form("<mfrac><mrow>{0}</mrow><mrow>{1}</mrow></mfrac>"),
            cost=1.1, rank=7),
     _infix("mod", np.mod, operator.mod, ("unary", " % ", "unary"), _B.REMAINDER, ("", ""),
-           sympy="Mod", z3=lambda t, a, b: t.mod(a, b), defined=lambda a, b: b, continuous=False,
+           sympy="Mod", z3=lambda t, a, b: t.mod(a, b), defined=lambda a, b: b,
            interval=between.remainder,
            latex=Form(r"{0:product} \bmod {1:atom}", _B.SUM),
            mathml=Form(_row('{0:product}<mo lspace="0.3em" rspace="0.3em">mod</mo>{1:atom}'), _B.COMPARE),
@@ -459,7 +455,7 @@ OPERATORS: dict[str, Operator] = _Operators({entry.name: entry for entry in (
              z3=lambda t, a: t.floor(a), latex=Form(r"\left\lfloor {0} \right\rfloor"),
              interval=Interval.whole,
              mathml=Form(fenced("{0}", "⌊", "⌋")), excel="INT({0})",
-             cost=1.3, rank=4, whole=True, continuous=False),
+             cost=1.3, rank=4, whole=True),
     _comparison("eq", np.equal, "== = = ===", "eq", "ne"),
     _comparison("ne", np.not_equal, r"!= \ne ≠ !==", "ne", "eq"),
     _comparison("ge", np.greater_equal, r">= \ge ≥ >=", "le", "lt"),
@@ -474,7 +470,7 @@ OPERATORS: dict[str, Operator] = _Operators({entry.name: entry for entry in (
            c="({0} == 0 ? 1.0 : 0.0)", sql="({0} = 0)", excel="IF({0}=0,1,0)",
            listing=Form("({0:unary} == 0) * 1.0", _B.SUM), cost=2.2, rank=5),
     function("where", lambda c, yes, no: np.where(np.asarray(c) != 0, yes, no),
-             lambda c, yes, no: yes if c else no, arity=3, truths=1, continuous=False,
+             lambda c, yes, no: yes if c else no, arity=3, truths=1,
              sympy=lambda s, c, yes, no: s.Piecewise((yes, c), (no, True)),
              z3=lambda t, c, yes, no: t.choose(c, yes, no), interval=lambda c, yes, no: yes | no,
              text=Form("{1:or} if {0:or} else {2:where}", _B.WHERE),

@@ -8,7 +8,6 @@ first, so that nothing is called equal that a test would show to differ.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,9 +15,8 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.effort import Effort
 from weights2code.graph import DiscreteGraph, OperatorNode
-from weights2code.language import Recurrence, evaluate, reals
-from weights2code.network.alike import LARGEST_SUM, Alike, remembered_alike
-from weights2code.network.bounds.limits import Bound, Limit, largest_error, limit_of_values
+from weights2code.language import Recurrence
+from weights2code.network.bounds.limits import Limit, largest_error, limit_of_values
 from weights2code.network.contexts.exploration import DOUBLE, MORE, Explored, Narrow, explore
 from weights2code.network.contexts.pointing import windows_on
 from weights2code.network.contexts.rounding import sensitivity
@@ -71,10 +69,6 @@ def _compared(graph: DiscreteGraph, program: Recurrence, problem: Problem, seed:
         return Checked(_different(trial.counterexample, trial), (trial.counterexample, *worst))
     if limit is not None:
         return Checked(_below(limit, program, trial, problem))
-    if explored is None or not explored.closed:
-        found = _remembering(graph, program, problem, trial)
-        if found is not None:
-            return Checked(found)
     if explored is not None and not explored.closed:
         explored = _explored(graph, program, problem, EFFORT)
         if explored is not None and explored.wrong:
@@ -94,35 +88,6 @@ def _limit(graph: DiscreteGraph, program: Recurrence, problem: Problem) -> Limit
         if found is not None:
             return found
     return None
-
-
-def _remembering(
-    graph: DiscreteGraph, program: Recurrence, problem: Problem, trial: Trial
-) -> NetworkCertificate | None:
-    """Whole numbers, where both remember something alike: that may be anything that it can be."""
-    alike = remembered_alike(graph, program, problem.domains)
-    if alike is None:
-        return None
-    error = None
-    with suppress(Unsuited):
-        explored = explore(View.of(alike.graph), alike.program, alike.domains, Effort(EFFORT))
-        if explored.closed and not explored.wrong:
-            error = explored.error + MORE * DOUBLE * explored.rounding
-    if error is None:
-        limit = limit_of_values(alike.graph, alike.program, alike.domains, Effort(LIMIT_EFFORT))
-        error = limit.error if limit is not None and limit.value == np.inf else None
-    if error is None:
-        return None
-    margin, domain = 0.5 - error, _domain(problem)
-    sums = f", as long as no sum exceeds 2**{int(np.log2(LARGEST_SUM))}" if alike.sums else ""
-    covers = f"at every length for inputs in {domain}{sums}"
-    covers = covers if alike.length is None else f"up to length {alike.length}"
-    method = (
-        "what both remember is computed alike, and whatever that is, outputs stay "
-        f"{at_least(margin)} from the nearest rounding border, errors of float64 arithmetic included"
-    )
-    verdict = "proved" if alike.length is None else "exhaustive"
-    return NetworkCertificate(verdict, method, covers, margin, error, None, trial.sequences)
 
 
 def _below(limit: Limit, program: Recurrence, trial: Trial, problem: Problem) -> NetworkCertificate:
@@ -148,8 +113,6 @@ def _reals(graph: DiscreteGraph, program: Recurrence, problem: Problem, seed: in
     trial = run_side_by_side(graph, program, problem, seed)
     x = drawn(problem, seed)
     bound = largest_error(graph, program, problem.domains, x, Effort(EFFORT))
-    if bound is None and (alike := remembered_alike(graph, program, problem.domains)) is not None:
-        bound = _bound_of_remembering(alike, program, x)
     if bound is None:
         return Checked(_tested(trial, problem))
     past = ""
@@ -168,26 +131,6 @@ def _reals(graph: DiscreteGraph, program: Recurrence, problem: Problem, seed: in
     covers = f"for inputs in {_domain(problem)}{past}"
     certificate = NetworkCertificate("bounded", method, covers, None, bound.error, free, trial.sequences)
     return Checked(certificate)
-
-
-def _bound_of_remembering(alike: Alike, program: Recurrence, x: np.ndarray) -> Bound | None:
-    """The same where both remember something alike, for what that is in the sequences `x`."""
-    if any(isinstance(alike.graph.nodes[index], OperatorNode) for index in alike.graph.live()):
-        return None  # how steep the rest is is not known
-    with np.errstate(all="ignore"):
-        trace = program.trace(x)
-        more = [evaluate(made, {v: trace[v.name] for v in made.variables()}) for made in alike.traced]
-        wider = np.concatenate([x, np.stack(more, axis=-1)], axis=-1)
-    domains = list(alike.domains)
-    for place, values in enumerate(more, start=x.shape[2]):
-        domains[place] = reals(float(np.min(values)), float(np.max(values)))
-    found = largest_error(alike.graph, alike.program, tuple(domains), wider, Effort(EFFORT))
-    if found is None:
-        return None
-    # sums of so many numbers, in float64
-    steepest = float(np.abs(alike.graph.head).sum()) * max(alike.graph.layout.output_scales)
-    added = MORE * DOUBLE * (x.shape[1] + 4) * float(np.abs(wider).max()) * steepest
-    return replace(found, error=found.error + added)
 
 
 def _explored(graph: DiscreteGraph, program: Recurrence, problem: Problem, effort: float) -> Explored | None:

@@ -133,35 +133,6 @@ def _tidy_node(node: Expr) -> Expr:
     return node
 
 
-def flattened(expr: Expr) -> Expr:
-    """Without brackets in sums: `a - (b - c)` is `a + c - b`, and equal terms are counted together."""
-    return expr.transform(_flat_node)
-
-
-def _flat_node(node: Expr) -> Expr:
-    if not isinstance(node, Op) or node.name not in ("add", "sub"):
-        return node
-    if not any(isinstance(part, Op) and part.name in ("add", "sub", "neg") for part in node.args):
-        return node
-    terms: dict[Expr, int] = {}
-    constants: list[tuple[int, Number]] = []
-    waiting: list[tuple[int, Expr]] = [(1, node)]
-    while waiting:
-        sign, part = waiting.pop()
-        if isinstance(part, Op) and part.name in ("add", "sub"):
-            waiting += [(sign if part.name == "add" else -sign, part.args[1]), (sign, part.args[0])]
-        elif isinstance(part, Op) and part.name == "neg":
-            waiting.append((-sign, part.args[0]))
-        elif isinstance(part, Const):
-            constants.append((sign, part.value))
-        else:
-            terms[part] = terms.get(part, 0) + sign
-    constant = sum((sign * Fraction(str(value)) for sign, value in constants), Fraction(0))
-    number = Const(constant if any(isinstance(v, Fraction) for _, v in constants) else float(constant)).value
-    flat = weighted_sum([(count, term) for term, count in terms.items()], number)
-    return flat if flat.size() <= node.size() else node
-
-
 def opposite(expr: Expr) -> Expr | None:
     """The negation of a test, if the expression is one."""
     name = OPERATORS[expr.name].opposite if isinstance(expr, Op) else None

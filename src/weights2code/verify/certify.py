@@ -22,7 +22,7 @@ from weights2code.verify.certificate import Certificate, Sequence, Verdict, vers
 from weights2code.verify.evaluation import is_defined
 from weights2code.verify.exhaustive import first_wrong, inputs_a_position, longest_length
 from weights2code.verify.exploration import explore, looks_finite
-from weights2code.verify.identity import same_up_to_algebra, same_up_to_names
+from weights2code.verify.identity import same_up_to_names
 from weights2code.verify.induction import prove_by_induction
 from weights2code.verify.product import Product, product
 from weights2code.verify.ranges import bounds_of, positions_below
@@ -174,8 +174,8 @@ def _prove(program: Recurrence, reference: Recurrence, joint: Product, request: 
 
     A proof that outputs are near each other stands only if no other way shows that they are equal.
     """
-    ways: list[_Way] = [_by_names, _by_induction, _by_algebra]
-    ways.insert(1 if looks_finite(joint, request.seed) else 3, _by_exploration)
+    ways: list[_Way] = [_by_names, _by_induction]
+    ways.insert(1 if looks_finite(joint, request.seed) else 2, _by_exploration)
     text = cache(lambda: _text(program, joint, request))
     near = None
     for way in ways:
@@ -247,13 +247,6 @@ def _by_induction(joint: Product, request: _Request, text: Callable[[], _Text | 
     )
     method += f" from {result.steps} positions)" if result.steps > 1 else ")"
     return said.finding(method, result.invariant)
-
-
-def _by_algebra(joint: Product, request: _Request, text: Callable[[], _Text | None]) -> _Finding | None:
-    said = text()
-    if request.effort_left() == 0 or said is None or not same_up_to_algebra(joint):
-        return None
-    return said.finding("the formulas of program and reference are identical by algebra (SymPy)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from weights2code.graph import DiscreteGraph, RouterNode
-from weights2code.heads import FORBIDDEN, RECENCY
 from weights2code.network.contexts.scoring import SINGLE, Rounded, scores, uncertainty
-
-#: By how much, of its size or of 1, a score must be higher to be the highest.
-CLEAR = 1e-9
 
 
 def window_of(node: RouterNode, queries: Rounded, keys: Rounded) -> int | None:
@@ -58,24 +54,3 @@ def seekers(graph: DiscreteGraph) -> list[tuple[int, RouterNode]]:
 def _distinct(node: RouterNode, values: np.ndarray) -> tuple[Rounded, Rounded]:
     query, key = (np.unique(values[..., node.reads[role]]) for role in ("query", "key"))
     return (query, np.zeros_like(query)), (key, np.zeros_like(key))
-
-
-def longest_retrieval(node: RouterNode, keys: np.ndarray) -> tuple[int, int] | None:
-    """Whether an equality head is a lookup of the last equal key: how many positions back that begins, and
-    the length up to which it is one, because newer positions are preferred by a little at every step.
-
-    Every two different keys must be told apart: none but an equal one may beat the null slot.
-    """
-    assert node.relative_bias is not None
-    bias = node.relative_bias
-    spacing = float(np.min(np.diff(np.unique(keys)), initial=np.inf))
-    allowed = np.abs(bias[bias > -FORBIDDEN / 2])
-    slack = CLEAR * max(1.0, abs(node.null_score), float(np.max(allowed, initial=0.0)))
-    if bias.max() - node.sharpness * spacing**2 > node.null_score - slack:
-        return None
-    equal = bias - RECENCY * np.arange(len(bias))
-    gap = int(np.argmax(equal > node.null_score))
-    if not np.all(equal[:gap] < node.null_score - slack) or not np.all(np.diff(equal[gap:]) < -slack):
-        return None
-    length = int((bias[-1] - node.null_score - slack) / RECENCY)
-    return (gap, length) if length >= len(bias) else None

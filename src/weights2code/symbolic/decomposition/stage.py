@@ -1,9 +1,8 @@
-"""Functional decomposition as stages of the search: y = F(s(A), rest), one step of a rule at a time.
+"""Functional decomposition as a stage of the search: y = F(s(A), rest), one step of a rule at a time.
 
 Splits of the variables say which of them act through few levels, separators write those levels as a short
-formula, and what is left of y in the new variables is asked at a glance and split again. Only if no chain of
-steps ends well at a glance, the whole search runs on what the best chains left. What is a function of some
-variables is often the same function at other lags: then it replaces them there too.
+formula, and what is left of y in the new variables is asked at a glance and split again. What is a function
+of some variables is often the same function at other lags: then it replaces them there too.
 """
 
 from __future__ import annotations
@@ -22,12 +21,10 @@ from weights2code.symbolic.decomposition.splits import examples, numbered, outer
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.idle_operators import without_idle
 from weights2code.symbolic.search.rows import Problem, derived
-from weights2code.symbolic.search.walk import Search
+from weights2code.symbolic.search.walk import GLANCE, Search
 
 #: Variables and steps of a rule, at most.
 _MOST_VARIABLES, _DEEPEST = 9, 4
-#: Variables among which one function is looked for at several lags.
-_MOST_COPIED = 16
 #: Splits whose formulas are looked for, as many at a time; formulas of each; formulas followed of each batch.
 _SPLITS, _BATCH, _EACH, _FOLLOWED = 12, 6, 2, 3
 #: A formula misses nothing if it could merge no more than so many bits; a short one has so many nodes.
@@ -45,19 +42,9 @@ _FEWER = 0.7
 _LEAST, _LEAST_FORMULAS = 0.02, 0.08
 #: What steps are not made of: a rounded root tells small numbers apart in any way at all.
 _NOT_IN_STEPS = frozenset({"sqrt"})
-#: Chains whose end the whole search looks at.
-_ENDS = 3
 #: What ends a chain at a glance.
-_GLANCE = frozenset(
-    {"linear", "small trees", "tests and remainders of sums", "trees of 5 nodes", "comparisons of trees"}
-    | {"sums of functions"}
-)
-_ONE = frozenset({*_GLANCE, "single atoms", "pieces", "extrema of two", "branches", "table"})
-#: Where one function at several lags leaves so few of the rows, the whole search looks at them at once.
-_FAR, _FAR_EFFORT = 0.05, 0.5
-#: What is asked besides of what a last step leaves.
-_UNDONE_GLANCE = frozenset({"thresholds by case"})
-_FEW_SUMS = 400
+_GLANCE = frozenset({*GLANCE, "trees of 5 nodes", "comparisons of trees"})
+_ONE = frozenset({*_GLANCE, "extrema of two", "branches", "table"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +62,12 @@ class Chain:
     problem: Problem
     meaning: dict[Var, Expr]
 
-    @property
-    def promise(self) -> float:
-        """Few rows are left, and short formulas led there: the least is best."""
-        return float(np.log2(len(self.problem.X))) + 0.3 * sum(e.size() for e in self.meaning.values())
-
 
 @dataclass
 class Decomposition:
     """All chains of steps that were tried on one problem."""
 
     search: Search
-    ends: list[Chain] = field(default_factory=list)
     seen: set[frozenset[Expr]] = field(default_factory=set)
 
     def explore(self, chain: Chain, depth: int) -> bool:
@@ -134,7 +115,7 @@ class Decomposition:
         found = Collector(problem)
         below = Decomposition(Search(problem, found, self.search.stages))
         chain = Chain(problem, {name: name for name in problem.variables})
-        if not below.glance(chain, _UNDONE_GLANCE) and depth < _DEEPEST and _suits(problem):
+        if not below.glance(chain) and depth < _DEEPEST and _suits(problem):
             below.explore(chain, depth + 1)
         return found.exact.expr if found.exact is not None and found.exact.kind == "formula" else None
 
@@ -165,14 +146,11 @@ class Decomposition:
         if not done and depth < _DEEPEST and _suits(new.problem):
             done = self.explore(new, depth + 1)
         chain.problem.effort.spend(allowed - max(new.problem.effort.left, 0.0))
-        if not done and glance:
-            self.ends.append(new)
         return done
 
-    def glance(self, chain: Chain, more: frozenset[str] = frozenset()) -> bool:
+    def glance(self, chain: Chain) -> bool:
         problem, found = chain.problem, Collector(chain.problem)
-        names = _ONE if len(problem.variables) == 1 else _GLANCE | more
-        self.search.some(problem, found, names, _FEW_SUMS)
+        self.search.some(problem, found, _ONE if len(problem.variables) == 1 else _GLANCE)
         return self.offer(chain, found)
 
     def offer(self, chain: Chain, found: Collector) -> bool:
@@ -189,42 +167,13 @@ class Decomposition:
 def decomposition_stage(search: Search) -> None:
     """Chains of steps that end at a glance; the first that leads to something exact is enough."""
     whole = search.problem
-    if not _suits(whole) or search.decomposed is not None:
+    if not _suits(whole):
         return
-    search.decomposed = decomposition = Decomposition(search)
     allowed = _CHAINS * whole.effort.left
     operators = (frozenset(OPERATORS) if whole.operators is None else whole.operators) - _NOT_IN_STEPS
     problem = replace(whole, effort=Effort(allowed), operators=operators)
-    decomposition.explore(Chain(problem, {name: name for name in whole.variables}), 1)
+    Decomposition(search).explore(Chain(problem, {name: name for name in whole.variables}), 1)
     whole.effort.spend(allowed - max(problem.effort.left, 0.0))
-
-
-def copies_stage(search: Search) -> None:
-    """One function in place of its variables at several lags, where a glance tells the rest."""
-    problem = search.problem
-    if len(problem.variables) > _MOST_COPIED:
-        return
-    decomposition, chain = Decomposition(search), Chain(problem, {name: name for name in problem.variables})
-    alike, done = decomposition.copies(chain)
-    for new in alike:
-        if not done and len(new.problem.X) <= _FAR * len(problem.X):
-            new.problem.effort.left = _FAR_EFFORT * problem.effort.left
-            done = decomposition.offer(new, search.below(new.problem))
-
-
-def ends_stage(search: Search) -> None:
-    """The whole search on what the most promising chains left."""
-    decomposition = search.decomposed
-    if not isinstance(decomposition, Decomposition):
-        return
-    whole = search.problem
-    for chain in sorted(decomposition.ends, key=lambda chain: chain.promise)[:_ENDS]:
-        if whole.expired():
-            return
-        problem = replace(chain.problem, effort=Effort(_FOLLOW * whole.effort.left))
-        found = search.below(problem, decomposed=decomposition)
-        if decomposition.offer(Chain(problem, chain.meaning), found):
-            return
 
 
 def _suits(problem: Problem) -> bool:

@@ -59,7 +59,7 @@ def of_cells(search: Search, found: list[Border]) -> bool:
     _, first = np.unique(numbers(columns), return_index=True)
     variables = (*sides, *(problem.variables[j] for j in held))
     smaller = derived(problem, columns[first], problem.y[first], variables, SHARE * problem.effort.left)
-    best = search.below(smaller, depth=search.depth + 1).exact
+    best = search.below(smaller).exact
     if best is None:
         return False
     candidate = search.collector.offer(best.expr.substitute(sides), best.kind)

@@ -1,9 +1,8 @@
 """The stages of the native search as a table, from cheap to dear.
 
-Constant and linear; small trees and typed atoms; sums, remainders and carries of whole numbers; products and
-pairs of atoms; pieces, branches and regions, and borders between rows of reals; functions with an inner
-constant; and at last tables. What each is worth is measured by
-`benchmarks/symbolic_regression/ablation.py`.
+Constant and linear; functions of whole windows; small trees; sums, remainders and carries of whole numbers;
+decisions along a sum, and borders between rows of reals; rules taken apart; branches, regions and pairs of
+atoms; and at last tables. What each is worth is measured by `benchmarks/symbolic_regression/ablation.py`.
 """
 
 from __future__ import annotations
@@ -15,35 +14,17 @@ import numpy as np
 
 from weights2code.effort import Effort
 from weights2code.language import Const
-from weights2code.symbolic.decomposition import (
-    added_by_lag_stage,
-    added_stage,
-    copies_stage,
-    decomposition_stage,
-    either_stage,
-    ends_stage,
-    peeling_stage,
-    repeated_function_stage,
-    repeated_test_stage,
-)
-from weights2code.symbolic.piecewise.along_one_direction import piece_stage
+from weights2code.symbolic.decomposition.stage import decomposition_stage
 from weights2code.symbolic.piecewise.decision_lists import branch_stage
 from weights2code.symbolic.piecewise.decision_trees import region_stage
 from weights2code.symbolic.piecewise.extrema_of_two import extremum_stage
 from weights2code.symbolic.piecewise.joined_planes import plane_stage
 from weights2code.symbolic.piecewise.special_values import special_stage
-from weights2code.symbolic.piecewise.thresholds_by_case import threshold_case_stage
 from weights2code.symbolic.piecewise.thresholds_of_sums import threshold_stage
 from weights2code.symbolic.reals.cells import cell_stage
-from weights2code.symbolic.reals.first_steps import first_step_stage
-from weights2code.symbolic.reals.pieces import local_piece_stage
-from weights2code.symbolic.reals.sums_of_curves import curve_stage
 from weights2code.symbolic.search.extrema_of_many import envelope_stage
 from weights2code.symbolic.search.inner_constants import family_stage
 from weights2code.symbolic.search.largest_of_several import winner_stage
-from weights2code.symbolic.search.polynomials import polynomial_stage
-from weights2code.symbolic.search.relevant_variables import relevant_variables
-from weights2code.symbolic.search.remainders import remainder_stage
 from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.sums_of_atoms import fit_sum
 from weights2code.symbolic.search.tables import table_stage
@@ -78,69 +59,33 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
     if count > 2 and problem.whole:
         order |= {"largest of several": 3}
     order |= {"small trees": 2}
-    if problem.whole and any(variable.lag for variable in problem.variables):
-        order |= {"one test at several lags": 8}
-        if problem.discrete:
-            order |= {"sums of one function": 8}
-    if problem.whole and not problem.discrete:
-        order |= {"sums and bounds": _SHORT}
-    if count > 4 and not problem.discrete:
-        order |= {"cells": _SHORT} if problem.whole else {"local pieces": _LONG}
-        order |= {"first steps": _SHORT}
-    if problem.whole and problem.discrete and count > 5:
-        order |= {"sums of functions of one lag": 8}
-    order |= {"single atoms": 5}
+    if count > 4 and problem.whole and not problem.discrete:
+        order |= {"cells": _SHORT}
     if sums:
         order |= {"tests and remainders of sums": 5}
-    order |= {"trees of 5 nodes": 5, "single atoms beside linear": 6, "polynomials": 7}
-    if problem.whole and problem.discrete and count > 2:
-        order |= {"sums of functions of one lag": 8}
-        order |= {"one function at several lags": 8, "sums and bounds": 8}
+    order |= {"trees of 5 nodes": 5}
     if problem.whole:
-        order |= {"comparisons of trees": 7, "thresholds of sums": 8, "thresholds by case": 8}
+        order |= {"comparisons of trees": 7, "thresholds of sums": 8}
         if not problem.discrete:
             order |= {"cells": _SHORT}
     if sums:
         order |= {"carries": 9}
-    order |= {"products": 8, "pairs": 8, "pieces": 8}
     if problem.whole and problem.discrete:
         # Branches are cheap on few variables, and often shorter than sums and products of tests.
         least = 8 if count <= 3 else _SHORT
         if count > 3 or (count > 2 and len(problem.X) >= _MANY_ROWS):
             order |= {"decomposition": _SHORT}
         order |= {"extrema of two": least, "regions": least, "special values": least}
-        order |= {"trees of 6 nodes": least, "branches": least, "sums of functions": _SHORT}
-        order |= {"one of two": _SHORT}
-        if count == 2:
-            order |= {"sums and bounds": _SHORT}
-        order |= {"decomposition": _SHORT, "remainders": _SHORT, "planes": _ANY}
-        order |= {"products beside linear": _ANY, "pairs beside linear": _ANY}
+        order |= {"trees of 6 nodes": least, "branches": least}
+        order |= {"decomposition": _SHORT, "planes": _ANY, "pairs beside linear": _ANY}
     else:
-        if count >= 2:
-            order |= {"sums of curves": _SHORT}
-        if count == 4:
-            order |= {"first steps": _SHORT}
-        order |= {"products beside linear": _SHORT, "pairs beside linear": _SHORT}
-        if count >= 4:
-            order |= {"fewer variables": _SHORT}
+        order |= {"pairs beside linear": _SHORT}
         # Along one variable a clip is shorter than the branches that say the same.
         order |= {"planes": 8 if count > 1 else 3, "regions": 8}
-        if not problem.whole:
-            order |= {"local pieces": _LONG}
-        order |= {"first steps": _SHORT}
         order |= {"families": _SHORT, "special values": _LONG}
         order |= {"extrema of two": _LONG, "branches": _LONG, "trees of 6 nodes": _ANY}
-    if problem.whole and problem.discrete:
-        order |= {"ends of decompositions": _ANY}
     order |= {"sums of trees": _ANY, "table": _ANY}
     return tuple(Stage(name, _RUN[name], least, _ENOUGH.get(name)) for name, least in order.items())
-
-
-def fewer_variables(search: Search) -> None:
-    """Search again on the variables that matter."""
-    chosen = relevant_variables(search.sloped)
-    if 0 < len(chosen) < len(search.problem.variables):
-        search.on(chosen)
 
 
 def linear(search: Search) -> None:
@@ -174,17 +119,13 @@ def thresholds(search: Search) -> None:
     effort.spend(min(before - part.left, before))
 
 
-def taken_apart(stage: Callable[[Search], None]) -> Callable[[Search], None]:
-    """The stage, after which a search of many rows is over if it found a short formula."""
-
-    def run(search: Search) -> None:
-        stage(search)
-        problem = search.problem
-        least = 0 if len(problem.variables) >= _SEVERAL else _LONG
-        many = len(problem.X) >= _MANY_ROWS
-        search.settled = many and least <= search.collector.limit() <= _SHORT_ENOUGH
-
-    return run
+def decomposed(search: Search) -> None:
+    """Rules taken apart, after which a search of many rows is over if they led to a short formula."""
+    decomposition_stage(search)
+    problem = search.problem
+    least = 0 if len(problem.variables) >= _SEVERAL else _LONG
+    many = len(problem.X) >= _MANY_ROWS
+    search.settled = many and least <= search.collector.limit() <= _SHORT_ENOUGH
 
 
 #: With more variables than this, an exact formula found by the end of the stage is final.
@@ -194,43 +135,22 @@ _RUN: dict[str, Callable[[Search], None]] = {
     "extrema of many": lambda s: envelope_stage(s.problem, s.collector),
     "largest of several": lambda s: winner_stage(s.problem, s.collector),
     "order statistics": lambda s: order_stage(s.problem, s.collector),
-    "windows": lambda s: window_stage(s.problem, s.collector, s.glance),
+    "windows": lambda s: window_stage(s.problem, s.collector, s.some),
     "small trees": lambda s: s.trees.grow_to(4),
-    "single atoms": lambda s: s.collector.offer_all(s.flat.singles()),
     "tests and remainders of sums": lambda s: whole_number_stage(s.problem, s.collector, s.scan),
     "trees of 5 nodes": lambda s: s.trees.grow(5),
-    "single atoms beside linear": lambda s: s.collector.offer_all(s.sloped.singles()),
     "comparisons of trees": lambda s: comparison_stage(s.problem, s.collector, s.trees),
     "thresholds of sums": thresholds,
     "cells": cell_stage,
-    "local pieces": local_piece_stage,
-    "thresholds by case": lambda s: threshold_case_stage(s.problem, s.collector, s.trees),
     "carries": lambda s: carry_stage(s.problem, s.collector, s.scan),
-    "products": lambda s: s.collector.offer_all(s.flat.products()),
-    "pairs": lambda s: s.collector.offer_all(s.flat.pairs()),
-    "pieces": lambda s: piece_stage(s.problem, s.collector),
-    "one of two": either_stage,
-    "sums of functions": added_stage,
-    "sums of functions of one lag": added_by_lag_stage,
-    "polynomials": lambda s: polynomial_stage(s.problem, s.collector),
-    "one function at several lags": taken_apart(copies_stage),
-    "one test at several lags": repeated_test_stage,
-    "sums of one function": repeated_function_stage,
-    "sums and bounds": taken_apart(peeling_stage),
-    "first steps": first_step_stage,
-    "sums of curves": curve_stage,
-    "decomposition": taken_apart(decomposition_stage),
-    "ends of decompositions": ends_stage,
+    "decomposition": decomposed,
     "extrema of two": lambda s: extremum_stage(s.problem, s.collector, s.pool),
     "regions": lambda s: region_stage(s.problem, s.collector),
     "trees of 6 nodes": lambda s: s.trees.grow(6),
     "branches": lambda s: branch_stage(s.problem, s.collector, s.pool, s.trees.tests()),
-    "remainders": lambda s: remainder_stage(s.problem, s.collector),
     "planes": lambda s: plane_stage(s.problem, s.collector),
     "special values": lambda s: special_stage(s.problem, s.collector, s.short),
-    "products beside linear": lambda s: s.collector.offer_all(s.sloped.products()),
     "pairs beside linear": lambda s: s.collector.offer_all(s.sloped.pairs()),
-    "fewer variables": fewer_variables,
     "families": lambda s: family_stage(s.problem, s.collector),
     "sums of trees": lambda s: combination_stage(s.problem, s.collector, s.trees),
     "table": lambda s: table_stage(s.problem, s.collector),

@@ -6,7 +6,7 @@ A stage is left out as soon as a formula is at hand that is shorter than what it
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from weights2code.symbolic.engine import Candidate
@@ -20,14 +20,11 @@ from weights2code.symbolic.search.whole_numbers import SumScan
 
 #: Weighted sums that a glance looks at.
 _FEW_SUMS = 400
-#: What a glance is, and what is cheap enough for a problem that is only a guess.
+#: What costs next to nothing, for a problem that is only a guess.
 GLANCE = frozenset({"linear", "small trees", "tests and remainders of sums"})
+#: What is cheap enough for the most part of one.
 CHEAP = frozenset(
-    {
-        *("linear", "small trees", "trees of 5 nodes", "single atoms", "single atoms beside linear"),
-        *("products", "pairs", "products beside linear", "pairs beside linear"),
-        *("extrema of two", "sums of trees"),
-    }
+    {"linear", "small trees", "trees of 5 nodes", "pairs beside linear", "regions", "sums of trees"}
 )
 
 
@@ -53,23 +50,12 @@ class Search:
     collector: Collector
     stages: Callable[[Problem], Sequence[Stage]]
     sums: int = SumScan.MOST
-    #: The steps of a rule that were tried, or that led here: none is looked for a second time.
-    decomposed: object | None = None
-    #: This is what a sum and bounds were taken off already.
-    peeled: bool = False
-    #: How many steps led from the whole problem to this one.
-    depth: int = 0
     #: A stage found what no later one is expected to make shorter.
     settled: bool = False
 
     @cached_property
     def pool(self) -> Pool:
         return dictionary(self.problem)
-
-    @cached_property
-    def flat(self) -> Basis:
-        """The dictionary beside a constant."""
-        return Basis(self.problem, self.pool, linear=False)
 
     @cached_property
     def sloped(self) -> Basis:
@@ -108,40 +94,20 @@ class Search:
                 return None
         return None
 
-    def some(self, problem: Problem, collector: Collector, names: frozenset[str], sums: int) -> None:
+    def some(self, problem: Problem, collector: Collector, names: frozenset[str] = GLANCE) -> None:
         """The named stages on a problem that is only a guess, until something is exact."""
-        search = Search(problem, collector, self.stages, sums)
+        search = Search(problem, collector, self.stages, _FEW_SUMS)
         for stage in self.stages(problem):
             if stage.name in names and collector.exact is None and not problem.expired():
                 stage.run(search)
 
-    def glance(self, problem: Problem, collector: Collector) -> None:
-        """What costs next to nothing."""
-        self.some(problem, collector, GLANCE, _FEW_SUMS)
-
     def short(self, problem: Problem, collector: Collector) -> None:
         """The cheap stages alone."""
-        self.some(problem, collector, CHEAP, SumScan.MOST)
+        self.some(problem, collector, CHEAP)
 
-    def below(
-        self, problem: Problem, *, depth: int = 0, peeled: bool = False, decomposed: object | None = None
-    ) -> Collector:
-        """The whole search on what a step of this one leaves, charged to it; how it was led to is said."""
+    def below(self, problem: Problem) -> Collector:
+        """The whole search on what a step of this one leaves, charged to it."""
         found, allowed = Collector(problem), problem.effort.left
-        Search(problem, found, self.stages, decomposed=decomposed, peeled=peeled, depth=depth).run()
+        Search(problem, found, self.stages).run()
         self.problem.effort.spend(allowed - max(problem.effort.left, 0.0))
         return found
-
-    def on(self, chosen: list[int]) -> None:
-        """Search with some of the variables only, and offer what fits best and what is exact there."""
-        problem = self.problem
-        smaller = replace(
-            problem,
-            variables=tuple(problem.variables[j] for j in chosen),
-            domains=tuple(problem.domains[j] for j in chosen),
-            X=problem.X[:, chosen],
-        )
-        found = Collector(smaller)
-        Search(smaller, found, self.stages, depth=self.depth).run()
-        for candidate in found.front():
-            self.collector.offer(candidate.expr)
