@@ -7,23 +7,19 @@ is in them is not shown, so that nobody can develop on them.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib.util
 import io
 import json
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from weights2code.run_folder import write_atomically
-
 BENCHMARKS = Path(__file__).parents[1]
-DRAWN = Path(__file__).parent / "runs" / "drawn"
 #: Random programs: the generator, how many, of which seed, and what they keep if only such are taken.
 RANDOM: dict[str, tuple[str, int, int, str | None]] = {
     "trees 11": ("trees", 60, 11, None),
@@ -41,10 +37,11 @@ SECONDS, RANDOM_SECONDS = 120.0, 25.0
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One problem of a group."""
+    """One problem of a group; a step function is its text, which takes long to draw."""
 
     group: str
     name: str
+    text: Mapping[str, Any] | None = None
 
     @property
     def key(self) -> str:
@@ -68,7 +65,8 @@ class Found:
 def cases(group: str) -> list[Case]:
     """All problems of a group."""
     if group in RANDOM:
-        return [Case(group, program.name) for program in random_programs(group)]
+        steps = RANDOM[group][0] == "steps"
+        return [Case(group, p.name, asdict(p) if steps else None) for p in random_programs(group)]
     if group == "own data":
         names = [case.name for case in neighbour("own_data", "cases").CASES]
     elif group == "tables":
@@ -88,23 +86,19 @@ def random_programs(group: str) -> list[Any]:
 
 
 def drawn(generator: str, count: int, seed: int, memory: str | None = None) -> list[Any]:
-    """Programs of a seed; step functions take long to draw, and are kept until their generator changes."""
+    """Programs of a seed."""
     if generator == "trees":
         return neighbour("random_programs", "generate").programs(count, seed, memory=memory)
-    steps = neighbour("random_programs", "step_functions")
-    sources = sorted((BENCHMARKS / "random_programs").glob("step_*.py"))
-    version = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
-    file = DRAWN / f"{version}-{count}-{seed}.json"
-    if not file.exists():
-        write_atomically(file, json.dumps([asdict(program) for program in steps.draw(count, seed)]))
-    found = json.loads(file.read_text(), object_hook=_tuples)
-    return [steps.StepProgram(**data) for data in found]
+    return neighbour("random_programs", "step_functions").draw(count, seed)
 
 
-def _tuples(data: dict[str, Any]) -> dict[str, Any]:
-    """What was a tuple in a program is one again."""
-    inputs = tuple((name, tuple(bounds)) for name, bounds in data["inputs"])
-    return {**data, "inputs": inputs, "tags": tuple(data["tags"])}
+def program_of(case: Case) -> Any:
+    """The random program that a case is about."""
+    if case.text is None:
+        return next(program for program in random_programs(case.group) if program.name == case.name)
+    inputs = tuple((name, tuple(bounds)) for name, bounds in case.text["inputs"])
+    read = {**case.text, "inputs": inputs, "tags": tuple(case.text["tags"])}
+    return neighbour("random_programs", "step_functions").StepProgram(**read)
 
 
 def find(case: Case) -> Found:

@@ -22,7 +22,7 @@ def replay(record: Record) -> Record:
     effort.clock = time.process_time
     began = time.process_time()
     try:
-        found = problems.find(Case(record["group"], record["name"]))
+        found = problems.find(Case(record["group"], record["name"], record.get("text")))
     except Exception as error:
         why = f"{type(error).__name__}: {error}"
         seconds = round(time.process_time() - began, 2)
@@ -64,7 +64,7 @@ def prepare(records: list[Record]) -> None:
     import weights2code.training.train  # noqa: F401
 
     torch.set_num_threads(1)
-    for group in {record["group"] for record in records} & problems.RANDOM.keys():
+    for group in {record["group"] for record in records if "text" not in record} & problems.RANDOM.keys():
         problems.random_programs(group)
 
 
