@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from weights2code.language import Const, Expr, Number
+from weights2code.language import Const, Expr, Number, op
 from weights2code.symbolic.engine import number_cost, preference
 from weights2code.symbolic.notation import (
     branch,
