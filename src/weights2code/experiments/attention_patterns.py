@@ -35,6 +35,7 @@ def patterned(arguments: dict[str, Any], folder: Path) -> Row:
     hypothesis implies."""
     from weights2code.extraction.members import member
     from weights2code.graph import RouterNode
+    from weights2code.recheck import places_in
     from weights2code.report.attention import pattern
     from weights2code.results import read_run
     from weights2code.run_folder import CERTIFICATE, MODEL, open_existing
@@ -46,9 +47,9 @@ def patterned(arguments: dict[str, Any], folder: Path) -> Row:
     with open_existing(folder / RUN) as run:
         if run.has(CERTIFICATE):
             problem = problem_of(run.source, run.settings)
-            network = read_run(run).certificate.network
             trained = Trained.load(run.file(MODEL), problem)
-            matched = member(trained, network.read or 0 if network else 0, problem).matched
+            own, _ = places_in(trained, read_run(run).certificate.network, run) or (0, 0)
+            matched = member(trained, own, problem).matched
             for index, found in matched.routers.items():
                 node, hypothesis = matched.graph.nodes[index], found.hypothesis
                 assert isinstance(node, RouterNode)

@@ -62,11 +62,15 @@ def study_jobs(
 
 
 def measured(folder: Path) -> Row:
-    """The numbers of a run folder; the model's alone where there is no program."""
+    """The numbers of a run folder; the model's alone where there is no program.
+
+    The model is judged as it was trained, and listed as the paper does: pruned.
+    """
     from weights2code.experiments.measures import model_score, program_row, uncertified
-    from weights2code.explain.explanation import ExplainedGraph, match_heads
-    from weights2code.graph.from_model import graph_of
+    from weights2code.extraction.extract import LISTING_EFFORT
+    from weights2code.extraction.members import member, whole_graph
     from weights2code.memory.stored import problem_in
+    from weights2code.recheck import places_in
     from weights2code.results import read_run
     from weights2code.run_folder import CERTIFICATE, MODEL, open_existing
     from weights2code.training.search import Trained
@@ -74,13 +78,14 @@ def measured(folder: Path) -> Row:
     with open_existing(folder) as run:
         problem, seed = problem_in(run), run.settings.seed
         trained = Trained.load(run.file(MODEL), problem)
-        best = graph_of(trained.model, 0, trained.layout, problem)
+        best = whole_graph(trained, 0, problem)
         found = model_score(best, problem)
         row = sizes_of(trained) | {"fitted": trained.fitted, "trained_mse": found.mse}
         if not run.has(CERTIFICATE):
             return row | found.row("model") | uncertified(best, problem, seed)
-        stored, explained = read_run(run), None
-        if stored.formulas is not None:
-            routers = match_heads(stored.graph, problem.validation).routers
-            explained = ExplainedGraph(stored.graph, routers, stored.formulas)
-        return row | found.row("model") | program_row(stored.program, explained, problem, seed)
+        stored = read_run(run)
+        own, _ = places_in(trained, stored.certificate.network, run) or (0, 0)
+        row |= model_score(whole_graph(trained, own, problem), problem).row("model")
+        matched = member(trained, own, problem).matched
+        explained = matched.explain(problem, LISTING_EFFORT) if matched.finite else None
+        return row | program_row(stored.program, explained, problem, seed)
