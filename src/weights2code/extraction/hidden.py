@@ -12,11 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from weights2code.data import Problem, Regime
+from weights2code.data import Problem
 from weights2code.effort import time_is_up
-from weights2code.extraction.climb import WHOLE, Climb
+from weights2code.extraction.climb import Climb
 from weights2code.extraction.extract import right_borders
 from weights2code.extraction.judge import judged, with_caveat
 from weights2code.extraction.members import fits, member
@@ -137,32 +135,14 @@ def extract_hidden(hidden: Climb, trained: Trained) -> None:
     """
     assert hidden.memory is not None
     own = _own_rules(hidden, trained)
-    right = own is not None and own.certificate.verified and not _contradicted(own, hidden.problem)
+    right = own is not None and own.certificate.verified
     long = hidden.memory.table or _cost(own) > LONG
     if not right or (fits(trained, 0, hidden.problem) and not long):
         hidden.rung(trained)
     else:
         hidden.climbed.append(trained)
-    if hidden.best is not None and hidden.verified and _contradicted(hidden.best, hidden.problem):
-        hidden.best = hidden.source = None
     if right and (not hidden.verified or _cost(own) < _cost(hidden.best)):
         hidden.best, hidden.source = own, trained
-
-
-def _contradicted(found: Extraction, problem: Problem) -> bool:
-    """Whether rows that nobody takes for mistakes say otherwise: a machine knows only what it has seen, and a
-    formula says more."""
-    asked = problem.original or problem
-    if asked.reference is not None or asked.regime is not Regime.EXACT or not asked.integer_outputs:
-        return False
-    machine = found.program.recurrence
-    columns = [machine.outputs.index(name) for name in asked.outputs]
-    for part in (asked.training, asked.validation):
-        with np.errstate(all="ignore"):
-            answers = machine.run(part.x)[..., columns]
-        if np.any(np.abs(answers - part.y)[part.scored] > WHOLE):
-            return True
-    return False
 
 
 def _own_rules(hidden: Climb, trained: Trained) -> Extraction | None:
