@@ -49,6 +49,7 @@ def test_two_columns_that_tell_nothing_alone():
     assert relevant(problem_of(lambda x: x[:, 3] != x[:, 50], high=2)) == [3, 50]
 
 
+@pytest.mark.slow
 def test_a_text_that_chooses_between_two_columns():
     found = relevant(problem_of(lambda x: np.where(x[:, 9] == 2, x[:, 20], x[:, 60]), categories=(9,)))
     assert {9, 20, 60} <= set(found)
