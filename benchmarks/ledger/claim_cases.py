@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import chain, count, islice
 from math import inf
 from pathlib import Path
 from typing import Any
 
+import claims  # with which the oracles can be imported
 import closure
 import machines
 import mutants
@@ -24,7 +25,7 @@ import numpy as np
 import soundness
 import truth
 import weights
-from claims import Record, known_runs, packed
+from claims import Record
 from truth import Case, Rows
 
 from weights2code.graph import DiscreteGraph, to_dict
@@ -73,9 +74,9 @@ def records(limit: int | None = None) -> Iterator[Record]:
     for group, made in (
         ("soundness", _soundness()),
         ("built-in", _built_in()),
-        ("mutants", _mutants()),
-        ("machines", _machines()),
-        ("networks", _networks()),
+        ("mutants", islice(_mutants(), MUTANTS)),
+        ("machines", islice(_machines(), MACHINES)),
+        ("networks", islice(_networks(), NETWORKS)),
     ):
         for record in islice(made, limit):
             yield {"key": f"{group}/{record.pop('name')}", "group": group, **record}
@@ -94,7 +95,7 @@ def _built_in() -> Iterator[Record]:
                 task.name, program, task.machine, task.domains, task.integer_outputs, task.length,
                 right=program == task.machine,
             )  # fmt: skip
-            yield of_program(f"{task.name}-{number}", case, number, effort=EFFORT, count=256, task=task)
+            yield of_program(f"{task.name}-{number}", case, number, effort=EFFORT, drawn=256, task=task)
 
 
 def found_programs() -> dict[str, list[Recurrence]]:
@@ -130,23 +131,23 @@ def _read(task: Task, formula: str) -> Recurrence | None:
 
 
 def _mutants() -> Iterator[Record]:
-    for number in range(MUTANTS):
+    for number in count():
         rng = np.random.default_rng([SEED, number])
         made = mutants.case_of(rng)
         if made is not None:
             task, case = made
-            yield of_program(f"{number:04}", case, number, effort=LITTLE, count=64, task=task)
+            yield of_program(f"{number:04}", case, number, effort=LITTLE, drawn=64, task=task)
 
 
 def _machines() -> Iterator[Record]:
-    for number in range(MACHINES):
+    for number in count():
         family = machines.FAMILIES[number % len(machines.FAMILIES)]
         case = family(np.random.default_rng([SEED, number]))
-        yield of_program(f"{number:04}", case, number, effort=LITTLE, count=256)
+        yield of_program(f"{number:04}", case, number, effort=LITTLE, drawn=256)
 
 
 def of_program(
-    name: str, case: Case, seed: int, *, effort: float, count: int, task: Task | None = None
+    name: str, case: Case, seed: int, *, effort: float, drawn: int, task: Task | None = None
 ) -> Record:
     """A program and its specification, with the truth about them."""
     record: Record = {
@@ -160,7 +161,7 @@ def of_program(
         "length": case.length,
         "seed": seed,
         "effort": effort,
-        "count": count,
+        "count": drawn,
     }
     if task is not None and task.sampler is not None:
         record["sampler"] = task.name
@@ -184,8 +185,8 @@ def truth_of_program(case: Case, rng: np.random.Generator) -> Record:
             continue
         if found.wrong:
             often += len(rows) == case.length and (case.whole or found.by > TOLERANCE * found.scale)
-            wrong = found if wrong is None or found.position < wrong.position else wrong
-            enough = max(case.length, len(wrong.rows))
+            if wrong is None or found.position < wrong.position:
+                wrong, enough = found, max(case.length, len(found.rows))
         worst = found if worst is None or found.by > worst.by else worst
     known = [found for found in (wrong, None if worst is wrong else worst) if found is not None]
     telling, share = [found.rows for found in known], {"often": round(often / max(random, 1), 3)}
@@ -200,7 +201,7 @@ def truth_of_program(case: Case, rng: np.random.Generator) -> Record:
 
 
 def _known(word: str, how: str, telling: Iterable[Rows]) -> Record:
-    return {"truth": word, "from": how, "telling": packed(telling)}
+    return {"truth": word, "from": how, "telling": claims.packed(telling)}
 
 
 # -- networks ------------------------------------------------------------------------------------------------
@@ -215,7 +216,7 @@ def _networks() -> Iterator[Record]:
         rng = np.random.default_rng([SEED, number])
         kind, mutant, _ = weights.mutant_of(weights.base(name), rng)
         yield of_network(f"trained/{name}-{number:03}", _pair(weights.base(name), mutant, kind), number)
-    for number in range(NETWORKS - TRAINED - len(weights.TASKS)):
+    for number in count():
         pair = _made(number)
         if pair is not None:
             yield of_network(f"made/{number:04}", pair, number)
@@ -249,22 +250,22 @@ def of_network(name: str, pair: Pair, seed: int) -> Record:
         "domains": [domain.to_dict() for domain in pair.domains],
         "whole": pair.whole,
         "seed": seed,
-        "telling": packed(x.tolist() for sequences in pair.telling for x in sequences),
+        "telling": claims.packed(x.tolist() for sequences in pair.telling for x in sequences),
     }
     return record | truth_of_network(record, pair)
 
 
 def truth_of_network(record: Record, pair: Pair) -> Record:
-    known = known_runs(record, pair.program, pair.domains)
+    known = claims.known_runs(record, pair.program, pair.domains)
     found = network_truth.difference(pair.graph, known, whole=pair.whole)
-    count = sum(len(some.x) for some in known)
+    runs = sum(len(some.x) for some in known)
     if found.sequence is not None:
         how = f"rounds to another number after {len(found.sequence)} inputs"
         return _known("different", how, [found.sequence.tolist()])
     scale = max(float(np.abs(some.right[np.isfinite(some.right)]).max(initial=1.0)) for some in known)
     if not pair.whole and found.error > truth.ROUNDING * scale:
         return _known("different", f"off by up to {found.error:.3g} one step ahead", ())
-    return {"truth": "unknown", "from": f"no difference in {count} sequences"}
+    return {"truth": "unknown", "from": f"no difference in {runs} sequences"}
 
 
 # -- what was once claimed and was not so --------------------------------------------------------------------
@@ -272,6 +273,6 @@ def truth_of_network(record: Record, pair: Pair) -> Record:
 
 def _soundness() -> Iterator[Record]:
     for number, case in enumerate(soundness.PROGRAMS):
-        yield of_program(case.kind, case, number, effort=EFFORT, count=256)
+        yield of_program(case.kind, case, number, effort=EFFORT, drawn=256)
     for number, (name, graph, program, domains, telling) in enumerate(soundness.NETWORKS):
         yield of_network(name, replace(Pair(name, graph, program, domains, True), telling=telling), number)

@@ -50,9 +50,8 @@ def _case(
 ) -> Case:
     """A pair over one column of whole numbers; a text is a plain function."""
     rows: Rows = [[value] for value in telling]
-    if isinstance(specification, str):
-        specification = Written(specification, ("x",), (domain,))
-    return Case(name, program, specification, (domain,), True, length, (rows,), right)
+    meant = Written(specification, ("x",), (domain,)) if isinstance(specification, str) else specification
+    return Case(name, program, meant, (domain,), True, length, (rows,), right)
 
 
 # -- numbers -------------------------------------------------------------------------------------------------
