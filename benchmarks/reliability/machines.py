@@ -85,6 +85,7 @@ def attack(number: int, seed: int) -> Result:
     failure = wrong_verdict(case, certificate, rng)
     if not failure and case.right and certificate.verdict == "failed":
         failure = "failed, although the machines are equal"
+    assert isinstance(case.reference, Recurrence)  # no family has a plain function
     shown = [
         "; ".join(f"{step.name} = {step.definition}" for step in one.steps) + f" from {dict(one.start)}"
         for one in (case.program, case.reference)

@@ -64,9 +64,8 @@ def prepare() -> None:
     programs()
 
 
-def attack(number: int, seed: int) -> Result:
-    """One mutant, certified and judged."""
-    rng = np.random.default_rng([seed, number])
+def case_of(rng: Random) -> tuple[Task, Case] | None:
+    """One mutant and the task that it is to be equal to; None if no change applies."""
     task, program = programs()[int(rng.integers(len(programs())))]
     changes = list(CHANGES.items())
     for _ in range(50):
@@ -78,13 +77,22 @@ def attack(number: int, seed: int) -> Result:
         if made is not None:
             break
     else:
-        return Result("none", "no change applies")
+        return None
     mutant, telling, right = made
-    case = Case(
+    return task, Case(
         kind, mutant, task.machine, task.domains, task.integer_outputs, task.length, tuple(telling), right
     )
+
+
+def attack(number: int, seed: int) -> Result:
+    """One mutant, certified and judged."""
+    rng = np.random.default_rng([seed, number])
+    made = case_of(rng)
+    if made is None:
+        return Result("none", "no change applies")
+    task, case = made
     certificate = certify(
-        mutant,
+        case.program,
         reference=task.machine,
         domains=task.domains,
         length=task.length,
@@ -95,12 +103,11 @@ def attack(number: int, seed: int) -> Result:
         count=64,
     )
     failure = wrong_verdict(case, certificate, rng)
-    if not failure and right and certificate.verdict == "failed":
+    if not failure and case.right and certificate.verdict == "failed":
         failure = "failed, although the change leaves the program right"
-    detail = f"{task.name}: " + "; ".join(f"{s.name} = {s.definition}" for s in mutant.steps)
-    return Result(
-        kind, certificate.verdict, failure, f"{detail}; start {dict(mutant.start)}; {certificate.method}"
-    )
+    detail = f"{task.name}: " + "; ".join(f"{s.name} = {s.definition}" for s in case.program.steps)
+    detail += f"; start {dict(case.program.start)}; {certificate.method}"
+    return Result(case.kind, certificate.verdict, failure, detail)
 
 
 Mutant = tuple[Recurrence, list[Rows], bool]

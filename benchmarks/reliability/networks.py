@@ -59,21 +59,34 @@ class Tabulated:
     codes: np.ndarray
 
 
-def attack(number: int, seed: int) -> Result:
-    """One network with a program that is nearly its own, certified and judged."""
-    rng = np.random.default_rng([seed, number, 1])
-    family = [*FAMILIES, *BOUNDED][number % (len(FAMILIES) + len(BOUNDED))]
-    if family in BOUNDED:
-        return _bounded(family, number, rng)
+def family_of(number: int) -> str:
+    """Families come in turn."""
+    return [*FAMILIES, *BOUNDED][number % (len(FAMILIES) + len(BOUNDED))]
+
+
+def nearly_own(family: str, rng: Random) -> tuple[str, Network, Recurrence, list[np.ndarray]] | None:
+    """What is changed, a network, a program that is its own but for that, and sequences that may tell."""
     for _ in range(30):
         network = FAMILIES[family](rng)
         table = tabulated(network, rng)
         if table is not None:
             break
     else:
-        return Result(family, "no program")
+        return None
     way = list(WAYS)[int(rng.integers(len(WAYS)))]
-    program, telling = WAYS[way](network, table, rng)
+    return way, network, *WAYS[way](network, table, rng)
+
+
+def attack(number: int, seed: int) -> Result:
+    """One network with a program that is nearly its own, certified and judged."""
+    rng = np.random.default_rng([seed, number, 1])
+    family = family_of(number)
+    if family in BOUNDED:
+        return _bounded(family, number, rng)
+    made = nearly_own(family, rng)
+    if made is None:
+        return Result(family, "no program")
+    way, network, program, telling = made
     problem = problem_of(network, program, rng)
     known = runs(program, network.domains, rng, telling)
     certificate = certified(network.graph, program, problem, number, tests=bool(rng.random() < 0.3))

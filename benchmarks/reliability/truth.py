@@ -1,8 +1,9 @@
 """The truth about a program, found without the code that certifies: exact numbers, the text, many runs.
 
-The specification runs on fractions, by an interpreter of its own; the program runs as its text, which is what
-a user gets. Runs are all short sequences where there are few, long random ones, runs at the ends of the
-domain, and the sequences that whoever made the program says are telling.
+The specification runs on fractions, by an interpreter of its own, or is called at one position after another
+if it is a plain function; the program runs as its text, which is what a user gets. Runs are all short
+sequences where there are few, long random ones, runs at the ends of the domain, and the sequences that
+whoever made the program says are telling.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import operator
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
@@ -22,6 +24,7 @@ import numpy as np
 from weights2code.language import Const, Count, Domain, Expr, Op, Recurrence, Retrieval, Var
 from weights2code.language.operators import OPERATORS
 from weights2code.program import Program
+from weights2code.tasks.step_function import StepFunction
 from weights2code.verify import Certificate
 
 #: Short sequences that are run, the length of long ones, and how many.
@@ -40,7 +43,7 @@ class Case:
 
     kind: str
     program: Recurrence
-    reference: Recurrence
+    reference: Recurrence | StepFunction
     domains: tuple[Domain, ...]
     whole: bool
     length: int
@@ -119,7 +122,7 @@ def text_function(case: Case) -> Callable[[Any], np.ndarray]:
     return space["program"]
 
 
-def sequences(case: Case, rng: np.random.Generator) -> Iterator[Rows]:
+def sequences(case: Case, rng: np.random.Generator, long: int = LONG) -> Iterator[Rows]:
     """What is run: telling sequences first, then short ones, then long ones."""
     yield from case.telling
     values = [_choices(domain, rng) for domain in case.domains]
@@ -132,9 +135,9 @@ def sequences(case: Case, rng: np.random.Generator) -> Iterator[Rows]:
     for _ in range(SHORT // 8):
         yield [[_draw(domain, rng) for domain in case.domains] for _ in range(case.length)]
     for end in ("low", "high"):
-        yield [[float(getattr(domain, end)) for domain in case.domains]] * LONG
+        yield [[float(getattr(domain, end)) for domain in case.domains]] * long
     for _ in range(LONG_RUNS):
-        yield [[_draw(domain, rng) for domain in case.domains] for _ in range(LONG)]
+        yield [[_draw(domain, rng) for domain in case.domains] for _ in range(long)]
 
 
 def _choices(domain: Domain, rng: np.random.Generator) -> list[float]:
@@ -182,12 +185,19 @@ def difference(case: Case, function: Callable[[Any], np.ndarray], rows: Rows) ->
     for t, (row, answers) in enumerate(zip(right, exact_answers, strict=True)):
         for target, found in zip(row, answers, strict=True):
             by = inf if isinstance(found, float) else float(abs(found - target))
-            if case.whole and (isinstance(found, float) or round(found) != round(target)):
+            if case.whole and not _rounds_to(found, target):
                 return Difference(rows[: t + 1], t, by, True, scale)
             if by > (worst.by if worst else 0.0) and (case.whole or by > 1e-12 * max(1.0, scale)):
                 wrong = not case.whole and by > ROUNDING * max(1.0, scale)
                 worst = Difference(rows[: t + 1], t, by, wrong, scale)
     return worst
+
+
+def _rounds_to(found: Any, target: Any) -> bool:
+    """Whether an output is right after rounding; a target that is not whole is no whole number's."""
+    if isinstance(found, float) or target != round(target):
+        return found == target
+    return round(found) == target
 
 
 def _number(value: float) -> Any:
@@ -196,6 +206,8 @@ def _number(value: float) -> Any:
 
 def _specified(case: Case, rows: Rows) -> list[list[Any]]:
     """The right outputs, exactly; real ones in float64 where fractions would grow without end."""
+    if isinstance(case.reference, StepFunction):
+        return _called(case.reference, rows)
     if all(domain.discrete for domain in case.domains) and case.whole:
         machine = Interpreter(case.reference)
         outputs = []
@@ -211,13 +223,21 @@ def _specified(case: Case, rows: Rows) -> list[list[Any]]:
     return [[exact(v) for v in row] for row in found[: len(finite) if finite.all() else int(finite.argmin())]]
 
 
+def _called(function: StepFunction, rows: Rows) -> list[list[Any]]:
+    """What a plain function answers when it is called at one position after another."""
+    state, answers = deepcopy(function.start), []
+    for row in rows:
+        given = zip(function.inputs, function.domains, row, strict=True)
+        state, answer = function.step(state, {name: int(v) if d.discrete else v for name, d, v in given})
+        answers.append([exact(value) for value in (answer if isinstance(answer, tuple) else (answer,))])
+    return answers
+
+
 def wrong_verdict(case: Case, certificate: Certificate, rng: np.random.Generator) -> str:
     """What is wrong with a verdict, in words; empty if nothing is."""
     function = text_function(case)
     if certificate.verdict == "failed":
-        return _wrongly_failed(case, certificate, function)
-    limit = re.search(r"as long as no value reaches 2\*\*(\d+)", certificate.method)
-    covered = re.search(r"lengths 1 to (\d+)", certificate.covers)
+        return wrongly_failed(case, certificate, function)
     allowed = re.search(r"within (\S+) times the largest target", certificate.method)
     tolerance = float(allowed[1]) if allowed else 0.0
     random_runs, scale = 0, 0.0
@@ -228,21 +248,8 @@ def wrong_verdict(case: Case, certificate: Certificate, rng: np.random.Generator
         if found is None:
             continue
         scale = max(scale, found.scale)
-        shown = f"after {found.position + 1} inputs {found.rows[-6:]} it is off by {found.by:.3g}"
-        if certificate.verdict == "proved":
-            if not case.whole and not found.wrong:
-                continue  # rounding, which the sentence names
-            if limit and _largest(case.program, found.rows) >= 2 ** int(limit[1]):
-                continue
-            return f"proved, but {shown}"
-        if certificate.verdict == "bounded" and found.by > (certificate.error or 0.0) * (1 + 1e-9):
-            return f"bounded by {certificate.error}, but {shown}"
-        if (
-            certificate.verdict == "exhaustive"
-            and found.wrong
-            and found.position < int(covered[1] if covered else 0)
-        ):
-            return f"exhaustive, but {shown}"
+        if contradiction := contradicted(case, certificate, found):
+            return contradiction
         if found.wrong and len(rows) == case.length:
             wrong.append(found)
     differing = sum(found.by > tolerance * scale for found in wrong)
@@ -251,7 +258,25 @@ def wrong_verdict(case: Case, certificate: Certificate, rng: np.random.Generator
     return ""
 
 
-def _wrongly_failed(case: Case, certificate: Certificate, function: Callable[[Any], np.ndarray]) -> str:
+def contradicted(case: Case, certificate: Certificate, found: Difference) -> str:
+    """In words, how one difference shows that more is claimed than is so; empty if it does not."""
+    shown = f"after {found.position + 1} inputs {found.rows[-6:]} it is off by {found.by:.3g}"
+    if certificate.verdict == "proved":
+        if not case.whole and not found.wrong:
+            return ""  # rounding, which the sentence names
+        limit = re.search(r"as long as no value reaches 2\*\*(\d+)", certificate.method)
+        beyond = limit and _largest(case.program, found.rows) >= 2 ** int(limit[1])
+        return "" if beyond else f"proved, but {shown}"
+    if certificate.verdict == "bounded" and found.by > (certificate.error or 0.0) * (1 + 1e-9):
+        return f"bounded by {certificate.error}, but {shown}"
+    covered = re.search(r"lengths 1 to (\d+)", certificate.covers)
+    longest = int(covered[1]) if covered else 0
+    if certificate.verdict == "exhaustive" and found.wrong and found.position < longest:
+        return f"exhaustive, but {shown}"
+    return ""
+
+
+def wrongly_failed(case: Case, certificate: Certificate, function: Callable[[Any], np.ndarray]) -> str:
     if certificate.counterexample is None:
         return "failed, but no counterexample is given"
     rows = [list(row) for row in certificate.counterexample]

@@ -23,7 +23,7 @@ from case import Result
 from network_truth import Runs, agreed, certified, difference, runs, shown_by, wrong_claim
 
 from weights2code.cli import main
-from weights2code.data import Problem
+from weights2code.data import Problem, from_arrays
 from weights2code.experiments.provenance import CHANGES, source
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode, from_dict
 from weights2code.language import Recurrence
@@ -94,11 +94,25 @@ def base(name: str) -> Base:
     graph.pop("formulas", None)
     program = Program.from_dict(json.loads((place / "certificate.json").read_text())["program"])
     problem = problem_of(*read_config(place)).under(program.regime)
-    rng = np.random.default_rng(0)
-    known = runs(program.recurrence, problem.domains, rng, most=4096)
     network = from_dict(graph)
+    rule = replace(program.recurrence, outputs=network.outputs)
+    if problem.outputs != network.outputs:  # a hidden state comes before what was asked for
+        problem = _with_states(problem, rule)
+    known = runs(rule, problem.domains, np.random.default_rng(0), most=4096)
     right = agreed(network, known) if problem.integer_outputs else known
-    return Base(name, network, program.recurrence, problem, known, right)
+    return Base(name, network, rule, problem, known, right)
+
+
+def _with_states(problem: Problem, rule: Recurrence) -> Problem:
+    """The problem with all outputs of a rule."""
+    training, validation = (from_arrays(x, rule.run(x)) for x in (problem.training.x, problem.validation.x))
+    return replace(
+        problem,
+        outputs=rule.outputs,
+        output_domains=training.domains()[1],
+        training=training,
+        validation=validation,
+    )
 
 
 def prepare() -> None:
@@ -113,11 +127,12 @@ def attack(number: int, seed: int) -> Result:
     return attacked(base(TASKS[number % len(TASKS)]), rng)
 
 
-def attacked(found: Base, rng: np.random.Generator) -> Result:
-    whole, changed = found.problem.integer_outputs, False
+def mutant_of(found: Base, rng: np.random.Generator) -> tuple[str, DiscreteGraph, bool]:
+    """What kind of number is changed, the network with the change, and whether an output is another."""
+    changed = False
     until = 1 if rng.random() < FIRST else TRIED
     kind, mutant = "", found.graph
-    before = difference(found.graph, found.right, whole=whole)
+    before = difference(found.graph, found.right, whole=found.problem.integer_outputs)
     for _ in range(until):
         kind, change = _change(found.graph, rng)
         amount = _amount(rng)
@@ -127,6 +142,13 @@ def attacked(found: Base, rng: np.random.Generator) -> Result:
             if kind not in ("offset", "operand") and rng.random() < SMALLEST:
                 mutant = _smallest(found, change, amount, before.error)
             break
+    return kind, mutant, changed
+
+
+def attacked(found: Base, rng: np.random.Generator) -> Result:
+    """One mutant of a network, certified and judged."""
+    whole = found.problem.integer_outputs
+    kind, mutant, changed = mutant_of(found, rng)
     tests = bool(rng.random() < 0.3)
     seed = int(rng.integers(1000))
     certificate = certified(mutant, found.program, found.problem, seed, tests=tests)
