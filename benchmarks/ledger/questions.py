@@ -19,7 +19,7 @@ Record = dict[str, Any]
 #: Random trees of laws: how many, and the first seed.
 TREES, FIRST_TREE = 60, 1000
 #: Seeds of random programs, how many of each, and the sequences that rows are taken from.
-SEEDS, PROGRAMS, SEQUENCES, POSITIONS = (12, 13, 14), 120, 200, 14
+SEEDS, PROGRAMS, SEQUENCES, POSITIONS = (12, 13, 14), 150, 200, 14
 ROWS = 1500
 
 
