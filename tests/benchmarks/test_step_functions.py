@@ -77,8 +77,8 @@ def test_a_program_goes_to_another_process_and_becomes_a_problem(drawn) -> None:
     sent = pickle.loads(pickle.dumps(drawn[0]))
     problem = random_run.problem_of(sent, SEED)
     assert np.array_equal(drawn[0].run(problem.validation.x), problem.validation.y)
-    assert random_run.exact(sent, drawn[0].run, SEED)
-    assert not random_run.exact(sent, lambda x: drawn[0].run(x) + 1, SEED)
+    assert sent.judge(drawn[0].run, SEED)
+    assert not sent.judge(lambda x: drawn[0].run(x) + 1, SEED)
     assert random_run.described(sent, SEED)["rule"] == drawn[0].text()
 
 
