@@ -396,7 +396,7 @@ def change_metrics(case: Case) -> None:
 
 def damage_bytes(case: Case) -> None:
     """Bytes lost, changed, doubled or added."""
-    name = case.rng.choice(EVERY)
+    name = case.rng.choice([name for name in EVERY if (case.folder / name).exists()])
     data = bytearray((case.folder / name).read_bytes())
     kind = case.rng.choice(("cut", "flip", "flip", "empty", "zeros", "insert", "double", "noise"))
     at = case.rng.randrange(len(data))
