@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
@@ -11,7 +10,6 @@ from weights2code.language import (
     OPERATORS,
     Const,
     Expr,
-    Number,
     Op,
     OverAll,
     Recurrence,
@@ -138,11 +136,3 @@ def refuse_lookups(rule: Rule, language: str) -> None:
                 "from row to row only so many values as are counted beforehand; choose c, javascript or "
                 "excel."
             )
-
-
-def plain_number(value: Number) -> str:
-    """A finite number with a point, as most languages write it."""
-    text = repr(float(value))
-    if not math.isfinite(float(value)):
-        raise ValueError(f"{text} is no finite number")
-    return f"({text})" if text.startswith("-") else text

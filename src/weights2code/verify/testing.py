@@ -26,9 +26,6 @@ from weights2code.verify.rounding import arithmetic
 #: (random generator, number of sequences, length) -> inputs of shape (n, T, columns)
 Sampler = Callable[[np.random.Generator, int, int], np.ndarray]
 
-#: Inputs (n, T, columns) -> outputs (n, T, outputs).
-Runner = Callable[[np.ndarray], np.ndarray]
-
 _EXACT = 2**53
 _EXACT_SEQUENCES = 16
 #: Room for values is looked for in steps of this.

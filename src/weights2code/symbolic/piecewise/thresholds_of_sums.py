@@ -34,6 +34,8 @@ MANY_ROWS = 500
 SEVERAL = 4
 #: Rows for every free number of the rule.
 ROWS_EACH = 5
+#: A weight with more digits than this is long: 2 is not, 0.8 is.
+FEW_DIGITS = 1.2
 #: What a rule says in bits, about: for each different part of it, and for each digit.
 BITS_A_PART = 4.0
 BITS_A_DIGIT = 3.3
@@ -101,12 +103,21 @@ def _along(problem: Problem) -> Iterator[Expr]:
             turned = tuple(sign * w for w in weights)
             real = any(w and not d.discrete for w, d in zip(weights, problem.domains, strict=True))
             for form in written(turned) if real else [turned]:
+                if real and _held(problem, form):
+                    continue
                 for expr in _write(problem, form, sides[::sign], order[::sign]):
                     candidate = judged.offer(expr)
                     if candidate is not None and candidate.exact:
                         yield expr
         if simple:
             return
+
+
+def _held(problem: Problem, weights: tuple[Number, ...]) -> bool:
+    """Whether a discrete value enters a sum of reals by a long number: it chooses between two thresholds, and
+    is no term, but their difference can pass for its weight."""
+    discrete = [abs(w) for w, domain in zip(weights, problem.domains, strict=True) if domain.discrete]
+    return any(number_cost(w) > FEW_DIGITS for w in discrete)
 
 
 def _orientation(weights: tuple[int, ...], borders: int) -> int:
@@ -152,10 +163,8 @@ def _write(
         yield weighted_sum(list(zip(steps, tests, strict=True)), int(levels[0]))
         if 0 in levels[1:-1]:  # negative levels are seen from above: `[a > b] - [a < b]`
             zero = levels.index(0)
-            turned = [
-                op("not", test) if (other := opposite(test)) is None else other for test in tests[:zero]
-            ]
-            below = [(-step, test) for step, test in zip(steps[:zero], turned, strict=True)]
+            early = zip(steps[:zero], tests[:zero], strict=True)
+            below = [(-step, opposite(test) or op("not", test)) for step, test in early]
             yield weighted_sum([*zip(steps[zero:], tests[zero:], strict=True), *below])
 
 

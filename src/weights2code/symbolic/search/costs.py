@@ -22,25 +22,19 @@ COSTS = {
     "pair cells": 3.9e-11,
     "family cells": 2.8e-8,
     "probe cells": 2e-8,
-    # weighted sums of whole numbers, and their values; weight vectors held against conflicts
+    # weighted sums of whole numbers, and their values
     "sums": 3.5e-6,
     "sum cells": 2.9e-9,
-    "eliminations": 1e-8,
-    "readings": 2.9e-4,
     "tables": 6.2e-6,
-    # pieces and branches: along a direction; rows times variables; tests times leaves times rows
+    # branches: along a direction; rows times variables; tests times leaves times rows
     "sorted cells": 3.1e-8,
     "direction cells": 7.6e-9,
     "rules": 4.7e-6,
-    "pieces": 3.2e-4,
-    "piece cells": 4.6e-8,
     "planes": 2.8e-5,
     "plane cells": 6.9e-9,
     "tests": 2.7e-6,
     "test cells": 1.4e-10,
     "leaf cells": 4.3e-9,
-    # neighbours in some quantities: rows times rows among which they are looked for
-    "neighbours": 4e-9,
     # neighbours from a tree of rows: columns of rows that it is made of, and of each neighbour asked for
     "near rows": 6e-7,
     # thresholds of sums: rows times squared numbers of a Newton step; linear programs
