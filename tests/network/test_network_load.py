@@ -154,9 +154,7 @@ def test_a_folder_gives_the_network_that_equals_the_program_unless_asked(tmp_pat
         load_network(tmp_path, "other")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("task", "made"), [("sum_last2", None), pytest.param("Max_Seen", "pruned", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("task", "made"), [("sum_last2", None), ("Max_Seen", "pruned")])
 def test_extraction_leaves_what_was_trained(task: str, made: str | None, tmp_path: Path) -> None:
     settings = Settings(seed=0)
     with begin(tmp_path / "run", task, settings) as folder:
@@ -189,7 +187,42 @@ def test_extraction_leaves_what_was_trained(task: str, made: str | None, tmp_pat
         assert folder.file(MODEL).read_bytes() == before
 
 
-@pytest.mark.slow
+def test_a_folder_from_before_is_verified_as_it_is(tmp_path: Path) -> None:
+    """Its network is marked in the file of weights, and nothing is said of members."""
+    from weights2code.training import storage
+
+    settings = Settings(seed=0)
+    with begin(tmp_path / "run", "sum_last2", settings) as folder:
+        trained = pipeline.run("sum_last2", settings, folder).trained
+        assert trained is not None
+        header = trained.header() | {"member": 0}
+        storage.write_tensors(folder.file(MODEL), storage.model_tensors(trained.model), header)
+        stored = folder.read_json("certificate.json")
+        del stored["taught"]
+        for name in ("made", "member", "read"):
+            del stored["network"][name]
+        folder.write_json("certificate.json", stored)
+        outcome = pipeline.verify(folder)
+        assert outcome.exit_code == 0
+        assert outcome.certificate is not None
+        assert outcome.certificate.network is not None
+        assert (outcome.certificate.network.verdict, outcome.certificate.network.made) == ("proved", "pruned")
+        assert load_network(folder.path)([1, 2, 3]).tolist() == [1, 3, 5]
+
+
+def test_a_member_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    settings = Settings(seed=0)
+    with begin(tmp_path / "run", "sum_last2", settings) as folder:
+        pipeline.run("sum_last2", settings, folder)
+        stored = folder.read_json("certificate.json")
+        stored["network"]["member"] = 99
+        folder.write_json("certificate.json", stored)
+        with pytest.raises(InputError, match="a member that"):
+            pipeline.verify(folder)
+        with pytest.raises(InputError, match="no member 99"):
+            load_network(folder.path)
+
+
 def test_a_taught_network_is_checked_from_its_file(tmp_path: Path) -> None:
     settings = Settings(seed=0)
     with begin(tmp_path / "run", "Max_Seen", settings) as folder:

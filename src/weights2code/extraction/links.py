@@ -1,13 +1,12 @@
 """The link between the network and the program: how far both are equal, and which other network is.
 
 The program is found. The member that it was read from is compared with it as it was trained: that is the
-verdict on the network. If they differ, or only luck keeps outputs on the right side of a rounding border,
-another is made beside it: the member pruned, as the program was read from it; another member of the rung may
-be right as it is; else a copy goes back to training, with the sequences on which it is least right, its
-choices settled; and if no sub-MLP sees what the rule combines, one is wired for the rule and trained; at last
-every operator of the rule becomes units of its own, where that can be done. The best of them has a verdict of
-its own, which says how it came about. Where the formula came from stays what it was. A network that was not
-to have sub-MLPs gets none.
+verdict on the network. If it is not known to be equal, another is made beside it: the member pruned, as the
+program was read from it; another member of the rung may be right as it is; else a copy goes back to training,
+with the sequences on which it is least right, its choices settled; and if no sub-MLP sees what the rule
+combines, one is wired for the rule and trained; at last every operator of the rule becomes units of its own,
+where that can be done. The best of them has a verdict of its own, which says how it came about. Where the
+formula came from stays what it was. A network that was not to have sub-MLPs gets none.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ from weights2code.verify.ranges import bounds_of
 if TYPE_CHECKING:
     from weights2code.training.search import Trained
 
-#: A margin that is no luck, of the half that there can be; an error of reals that is as good, of their size.
-NO_LUCK, SMALL = 0.2, 1e-4
+#: Wider margins are alike, of the half that there can be; errors of reals that are as good, of their size.
+WIDE, SMALL = 0.2, 1e-4
 #: Rounds of training on, and the effort of one in seconds of a usual machine.
 ROUNDS, EFFORT = 2, 0.3
 #: Which lessons are kept to judge by.
@@ -71,7 +70,7 @@ class _Candidate:
     def rank(self) -> tuple[int, float]:
         """Smaller is better: the verdict, then how far from being wrong."""
         found = self.certificate
-        far = -min(found.margin, NO_LUCK) if found.margin is not None else (found.error or 0.0)
+        far = -min(found.margin, WIDE) if found.margin is not None else (found.error or 0.0)
         return ORDER.index(found.verdict), far
 
     def much_better_than(self, other: _Candidate) -> bool:
@@ -160,8 +159,7 @@ class _Networks:
         certificate = found.certificate
         if certificate.verdict == "bounded":
             return certificate.error is not None and certificate.error <= SMALL * self.scale()
-        known = certificate.verdict == "proved" or (certificate.verdict == "exhaustive" and self.over_all)
-        return known and (certificate.margin or 0.0) >= NO_LUCK
+        return certificate.verdict == "proved" or (certificate.verdict == "exhaustive" and self.over_all)
 
     def lessons(self, worst: list[Sequence], count: int) -> Sequences:
         """What a round of training on is about."""

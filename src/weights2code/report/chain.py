@@ -58,15 +58,17 @@ class Link:
 
 
 def chain(certificate: Certificate) -> str:
-    """The band; nothing where the network was not compared with the program."""
+    """The band, below one of the trained weights where others were taught; nothing where the network was not
+    compared with the program."""
     network = certificate.network
     if network is None:
         return ""
     parts: list[Box | Link] = [Box("Weights", MODEL, network.made)]
+    before = ""
     if certificate.taught is not None:
-        link, network = network_link(network), certificate.taught
-        link = replace(link, line=f"the trained network and the program, {link.line}")
-        parts += [link, Box("Taught weights", TAUGHT, network.made)]
+        before = _band("The trained weights", [*parts, network_link(network), Box("Program", PROGRAM)])
+        network = certificate.taught
+        parts = [Box("Taught weights", TAUGHT, network.made)]
     if certificate.listing is not None:
         parts += [listing_link(certificate.listing), Box("Listing", PROGRAM_RAW)]
     link = network_link(network)
@@ -77,8 +79,12 @@ def chain(certificate: Certificate) -> str:
         parts.append(Box("Specification", "reference machine", file=False))
     else:
         parts.append(Box("Data", "kept back for tests", file=False))
-    label = "From the weights to the specification: what is known of each link"
-    return f'<ol class="chain" aria-label="{label}">{"".join(part.html() for part in parts)}</ol>'
+    return before + _band("From the weights to the specification", parts)
+
+
+def _band(label: str, parts: list[Box | Link]) -> str:
+    items = "".join(part.html() for part in parts)
+    return f'<ol class="chain" aria-label="{label}: what is known of each link">{items}</ol>'
 
 
 def listing_link(listing: Listing) -> Link:
