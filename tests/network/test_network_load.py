@@ -37,7 +37,7 @@ def trained_of(layout: Layout, architecture: Architecture, *, whole: bool, seed:
             drawn = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
             parameter.copy_(drawn * (1.0 if name == "choices" else 0.3))
     found = Trained("rung", "annealed", layout, model, (0.0,) * 2, (1.0,) * 2, True, (), 0.0)
-    return replace(found, member=1, integer_outputs=whole)
+    return replace(found, integer_outputs=whole)
 
 
 def torch_free_running(trained: Trained, x: np.ndarray, *, whole: bool) -> np.ndarray:
@@ -48,7 +48,7 @@ def torch_free_running(trained: Trained, x: np.ndarray, *, whole: bool) -> np.nd
         shown = x.shape[1] if trained.layout.name == "concat" else t + 1
         channels = trained.layout.encode(from_arrays(x[:, :shown], y[:, :shown]), np.float64).channels
         with torch.no_grad():
-            outputs = trained.model(torch.from_numpy(channels), HARD)[1].numpy().transpose(2, 1, 0)
+            outputs = trained.model(torch.from_numpy(channels), HARD)[0].numpy().transpose(2, 1, 0)
         answer = outputs[:, t - x.shape[1]] if trained.layout.name == "concat" else outputs[:, t]
         y[:, t] = np.floor(answer * scale + 0.5) if whole else answer * scale
     return y
