@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from weights2code.data import Problem, fit_layout, from_arrays
-from weights2code.effort import Effort
 from weights2code.graph import DiscreteGraph, RouterNode
 from weights2code.graph.from_model import graph_of
 from weights2code.graph.laid_out import model_of_all
@@ -47,10 +46,8 @@ from weights2code.training.memories import (
     walks,
 )
 from weights2code.training.neighbours import near_rows
-from weights2code.training.pointers import pointed_at
 from weights2code.training.remembering import Memories, widened, with_heads
 from weights2code.training.repeats import repeated_rows, windows_are_enough, without_outputs
-from weights2code.training.summands import learned_sums
 
 A, B, X = Var("a"), Var("b"), Var("x")
 NOW = {name: Quantity(((place, 0),)) for place, name in enumerate("ab")}
@@ -132,16 +129,6 @@ def test_what_comes_late_is_looked_for_where_it_was_made(same: int, added: bool)
     assert next(delayed(at_once, repeated_rows), None) is None
 
 
-def test_a_mean_may_be_taken_of_values_of_different_times():
-    level = Var("a", 2) > B
-    steps = (Step("s", Var("s", 1) + level), Step("n", Var("n", 1) + 1), Step("y", Var("s") / Var("n")))
-    problem = problem_of(of_two(*steps), integers(0, 9), integers(-2, 2))
-    effort = Effort(0.5)
-    (found,) = learned_sums(problem, effort)
-    assert (found.kind, found.value.places) == ("mean", ((1, 0), (0, 2)))
-    assert effort.left > 0.4  # what is no sum is seen in a few rows
-
-
 def test_inputs_alone_need_nothing_that_was_gathered():
     near = of_two(Step("y", where(A, B, Var("b", 1))))
     assert next(without_outputs(problem_of(near, BITS, BITS)), None) is None
@@ -180,77 +167,6 @@ def test_no_mean_is_seen_in_what_is_none():
 def found_by(machine: Recurrence, *domains: Domain) -> Memory:
     """The memory that repeated rows ask for, the last of them if it takes two."""
     return next(repeated_rows(problem_of(machine, *domains))).memories[-1]
-
-
-@pytest.mark.slow
-def test_a_computed_key_is_read_off_neighbouring_rows():
-    capped = Step("k", minimum(B + Var("b", 1), 2))
-    machine = of_two(capped, Step("y", Retrieval("k", "a", Var("k"), 1)))
-    memory = found_by(machine, integers(0, 2), integers(0, 2))
-    assert memory.key is not None
-    assert memory.key.places == ((1, 0), (1, 1))
-    assert dict(memory.key.levels) == {(b, c): min(b + c, 2.0) for b in range(3) for c in range(3)}
-    assert memory.query == memory.key
-
-
-@pytest.mark.slow
-def test_a_linear_share_of_reals_hides_no_lookup():
-    high, found = Step("k", B >= 2), Step("s", Retrieval("k", "b", Var("k"), 1))
-    problem = problem_of(of_two(high, found, Step("y", Var("s") - 1.5 * A)), reals(0, 1), integers(0, 4))
-    (memory,) = next(near_rows(problem)).memories
-    assert memory.key is not None
-    assert dict(memory.key.levels) == {(float(b),): float(b >= 2) for b in range(5)}
-
-
-def pointed_key(machine: Recurrence, *domains: Domain) -> tuple[Quantity, int]:
-    """The key of the lookup that the reals of the output point at, and how many sets there are."""
-    found = list(pointed_at(problem_of(machine, *domains, count=400), Effort(1.0)))
-    key = found[0][0].key
-    assert key is not None
-    return key, len(found)
-
-
-def test_a_condition_on_reals_by_which_reals_are_looked_up():
-    high, found = Step("k", B > 0.4), Step("s", Retrieval("k", "a", Var("k"), 1))
-    machine = of_two(high, found, Step("y", maximum(Var("s") - 2 * A, 0)))
-    key, sets = pointed_key(machine, reals(-1, 1), reals(0, 1))
-    assert (key, sets) == (Quantity(((1, 0),), bounds=(((1.0,), 0.4),)), 2)
-
-
-def test_two_conditions_on_reals_by_which_reals_are_looked_up():
-    peak = Step("k", op("gt", Var("x", 1), maximum(X, Var("x", 2))))
-    machine = Recurrence(("x",), (peak, Step("y", Retrieval("k", "x", Var("k"), 1))), ("y",))
-    problem = problem_of(machine, reals(-1, 1), count=400)
-    ((memory,),) = pointed_at(problem, Effort(1.0))
-    assert memory.key is not None
-    assert len(memory.key.bounds) == 2
-    assert np.array_equal(memory.values(problem.training), problem.training.y[..., 0])
-
-
-def test_extrema_of_reals_point_at_no_key():
-    highest = Recurrence(("x",), (Step("y", maximum(Var("y", 1), X)),), ("y",), {"y": -np.inf})
-    assert not [*pointed_at(problem_of(highest, reals(-1, 1), count=400), Effort(1.0))]
-
-
-def test_what_a_mean_is_taken_of_is_solved_for():
-    total = Step("s", Var("s", 1) + abs(X - 2) % 3)
-    count = Step("n", Var("n", 1) + 1)
-    machine = Recurrence(("x",), (total, count, Step("y", Var("s") / Var("n"))), ("y",))
-    (memory,) = learned_sums(problem_of(machine, integers(0, 6)), Effort(1.0))
-    levels = tuple(((float(x),), float(abs(x - 2) % 3)) for x in range(7))
-    assert memory == Memory("mean", Quantity(((0, 0),), levels=levels))
-
-
-def test_what_a_sum_is_taken_of_is_solved_for_where_it_is_seen():
-    total = Step("s", Var("s", 1) + minimum(A, Var("a", 1)) - 2 * A * B)
-    problem = problem_of(of_two(total, Step("y", where(B, Var("s"), A))), BITS, BITS)
-    (memory,) = learned_sums(problem, Effort(1.0))
-    s = np.cumsum(np.minimum(*(Quantity(((0, lag),)).values(problem.training) for lag in (0, 1))), axis=1)
-    s -= 2 * np.cumsum(problem.training.x.prod(2), axis=1)
-    assert np.array_equal(memory.values(problem.training), s)
-    assert not [
-        *learned_sums(problem_of(of_two(Step("y", where(A, B, Var("b", 1)))), BITS, BITS), Effort(1.0))
-    ]
 
 
 @pytest.mark.slow
@@ -299,11 +215,8 @@ def test_heads_in_the_place_of_columns_compute_the_same(domains: tuple[Domain, .
     problem = problem_of(machine, *domains, count=40, length=9)
     rung = next(rung for rung in FAST_LADDER if rung.name == "pairs")
     pairs = [pair[1] for pair in (*ages(problem), *walks(problem))]
-    places = ((0, 0), (1, 0), (1, 1))
-    borders = Quantity(places, bounds=(((1.0, -1.0, 0.0), 0.0), ((0.0, 1.0, 1.0), 1.0)))
-    bounded = Memory("equality", NOW["a"], borders, borders, 1)
     heads = [*plain(problem), *computed(problem), *conditional(problem)][::15]
-    for memory in [*heads, *pairs[::4], bounded]:
+    for memory in [*heads, *pairs[::4]]:
         wide = widened(problem, (memory,))
         layout = fit_layout("autoregressive", wide.training)
         model = build(rung, wide, layout.channels, (-1.0, 1.0), seed=3).double()

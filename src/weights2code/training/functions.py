@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from weights2code.graph import OperatorNode
-from weights2code.training.memories import ONE, ONE_MORE, Bound
+from weights2code.training.memories import ONE, ONE_MORE
 
 #: How steep a comparison of reals is, as a share of their range, and the units of a product of reals.
 STEEP = 1e-6
@@ -75,32 +75,6 @@ def _product(ranges: list[tuple[float, float]], whole: bool) -> list[tuple[float
         ]
         rows.append((0.0, 0.0, 1.0, sign * float(corners[0]) ** 2 / 4))
     return rows
-
-
-def borders(
-    bounds: tuple[Bound, ...],
-    operands: tuple[int, ...],
-    units: list[float],
-    ranges: list[tuple[float, float]],
-    *,
-    whole: bool,
-) -> OperatorNode:
-    """How many of some borders are passed, by sums of operands that are so many users' units each."""
-    rows, bias, output = [], [], []
-    for weights, bound in bounds:
-        sharp = whole and all(weight == round(weight) for weight in weights)
-        wide = sum(abs(weight) * (high - low) for weight, (low, high) in zip(weights, ranges, strict=True))
-        steep, border = (1.0, float(np.floor(bound))) if sharp else (1.0 / (STEEP * max(wide, 1e-300)), bound)
-        for turn in range(2):
-            rows.append([steep * weight * unit for weight, unit in zip(weights, units, strict=True)])
-            bias.append(-steep * border - turn)
-            output.append(1.0 - 2.0 * turn)
-    return OperatorNode("", operands, np.array(rows), np.array(bias), np.array(output), 0.0)
-
-
-def all_of(count: int, passed: int) -> OperatorNode:
-    """Whether as many as there are were passed."""
-    return OperatorNode("", (passed,), np.ones((1, 1)), np.array([1.0 - count]), np.ones(1), 0.0)
 
 
 def table(

@@ -56,20 +56,17 @@ CONDITIONS = frozenset({"greater", "equal", "different"})
 
 #: A column, counted over inputs and outputs, and how many steps back: outputs one step at least.
 Place = tuple[int, int]
-#: A border that a sum of values passes if it is above: the weight of each value, and where the border is.
-Bound = tuple[tuple[float, ...], float]
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What a head reads: one place, a function of two, of whole numbers in a few places the level that each
-    has, or whether all of some borders are passed. `before` is what lies before the start."""
+    """What a head reads: one place, a function of two, or of whole numbers in a few places the level that
+    each has. `before` is what lies before the start."""
 
     places: tuple[Place, ...]
     function: str | None = None
     levels: tuple[tuple[tuple[float, ...], float], ...] = ()
     before: float = 0.0
-    bounds: tuple[Bound, ...] = ()
 
     def values(self, sequences: Sequences) -> np.ndarray:
         """At every position (n, T)."""
@@ -83,10 +80,6 @@ class Quantity:
             return ones if self.function == ONE else np.cumsum(ones, axis=1)
         if self.function == ONE_MORE:
             return found[0] + 1.0
-        if self.bounds:
-            both = np.stack(found, axis=-1)
-            passed = [both @ np.array(weights) > bound for weights, bound in self.bounds]
-            return np.all(passed, axis=0).astype(float)
         if self.levels:
             points = np.array([point for point, _ in self.levels])
             return _looked_up(np.stack(found, axis=-1), points, np.array([level for _, level in self.levels]))
@@ -114,12 +107,12 @@ class Quantity:
     @property
     def computed(self) -> bool:
         """Whether it takes a sub-MLP."""
-        return self.function is not None or bool(self.levels) or bool(self.bounds)
+        return self.function is not None or bool(self.levels)
 
     @property
     def cost(self) -> float:
         """How much there is to it."""
-        return sum(1.0 + 0.5 * lag for _, lag in self.places) + self.computed + len(self.bounds)
+        return sum(1.0 + 0.5 * lag for _, lag in self.places) + self.computed
 
 
 def _looked_up(values: np.ndarray, points: np.ndarray, levels: np.ndarray) -> np.ndarray:

@@ -15,11 +15,8 @@ import numpy as np
 
 from weights2code.data import Problem
 from weights2code.effort import Effort
-from weights2code.training.keys import learned_keys
 from weights2code.training.memories import ONE, Memory, Place, Quantity, computed, conditional, counts, plain
-from weights2code.training.pointers import pointed_at
 from weights2code.training.remembered import Remembered, placed
-from weights2code.training.summands import learned_sums
 
 #: Rows among which neighbours are looked for, and rows that ask, at first and to be sure.
 AMONG, ASKED = (4_000, 24_000), (500, 1_500)
@@ -48,8 +45,6 @@ TELLING, FARTHEST, MOST_TELLING = 0.7, 5, 2
 MOST_PROMISING, PAIRED = 8, 4
 #: What is spent, in seconds of a usual machine, and what a row costs.
 EFFORT, A_ROW = 3.0, 2e-7
-#: The same for keys that are learned, for what sums are taken of, and for lookups of reals.
-KEY_EFFORT, SUM_EFFORT, POINTED_EFFORT = 1.0, 0.5, 0.5
 
 Leaf = tuple[Memory | int, int]
 
@@ -107,9 +102,6 @@ def near_rows(problem: Problem) -> Iterator[Remembered]:
     yield from screen.gains()
     if screen.without < LITTLE:
         return
-    learned = [learned_sums(problem, Effort(SUM_EFFORT)), learned_keys(problem, Effort(KEY_EFFORT))]
-    yield from screen.sets((memory,) for memories in learned for memory in memories)
-    yield from screen.sets(pointed_at(problem, Effort(POINTED_EFFORT)))
     simple = screen.ranked(plain(problem))
     functions = screen.ranked(counts(problem))
     functions += screen.ranked(computed(problem))

@@ -24,7 +24,7 @@ from weights2code.language import infer
 from weights2code.language.operators import order_of, ordered
 from weights2code.model import DiscreteTransformer
 from weights2code.training.delays import delayed
-from weights2code.training.functions import all_of, borders, operator, table
+from weights2code.training.functions import operator, table
 from weights2code.training.ladder import MOST_OPERANDS, Rung
 from weights2code.training.memories import ONE, POSITION, TOTAL, Memory, Place, Quantity
 from weights2code.training.neighbours import near_rows
@@ -212,11 +212,7 @@ class _Nodes:
             units = [scales[column] for column, _ in quantity.places]
             ranges = [self.ranges[column] for column, _ in quantity.places]
             whole = all(column in self.whole for column, _ in quantity.places)
-            if quantity.bounds:
-                passed = self.add(borders(quantity.bounds, tuple(places), units, ranges, whole=whole))
-                count = len(quantity.bounds)
-                self._known[quantity] = passed if count == 1 else self.add(all_of(count, passed))
-            elif quantity.levels:
+            if quantity.levels:
                 self._known[quantity] = self.add(table(quantity.levels, tuple(places), units))
             elif quantity.function is None:
                 self._known[quantity] = places[0]

@@ -15,7 +15,6 @@ import numpy as np
 
 from weights2code.data import Problem, Sequences
 from weights2code.effort import Effort
-from weights2code.training.keys import learned_keys
 from weights2code.training.memories import (
     Memory,
     Place,
@@ -32,7 +31,6 @@ from weights2code.training.memories import (
 )
 from weights2code.training.orders import medians, orders
 from weights2code.training.remembered import Remembered, placed
-from weights2code.training.summands import learned_sums
 
 #: Rows that are asked first, and in all.
 FIRST_ASKED, ASKED = 8_000, 60_000
@@ -50,8 +48,6 @@ COLUMN_LAGS = (-1, 0, 1, 2)
 DECIMALS = 9
 #: What is spent on each kind of memory, in seconds of a usual machine, and what a value of a row costs.
 EFFORT, A_VALUE = 1.0, 6e-9
-#: The same for keys that are learned, and for what sums are taken of.
-KEY_EFFORT, SUM_EFFORT = 2.0, 0.5
 #: The share of contradictions that a memory of something computed leaves at most, to be worth asking.
 TELLING = 0.98
 #: Memories whose every context is asked, and those of which two are asked together.
@@ -146,7 +142,6 @@ def repeated_rows(problem: Problem) -> Iterator[Remembered]:
     screen = _Screen(problem)
     if not screen.contradicted():
         return
-    yield from screen.alone(learned_sums(problem, Effort(SUM_EFFORT)))
     simple = screen.ranked(plain(problem))
     yield from screen.alone(simple[:MOST_PROMISING])
     yield from screen.alone(screen.ranked(counts(problem), TELLING)[:MOST_PROMISING])
@@ -155,7 +150,6 @@ def repeated_rows(problem: Problem) -> Iterator[Remembered]:
     yield from screen.together(tallies(problem), ((0,),))
     yield from screen.alone(screen.ranked(computed(problem), TELLING)[:MOST_PROMISING])
     yield from screen.alone(screen.ranked(conditional(problem), TELLING)[:MOST_PROMISING])
-    yield from screen.alone(learned_keys(problem, Effort(KEY_EFFORT)))
     yield from screen.together(followed(problem), ((0,),))
     yield from screen.together(ages(problem))
     yield from screen.together(ranks(problem), ((0,),))
