@@ -25,7 +25,6 @@ from weights2code.memory.find import FEW_SEQUENCES, Remembering
 from weights2code.memory.followers import follower
 from weights2code.memory.hidden import Memory, with_memory
 from weights2code.memory.latches import latched
-from weights2code.memory.through_addend import through_addend
 from weights2code.program import Origin
 from weights2code.run_folder import RunFolder
 from weights2code.settings import Settings
@@ -93,7 +92,7 @@ class HiddenClimb:
         if self._early or not rung.sizes.get("submlps"):
             return False
         self._early = True
-        return self._try(self._remembering.early() or through_addend(self._uncut))
+        return self._try(self._remembering.early())
 
     def at_last(self) -> None:
         """After the last rung: what is visible may be all that is needed, and has had its chance."""
