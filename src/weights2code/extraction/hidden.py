@@ -22,9 +22,7 @@ from weights2code.extraction.judge import judged, with_caveat
 from weights2code.extraction.members import fits, member
 from weights2code.extraction.values import Extraction
 from weights2code.memory.find import FEW_SEQUENCES, Remembering
-from weights2code.memory.followers import follower
 from weights2code.memory.hidden import Memory, with_memory
-from weights2code.memory.latches import latched
 from weights2code.program import Origin
 from weights2code.run_folder import RunFolder
 from weights2code.settings import Settings
@@ -54,7 +52,6 @@ class HiddenClimb:
     _tried: bool = False
     _early: bool = False
     _postponed: bool = False
-    _asked_reals: bool = False
     _remembering: Remembering = field(init=False)
 
     def __post_init__(self) -> None:
@@ -85,9 +82,7 @@ class HiddenClimb:
             return True
         if summed:
             return self.climb.problem.reference is not None and self._try(self._remembering.short())
-        if rung.kind in ("annealed", "window") and self._try(
-            self._remembering.without_end() or self._of_reals()
-        ):
+        if rung.kind in ("annealed", "window") and self._try(self._remembering.without_end()):
             return True
         if self._early or not rung.sizes.get("submlps"):
             return False
@@ -98,13 +93,6 @@ class HiddenClimb:
         """After the last rung: what is visible may be all that is needed, and has had its chance."""
         if not self._tried and self._allowed() and not time_is_up():
             self._try(self._remembering.later())
-
-    def _of_reals(self) -> Memory | None:
-        """A hidden bit of real inputs, or what follows them, asked for once."""
-        if self._asked_reals:
-            return None
-        self._asked_reals = True
-        return latched(self._uncut) or follower(self._uncut)
 
     def _by_extremum(self) -> bool:
         """Whether an extremum of everything so far remembers all that is needed."""
