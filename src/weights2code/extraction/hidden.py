@@ -74,16 +74,13 @@ class HiddenClimb:
     def before(self, rung: Rung, summed: bool) -> bool:
         """Before a rung is trained: whether that is the end. A sum has no end, which no network follows where
         remainders are taken of it, so a few states with a short rule come before one; and before functions of
-        far more values than there are states. Where heads remember nothing, a state without end comes before
-        a window."""
+        far more values than there are states."""
         if self._tried or not self._allowed():
             return False
         if self._postponed and rung.sizes.get("submlps") and self.at_once():
             return True
         if summed:
             return self.climb.problem.reference is not None and self._try(self._remembering.short())
-        if rung.kind in ("annealed", "window") and self._try(self._remembering.without_end()):
-            return True
         if self._early or not rung.sizes.get("submlps"):
             return False
         self._early = True
@@ -175,8 +172,7 @@ def _own_rules(hidden: Climb, trained: Trained) -> Extraction | None:
     if rules is None:
         return None
     best = member(trained, 0, hidden.problem)
-    endless = hidden.memory.machine is None
-    origin = Origin.TABLE if hidden.memory.table else Origin.ENDLESS if endless else Origin.STATES
+    origin = Origin.TABLE if hidden.memory.table else Origin.STATES
     found = judged(rules, origin, best.matched, hidden.problem, hidden.log.seed)
     found = right_borders(found, hidden.problem, hidden.log)
     if not best.fits:

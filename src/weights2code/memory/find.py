@@ -40,7 +40,6 @@ from weights2code.memory.screen import (
 )
 from weights2code.memory.short_rules import ShortRule, short_rules
 from weights2code.memory.smallest import smallest
-from weights2code.memory.without_end import without_end
 from weights2code.simplify.cost import cost
 from weights2code.training.focus import Leaves, sufficient
 
@@ -58,8 +57,6 @@ ENOUGH = 16.0
 LONG_ENOUGH, FAR_MORE = 30.0, 16
 #: More states than this in some order are hardly a formula.
 FEW_STATES = 8
-#: Visible values whose function is sooner found than a state.
-VERY_FEW = 3
 #: Fewer sequences than this hardly begin alike: they are followed and not merged.
 FEW_SEQUENCES = 20
 #: There a memory is asked for where rows contradict each other in a window of so many steps: wider ones
@@ -91,7 +88,6 @@ class Remembering:
 
     problem: Problem
     _machines: list[Machine | None] = field(default_factory=list)
-    _asked: bool = False
     _visible: list[Leaves | None] = field(default_factory=list)
 
     def at_once(
@@ -101,49 +97,20 @@ class Remembering:
         one first of all, and `instead`, of so many states, if these have no rule that is soon found."""
         near = NEAR if len(self.problem.training) < FEW_SEQUENCES else None
         if not self._finite():
-            return self._without_end(otherwise)
+            return None
         if not contradictory(self.problem, near) and not self._foretold():
             return None
         machine = self.machine()
         if machine is None or visible_window(machine) is not None:
-            return None if self._few_states() else self._without_end(otherwise)
+            return None
         if otherwise is not None and otherwise():
             return None
-        endless: list[Memory] = []
-
-        def rather(states: int) -> bool:
-            if instead is not None and instead(states):
-                return True
-            endless.extend(one for one in [self._without_end()] if one is not None and one.answers)
-            return bool(endless)
-
-        found = numbered(machine, self.problem, instead=rather)
-        return endless[0] if endless else found
-
-    def _without_end(self, otherwise: Callable[[], bool] | None = None) -> Memory | None:
-        """A state without end, if it is simple, and there is no other way to remember."""
-        if not self.problem.whole or not contradictory(self.problem) or self._few_are_enough():
-            return None
-        found = without_end(self.problem, simple=True)
-        known = self._finite() and self.machine() is not None
-        if found is not None and known and not found.answers:
-            return None
-        return None if found is None or (otherwise is not None and otherwise()) else found
-
-    def _few_are_enough(self) -> bool:
-        """Whether the output is a function of very few visible values."""
-        values = self._sufficient()
-        return values is not None and len(values) <= VERY_FEW
+        return numbered(machine, self.problem, instead=instead)
 
     def _sufficient(self) -> Leaves | None:
         if not self._visible:
             self._visible.append(sufficient(self.problem))
         return self._visible[0]
-
-    def _few_states(self) -> bool:
-        """Whether there is a machine of few states: then nothing goes on without end."""
-        machine = self.machine() if self._finite() else None
-        return machine is not None and machine.states <= FEW_STATES
 
     def _foretold(self) -> bool:
         """Whether few rows, which seldom repeat, fold into a machine that foretells all others: more than so
@@ -182,20 +149,7 @@ class Remembering:
     def later(self) -> Memory | None:
         """The memory, if it is less than what is visible, and the last output does not show it."""
         machine = self._worth_having()
-        if machine is not None:
-            return self._numbered(machine)
-        return self.without_end()
-
-    def without_end(self) -> Memory | None:
-        """A state without end, of all that are known; asked for once."""
-        if self._asked or not self.problem.whole or self._few_states() or not contradictory(self.problem):
-            return None
-        self._asked = True
-        if self._few_are_enough():
-            return None
-        found = without_end(self.problem)
-        known = self._finite() and self.machine() is not None
-        return None if found is None or (known and not found.answers) else found
+        return None if machine is None else self._numbered(machine)
 
     def short(self, enough: float = ENOUGH) -> Memory | None:
         """The memory, if it has rules that are short enough and soon found, and the last output does not show

@@ -28,22 +28,20 @@ FEWEST = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Memory:
-    """A machine, and its states as values of one or more variables; or such variables alone, if they go on
-    without end.
+    """A machine, and its states as values of one or more variables.
 
     Parameters
     ----------
-    machine : what goes on behind the outputs; None if its states have no end.
+    machine : what goes on behind the outputs.
     names : of the variables that a state is written as.
-    numbers : their values, shape (states, variables); no two states have the same. Of states without end it
-        is the first alone.
+    numbers : their values, shape (states, variables); no two states have the same.
     rules : a formula for each variable, of what is read and of these variables one step back.
     answers : a formula for each output of the user, of what is read and of these variables now or before;
         none if they are not known.
     table : whether the rule is a table of the transitions, for want of a formula.
     """
 
-    machine: Machine | None
+    machine: Machine
     names: tuple[str, ...]
     numbers: np.ndarray
     rules: tuple[Expr, ...]
@@ -53,14 +51,14 @@ class Memory:
     @property
     def cost(self) -> float:
         """Of reading the rules; a second one and what is read besides the present inputs cost extra."""
-        further = sum(lag > 0 for _, lag in self.machine.reads) if self.machine is not None else 0
+        further = sum(lag > 0 for _, lag in self.machine.reads)
         known = sum(cost(rule) for rule in (*self.rules, *self.answers))
         return known + 2 * further + len(self.names) - 1 if self.answers else np.inf
 
     def to_dict(self) -> dict[str, Any]:
         """JSON form."""
         return {
-            "machine": None if self.machine is None else self.machine.to_dict(),
+            "machine": self.machine.to_dict(),
             "names": list(self.names),
             "numbers": self.numbers.tolist(),
             "rules": [expression_to_dict(rule) for rule in self.rules],
@@ -72,14 +70,10 @@ class Memory:
         """Inverse of `to_dict`, for the problem that it is about; anything else is a ValueError."""
         data = mapping(data, "a memory")
         columns, outputs = len(problem.inputs) + len(problem.outputs), len(problem.outputs)
-        machine = None
-        if data["machine"] is not None:
-            machine = Machine.from_dict(mapping(data["machine"], "a machine"), columns, outputs)
+        machine = Machine.from_dict(mapping(data["machine"], "a machine"), columns, outputs)
         known = names(data["names"], "the names")
         rows = [[float(number(v, "a state")) for v in items(row, "a state")] for row in data["numbers"]]
-        if len(rows) != (1 if machine is None else machine.states) or any(
-            len(row) != len(known) for row in rows
-        ):
+        if len(rows) != machine.states or any(len(row) != len(known) for row in rows):
             raise ValueError("the numbers of the states are not those of the machine")
         rules, answers = (
             tuple(expression_from_dict(rule) for rule in items(data[what], what))
@@ -91,8 +85,6 @@ class Memory:
             raise ValueError("a rule of the state or of an output is missing")
         memory = Memory(machine, known, np.array(rows), rules, answers)
         memory.recurrence(problem)  # refuses what reads other names
-        if machine is None:
-            memory.states(problem.inputs)
         return memory
 
     def recurrence(self, problem: Problem) -> Recurrence | None:
@@ -113,9 +105,6 @@ class Memory:
         """How well what is known pins the machine down, in a sentence."""
         machine, name = self.machine, " and ".join(self.names)
         one = len(self.names) == 1
-        if machine is None:
-            said = "is" if one else "are"
-            return f"{name} {said} not in the data: with it no rows contradict each other, without it some do"
         known = machine.moves != NOWHERE
         never, once = int((~known).sum()), int((machine.seen[known] == 1).sum())
         least = int(machine.seen[known].min())
@@ -142,30 +131,17 @@ def with_memory(problem: Problem, memory: Memory) -> Problem:
         return _cut(with_memory(problem.uncut, memory))
     machine = memory.machine
     own = problem.reference is None
-    mistaken = own and machine is not None and bool(machine.wrong(problem.training).any())
+    mistaken = own and bool(machine.wrong(problem.training).any())
     reference = None if problem.reference is None else _Beside(problem, problem.reference, memory)
-
-    def followed(part: Sequences, memory: Memory, mistaken: bool) -> Sequences:
-        if machine is None:
-            states = memory.states(problem.inputs).run(part.x)
-            return replace(part, y=np.concatenate([np.where(part.valid[..., None], states, 0.0), part.y], 2))
-        return _with_states(part, memory, machine, mistaken)
-
     parts: Mapping[str, Sequences | None] = {
-        name: _run(reference, part) if reference or part is None else followed(part, memory, mistaken)
+        name: _run(reference, part) if reference or part is None else _with_states(part, memory, mistaken)
         for name in ("training", "validation", "held_out", "beginnings")
         for part in [getattr(problem, name)]
     }
-    if machine is not None:
-        values = memory.numbers
-    else:
-        training = parts["training"]
-        assert training is not None
-        values = training.y[training.valid][:, : len(memory.names)]
     return replace(
         problem,
         outputs=(*memory.names, *problem.outputs),
-        output_domains=(*(infer(column) for column in values.T), *problem.output_domains),
+        output_domains=(*(infer(column) for column in memory.numbers.T), *problem.output_domains),
         reference=reference,
         original=problem.under(Regime.MISTAKES) if mistaken else problem,
         remarks=(*problem.remarks, memory.remark()),
@@ -186,9 +162,10 @@ def _run(reference: Reference | None, sequences: Sequences | None) -> Sequences 
     return replace(sequences, y=reference.run(sequences.x))
 
 
-def _with_states(sequences: Sequences, memory: Memory, machine: Machine, mistaken: bool) -> Sequences:
+def _with_states(sequences: Sequences, memory: Memory, mistaken: bool) -> Sequences:
     """The same sequences, each up to where the machine was never seen to go on; with its answers in place of
     the labels if some of those are mistaken."""
+    machine = memory.machine
     after, before = machine.run(sequences)
     lost = (after == NOWHERE) & sequences.valid
     lengths = np.where(lost.any(1), lost.argmax(1), sequences.lengths)

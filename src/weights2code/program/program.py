@@ -33,7 +33,6 @@ class Origin(StrEnum):
     MAJORITIES = "regressed from majorities of the rows"
     STATES = "fitted to the states of a machine"
     TABLE = "a table of the states of a machine"
-    ENDLESS = "fitted to a state without end"
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,8 +52,6 @@ ORIGINS: dict[str, str] = {
     "learned the same states, and is compared with the program.",
     Origin.TABLE: "No formula was found for the states of the machine: their rule is a table. A network "
     "learned the same states, and is compared with the program.",
-    Origin.ENDLESS: "Rows that contradict each other do so no more beside a state that goes on by a simple "
-    "rule; a network learned the same state, and is compared with the program.",
     Origin.NODES: "Every part of the trained network was explained by a formula of its own; "
     "the program puts them together.",
 }
@@ -113,12 +111,11 @@ def state_section(contents: Contents, _: Figures) -> str:
     if memory is None or contents.program is None:
         return ""
     machine, names = memory.machine, ", ".join(memory.names)
-    has = f"it has {machine.states} states" if machine is not None else "its values have no end"
     text = (
-        f"<p>The outputs do not show <code>{escape(names)}</code>: {has}, which the "
+        f"<p>The outputs do not show <code>{escape(names)}</code>: it has {machine.states} states, which the "
         "network learned as one output more. The program computes it as a step of its own.</p>"
     )
-    if machine is None or machine.states > MOST_STATES or len(machine.symbols) > MOST_SYMBOLS:
+    if machine.states > MOST_STATES or len(machine.symbols) > MOST_SYMBOLS:
         return text
     program = contents.program
     symbols = in_words(np.asarray(machine.symbols, float), program.recurrence.inputs, program.categories)
