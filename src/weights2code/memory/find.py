@@ -41,7 +41,7 @@ from weights2code.memory.screen import (
 from weights2code.memory.short_rules import ShortRule, short_rules
 from weights2code.memory.smallest import smallest
 from weights2code.simplify.cost import cost
-from weights2code.training.focus import Leaves, sufficient
+from weights2code.training.focus import sufficient
 
 #: Shares of the labels that may be mistakes.
 SHARES = (0.02, 0.05, 0.1)
@@ -88,7 +88,6 @@ class Remembering:
 
     problem: Problem
     _machines: list[Machine | None] = field(default_factory=list)
-    _visible: list[Leaves | None] = field(default_factory=list)
 
     def at_once(
         self, otherwise: Callable[[], bool] | None = None, instead: Callable[[int], bool] | None = None
@@ -106,11 +105,6 @@ class Remembering:
         if otherwise is not None and otherwise():
             return None
         return numbered(machine, self.problem, instead=instead)
-
-    def _sufficient(self) -> Leaves | None:
-        if not self._visible:
-            self._visible.append(sufficient(self.problem))
-        return self._visible[0]
 
     def _foretold(self) -> bool:
         """Whether few rows, which seldom repeat, fold into a machine that foretells all others: more than so
@@ -140,7 +134,7 @@ class Remembering:
             return None
         if visible_window(machine) is None:
             return None
-        values = self._sufficient()
+        values = sufficient(problem)
         shown = shown_by_values(problem, values) if values is not None else np.inf
         if shown < GAIN * machine.states:
             return None
@@ -149,7 +143,7 @@ class Remembering:
     def later(self) -> Memory | None:
         """The memory, if it is less than what is visible, and the last output does not show it."""
         machine = self._worth_having()
-        return None if machine is None else self._numbered(machine)
+        return None if machine is None else numbered(machine, self.problem)
 
     def short(self, enough: float = ENOUGH) -> Memory | None:
         """The memory, if it has rules that are short enough and soon found, and the last output does not show
@@ -160,10 +154,6 @@ class Remembering:
         state = Var(free_name(self.problem, "state"), 1)
         found = _soon_numbered(machine, self.problem, state, variables_read(machine, self.problem))
         return found if found is not None and found.cost <= enough else None
-
-    def _numbered(self, machine: Machine) -> Memory | None:
-        """With the rules of its states; no table where visible values tell them apart."""
-        return numbered(machine, self.problem, tables=visible_window(machine) is None)
 
     def _worth_having(self) -> Machine | None:
         if not self._finite():
@@ -189,15 +179,14 @@ class Remembering:
 
 
 def numbered(
-    machine: Machine, problem: Problem, *, tables: bool = True, instead: Callable[[int], bool] | None = None
+    machine: Machine, problem: Problem, *, instead: Callable[[int], bool] | None = None
 ) -> Memory | None:
     """The states as numbers, so that the rules of state and outputs are short together; None if there is no
     rule at all, or another way to remember `instead` of so many states.
 
     Formulas are fitted to the machine up to the names of its states: of one variable, and of two if that is
     not short. Where none fits, a machine with fewer states that reads more may have one. Then formulas are
-    looked for with the states in some orders; the last resort is a table, unless what is visible tells the
-    states apart: then a rule of that is to be found.
+    looked for with the states in some orders; the last resort is a table.
     """
     state = Var(free_name(problem, "state"), 1)
     reads = variables_read(machine, problem)
@@ -206,6 +195,8 @@ def numbered(
         return soon
     if soon is None and instead is not None and instead(machine.states):
         return None
+    if soon is None and problem.sampler is not None and not machine.complete:
+        return None  # what inputs drawn at random leave open is the end of rows, not of states
     smaller = beside_visible(machine, len(problem.inputs))[:SMALLER] if soon is None else []
     found = _side_by_side(machine, smaller, problem, state)
     if found is not None:
@@ -226,7 +217,7 @@ def numbered(
         return _shortest(_with_outputs(machine, problem, state, rules), found)
     if found is not None:
         return found
-    rules = _tables_in_order(machine, state, reads) if tables else []
+    rules = _tables_in_order(machine, state, reads)
     return replace(_with_outputs(machine, problem, state, rules), table=True) if rules else None
 
 
