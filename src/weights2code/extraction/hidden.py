@@ -21,6 +21,7 @@ from weights2code.extraction.members import fits, member
 from weights2code.extraction.values import Extraction
 from weights2code.memory.find import FEW_SEQUENCES, Remembering
 from weights2code.memory.hidden import Memory, with_memory
+from weights2code.memory.through_addend import through_addend
 from weights2code.program import Origin
 from weights2code.run_folder import RunFolder
 from weights2code.settings import Settings
@@ -82,7 +83,7 @@ class HiddenClimb:
         if self._early or not rung.sizes.get("submlps"):
             return False
         self._early = True
-        return self._try(self._remembering.early())
+        return self._try(self._remembering.early() or through_addend(self._uncut))
 
     def at_last(self) -> None:
         """After the last rung: what is visible may be all that is needed, and has had its chance."""

@@ -50,6 +50,15 @@ def contradictory(problem: Problem, widest: int | None = None) -> bool:
     return found
 
 
+def seldom_repeats(problem: Problem) -> bool:
+    """Whether even rows of the present inputs and the last outputs are seldom the same: where outputs
+    have many values hardly any contradict each other."""
+    rows, targets = leaf_rows(
+        present_values(problem, past=True), problem.training.take(slice(0, MOST_SEQUENCES))
+    )
+    return len(targets) > 0 and determines(rows, targets[:, 0])[1] < LEAST_REPEATS
+
+
 def visible_window(machine: Machine) -> int | None:
     """How many steps back what is visible tells the states apart; None if it never does.
 
