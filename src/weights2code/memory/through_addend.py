@@ -61,8 +61,8 @@ def _beside(addend: Addend, problem: Problem) -> Memory | None:
     machine = shown(both(smaller), around=addend.around) or merged(both(smaller), READS)
     if machine is None or not 2 <= machine.states <= FEW_STATES or machine.wrong(smaller.validation).any():
         return None
-    found = numbered(machine, smaller, tables=False)
-    if found is None or found.machine is None or not found.answers:
+    found = numbered(machine, smaller)
+    if found is None or found.table or not found.answers:
         return None
     memory = _put_back(found, found.machine, addend, problem)
     return memory if memory is not None and _right(memory, problem) else None
