@@ -77,9 +77,10 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
             order |= {"decomposition": _SHORT}
         order |= {"extrema of two": least, "regions": least, "special values": least}
         order |= {"trees of 6 nodes": least, "branches": least}
-        order |= {"decomposition": _SHORT, "planes": _ANY, "pairs beside linear": _ANY}
+        order |= {"decomposition": _SHORT, "planes": _ANY}
+        order |= {"products beside linear": _ANY, "pairs beside linear": _ANY}
     else:
-        order |= {"pairs beside linear": _SHORT}
+        order |= {"products beside linear": _SHORT, "pairs beside linear": _SHORT}
         # Along one variable a clip is shorter than the branches that say the same.
         order |= {"planes": 8 if count > 1 else 3, "regions": 8}
         order |= {"families": _SHORT, "special values": _LONG}
@@ -150,6 +151,7 @@ _RUN: dict[str, Callable[[Search], None]] = {
     "branches": lambda s: branch_stage(s.problem, s.collector, s.pool, s.trees.tests()),
     "planes": lambda s: plane_stage(s.problem, s.collector),
     "special values": lambda s: special_stage(s.problem, s.collector, s.short),
+    "products beside linear": lambda s: s.collector.offer_all(s.sloped.products()),
     "pairs beside linear": lambda s: s.collector.offer_all(s.sloped.pairs()),
     "families": lambda s: family_stage(s.problem, s.collector),
     "sums of trees": lambda s: combination_stage(s.problem, s.collector, s.trees),

@@ -1,8 +1,9 @@
-"""Sums of two atoms.
+"""Sums of atoms: every pair, every product of two.
 
 All of it is linear algebra on the dictionary. With the always-present columns (the constant, or the
-constant and the variables) projected out, the Gram matrix gives the residual of every pair at once. What fits
-is then fitted again, snapped and judged on all rows.
+constant and the variables) projected out, the Gram matrix gives the residual of every pair at once, and
+three more matrix products that of every product A*B. So `affine + c*A*B` over a thousand atoms costs
+a few matrix multiplications. What fits is then fitted again, snapped and judged on all rows.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from weights2code.symbolic.snapping import snap_linear
 
 #: Pairs of atoms that fit, of which a formula is made.
 _PAIRS = 8
+#: Atoms, the smallest, whose products are tried.
+_FACTORS = 700
 
 
 def fit_sum(
@@ -102,6 +105,26 @@ class Basis:
         for i, j in self._best(left, self.pool.cost, keep):
             yield from self._fitted(i, j)
 
+    def products(self) -> Iterator[Expr]:
+        """Every product of two atoms on top of what is always present."""
+        pool = _both_ways(self.pool.take(np.arange(min(_FACTORS, len(self.pool)))))
+        values = pool.values
+        self.problem.spend("pairs", len(values) ** 2 * self.Q.shape[1])
+        self.problem.spend("pair cells", len(values) ** 2 * len(self.y) * (2 + self.Q.shape[1]))
+        scale = np.max(np.abs(values), axis=1)
+        V = values / np.where(scale > 0, scale, 1.0)[:, None]
+        gain_top = (V * self.y) @ V.T
+        square = (V**2) @ (V**2).T
+        for q in self.Q.T:
+            square = square - ((V * q) @ V.T) ** 2
+        with np.errstate(all="ignore"):
+            left = self.total - gain_top**2 / square
+        left[square <= 1e-9 * len(self.y)] = np.inf
+        left[np.tril_indices(len(V), -1)] = np.inf
+        for i, j in self._best(left, pool.cost, _PAIRS):
+            expr = product(pool.exprs[i], pool.exprs[j])
+            yield from fit_sum(self.problem, [expr], (values[i] * values[j])[None], linear=self.linear)
+
     def _best(self, left: np.ndarray, cost: np.ndarray, keep: int) -> Iterator[tuple[int, int]]:
         """The pairs that fit, cheapest first; where none fits, the two with the least residual."""
         rows, columns = np.nonzero(left <= self.goal)
@@ -113,6 +136,13 @@ class Basis:
             i, j = np.unravel_index(flat, left.shape)
             if np.isfinite(left[i, j]):
                 yield int(i), int(j)
+
+
+def _both_ways(pool: Pool) -> Pool:
+    """The pool with the opposite of every short test: in a product they are different factors."""
+    turned = [(i, opposite(pool.exprs[i])) for i in np.flatnonzero(pool.cost <= 5)]
+    tests = {int(i): expr for i, expr in turned if expr is not None}
+    return pool + Pool([*tests.values()], 1.0 - pool.values[[*tests]], pool.cost[[*tests]])
 
 
 def product(a: Expr, b: Expr) -> Expr:
