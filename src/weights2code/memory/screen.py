@@ -91,9 +91,9 @@ def shown_by_output(machine: Machine) -> bool:
     return len(np.unique(rows, axis=0)) == len(np.unique(rows[:, :-1], axis=0))
 
 
-def shown_by(problem: Problem, steps: int, sequences: Sequences | None = None) -> int:
+def shown_by(problem: Problem, steps: int) -> int:
     """How many different things are visible in so many steps back."""
-    part = (sequences or problem.training).take(slice(0, MOST_SEQUENCES))
+    part = problem.training.take(slice(0, MOST_SEQUENCES))
     now = [(column, lag or 1) for column, lag in present_values(problem, past=True)]
     near = [(column, lag + back) for back in range(steps) for column, lag in now]
     if not near:
