@@ -215,6 +215,11 @@ def figures() -> list[Figure]:
             (random_command(f"--count 40 --seed {UNSEEN_DEEP} --sizes 4,5", "fresh_deep"),),
         ),
         Figure(
+            "kept",
+            "benchmarks/ledger/results/kept.json",
+            ("python benchmarks/ledger/fresh.py --kept --processes {processes}",),
+        ),
+        Figure(
             "random_hidden",
             "benchmarks/random_programs/results/hidden.json",
             (random_command(f"--count 30 --seed {UNSEEN_HIDDEN} --memory hidden", "hidden"),),

@@ -73,6 +73,7 @@ def measured() -> pages.Measured:
         read("tables/results/tables.json"),
         read("own_data/results/wide.json"),
         read("own_data/results/large.json"),
+        read("ledger/results/kept.json"),
     )
 
 
@@ -120,7 +121,12 @@ def texts(root: Path = ROOT) -> dict[str, str]:
             found.suites, found.own, read("suites/results/fixed_length.json")
         ),
         "docs/results/random_programs.md": random_page.random_programs(
-            found.random, found.random_fresh, found.random_deep, found.random_first, found.random_hidden
+            found.random,
+            found.random_fresh,
+            found.random_deep,
+            found.random_first,
+            found.random_hidden,
+            found.kept,
         ),
         "docs/results/own_data.md": other.own_data(
             found.own, found.operon, found.own_first, found.wide, found.long

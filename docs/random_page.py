@@ -34,6 +34,7 @@ def random_programs(
     deeper: Row | None = None,
     earlier: Row | None = None,
     hidden: Row | None = None,
+    kept: Row | None = None,
 ) -> str:
     """The seeds that nobody looked at come first, if they were measured; then deeper ones, and hidden memory.
 
@@ -43,7 +44,8 @@ def random_programs(
     first = fresh or developed
     if not first:
         return page(title, unmeasured(RENEW.format("random_programs")))
-    parts = [*_tables(first, "##"), *_missed(first, "##"), taken(first["summary"])]
+    parts = _step_functions(kept) if kept else []
+    parts += [*_tables(first, "##"), *_missed(first, "##"), taken(first["summary"])]
     if deeper:
         words = "Drawn in the same way, but every operation is also a step of its own."
         parts += [f"## {_sizes(deeper)}", words, *_tables(deeper, "###"), taken(deeper["summary"])]
@@ -70,6 +72,24 @@ def random_programs(
         parts.append(taken(developed["summary"]))
     seen = f" Seed {_seed(fresh)} is for measuring only: nothing was developed on it." if fresh else ""
     return page(title, INTRODUCTION + seen, *parts)
+
+
+def _step_functions(kept: Row) -> list[str]:
+    words = (
+        "Step functions in Python as people write them, with registers, timers, modes, tables and nested "
+        "conditions (`benchmarks/random_programs/step_functions.py`), drawn by a generator that was written "
+        "without knowledge of the search. Their seeds are kept: nobody sees more of them than these counts. "
+        "The size counts assignments and conditions: up to 4, 6, 9 and 13."
+    )
+    cells = [tuple(row.values()) for row in kept["rows"]]
+    return ["## Step functions", words, table(tuple(kept["rows"][0]), cells), taken(kept), "## Trees"]
+
+
+def kept_line(kept: Row) -> str:
+    """What the summary says of the seeds that are kept."""
+    *sizes, whole = kept["rows"]
+    shares = ", ".join(f"size {row['size']} {row['solved']} of {row['programs']}" for row in sizes)
+    return f"{whole['solved']} of {whole['programs']} solved, {whole['proved']} proved; {shares}"
 
 
 def random_line(record: Row) -> str:

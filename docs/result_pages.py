@@ -17,7 +17,7 @@ from languages_page import language_counts
 from network_page import GROUPS as NETWORK_GROUPS
 from network_page import network_counts
 from page_text import RENEW, SOLVED, SOLVED_MEANS, code, page, table, unmeasured, yes
-from random_page import random_line
+from random_page import kept_line, random_line
 from reliability_page import CHECKED
 from suite_results import Suite, TaskResult
 from tables_page import table_counts
@@ -258,6 +258,8 @@ class Measured:
     #: Files of many rows and columns, and one of a million steps.
     wide: Row | None = None
     long: Row | None = None
+    #: Step functions of the seeds that are kept, as counts.
+    kept: Row | None = None
 
 
 def summary_table(found: Measured, repeated: Experiments, folder: str) -> str:
@@ -298,6 +300,9 @@ def summary_table(found: Measured, repeated: Experiments, folder: str) -> str:
         link = f"[own data]({folder}deep_rules.md), rules of three and four steps"
         beside = f"before: {solved_of(rows_of(found.deep_before))}" if found.deep_before else ""
         rows.append((link, f"{solved_of(rows_of(found.deep_files))} solved", beside))
+    if found.kept:
+        link = f"[random step functions]({folder}random_programs.md#step-functions), seeds that nobody sees"
+        rows.append((link, kept_line(found.kept), ""))
     for name, record in named_random(found):
         rows.append((f"[{name}]({folder}random_programs.md)", random_line(record), ""))
     if found.symbolic:
@@ -342,6 +347,7 @@ def summary_sources(found: Measured, folder: str) -> str:
     if found.deep_files:
         named += [("deep rules in own data", found.deep_files), ("the same before", found.deep_before)]
     named += [("formal languages", found.languages), ("rows that they need", found.language_rows)]
+    named += [("random step functions", found.kept)]
     named += [(name, head_of(record)) for name, record in named_random(found)]
     named += [("symbolic regression", found.symbolic), *(("training speed", run) for run in found.speed)]
     named += [("attacks", attack) for attack in found.reliability.values()]

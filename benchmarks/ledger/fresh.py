@@ -1,6 +1,10 @@
-"""Draw a seed that nobody has seen and count what is solved of its programs; nothing else is shown.
+"""Count what is solved of programs that nobody develops on; nothing else is shown.
 
-python benchmarks/ledger/fresh.py [--count 24] [--generator steps|trees] [--processes N] [--seed N]
+    python benchmarks/ledger/fresh.py [--count 24] [--generator steps|trees] [--processes N] [--seed N]
+    python benchmarks/ledger/fresh.py --kept
+
+A seed that nobody has seen is drawn; with `--kept` it is those of the ledger that are kept, and the counts
+are left in `results/kept.json`, which pages are made from.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import secrets
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -19,10 +24,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import pool
 import problems
 import runs
+import store
 
+from records import write_record
 from weights2code.experiments.engines.local import cores
 from weights2code.experiments.tables import markdown
 
+KEPT = Path(__file__).parent / "results" / "kept.json"
 #: Seeds beyond those that records and pages name.
 FROM, UP_TO = 10_000, 2**31
 
@@ -33,24 +41,37 @@ def main() -> None:
     parser.add_argument("--generator", choices=("steps", "trees"), default="steps")
     parser.add_argument("--processes", type=int, default=cores())
     parser.add_argument("--seed", type=int, help="measure this one again")
+    parser.add_argument("--kept", action="store_true", help="measure the kept seeds of the ledger")
     options = parser.parse_args()
-    seed = options.seed or FROM + secrets.randbelow(UP_TO - FROM)
-    group = f"{options.generator} {seed}"
-    problems.RANDOM[group] = (options.generator, options.count, seed, None)
-    programs = {program.name: program for program in problems.random_programs(group)}
-    asked = [{"key": f"{group}/{name}", "group": group, "name": name} for name in programs]
+    if options.kept:
+        asked = [record for record in store.read("runs")[1] if record["group"] in problems.KEPT]
+        print(f"kept: {', '.join(sorted(problems.KEPT))}")
+    else:
+        seed = options.seed or FROM + secrets.randbelow(UP_TO - FROM)
+        group = f"{options.generator} {seed}"
+        problems.RANDOM[group] = (options.generator, options.count, seed, None)
+        sizes = {program.name: program.size for program in problems.random_programs(group)}
+        asked = [case.record() | {"size": sizes[case.name]} for case in problems.cases(group)]
+        print(f"seed {seed}, {options.generator}")
+    rows = counted(asked, options.processes)
+    print(markdown(tuple(rows[0]), [tuple(row.values()) for row in rows]))
+    if options.kept:
+        write_record(KEPT, "python benchmarks/ledger/fresh.py --kept", rows=rows)
+
+
+def counted(asked: list[dict[str, Any]], processes: int) -> list[dict[str, Any]]:
+    """A row a size, and one for all."""
     runs.prepare(asked)
     counts: dict[str, Counter[str]] = {}
-    for record, answer in pool.work_off(asked, runs.replay, options.processes, batch=1, limit=1200.0):
-        for size in (str(programs[record["name"]].size), "all"):
+    for record, answer in pool.work_off(asked, runs.replay, processes, batch=1, limit=1200.0):
+        for size in (str(record.get("size") or record["text"]["size"]), "all"):
             found = counts.setdefault(size, Counter())
             found["programs"] += 1
             found["solved"] += answer.get("solved", False)
             found["proved"] += answer.get("solved", False) and answer.get("verdict") == "proved"
             found["seconds"] += round(answer.get("seconds", 0.0))
-    head = ("size", "programs", "solved", "proved", "seconds")
-    print(f"seed {seed}, {options.generator}")
-    print(markdown(head, [(size, *(counts[size][name] for name in head[1:])) for size in sorted(counts)]))
+    names = ("programs", "solved", "proved", "seconds")
+    return [{"size": size} | {name: counts[size][name] for name in names} for size in sorted(counts)]
 
 
 if __name__ == "__main__":

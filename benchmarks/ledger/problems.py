@@ -51,6 +51,11 @@ class Case:
     def seconds(self) -> float:
         return RANDOM_SECONDS if self.group in RANDOM else SECONDS
 
+    def record(self) -> dict[str, Any]:
+        """How to make it."""
+        told = {"key": self.key, "group": self.group, "name": self.name}
+        return told | ({"text": dict(self.text)} if self.text else {})
+
 
 @dataclass(frozen=True, slots=True)
 class Found:

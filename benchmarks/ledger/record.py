@@ -42,11 +42,7 @@ def heard_run(record: Record) -> Record:
 
 
 def record_runs(groups: list[str], processes: int) -> list[Record]:
-    cases = [case for group in groups for case in problems.cases(group)]
-    asked = [
-        {"key": case.key, "group": case.group, "name": case.name} | ({"text": case.text} if case.text else {})
-        for case in cases
-    ]
+    asked = [case.record() for group in groups for case in problems.cases(group)]
     runs.prepare(asked)
     return answered("runs", asked, heard_run, processes)
 
