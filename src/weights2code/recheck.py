@@ -112,9 +112,11 @@ def listing_again(network: DiscreteGraph, problem: Problem, folder: RunFolder) -
 
 def weights_in(folder: RunFolder, name: str, problem: Problem) -> Trained | None:
     """What a file of weights holds; None if it is not there."""
+    if not folder.has(name):
+        return None
     from weights2code.training.search import Trained
 
-    return Trained.load(folder.file(name), problem) if folder.has(name) else None
+    return Trained.load(folder.file(name), problem)
 
 
 def places_in(

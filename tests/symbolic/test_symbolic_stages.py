@@ -103,6 +103,11 @@ CASES: dict[str, tuple[Rule, tuple[Domain, ...], str]] = {
         (REAL,) * 3,
         "c if a + b > 0.5 else a - b",
     ),
+    "products beside linear": (
+        lambda a, b, c: 2 * a - b + 0.1 - c * (a - b),
+        (REAL,) * 3,
+        "2*a + 0.1 - c*(a - b) - b",
+    ),
     "pairs beside linear": (
         lambda a, b, c: a - 3 * b + abs(c) + a * b,
         (REAL,) * 3,
