@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.weighted_sums import sum_expr
 
 MOST_VARIABLES = 9
+#: Values of y, and of a variable with a rule of its own for each.
 MOST_VALUES = 9
 FEWEST_ROWS = 8
 #: So many rows of so many variables leave no room for another rule that is shorter.
@@ -44,7 +46,7 @@ SHARE_TOLD = 0.3
 
 
 def threshold_stage(problem: Problem, collector: Collector) -> bool:
-    """Offer decisions along one direction.
+    """Offer decisions along one direction, or along one for every value of a discrete variable.
 
     Whether nothing shorter is to be expected: a choice between two values on many rows of several variables.
     """
@@ -54,11 +56,51 @@ def threshold_stage(problem: Problem, collector: Collector) -> bool:
     if not 2 <= values <= MOST_VALUES or len(problem.y) < FEWEST_ROWS:
         return False
     found = min(_along(problem), key=_length, default=None)
-    if found is None or not _believable(problem, found):
-        return False
-    candidate = collector.offer(found)
-    many = len(problem.y) >= MANY_ROWS and len(problem.variables) >= SEVERAL
-    return many and values == 2 and candidate is not None and candidate.exact
+    if found is not None and _believable(problem, found):
+        candidate = collector.offer(found)
+        many = len(problem.y) >= MANY_ROWS and len(problem.variables) >= SEVERAL
+        return many and values == 2 and candidate is not None and candidate.exact
+    if found is None and collector.exact is None:
+        expr = by_parts(problem)
+        if expr is not None and _believable(problem, expr):
+            collector.offer(expr)
+    return False
+
+
+def by_parts(problem: Problem) -> Expr | None:
+    """A rule of its own for every value of a discrete variable."""
+    found: list[Expr] = []
+    for j, (gate, domain) in enumerate(zip(problem.variables, problem.domains, strict=True)):
+        levels = np.unique(problem.X[:, j]) if domain.discrete else np.zeros(0)
+        if not 2 <= len(levels) <= MOST_VALUES:
+            continue
+        rules: list[Expr] = []
+        for level in levels:
+            part = _part(problem, problem.X[:, j] == level)
+            single = len(np.unique(part.y)) == 1
+            rule = Const(part.y[0]) if single else min(_along(part), key=_length, default=None)
+            if rule is None:
+                break
+            rules.append(rule)
+        if len(rules) < len(levels):
+            continue
+        expr = rules[-1]
+        for level, rule in list(zip(levels, rules, strict=True))[-2::-1]:
+            expr = branch(op("eq", gate, Const(float(level))), rule, expr)
+        found.append(expr)
+    return min(found, key=preference, default=None)
+
+
+def _part(problem: Problem, rows: np.ndarray) -> Problem:
+    place = np.cumsum(rows) - 1
+    return replace(
+        problem,
+        X=problem.X[rows],
+        y=problem.y[rows],
+        measured=problem.measured[rows],
+        weights=problem.weights[rows],
+        rows=place[problem.rows[rows[problem.rows]]],
+    )
 
 
 def _believable(problem: Problem, expr: Expr) -> bool:
