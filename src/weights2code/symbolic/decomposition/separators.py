@@ -18,7 +18,6 @@ from weights2code.effort import Effort
 from weights2code.language import Const, Expr, Number, op
 from weights2code.symbolic.decomposition.splits import Split
 from weights2code.symbolic.engine import preference
-from weights2code.symbolic.gauge import forms
 from weights2code.symbolic.notation import clipped, simplest_test, tidy, weighted_sum
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import Problem
@@ -43,8 +42,6 @@ _FINER = 3.0
 _UNORDERED = 1.5
 #: Least number of bits by which a formula must shrink the rows, and the least share of what is possible.
 _GAIN, _SHARE = 0.2, 0.4
-#: What the search up to a gauge may do.
-_FORMS = 0.15
 #: Thresholds of one variable in tests that choose.
 _THRESHOLDS = 12
 
@@ -140,8 +137,7 @@ class Separators:
 def separators(problem: Problem, split: Split, effort: float, most: int) -> list[Separator]:
     """The best formulas for a split, within the effort, which is charged to the problem."""
     effort = min(effort, problem.effort.left)
-    labels = split.labels.astype(float)
-    nothing = np.zeros(len(labels))
+    nothing = np.zeros(len(split.rows))
     inner = replace(
         problem,
         variables=tuple(problem.variables[j] for j in split.inner),
@@ -149,8 +145,8 @@ def separators(problem: Problem, split: Split, effort: float, most: int) -> list
         X=split.rows,
         y=nothing,
         measured=nothing,
-        weights=np.ones(len(labels)),
-        rows=np.arange(len(labels)),
+        weights=np.ones(len(nothing)),
+        rows=np.arange(len(nothing)),
         noise=0.0,
         effort=Effort(effort),
     )
@@ -163,19 +159,6 @@ def separators(problem: Problem, split: Split, effort: float, most: int) -> list
         if inner.expired() or size - _FINER * split.gain >= found.limit() or found.settled(size):
             break
         trees.grow(size)
-    if not found.found and not split.shared and len(labels) > 2:
-        half = min(0.5 * max(inner.effort.left, 0.0), _FORMS)
-        inner.effort.spend(half)
-        written = forms(
-            split.rows,
-            labels,
-            variables=inner.variables,
-            domains=inner.domains,
-            tolerance=0.2,
-            weights=np.ones(len(labels)),
-            effort=half,
-        )
-        found.offer_all([form.expr for form in written])
     problem.effort.spend(effort - max(inner.effort.left, 0.0))
     return found.best(most)
 
