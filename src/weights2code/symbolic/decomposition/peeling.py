@@ -21,7 +21,6 @@ from weights2code.symbolic.decomposition.splits import examples, numbered
 from weights2code.symbolic.notation import weighted_sum
 from weights2code.symbolic.piecewise.special_values import FEWEST_ROWS, SPECIAL
 from weights2code.symbolic.search.rows import Problem, derived
-from weights2code.symbolic.search.walk import Search
 
 #: A variable goes if so many rows have another that differs in nothing else.
 _REPEATS = 0.3
@@ -34,8 +33,8 @@ _ALL_KEPT = 3
 _LARGEST_DIVISOR = 60
 #: Rows that rule out most sums at once.
 _GLANCED = 200
-#: Problems that are searched, and the share of the effort that each may take.
-_MOST, _EFFORT = 3, 0.5
+#: The share of the effort that what is left may take.
+_EFFORT = 0.5
 
 Terms = tuple[tuple[int, int], ...]
 Ends = tuple[int | None, int | None]
@@ -68,19 +67,6 @@ class Peeled:
         if low is not None:
             return op("max", total, low)
         return total if high is None else op("min", total, high)
-
-
-def peeling_stage(search: Search) -> None:
-    """Search what is left of y without a sum and bounds, the fewest rows first."""
-    problem, collector = search.problem, search.collector
-    if len(problem.variables) < 2:
-        return
-    for peeled in sorted(peelings(problem), key=lambda peeled: len(peeled.problem.X))[:_MOST]:
-        if problem.expired() or collector.exact is not None:
-            return
-        rest = search.below(peeled.problem, "sums and bounds")
-        if rest.exact is not None:
-            collector.offer(peeled.whole(rest.exact.expr), rest.exact.kind)
 
 
 def peelings(problem: Problem) -> Iterator[Peeled]:

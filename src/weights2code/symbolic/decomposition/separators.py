@@ -18,6 +18,7 @@ from weights2code.effort import Effort
 from weights2code.language import Const, Expr, Number, op
 from weights2code.symbolic.decomposition.splits import Split
 from weights2code.symbolic.engine import preference
+from weights2code.symbolic.gauge import forms
 from weights2code.symbolic.notation import clipped, simplest_test, tidy, weighted_sum
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import Problem
@@ -42,6 +43,8 @@ _FINER = 3.0
 _UNORDERED = 1.5
 #: Least number of bits by which a formula must shrink the rows, and the least share of what is possible.
 _GAIN, _SHARE = 0.2, 0.4
+#: What the search up to a gauge may do.
+_FORMS = 0.15
 #: Thresholds of one variable in tests that choose.
 _THRESHOLDS = 12
 
@@ -137,7 +140,8 @@ class Separators:
 def separators(problem: Problem, split: Split, effort: float, most: int) -> list[Separator]:
     """The best formulas for a split, within the effort, which is charged to the problem."""
     effort = min(effort, problem.effort.left)
-    nothing = np.zeros(len(split.rows))
+    labels = split.labels.astype(float)
+    nothing = np.zeros(len(labels))
     inner = replace(
         problem,
         variables=tuple(problem.variables[j] for j in split.inner),
@@ -145,8 +149,8 @@ def separators(problem: Problem, split: Split, effort: float, most: int) -> list
         X=split.rows,
         y=nothing,
         measured=nothing,
-        weights=np.ones(len(nothing)),
-        rows=np.arange(len(nothing)),
+        weights=np.ones(len(labels)),
+        rows=np.arange(len(labels)),
         noise=0.0,
         effort=Effort(effort),
     )
@@ -159,6 +163,19 @@ def separators(problem: Problem, split: Split, effort: float, most: int) -> list
         if inner.expired() or size - _FINER * split.gain >= found.limit() or found.settled(size):
             break
         trees.grow(size)
+    if not found.found and not split.shared and len(labels) > 2:
+        half = min(0.5 * max(inner.effort.left, 0.0), _FORMS)
+        inner.effort.spend(half)
+        written = forms(
+            split.rows,
+            labels,
+            variables=inner.variables,
+            domains=inner.domains,
+            tolerance=0.2,
+            weights=np.ones(len(labels)),
+            effort=half,
+        )
+        found.offer_all([form.expr for form in written])
     problem.effort.spend(effort - max(inner.effort.left, 0.0))
     return found.best(most)
 

@@ -1,9 +1,8 @@
-"""Functional decomposition as stages of the search: y = F(s(A), rest), one step of a rule at a time.
+"""Functional decomposition as a stage of the search: y = F(s(A), rest), one step of a rule at a time.
 
 Splits of the variables say which of them act through few levels, separators write those levels as a short
-formula, and what is left of y in the new variables is asked at a glance and split again. Only if no chain of
-steps ends well at a glance, the whole search runs on what the best chains left. What is a function of some
-variables is often the same function at other lags: then it replaces them there too.
+formula, and what is left of y in the new variables is asked at a glance and split again. What is a function
+of some variables is often the same function at other lags: then it replaces them there too.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ import numpy as np
 from weights2code.effort import Effort
 from weights2code.language import OPERATORS, Expr, Var
 from weights2code.symbolic.decomposition.copies import copied
+from weights2code.symbolic.decomposition.outer_steps import OuterStep, outer_steps
 from weights2code.symbolic.decomposition.separators import Separator, separators
 from weights2code.symbolic.decomposition.splits import examples, numbered, outermost, splits
 from weights2code.symbolic.search.collector import Collector
@@ -34,14 +34,14 @@ _LAST = 5.0
 #: Shares of the effort that is left: for all chains of steps, for what follows from one step, and for the
 #: formulas of one split.
 _CHAINS, _FOLLOW, _FORMULAS = 0.6, 0.5, 0.06
+#: The same for what a last step leaves.
+_UNDONE = 0.7
 #: Without a variable that does not matter at most this share of the rows is left.
 _FEWER = 0.7
 #: With less effort nothing is begun; the least for the formulas of a split.
 _LEAST, _LEAST_FORMULAS = 0.02, 0.08
 #: What steps are not made of: a rounded root tells small numbers apart in any way at all.
 _NOT_IN_STEPS = frozenset({"sqrt"})
-#: Chains whose end the whole search looks at.
-_ENDS = 3
 #: What ends a chain at a glance.
 _GLANCE = frozenset({*GLANCE, "trees of 5 nodes", "comparisons of trees"})
 _ONE = frozenset({*_GLANCE, "extrema of two", "branches", "table"})
@@ -62,18 +62,12 @@ class Chain:
     problem: Problem
     meaning: dict[Var, Expr]
 
-    @property
-    def promise(self) -> float:
-        """Few rows are left, and short formulas led there: the least is best."""
-        return float(np.log2(len(self.problem.X))) + 0.3 * sum(e.size() for e in self.meaning.values())
-
 
 @dataclass
 class Decomposition:
     """All chains of steps that were tried on one problem."""
 
     search: Search
-    ends: list[Chain] = field(default_factory=list)
     seen: set[frozenset[Expr]] = field(default_factory=set)
 
     def explore(self, chain: Chain, depth: int) -> bool:
@@ -81,6 +75,8 @@ class Decomposition:
 
         Functions that occur at several lags are told by the rows: a glance at each comes before all else.
         """
+        if self.undo(chain, outer_steps(chain.problem, 1.0), depth):
+            return True
         alike, done = self.copies(chain)
         if done or any(self.follow(chain, new, depth, glance=False) for new in alike):
             return True
@@ -92,6 +88,36 @@ class Decomposition:
             if new is not None and self.follow(chain, new, depth):
                 return True
         return False
+
+    def undo(self, chain: Chain, steps: Iterator[OuterStep], depth: int) -> bool:
+        """Whether a last step could be taken off, and what it leaves be written."""
+        for step in steps:
+            written: list[Expr] = []
+            for problem in step.problems:
+                effort = chain.problem.effort
+                if effort.left < _LEAST or effort.spent():
+                    return False
+                expr = self.written(problem, _UNDONE * effort.left, depth)
+                effort.spend(_UNDONE * effort.left - max(problem.effort.left, 0.0))
+                if expr is None:
+                    break
+                written.append(expr)
+            else:
+                expr = step.whole(*written).substitute(chain.meaning)
+                candidate = self.search.collector.offer(without_idle(self.search.problem, expr))
+                if candidate is not None and candidate.exact:
+                    return True
+        return False
+
+    def written(self, problem: Problem, effort: float, depth: int) -> Expr | None:
+        """What a last step left, at a glance or in further steps."""
+        problem.effort.left = effort
+        found = Collector(problem)
+        below = Decomposition(Search(problem, found, self.search.stages))
+        chain = Chain(problem, {name: name for name in problem.variables})
+        if not below.glance(chain) and depth < _DEEPEST and _suits(problem):
+            below.explore(chain, depth + 1)
+        return found.exact.expr if found.exact is not None and found.exact.kind == "formula" else None
 
     def copies(self, chain: Chain) -> tuple[list[Chain], bool]:
         """What functions at several lags leave, and whether one of them was written at a glance."""
@@ -120,8 +146,6 @@ class Decomposition:
         if not done and depth < _DEEPEST and _suits(new.problem):
             done = self.explore(new, depth + 1)
         chain.problem.effort.spend(allowed - max(new.problem.effort.left, 0.0))
-        if not done and glance:
-            self.ends.append(new)
         return done
 
     def glance(self, chain: Chain) -> bool:
@@ -148,22 +172,8 @@ def decomposition_stage(search: Search) -> None:
     allowed = _CHAINS * whole.effort.left
     operators = (frozenset(OPERATORS) if whole.operators is None else whole.operators) - _NOT_IN_STEPS
     problem = replace(whole, effort=Effort(allowed), operators=operators)
-    search.decomposed = decomposition = Decomposition(search)
-    decomposition.explore(Chain(problem, {name: name for name in whole.variables}), 1)
+    Decomposition(search).explore(Chain(problem, {name: name for name in whole.variables}), 1)
     whole.effort.spend(allowed - max(problem.effort.left, 0.0))
-
-
-def ends_stage(search: Search) -> None:
-    """The whole search on what the most promising chains left."""
-    decomposition, whole = search.decomposed, search.problem
-    if not isinstance(decomposition, Decomposition):
-        return
-    for chain in sorted(decomposition.ends, key=lambda chain: chain.promise)[:_ENDS]:
-        if whole.expired():
-            return
-        problem = replace(chain.problem, effort=Effort(_FOLLOW * whole.effort.left))
-        if decomposition.offer(Chain(problem, chain.meaning), search.below(problem, "decomposition")):
-            return
 
 
 def _suits(problem: Problem) -> bool:

@@ -14,8 +14,7 @@ import numpy as np
 
 from weights2code.effort import Effort
 from weights2code.language import Const
-from weights2code.symbolic.decomposition.peeling import peeling_stage
-from weights2code.symbolic.decomposition.stage import decomposition_stage, ends_stage
+from weights2code.symbolic.decomposition.stage import decomposition_stage
 from weights2code.symbolic.piecewise.decision_lists import branch_stage
 from weights2code.symbolic.piecewise.decision_trees import region_stage
 from weights2code.symbolic.piecewise.extrema_of_two import extremum_stage
@@ -60,15 +59,11 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
     if count > 2 and problem.whole:
         order |= {"largest of several": 3}
     order |= {"small trees": 2}
-    if problem.whole and not problem.discrete:
-        order |= {"sums and bounds": _SHORT}
     if count > 4 and problem.whole and not problem.discrete:
         order |= {"cells": _SHORT}
     if sums:
         order |= {"tests and remainders of sums": 5}
     order |= {"trees of 5 nodes": 5}
-    if problem.whole and problem.discrete and count > 2:
-        order |= {"sums and bounds": 8}
     if problem.whole:
         order |= {"comparisons of trees": 7, "thresholds of sums": 8}
         if not problem.discrete:
@@ -90,8 +85,6 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
         order |= {"planes": 8 if count > 1 else 3, "regions": 8}
         order |= {"families": _SHORT, "special values": _LONG}
         order |= {"extrema of two": _LONG, "branches": _LONG, "trees of 6 nodes": _ANY}
-    if problem.whole and problem.discrete:
-        order |= {"ends of decompositions": _ANY}
     order |= {"sums of trees": _ANY, "table": _ANY}
     return tuple(Stage(name, _RUN[name], least, _ENOUGH.get(name)) for name, least in order.items())
 
@@ -127,17 +120,13 @@ def thresholds(search: Search) -> None:
     effort.spend(min(before - part.left, before))
 
 
-def settling(stage: Callable[[Search], None]) -> Callable[[Search], None]:
-    """The stage, after which a search of many rows is over if it found a short formula."""
-
-    def run(search: Search) -> None:
-        stage(search)
-        problem = search.problem
-        least = 0 if len(problem.variables) >= _SEVERAL else _LONG
-        many = len(problem.X) >= _MANY_ROWS
-        search.settled = many and least <= search.collector.limit() <= _SHORT_ENOUGH
-
-    return run
+def decomposed(search: Search) -> None:
+    """Rules taken apart, after which a search of many rows is over if they led to a short formula."""
+    decomposition_stage(search)
+    problem = search.problem
+    least = 0 if len(problem.variables) >= _SEVERAL else _LONG
+    many = len(problem.X) >= _MANY_ROWS
+    search.settled = many and least <= search.collector.limit() <= _SHORT_ENOUGH
 
 
 #: With more variables than this, an exact formula found by the end of the stage is final.
@@ -155,9 +144,7 @@ _RUN: dict[str, Callable[[Search], None]] = {
     "thresholds of sums": thresholds,
     "cells": cell_stage,
     "carries": lambda s: carry_stage(s.problem, s.collector, s.scan),
-    "sums and bounds": settling(peeling_stage),
-    "decomposition": settling(decomposition_stage),
-    "ends of decompositions": ends_stage,
+    "decomposition": decomposed,
     "extrema of two": lambda s: extremum_stage(s.problem, s.collector, s.pool),
     "regions": lambda s: region_stage(s.problem, s.collector),
     "trees of 6 nodes": lambda s: s.trees.grow(6),

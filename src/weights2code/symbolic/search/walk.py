@@ -50,10 +50,6 @@ class Search:
     collector: Collector
     stages: Callable[[Problem], Sequence[Stage]]
     sums: int = SumScan.MOST
-    #: Stages that led here, and are not run again.
-    without: frozenset[str] = frozenset()
-    #: The steps of a rule that were tried, for those who look at what they left.
-    decomposed: object | None = None
     #: A stage found what no later one is expected to make shorter.
     settled: bool = False
 
@@ -90,7 +86,7 @@ class Search:
                 judged = nearest
             if nearest is not None and problem.expired():
                 return None
-            if collector.limit() > stage.least and stage.name not in self.without:
+            if collector.limit() > stage.least:
                 stage.run(self)
             if self.settled:
                 return None
@@ -109,9 +105,9 @@ class Search:
         """The cheap stages alone."""
         self.some(problem, collector, CHEAP)
 
-    def below(self, problem: Problem, *without: str) -> Collector:
-        """The whole search on what a step of this one leaves, but some stages, charged to it."""
+    def below(self, problem: Problem) -> Collector:
+        """The whole search on what a step of this one leaves, charged to it."""
         found, allowed = Collector(problem), problem.effort.left
-        Search(problem, found, self.stages, without=frozenset(without)).run()
+        Search(problem, found, self.stages).run()
         self.problem.effort.spend(allowed - max(problem.effort.left, 0.0))
         return found
