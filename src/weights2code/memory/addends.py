@@ -158,8 +158,6 @@ def _sums(table: np.ndarray, outputs: np.ndarray) -> np.ndarray | None:
 def _parts(counts: Counts) -> Iterator[Target]:
     """The mean output in parts of so many states, where it is near one."""
     table, outputs = counts.counts, counts.outputs
-    if not len(table):
-        return
     rows = table.sum(1)
     mean = table @ outputs / rows
     spread = np.sqrt(np.maximum(table @ outputs**2 / rows - mean**2, 0.0) / rows)

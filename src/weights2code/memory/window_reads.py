@@ -58,7 +58,7 @@ class Counts:
     def often(self, rows: int) -> Counts | None:
         """Without combinations that came fewer times; None if those are many."""
         kept = self.counts.sum(1) >= rows
-        if kept.sum() < OFTEN * max(len(kept), 1):
+        if kept.sum() <= OFTEN * len(kept):
             return None
         return replace(self, rows=self.rows[kept], counts=self.counts[kept])
 
