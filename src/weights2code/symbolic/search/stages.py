@@ -80,7 +80,7 @@ def stages_for(problem: Problem) -> tuple[Stage, ...]:
         order |= {"decomposition": _SHORT, "planes": _ANY}
         order |= {"products beside linear": _ANY, "pairs beside linear": _ANY}
     else:
-        order |= {"products beside linear": _SHORT, "pairs beside linear": _SHORT}
+        order |= {"pairs beside linear": _SHORT, "products beside linear": _SHORT}
         # Along one variable a clip is shorter than the branches that say the same.
         order |= {"planes": 8 if count > 1 else 3, "regions": 8}
         order |= {"families": _SHORT, "special values": _LONG}
