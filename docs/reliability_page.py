@@ -15,6 +15,10 @@ CHECKED = {
     "mutants": "a changed program is never called right where it differs from its specification, nor wrong "
     "where it does not",
     "machines": "hand-made machines get the verdict that is true of them",
+    "steps": "a program is never called equal to a plain function that answers otherwise when it is called, "
+    "and states that cannot be told apart are refused",
+    "awkward": "what is no number, infinite, huge or a decimal, powers and steps that stop the text earn no "
+    "verdict that the text contradicts",
     "weights": "a trained network with one weight changed is never called equal to its program where it "
     "differs from it, and a counterexample shows what it says",
     "networks": "networks made by hand, and programs that are right but for something rare, get no verdict "
@@ -23,6 +27,7 @@ CHECKED = {
     "unsolvable": "data without a rule, or with half of one, end with a verdict, not with an error",
     "folders": "a run folder that was tampered with is refused in a sentence or judged by what it holds, and "
     "nothing in it is executed",
+    "provenance": "how a run came about, forged in its folder, is repeated by no command",
     "files": "damaged and strange data files are read as they are meant or refused in a sentence",
     "kills": "a command that was killed at any moment goes on to the same result",
     "interrupts": "Ctrl-C at any moment ends with one line and exit code 130",

@@ -61,12 +61,14 @@ def exact(value: Any) -> Any:
 
 
 class Interpreter:
-    """One recurrence on exact numbers, position by position; `largest` is the largest value met so far."""
+    """One recurrence on exact numbers, position by position; `largest` is the largest value met so far, and
+    `undefined` whether one of them is no number."""
 
     def __init__(self, machine: Recurrence) -> None:
         self.machine, self.past = machine, {name: [] for name in machine.inputs}
         self.past |= {step.name: [] for step in machine.steps}
         self.largest: Any = 0
+        self.undefined = False
 
     def step(self, row: Iterable[float]) -> list[Any]:
         """The outputs after one more row of inputs."""
@@ -84,6 +86,7 @@ class Interpreter:
                 query, holds = self.value(definition.query, t), getattr(operator, definition.relation)
                 value = exact(sum(bool(holds(key, query)) for key in self.past[definition.key][: t + 1]))
             else:
+                assert isinstance(definition, Expr), "programs select nothing by scores"
                 value = self.value(definition, t)
             self.past[step.name].append(value)
         return [self.past[name][t] for name in self.machine.outputs]
@@ -105,6 +108,7 @@ class Interpreter:
             result = OPERATORS[expr.name].exact(*(self.value(argument, t) for argument in expr.args))
         if not isinstance(result, float) or isfinite(result):
             self.largest = max(self.largest, abs(result))
+        self.undefined |= result != result
         return result
 
     def read(self, variable: Var, t: int) -> Any:
@@ -176,7 +180,7 @@ def difference(case: Case, function: Callable[[Any], np.ndarray], rows: Rows) ->
         warnings.simplefilter("ignore")
         try:
             answer = function(x[:, 0] if x.shape[1] == 1 else x).reshape(len(rows), -1)
-        except ArithmeticError:
+        except (ArithmeticError, TypeError, ValueError):  # the root of a negative number is none to compare
             return Difference(rows, 0, inf, True, 0.0)
     judged = len(right)
     exact_answers = [[_number(value) for value in row] for row in answer[:judged].tolist()]
@@ -194,10 +198,11 @@ def difference(case: Case, function: Callable[[Any], np.ndarray], rows: Rows) ->
 
 
 def _rounds_to(found: Any, target: Any) -> bool:
-    """Whether an output is right after rounding; a target that is not whole is no whole number's."""
+    """Whether an output is right after rounding, whichever way halves go; a target that is not whole is no
+    whole number's."""
     if isinstance(found, float) or target != round(target):
         return found == target
-    return round(found) == target
+    return 2 * abs(found - target) < 1
 
 
 def _number(value: float) -> Any:
@@ -213,7 +218,8 @@ def _specified(case: Case, rows: Rows) -> list[list[Any]]:
         outputs = []
         for row in rows:
             found = machine.step(row)
-            if machine.largest >= 2**53 or any(isinstance(value, float) for value in found):
+            outgrown = machine.largest >= 2**53 or any(isinstance(value, float) for value in found)
+            if outgrown or machine.undefined:
                 break  # the specification outgrows float64, or has no finite output
             outputs.append(found)
         return outputs

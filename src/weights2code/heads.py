@@ -55,6 +55,8 @@ class HeadFacts:
         those that do.
     tensors : the same on values (member, head, pos, batch), of a kind of the user's own.
     own : whether it is one; no proof of a network knows such heads.
+    step, start : what an aggregate gives now, as a formula of what it gave last and of the value now, where
+        plain arithmetic says it, and what it gives before the first position.
     """
 
     reads: tuple[str, ...] = ("value",)
@@ -63,6 +65,8 @@ class HeadFacts:
     relation: Relation | None = None
     tensors: Callable[[Any], Any] | None = None
     own: bool = False
+    step: Callable[[Any, Any], Any] | None = None
+    start: float = 0.0
 
     @property
     def seeks(self) -> bool:
@@ -89,9 +93,9 @@ HEADS: dict[HeadKind, HeadFacts] = {
     "pointer": HeadFacts(_SOUGHT, ("relative_bias", "query_table", "key_table")),
     "equality": HeadFacts(_SOUGHT, ("relative_bias",)),
     "mean": HeadFacts(aggregate=prefix_mean),
-    "sum": HeadFacts(aggregate=lambda values: np.cumsum(values, 1)),
-    "max": HeadFacts(aggregate=lambda values: np.maximum.accumulate(values, axis=1)),
-    "min": HeadFacts(aggregate=lambda values: np.minimum.accumulate(values, axis=1)),
+    "sum": HeadFacts(aggregate=lambda values: np.cumsum(values, 1), step=operator.add),
+    "max": HeadFacts(aggregate=lambda values: np.maximum.accumulate(values, axis=1), start=-np.inf),
+    "min": HeadFacts(aggregate=lambda values: np.minimum.accumulate(values, axis=1), start=np.inf),
     "less": HeadFacts(_COUNTED, relation="lt"),
     "at_most": HeadFacts(_COUNTED, relation="le"),
     "same": HeadFacts(_COUNTED, relation="eq"),

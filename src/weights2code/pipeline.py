@@ -183,7 +183,7 @@ def outcome_of(climb: Climb, settings: Settings, began: float, *, training: bool
         best = with_listing(with_explanation(best, climb.problem, climb.log), climb.problem, climb.log)
         if best.certificate.taught:
             fit, whole = fit_of(best.graph, climb.problem), best.program.integer_outputs
-            taught = chosen.taught(best.graph, best.member, *fit, integer_outputs=whole)
+            taught = chosen.taught(best.graph, *fit, integer_outputs=whole)
         best = as_asked(best, climb.problem)
     spent = sum(trained.seconds for trained in climb.climbed) if training else None
     return Outcome(best, chosen, tuple(climb.log.attempts), now() - began, spent, taught)
@@ -205,7 +205,7 @@ def verify(folder: RunFolder) -> Outcome:
     if foreign:
         method = f"{PROGRAM} is not the program: {foreign}"
         extraction = judged_otherwise(extraction, method)
-    folder.write_json(CERTIFICATE, certificate_dict(extraction, found.attempts))
+    folder.write_json(CERTIFICATE, certificate_dict(extraction))
     if not foreign:
         folder.write(PROGRAM, extraction.program.source())
         folder.write(LATEX, extraction.program.latex())
@@ -220,9 +220,10 @@ def finished(folder: RunFolder, problem: Problem) -> Outcome:
     found = read_run(folder)
     check_written(folder, found.program)
     extraction, broken = certified_again(found, problem, folder)
-    if folder.read_json(CERTIFICATE) != json.loads(json.dumps(certificate_dict(extraction, found.attempts))):
-        return replace(verify(folder), attempts=found.attempts)
-    return Outcome(extraction, None, found.attempts, now() - began, broken=broken)
+    written = folder.read_json(CERTIFICATE) == json.loads(json.dumps(found.to_dict()))
+    if not written or found.checkable().to_dict() != certificate_dict(extraction):
+        return verify(folder)
+    return Outcome(extraction, None, (), now() - began, broken=broken)
 
 
 def leave(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:

@@ -13,24 +13,26 @@ import numpy as np
 
 from weights2code.data import Problem, Regime
 from weights2code.errors import InputError, NotExtracted
-from weights2code.explain.explanation import ExplainedGraph, match_heads, stream_values
+from weights2code.explain.explanation import ExplainedGraph, stream_values
 from weights2code.explain.operators import formula_problems
-from weights2code.extraction.judge import certificate_of, unmatched_words, with_caveat, with_note
-from weights2code.extraction.members import member, whole_graph
+from weights2code.extraction.judge import certificate_of
+from weights2code.extraction.members import whole_graph
 from weights2code.extraction.values import Extraction
 from weights2code.graph import DiscreteGraph
 from weights2code.json_values import shown
+from weights2code.kernel.claims import Certificate as Proposal
 from weights2code.language import Recurrence
 from weights2code.language.categories import in_words
+from weights2code.language.python_source import identifier
 from weights2code.network.certify import certify_network
-from weights2code.program import Origin, Program, check_source, run_program
+from weights2code.program import Program, check_source, run_program
+from weights2code.program.listing import listing_source
 from weights2code.program.listing_check import check_listing, listing_problems
-from weights2code.program.python_source import identifier
-from weights2code.program.raw_program import raw_program_source
 from weights2code.program.same_text import first_difference
 from weights2code.results import StoredRun
 from weights2code.run_folder import CERTIFICATE, GRAPH, MODEL, PROGRAM, PROGRAM_RAW, TAUGHT, RunFolder
-from weights2code.verify.links import Listing, NetworkCertificate
+from weights2code.verify import Certificate
+from weights2code.verify.links import Listing, NetworkCertificate, Offered
 
 if TYPE_CHECKING:
     from weights2code.training.search import Trained
@@ -42,34 +44,31 @@ COMPARED = 20
 def certified_again(found: StoredRun, problem: Problem, folder: RunFolder) -> tuple[Extraction, str]:
     """The program of a run folder with a new certificate, and why its files do not belong together, if so.
 
-    Of the program only its recurrence is taken from there, and networks are what their weights are.
+    Of the program only its recurrence is taken from there, and networks are what their weights are. How they
+    came about only the run knew: nothing is said of that.
     """
     given, problem = problem, problem_of_run(found, problem, folder)
     refused = check_source(found.program.source())
     if refused:
         raise InputError(f"the recurrence in {folder.file(CERTIFICATE)} gives no program: {refused[0]}.")
+    found = found.checkable()
     whole = with_hidden(found.program.recurrence, problem, folder)
-    stored, read = found.certificate, found.graph
     model, made = (weights_in(folder, name, problem) for name in (MODEL, TAUGHT))
-    trained = taught = None
-    if model and (places := places_in(model, stored.network, folder)):
-        trained = whole_graph(model, places[0], problem)
-        read = member(model, places[1], problem).graph
-    if made:
-        taught = whole_graph(made, 0, problem)
-    meant = taught or trained
-    certificate = certificate_of(whole, trained or found.graph, problem, folder.settings.seed)
-    unmatched = match_heads(read, problem.validation).unmatched()
-    if unmatched and found.program.origin == Origin.LEAVES:
-        certificate = with_note(certificate, unmatched_words(unmatched))
-    if not stored.model_fits:
-        certificate = with_caveat(certificate)
+    place = model and place_in(model, found.certificate.network, folder)
+    trained = None if model is None or place is None else whole_graph(model, place, problem)
+    taught = made and whole_graph(made, 0, problem)
+    meant, seed = taught or trained, folder.settings.seed
+    claimed = found.certificate
+    network, own = (
+        one and certify_network(one, whole, problem, seed, offered(said)).certificate
+        for one, said in ((trained, claimed.network), (taught, claimed.taught))
+    )
     certificate = replace(
-        certificate,
-        network=trained and network_again(trained, whole, stored.network, problem, folder),
-        taught=taught and network_again(taught, whole, stored.taught, problem, folder),
+        certificate_of(whole, trained or found.graph, problem, seed, offered(claimed)),
+        network=network and replace(network, member=place),
+        taught=own,
         listing=listing_again(meant or found.graph, problem, folder),
-        rule=stored.rule,
+        model_fits=None,
     )
     extraction = Extraction(found.graph, None, found.program.with_verdict(certificate.words()), certificate)
     wrong = run_problems(extraction.program, problem)
@@ -78,26 +77,16 @@ def certified_again(found: StoredRun, problem: Problem, folder: RunFolder) -> tu
     return extraction, link_problems(meant, found, given, folder)
 
 
+def offered(claimed: Certificate | NetworkCertificate | None) -> Proposal | None:
+    """What a certificate of the folder offers to the kernel."""
+    return claimed.proof.proposal() if claimed is not None and isinstance(claimed.proof, Offered) else None
+
+
 def judged_otherwise(extraction: Extraction, method: str) -> Extraction:
     """The same program, which failed for another reason."""
     certificate = replace(extraction.certificate, verdict="failed", method=method)
     program = extraction.program.with_verdict(certificate.words())
     return replace(extraction, program=program, certificate=certificate)
-
-
-def network_again(
-    network: DiscreteGraph,
-    program: Recurrence,
-    stored: NetworkCertificate | None,
-    problem: Problem,
-    folder: RunFolder,
-) -> NetworkCertificate:
-    """A network of the folder compared with the program again; how it was made, only the run could know."""
-    again = certify_network(network, program, problem, folder.settings.seed).certificate
-    if stored is None:
-        return again
-    kept = {name: getattr(stored, name) for name in ("made", "trained_on", "member", "read")}
-    return replace(again, **kept)
 
 
 def listing_again(network: DiscreteGraph, problem: Problem, folder: RunFolder) -> Listing | None:
@@ -119,18 +108,12 @@ def weights_in(folder: RunFolder, name: str, problem: Problem) -> Trained | None
     return Trained.load(folder.file(name), problem)
 
 
-def places_in(
-    model: Trained, claimed: NetworkCertificate | None, folder: RunFolder
-) -> tuple[int, int] | None:
-    """The members that the certificate speaks of and that the program was read from; those of older files
-    are marked there; None if neither says."""
+def place_in(model: Trained, claimed: NetworkCertificate | None, folder: RunFolder) -> int | None:
+    """The member that the certificate speaks of, or that older files mark; None if neither does."""
     place = model.member if claimed is None or claimed.member is None else claimed.member
-    if place is None:
-        return None
-    read = place if claimed is None or claimed.read is None else claimed.read
-    if max(place, read) >= len(model.losses):
+    if place is not None and place >= len(model.losses):
         raise InputError(f"{CERTIFICATE} in {folder.path} speaks of a member that {MODEL} does not have.")
-    return place, read
+    return place
 
 
 def link_problems(
@@ -151,7 +134,7 @@ def link_problems(
         return f"{GRAPH} is not what the run wrote: {wrong}"
     explained = ExplainedGraph(found.graph, {}, formulas)
     try:
-        raw_program_source(explained, problem)
+        listing_source(explained, problem)
     except NotExtracted:
         return ""  # in `concat`, what cannot be re-indexed has no listing
     if not folder.has(PROGRAM_RAW):
@@ -273,11 +256,10 @@ def run_problems(program: Program, problem: Problem) -> str:
     for answer, right in zip(answers, expected, strict=True):
         wanted = right[:, 0] if right.shape[1] == 1 else right
         if known:
-            if answer.tolist() != wanted.tolist():
-                return "its outputs differ from the formula's"
-            continue
-        same = answer.shape == wanted.shape
-        numbers = answer.astype(float), wanted.astype(float)
-        if not same or not np.allclose(*numbers, rtol=1e-9, atol=1e-9, equal_nan=True):
+            same = answer.tolist() == wanted.tolist()
+        else:
+            numbers = answer.astype(float), wanted.astype(float)
+            same = answer.shape == wanted.shape and np.allclose(*numbers, 1e-9, 1e-9, equal_nan=True)
+        if not same:
             return "its outputs differ from the formula's"
     return ""

@@ -6,8 +6,9 @@ Reading executes nothing: programs are rebuilt from JSON, and the text is compar
 from __future__ import annotations
 
 import json
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from weights2code.data import Problem
@@ -21,7 +22,7 @@ from weights2code.graph import from_dict as graph_from_dict
 from weights2code.graph import to_dict as graph_to_dict
 from weights2code.json_values import items, mapping
 from weights2code.program import Program
-from weights2code.program.raw_program import raw_program_source
+from weights2code.program.listing import listing_source
 from weights2code.run_folder import CERTIFICATE, GRAPH, LATEX, MODEL, PROGRAM, PROGRAM_RAW, TAUGHT, RunFolder
 from weights2code.verify import Certificate
 
@@ -88,7 +89,7 @@ def leave_files(outcome: Outcome, problem: Problem, folder: RunFolder) -> None:
     folder.write(GRAPH, json.dumps(stored_graph) + "\n")
     with suppress(NotExtracted):  # in `concat`, what cannot be re-indexed has no listing
         explained = extraction.explained or ExplainedGraph(extraction.graph, {}, {})
-        folder.write(PROGRAM_RAW, raw_program_source(explained, problem))
+        folder.write(PROGRAM_RAW, listing_source(explained, problem))
     folder.write(PROGRAM, extraction.program.source())
     folder.write(LATEX, extraction.program.latex())
     folder.write_json(CERTIFICATE, certificate_dict(extraction, outcome.attempts))
@@ -110,7 +111,7 @@ def certificate_dict(extraction: Extraction, attempts: tuple[Attempt, ...] = ())
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredRun:
-    """The graph, the program, and how it was judged.
+    """The graph, the program, and how it was judged, as the files say it.
 
     `formulas` are those of the graph's operators; None if the graph was not explained.
     """
@@ -121,13 +122,21 @@ class StoredRun:
     certificate: Certificate
     attempts: tuple[Attempt, ...]
 
+    def checkable(self) -> StoredRun:
+        """Without what only the run itself knows: how the rule was found, and how the networks were made."""
+        certificate = self.certificate.checkable()
+        program = replace(self.program, origin="", verdict=certificate.words())
+        return replace(self, program=program, certificate=certificate, attempts=())
+
+    def to_dict(self) -> dict[str, Any]:
+        """`certificate.json` as the run wrote it."""
+        program = self.program.with_verdict(self.certificate.words())
+        return certificate_dict(Extraction(self.graph, None, program, self.certificate), self.attempts)
+
 
 def read_run(folder: RunFolder) -> StoredRun:
     """Rebuild graph, program and certificate from a run folder."""
-    for name in (GRAPH, CERTIFICATE, PROGRAM):
-        if not folder.has(name):
-            raise InputError(f"{folder.path} has no {name}; make it with `w2c extract {folder.path}`.")
-    try:
+    with _reading(folder, GRAPH, CERTIFICATE, PROGRAM):
         graph, data = folder.read_json(GRAPH), folder.read_json(CERTIFICATE)
         found = graph_from_dict(graph)
         return StoredRun(
@@ -137,19 +146,23 @@ def read_run(folder: RunFolder) -> StoredRun:
             Certificate.from_dict(data),
             tuple(Attempt.from_dict(item) for item in items(data["attempts"], "the attempts")),
         )
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
-        raise InputError(
-            f"the files in {folder.path} are damaged ({error}); they were left untouched."
-        ) from None
 
 
 def read_program(folder: RunFolder) -> tuple[Program, Certificate]:
     """The program of a run folder and its certificate, without the network that it was read from."""
-    if not folder.has(CERTIFICATE):
-        raise InputError(f"{folder.path} has no {CERTIFICATE}; make it with `w2c extract {folder.path}`.")
-    try:
+    with _reading(folder, CERTIFICATE):
         data = mapping(folder.read_json(CERTIFICATE), "a certificate")
         return Program.from_dict(data["program"]), Certificate.from_dict(data)
+
+
+@contextmanager
+def _reading(folder: RunFolder, *names: str) -> Iterator[None]:
+    """What is missing, or cannot be read, in one sentence."""
+    for name in names:
+        if not folder.has(name):
+            raise InputError(f"{folder.path} has no {name}; make it with `w2c extract {folder.path}`.")
+    try:
+        yield
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise InputError(
             f"the files in {folder.path} are damaged ({error}); they were left untouched."

@@ -11,7 +11,7 @@ import pytest
 
 from weights2code import tasks
 from weights2code.language import Count, Recurrence, Retrieval, Step, Var, op
-from weights2code.program.python_source import formula_lines
+from weights2code.language.python_source import formula_lines
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 before = list(sys.path)

@@ -12,7 +12,7 @@ import pytest
 from weights2code.data import Layout, Sequences
 from weights2code.graph import ChannelNode, DiscreteGraph
 from weights2code.language import Recurrence, Step, Var, integers
-from weights2code.verify.links import NetworkCertificate
+from weights2code.verify.links import NetworkCertificate, Offered
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "reliability"
 sys.path.insert(0, str(FOLDER))
@@ -83,7 +83,7 @@ def judged(certificate: NetworkCertificate, slope: float = 1.0) -> str:
     return truth.wrong_claim(certificate, graph, program, known, whole=True)
 
 
-CLAIM = NetworkCertificate("proved", "made", "at every length", 0.4, 0.1, None, 100)
+CLAIM = NetworkCertificate("proved", "made", "at every length", 0.4, 0.1, None, 100, proof=Offered())
 
 
 def test_claims_that_are_too_much_are_seen() -> None:

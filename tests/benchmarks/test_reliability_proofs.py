@@ -11,6 +11,7 @@ import pytest
 
 from weights2code.language import integers, maximum
 from weights2code.verify import certify
+from weights2code.verify.links import Offered
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "reliability"
 sys.path.insert(0, str(FOLDER))
@@ -47,7 +48,9 @@ def judged(made, **changes):
     found = certify(
         made.program, reference=made.reference, domains=made.domains, length=10, integer_outputs=True
     )
-    return found, truth.wrong_verdict(made, replace(found, **changes), np.random.default_rng(0))
+    return found, truth.wrong_verdict(
+        made, replace(found, proof=found.proof or Offered(), **changes), np.random.default_rng(0)
+    )
 
 
 def test_a_right_verdict_passes():

@@ -19,7 +19,7 @@ from weights2code.language import Recurrence, Step, Var, integers
 from weights2code.program import Program
 from weights2code.settings import Settings
 from weights2code.verify import Agreement, Certificate
-from weights2code.verify.links import NetworkCertificate
+from weights2code.verify.links import NetworkCertificate, Offered
 
 HEAVY = ("torch", "sympy", "z3", "rich", "scipy", "pandas")
 
@@ -252,6 +252,7 @@ def certificate(verdict: str) -> Certificate:
         "every length",
         (10, 40),
         Agreement(100, 0.0, 0.0, 1.0),
+        proof=Offered(kind="closure", transitions=6),
     )
 
 
@@ -315,8 +316,12 @@ def test_the_network_has_a_line_of_its_own():
     from weights2code.cli.result import plain_lines
     from weights2code.run_folder import begin
 
-    taught = NetworkCertificate("proved", "all", "at every length for inputs in bits", 0.499, made="wired")
-    network = NetworkCertificate("differs", "it rounds to another number", "it", counterexample=((1.0,),))
+    taught = NetworkCertificate(
+        "proved", "all", "at every length for inputs in bits", 0.499, made="wired", proof=Offered()
+    )
+    network = NetworkCertificate(
+        "differs", "it rounds to another number", "it", counterexample=((1.0,),), made="trained"
+    )
     outcome = FakeOutcome(certificate=replace(certificate("proved"), network=network, taught=taught))
     with begin("run", "sum", Settings()) as folder:
         lines = plain_lines(outcome, folder)  # type: ignore[arg-type]
@@ -368,6 +373,7 @@ def test_all_stages_by_name_and_at_once(capsys: pytest.CaptureFixture[str]):
     assert main(["train", "sum_last2", "--out", "steps", "--quiet"]) == 0
     assert main(["extract", "steps", "--json"]) == 0
     assert main(["verify", "steps", "--quiet"]) == 0
+    assert main(["extract", "steps", "--quiet"]) == 0  # says again how it came about
     assert main(["run", "sum_last2", "--quiet"]) == 0
     assert main(["run", "sum_last2", "--quiet"]) == 0  # complete: answers from the folder
     capsys.readouterr()

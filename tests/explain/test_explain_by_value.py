@@ -12,7 +12,7 @@ from weights2code.explain.routing import attended, match
 from weights2code.graph import RouterNode
 from weights2code.language import Var
 from weights2code.language.evaluation import evaluate
-from weights2code.program.raw_program import raw_program
+from weights2code.program.listing import listing_machine, raw_outputs
 from weights2code.rules.assembly import Assembly
 
 WINDOW = 24
@@ -151,8 +151,8 @@ def test_programs_of_it(node: RouterNode, builder) -> None:
     wanted = made.graph().run(made.sequences(fresh))
     assert np.allclose(assembly.compose().run(fresh)[:, 1:], wanted[:, 1:])
     assert {leaf.name for leaf in assembly.output_leaves(0)} == {"a", "b"}
-    listing = raw_program(matched.explain(problem, 1.0), problem)
-    assert np.allclose(np.stack([listing.run(one) for one in fresh]), wanted)
+    listing = listing_machine(matched.explain(problem, 1.0), problem)
+    assert np.allclose(raw_outputs(listing, fresh), wanted)
 
 
 def test_it_is_followed_through_tokens(builder) -> None:
@@ -167,8 +167,7 @@ def test_it_is_followed_through_tokens(builder) -> None:
     found = matched.routers[2].hypothesis
     assert isinstance(found, ByValue)
     problem = made.problem(x, y)
-    listing = raw_program(matched.explain(problem, 1.0), problem)
-    given = np.stack([listing.run(one, past) for one, past in zip(x, y, strict=True)])
+    given = raw_outputs(listing_machine(matched.explain(problem, 1.0), problem), x, y)
     wanted = made.graph().run(made.sequences(x, y))
     assert np.allclose(given[:, 2:, 0], wanted[:, 2:, 0])
 

@@ -15,7 +15,7 @@ from weights2code.explain.hypotheses import HYPOTHESES
 from weights2code.graph import RouterNode, shifted
 from weights2code.language import Expr, Var, where
 from weights2code.program import run_program
-from weights2code.program.raw_program import raw_program, raw_program_source
+from weights2code.program.listing import listing_machine, listing_source, raw_outputs
 from weights2code.report.graph_drawing import graph_drawing
 from weights2code.rules.assembly import Assembly
 
@@ -96,7 +96,7 @@ def test_one_class_is_enough(data, monkeypatch):
     assert np.allclose(recurrence.run(x), wanted)
 
     explained = matched.explain(problem, 1.0)
-    text = raw_program_source(explained, problem)
+    text = listing_source(explained, problem)
     assert "# V1_Attn_L0H0 Nearer to 0.25 of the last two" in text
     assert np.allclose(run_program(text, [item[:, 0] for item in x]), wanted[..., 0])
     assert "Nearer to 0.25 of the last two of x[t]" in graph_drawing(explained).description
@@ -110,5 +110,5 @@ def test_it_is_followed_through_tokens_of_inputs_and_outputs(builder, monkeypatc
     matched = match_heads(made.graph(), sequences)
     problem = made.problem(x, y)
     assert Assembly.of(matched, problem, 1.0).output_leaves(0) == (Var("y", 1), Var("y", 2))
-    listing = raw_program(matched.explain(problem, 1.0), problem)
-    assert np.allclose(listing.run(x[0], y[0])[3:], made.graph().run(sequences)[0, 3:])
+    listing = listing_machine(matched.explain(problem, 1.0), problem)
+    assert np.allclose(raw_outputs(listing, x, y)[:, 3:], made.graph().run(sequences)[:, 3:])

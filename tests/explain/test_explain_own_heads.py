@@ -1,8 +1,9 @@
-"""Kinds of heads of one's own: registered, run and listed; their networks are tested and not proved."""
+"""Kinds of heads of one's own: registered, run and listed, and proved like any other."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,10 @@ from weights2code.explain import ExplainedGraph, RunningHead, own_heads, registe
 from weights2code.graph.from_model import graph_of
 from weights2code.graph.graph import from_dict, to_dict
 from weights2code.heads import HEADS
+from weights2code.language import Recurrence
 from weights2code.model import HARD, Architecture, DiscreteTransformer
 from weights2code.network.certify import certify_network
-from weights2code.network.contexts.view import Unsuited, View
-from weights2code.program.raw_program import raw_program_source
+from weights2code.program.listing import listing_source
 
 
 class Flip(RunningHead):
@@ -64,19 +65,19 @@ def test_both_forms_agree_and_the_graph_computes_the_same(flip: Flip):
     again = from_dict(to_dict(graph))
     assert np.array_equal(again.predict(x[..., None])[..., 0], given)
     assert Architecture.from_dict(model.architecture.to_dict()) == model.architecture
-    text = raw_program_source(ExplainedGraph(graph, {}, {}), problem)
-    assert "last = V1[t - 1] if t >= 1 else 0.0" in text
+    text = listing_source(ExplainedGraph(graph, {}, {}), problem)
+    assert "V1[t] = ((V1[t - 1] if t >= 1 else 0.0) + V0[t]) % 2" in text
 
 
-def test_no_proof_of_a_network_knows_them(flip: Flip):
+def test_networks_of_them_are_proved_or_refuted(flip: Flip):
     task = Task(inputs={"x": (0, 1)}, reference="y[t] = (x[t] + y[t-1]) % 2")
     problem = from_task(task, 200, 0)
     graph = graph_of(network(), 0, LAYOUT, problem)
-    with pytest.raises(Unsuited, match="the user's own kind"):
-        View.of(graph)
     machine = problem.reference
-    found = certify_network(graph, machine, problem, 0).certificate  # type: ignore[arg-type]
-    assert found.verdict == "tested"
+    assert isinstance(machine, Recurrence)
+    assert certify_network(graph, machine, problem, 0).certificate.verdict == "proved"
+    odd = replace(machine, start={"y": 1.0})
+    assert certify_network(graph, odd, problem, 0).certificate.counterexample == ((0.0,),)
 
 
 def test_what_cannot_be_registered(flip: Flip):

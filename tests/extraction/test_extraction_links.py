@@ -17,7 +17,8 @@ from weights2code.graph import DiscreteGraph, OperatorNode
 from weights2code.language import Recurrence
 from weights2code.network.certify import certify_network
 from weights2code.network.tuning.lessons import to_learn_from
-from weights2code.network.tuning.wired_for import solved, wired_for, with_slopes
+from weights2code.network.tuning.retune import retuned
+from weights2code.network.tuning.wired import wired_for
 from weights2code.results import Outcome
 from weights2code.settings import Settings
 from weights2code.source import problem_of
@@ -133,7 +134,7 @@ def test_a_wiring_counts_without_end_and_tells_values_apart(summed: tuple[Outcom
     operators = [node for node in wired.nodes if isinstance(node, OperatorNode)]
     assert [node.operands for node in operators] == [(0,)]
     learned = to_learn_from([], problem.reference, problem, 0)
-    network = with_slopes(problem.reference, solved(wired, learned), problem, 0)
+    network = retuned(wired, learned, whole=True)
     found = certify_network(network, problem.reference, problem, 0).certificate
     assert found.verdict == "proved"
     assert "as long as no past value exceeds 2**" in found.covers

@@ -21,16 +21,16 @@ from weights2code.language import (
     python_text,
     to_dict,
 )
+from weights2code.language.interval import Interval
 from weights2code.language.kinds import kinds_of
 from weights2code.language.latex import latex
 from weights2code.language.operators import Form, Written, function
 from weights2code.language.sympy_form import to_sympy
-from weights2code.program import RawNode, RawProgram, raw_source
+from weights2code.program.listing import recurrence_source
 from weights2code.report import javascript, mathml
 from weights2code.simplify import cost
 from weights2code.symbolic.engine import preference
-from weights2code.verify import product, prove_by_induction
-from weights2code.verify.evaluation import evaluate_defined
+from weights2code.verify import certify
 
 x = Var("x")
 SIGN = function(
@@ -41,6 +41,7 @@ SIGN = function(
     latex=Form(r"\operatorname{{sgn}}\left({0}\right)"),
     cost=1.2,
     whole=True,
+    interval=lambda a: Interval(-1, 1),
 )
 INVERSE = function("arccos", np.arccos, np.arccos, sympy="acos", defined=lambda a: abs(a) <= 1)
 
@@ -69,16 +70,14 @@ def test_a_new_operator_is_one_entry():
 
 @pytest.mark.usefixtures("table")
 def test_a_new_operator_is_listed_analysed_and_proved():
-    node = RawNode("V1_MLP", "formula", formula=op("sign", Var("V0_input") + 1))
-    listing = raw_source(RawProgram("p", (RawNode("V0_input", "input"), node), ({"V1_MLP": 1.0},)))
-    assert "V1 = np.sign(V0 + 1)" in listing
+    steps = (Step("V1_MLP", op("sign", x + 1)), Step("y.raw", Var("V1_MLP")), Step("y", Var("y.raw")))
+    listing = recurrence_source(Recurrence(("x",), steps, ("y",)), "p", {})
+    assert "V1 = np.sign(input_arr[:, 0] + 1)" in listing
     machine = Recurrence(("x",), (Step("y", op("sign", x) + Var("y", 1)),), ("y",))
     assert "y" in kinds_of(machine, (BITS,)).integers
     other = Recurrence(("x",), (Step("y", (x > 0) + Var("y", 1)),), ("y",))
-    assert prove_by_induction(product(machine, other, (BITS,)), time_limit=20).outcome == "equal"
-    with np.errstate(all="ignore"):
-        _, defined = evaluate_defined(op("arccos", x), {x: np.array([0.5, 2.0])})
-    assert defined.tolist() == [True, False]
+    found = certify(machine, reference=other, domains=(BITS,), length=6, integer_outputs=True)
+    assert (found.verdict, "induction" in found.method) == ("proved", True)
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -95,12 +94,14 @@ def test_mirrors_and_opposites_mean_what_they_say(name):
 @pytest.mark.parametrize("name", [name for name, entry in OPERATORS.items() if entry.defined])
 def test_operators_are_defined_where_numpy_has_a_value(name):
     entry = OPERATORS[name]
+    assert entry.defined is not None
     values = np.array([-2.0, -0.5, 0.0, 0.5, 1.0, 3.0])
     grids = [grid.ravel() for grid in np.meshgrid(*[values] * entry.arity)]
     arguments = tuple(Var("a", lag) for lag in range(entry.arity))
+    env = dict(zip(arguments, grids, strict=True))
     with np.errstate(all="ignore"):
-        result, defined = evaluate_defined(Op(name, arguments), dict(zip(arguments, grids, strict=True)))
-    np.testing.assert_array_equal(np.broadcast_to(defined, result.shape), np.isfinite(result))
+        result, defined = (evaluate(part, env) for part in (Op(name, arguments), entry.defined(*arguments)))
+    np.testing.assert_array_equal(np.broadcast_to(defined != 0, result.shape), np.isfinite(result))
 
 
 @pytest.mark.parametrize("name", [name for name, entry in OPERATORS.items() if "whole" in entry.keeps])

@@ -20,6 +20,7 @@ from weights2code.language import (
     maximum,
     minimum,
     op,
+    reals,
     where,
 )
 from weights2code.language.operators import order_name
@@ -56,6 +57,9 @@ RULES = {
     "logic": rule(Step("y", op("or", op("and", A > 2, B < 3), op("not", B)))),
     "choice": rule(Step("y", where(A > B, A + 1, where(B, -B, 7)))),
     "bounds": rule(Step("y", op("clip", A + B, 0, 5) + op("relu", A - 2))),
+    "products": rule(Step("y", A * B - op("floor", Var("a", 1) / 2) * (B - 2))),
+    "remainders": rule(Step("y", (A * A - 3 * B) % 7 + where(A % 2, B, A))),
+    "least so far": rule(Step("y", minimum(A - B, Var("y", 1))), start={"y": inf}),
     "past outputs": rule(Step("y", Var("y", 1) + A - Var("y", 2)), start={"y": 1.0}),
     "sum": rule(Step("s", Var("s", 1) - B + 2), Step("y", S > 3), start={"s": 5.0}),
     "extrema": rule(
@@ -91,8 +95,8 @@ def test_a_network_is_the_rule_far_beyond_its_data(name: str):
 @pytest.mark.parametrize(
     "program",
     [
-        rule(Step("y", A * B)),
-        rule(Step("y", A % 3)),
+        rule(Step("s", Var("s", 1) + A), Step("y", S % 3)),  # no bound
+        rule(Step("s", Var("s", 1) + A), Step("y", S * B)),
         rule(Step("y", Retrieval("b", "a", B))),
         rule(Step("s", where(A > 2, 0, Var("s", 1) + 1)), Step("y", S)),  # no sum, since it is reset
         rule(Step("s", 2 * Var("s", 1) + A), Step("y", S > 3)),
@@ -103,3 +107,15 @@ def test_a_network_is_the_rule_far_beyond_its_data(name: str):
 def test_what_has_no_such_network(program: Recurrence):
     problem = problem_of(program)
     assert compiled(program, empty(problem), problem) is None
+
+
+def test_reals_between_corners():
+    """What is linear between corners needs no whole numbers; a comparison does."""
+    domains = (reals(-3.0, 9.0), reals(0.0, 4.0))
+    clipped = rule(Step("y", op("clip", 0.9 * A - 1.1 * B + Var("y", 1), 0, 10)))
+    problem = problem_of(clipped, domains)
+    network = compiled(clipped, empty(problem), problem)
+    assert network is not None
+    assert np.allclose(network.run(problem.validation), problem.validation.y, rtol=0, atol=1e-12)
+    for other in (rule(Step("y", A > B)), rule(Step("y", A * B)), rule(Step("y", A % 2))):
+        assert compiled(other, empty(problem), problem) is None

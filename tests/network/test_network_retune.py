@@ -11,12 +11,10 @@ import torch
 from weights2code.data import Layout, Sequences, from_arrays
 from weights2code.graph import DiscreteGraph, Node, OperatorNode, to_dict
 from weights2code.graph.from_model import graph_with_names
-from weights2code.graph.to_model import write_back
+from weights2code.graph.to_model import model_of
 from weights2code.model import Architecture, DiscreteTransformer
 from weights2code.network.running import free_running
-from weights2code.network.tuning.growing import growing_nodes
 from weights2code.network.tuning.retune import retuned
-from weights2code.network.tuning.weights import Rows, Weights
 
 LENGTH = 8
 
@@ -99,65 +97,8 @@ def test_units_are_added_where_there_are_too_few_and_written_back() -> None:
     node = found.nodes[-1]
     assert isinstance(node, OperatorNode)
     assert 3 < len(node.hidden_bias) < 40
-    written = write_back(model, 1, found)
-    again = graph_with_names(written, 1, layout, ("x",), ("y",), LENGTH)
+    again = graph_with_names(model_of(found, model), 0, layout, ("x",), ("y",), LENGTH)
     assert to_dict(again) == to_dict(found)
-    assert len(graph_with_names(written, 0, layout, ("x",), ("y",), LENGTH).nodes[-1].hidden_bias) == 3  # type: ignore[union-attr]
-
-
-def test_a_network_that_is_wrong_only_at_the_start_gets_another_start() -> None:
-    """y[t] = 1 - y[t-1] with y = 1 before the start: without a start the first output is wrong."""
-    x = bits()
-    y = np.broadcast_to((np.arange(LENGTH) % 2)[None, :, None], x.shape).astype(float)
-    layout = Layout("autoregressive", (1.0,), (1.0,))
-    graph = made(Architecture(channels=2, past=1, location=1, submlps=0, window=4), layout)
-    graph = wired(graph, read=(1,))
-    sequences = from_arrays(x, y)
-    assert worst(graph, sequences) > 0.4
-    found = retuned(graph, sequences, whole=True)
-    assert worst(found, sequences) < 1e-6
-    assert found.nodes[1].start == pytest.approx(1.0)  # type: ignore[union-attr]
-    assert np.array_equal(free_running(found, bits(3, seed=4), whole=True), y[:3])
-
-
-def test_values_that_no_sub_mlp_sees_together_are_brought_together() -> None:
-    """The larger of two inputs, plus one, times the sign of a third: no weighted sum is near it."""
-    layout = Layout("tagging", (1.0,) * 3, (1.0,))
-    graph = made(Architecture(channels=3, location=1, submlps=0, window=4), layout)
-    graph = wired(graph, read=(0, 1, 2))
-    x = bits(columns=3)
-    y = (np.maximum(x[..., :1], x[..., 1:2]) + 1) * (2 * x[..., 2:] - 1)
-    found = retuned(graph, from_arrays(x, y), whole=True)
-    assert worst(found, from_arrays(x, y)) < 0.3
-    assert isinstance(found.nodes[-1], OperatorNode)
-    assert set(found.nodes[-1].used()) == {0, 1, 2}
-
-
-def test_an_idle_sub_mlp_is_taken() -> None:
-    layout = Layout("tagging", (1.0,) * 2, (1.0,))
-    graph = made(Architecture(channels=2, location=1, submlps=1, window=4), layout)
-    graph = wired(graph, (0, 0), read=(0, 1))
-    x = bits(columns=2)
-    y = (x[..., :1] != x[..., 1:]).astype(float)
-    found = retuned(graph, from_arrays(x, y), whole=True)
-    assert worst(found, from_arrays(x, y)) < 0.05
-    assert len(found.nodes) == len(graph.nodes)
-    assert found.nodes[-1].used() == (0, 1)
-
-
-def test_what_grows_is_left_to_the_head() -> None:
-    """A counter of even numbers, learned from short sequences, is right on long ones."""
-    x = bits(300, top=5)
-    y = np.cumsum(1 - x % 2, 1)
-    layout = Layout("autoregressive", (4.0,), (4.0,))
-    graph = made(Architecture(channels=2, past=1, location=1, submlps=1, window=4, hidden=24), layout)
-    graph = wired(graph, (0, 1))
-    sequences = from_arrays(x, y)
-    assert growing_nodes(graph, sequences)[0] >= {1}
-    found = retuned(graph, sequences, whole=True)
-    assert worst(found, sequences) < 0.3
-    long = np.random.default_rng(1).integers(0, 6, (5, 500, 1)).astype(float)
-    assert np.array_equal(free_running(found, long, whole=True), np.cumsum(1 - long % 2, 1))
 
 
 def test_weighted_sums_become_exact() -> None:
@@ -184,58 +125,22 @@ def test_real_outputs_come_nearer() -> None:
     assert worst(found, from_arrays(fresh, fresh[..., :1] * fresh[..., 1:])) < 3e-3
 
 
-def test_a_sub_mlp_below_a_head_is_repaired_too() -> None:
-    """Whether two inputs differ, and whether that changed: the lower sub-MLP is read one position back."""
-    layout = Layout("tagging", (1.0,) * 2, (1.0,))
-    architecture = Architecture(channels=2, layers=2, location=1, submlps=1, hidden=4, window=4)
-    graph = made(architecture, layout)
-    nodes: list[Node] = list(graph.nodes)
-    for place, operands in ((3, (0, 1)), (5, (3, 4))):
-        weight = np.array([[1.0, -1.0], [-1.0, 1.0]])
-        nodes[place] = OperatorNode(graph.nodes[place].name, operands, weight, np.zeros(2), np.ones(2), 0.0)
-    nodes[4] = replace(nodes[4], reads={"value": 3}, offset=1)  # type: ignore[arg-type]
-    head = np.zeros_like(graph.head)
-    head[0, 5] = 1.0
-    right = replace(graph, nodes=tuple(nodes), head=head)
-    x = bits(columns=2)
-    sequences = from_arrays(x, right.run(from_arrays(x, x[..., :1])))
-    assert retuned(right, sequences, whole=True) is right
-    broken = damaged(right, 0.4, seed=1)
-    assert worst(broken, sequences) > 0.5
-    assert worst(retuned(broken, sequences, whole=True), sequences) < 0.05
-
-
 def test_a_network_that_cannot_be_right_is_left_as_it_is() -> None:
     """The output depends on what the network does not read."""
     graph, _ = modular()
     x = bits(100, top=4)
     noise = np.random.default_rng(5).integers(0, 5, x.shape).astype(float)
-    assert retuned(graph, from_arrays(x, noise), whole=True, effort=0.5) is graph
+    assert retuned(graph, from_arrays(x, noise), whole=True) is graph
 
 
-@pytest.mark.parametrize("kind", ["location", "mean", "sum", "max", "min", "pointer", "equality"])
-@pytest.mark.parametrize("starts", [False, True])
-def test_derivatives_are_those_of_the_outputs(kind: str, starts: bool) -> None:
-    """Sub-MLPs below and above heads of every kind, two outputs, with and without starts."""
-    layout = Layout("autoregressive", (2.0,) * 2, (4.0,) * 2)
-    sizes = {kind: 2}
-    architecture = Architecture(channels=4, outputs=2, past=2, layers=2, hidden=3, window=4, **sizes)  # type: ignore[arg-type]
-    graph = made(architecture, layout, seed=3)
+def test_values_with_gaps_between_them_are_told_apart() -> None:
+    """The values of one operand lie so far apart that counting them would put two points together."""
     rng = np.random.default_rng(0)
-    drawn = rng.normal(size=(6, LENGTH, 2))
-    channels, wanted, scored = graph.encode(from_arrays(drawn, rng.normal(size=(6, LENGTH, 2))))
-    rows = Rows(graph.stream(channels), wanted, scored)
-    weights = Weights.of(graph, starts=starts)
-    vector = weights.vector()
-    assert to_dict(weights.with_vector(vector)) == to_dict(graph)
-    outputs, derivatives = weights.derivatives(vector, rows)
-    assert np.allclose(outputs, graph.predict(channels))
-    for _ in range(3):
-        change = rng.normal(size=weights.size)
-        step = 1e-7
-        moved = weights.outputs(vector + step * change, rows) - weights.outputs(vector - step * change, rows)
-        measured = (moved / (2 * step))[scored].ravel()
-        near = np.abs(measured - derivatives @ change) < 1e-5 * np.abs(measured).max()
-        assert near.mean() > 0.98  # a kink may lie in between
-    linear = weights.linear_derivatives(vector, rows)[1]
-    assert np.allclose(linear, derivatives[:, weights.linear()])
+    x = np.stack([rng.choice([0, 1, 2, 9], (200, LENGTH)), rng.integers(0, 4, (200, LENGTH))], -1).astype(
+        float
+    )
+    table = rng.integers(0, 8, (10, 4)).astype(float)
+    sequences = from_arrays(x, table[x[..., 0].astype(int), x[..., 1].astype(int)][..., None])
+    layout = Layout("tagging", (8.0, 4.0), (8.0,))
+    graph = wired(made(Architecture(channels=2, submlps=1), layout), (0, 1))
+    assert worst(retuned(graph, sequences, whole=True), sequences) < 1e-6

@@ -15,6 +15,7 @@ from weights2code.errors import InputError, Reason
 from weights2code.extraction import extract as extraction
 from weights2code.graph import from_dict
 from weights2code.program import run_program
+from weights2code.program.same_text import first_difference
 from weights2code.recheck import run_problems, text_problems
 from weights2code.results import Outcome, read_run
 from weights2code.run_folder import TAUGHT, begin, open_existing
@@ -158,9 +159,9 @@ def certificate(path: Path) -> dict:
 def test_a_right_program_is_verified_again(folder: Path, capsys: pytest.CaptureFixture[str]):
     before = (folder / "program.py").read_text()
     assert main(["verify", str(folder), "--quiet"]) == 0
-    assert (folder / "program.py").read_text() == before
+    assert first_difference((folder / "program.py").read_text(), before) is None
     assert certificate(folder)["verdict"] == "proved"
-    assert certificate(folder)["attempts"]
+    assert not certificate(folder)["attempts"]  # only the run knew
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 from weights2code.cli import main
 from weights2code.json_values import MOST_DEPTH, MOST_LAG, MOST_STEPS
 from weights2code.program import Program
+from weights2code.verify import Certificate
 
 RUN = ["run", "sum_last2", "--samples", "512", "--quiet", "--out"]
 
@@ -36,6 +37,13 @@ def folder(finished: dict[str, bytes], tmp_path: Path) -> Path:
 
 def read(folder: Path) -> dict[str, Any]:
     return json.loads((folder / "certificate.json").read_text())
+
+
+def checkable(finished: dict[str, bytes]) -> str:
+    """The text of the program without what only the run knows."""
+    data = json.loads(finished["certificate.json"])
+    verdict = Certificate.from_dict(data).checkable().words()
+    return Program.from_dict(data["program"] | {"origin": "", "verdict": verdict}).source()
 
 
 def change(folder: Path, edit: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
@@ -90,7 +98,7 @@ def test_words_comments_and_layout_are_free_and_put_right(folder: Path, finished
     assert changed != text
     (folder / "program.py").write_text(changed)
     assert main(["verify", str(folder), "--quiet"]) == 0
-    assert (folder / "program.py").read_bytes() == finished["program.py"]
+    assert (folder / "program.py").read_text() == checkable(finished)
 
 
 # -- what the certificate claims -----------------------------------------------------------------------------
@@ -130,7 +138,7 @@ def test_a_wrong_rule_that_claims_to_be_proved(folder: Path, capsys):
 
 def test_a_finished_folder_does_not_keep_a_claim_that_it_did_not_earn(folder: Path, finished):
     change(folder, lambda data: data.update(method="trust me", domain=["reals -1e+09..1e+09"]))
-    right = read(folder)["program"] | {"verdict": ""}
+    right = read(folder)["program"] | {"verdict": "", "origin": ""}
     certificate = json.loads(finished["certificate.json"])
     data = read(folder)
     data["program"]["verdict"] = "Proved for all numbers"
@@ -139,7 +147,37 @@ def test_a_finished_folder_does_not_keep_a_claim_that_it_did_not_earn(folder: Pa
     assert main([*RUN, str(folder)]) == 0
     assert read(folder)["explanation"] == certificate["explanation"]
     assert read(folder)["program"] | {"verdict": ""} == right
+    assert (folder / "program.py").read_text() == checkable(finished)
+
+
+def test_a_finished_folder_stays_as_the_run_left_it(folder: Path, finished: dict[str, bytes]):
+    assert main([*RUN, str(folder)]) == 0
+    assert (folder / "certificate.json").read_bytes() == finished["certificate.json"]
     assert (folder / "program.py").read_bytes() == finished["program.py"]
+
+
+def test_how_a_run_came_about_is_not_taken_from_its_files(folder: Path, capsys: pytest.CaptureFixture[str]):
+    """Forged, and then verified, reported, and run again."""
+
+    def forge(data: dict[str, Any]) -> None:
+        data["network"] |= {"made": "written", "trained_on": 987654, "read": 3}
+        data |= {"rule": {"cut": 5, "nodes": ["V99_FORGED"]}, "model_fits": False, "origin": "forged"}
+        data["program"]["origin"] = "forged"
+        data["attempts"] = [data["attempts"][0] | {"rung": "forged"}]
+        data["notes"] = ["forged; the rule was regressed from the values that it forged"]
+
+    change(folder, forge)
+    (folder / "program.py").write_text(Program.from_dict(read(folder)["program"]).source())
+    for command in (["report", str(folder)], [*RUN[:4], "--out", str(folder)], ["verify", str(folder)]):
+        assert main(command) == 0
+        said = capsys.readouterr().out + (folder / "report.html").read_text()
+        if command[0] != "report":
+            said += "".join((folder / name).read_text() for name in ("program.py", "certificate.json"))
+        for word in ("forged", "FORGED", "written from the program", "987654", "cut 5"):
+            assert word not in said, (command, word)
+    found = read(folder)
+    assert (found["model_fits"], found["rule"], found["attempts"]) == (None, None, [])
+    assert [found["network"][name] for name in ("made", "trained_on", "read", "member")] == [None] * 3 + [0]
 
 
 # -- damage --------------------------------------------------------------------------------------------------

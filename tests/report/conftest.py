@@ -35,6 +35,7 @@ from weights2code.run_folder import begin
 from weights2code.settings import Settings
 from weights2code.verify import Agreement, Certificate
 from weights2code.verify.certificate import Verdict
+from weights2code.verify.links import Offered
 
 
 def rule(inputs, outputs, start=None, **steps):
@@ -122,6 +123,7 @@ def certificate(verdict: Verdict = "proved", **other):
         versions={"python": "3.11"},
         seed=1,
         by_length={10: Agreement(20, 0.0, 0.0, 1.0), 40: Agreement(20, 0.0, 0.0, 1.0)},
+        proof=Offered(kind="closure", transitions=6),
     )
     return replace(plain, **other)
 

@@ -10,12 +10,13 @@ from weights2code.explain import ExplainedGraph
 from weights2code.report import fragment
 from weights2code.report.chain import SIGNS, chain, listing_link
 from weights2code.report.page import page
-from weights2code.verify.links import Listing, NetworkCertificate, NetworkVerdict
+from weights2code.verify.links import Listing, NetworkCertificate, NetworkVerdict, Offered
 
 
 def network(verdict: NetworkVerdict = "proved", **changes):
     fields = {"method": "all of it", "covers": "at every length for inputs in bits", "margin": 0.4567}
-    return NetworkCertificate(verdict, **(fields | changes))
+    fields |= {"proof": Offered()}
+    return NetworkCertificate(verdict, **(fields | {"made": "trained"} | changes))  # type: ignore[arg-type]
 
 
 class Items(HTMLParser):

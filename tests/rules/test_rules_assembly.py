@@ -13,7 +13,7 @@ from weights2code.data import Layout
 from weights2code.errors import NotExtracted
 from weights2code.explain import RouterMatch
 from weights2code.language import BITS, Const, Recurrence, Retrieval, Var, integers
-from weights2code.program.raw_program import raw_program
+from weights2code.program.listing import listing_machine, raw_outputs
 from weights2code.rules.assembly import Assembly
 
 INF = float("inf")
@@ -393,9 +393,7 @@ def test_the_listing_of_any_graph_runs_free_as_the_recurrence_does(choices, star
     explained = made.explained(matching)
     problem = made.problem(integers_of(2), 0.5 * integers_of(1, 1))
     recurrence = made.assembly(matching).compose()
-    listing = raw_program(explained, problem)
-    assert not listing.round_feedback
-    for x in sequences.x:
-        own = recurrence.run(x[None])[0]
-        if np.abs(own).max() < 1e6:
-            assert np.allclose(listing.run(x), own, atol=1e-6)
+    own = recurrence.run(sequences.x)
+    listed = raw_outputs(listing_machine(explained, problem), sequences.x)
+    small = np.abs(own).max((1, 2)) < 1e6
+    assert np.allclose(listed[small], own[small], atol=1e-6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from weights2code.language import BITS, Recurrence, Var, integers, maximum, real
 from weights2code.language.formula_reading import read_formula, read_recurrence
 from weights2code.program import Program
 from weights2code.tasks import StepFunction, Task
+from weights2code.tasks.step_function import plain_state
 from weights2code.tasks.task_file import TaskFile, is_task_file, load_task, task_file
 
 
@@ -182,28 +184,25 @@ def test_finite_states_are_walked_through():
 
 
 def test_states_of_every_kind_are_walked_through_and_left_alone():
-    @dataclass
-    class Kept:
-        last: list[int]
-
     def listed(state: list[int], row: dict[str, int]) -> tuple[list[int], int]:
         state.append(row["x"])
         del state[:-2]
         return state, sum(state)
 
-    def kept(state: Kept, row: dict[str, int]) -> tuple[Kept, int]:
-        state.last = [*state.last, row["x"]][-2:]
-        return state, sum(state.last)
+    def nested(state: Any, row: dict[str, int]) -> tuple[Any, int]:
+        state[1]["last"] = [*state[1]["last"], row["x"]][-2:]
+        return state, sum(state[1]["last"])
 
     def mapped(state: dict[str, int], row: dict[str, int]) -> tuple[dict[str, int], int]:
         state["b"], state["a"] = state["a"], row["x"]
         return state, state["a"] + state["b"]
 
+    given: list[Any] = []
     plain: list[tuple[Callable[..., Any], Any]] = [
-        (listed, []),
-        (kept, Kept([])),
+        (listed, given),
+        (nested, (None, {"last": []}, b"", True)),
         (mapped, {"a": 0, "b": 0}),
-        (lambda s, row: (np.append(s[1:], row["x"]), s[1] + row["x"]), np.zeros(2)),
+        (lambda s, row: ((s[1], row["x"]), s[1] + row["x"]), (0.5, 0)),
     ]
     x = np.array([[[1], [1], [0], [1]], [[0], [1], [1], [1]]], dtype=float)
     for step, start in plain:
@@ -213,12 +212,79 @@ def test_states_of_every_kind_are_walked_through_and_left_alone():
         assert len(walk.moves) <= 7
         assert asked.run(x)[..., 0].tolist() == [[1, 2, 1, 1], [0, 1, 2, 2]]
         assert np.array_equal(asked.run(x), asked.called(x))
+    assert given == []
 
 
 def test_states_that_a_function_can_tell_apart_stay_apart():
     walk = function(lambda s, row: (1.0 if row["x"] else s, len(repr(s))), 1).walk()
     assert walk is not None
     assert walk.answers[:, 0, 0].tolist() == [1, 3]
+    states: list[Any] = [0, 0.0, -0.0, False, "", b"", None]
+    states += [(), (0,), (False,), (0.0,), ("",), ((),), ([],), (1, 2), ((1,), 2), ((1, 2),)]
+    states += [("tuple",), ("int", 1), [], [0], [1, 2], {}, {1: 2}, {1: 2, 3: 4}, {3: 4, 1: 2}]
+    assert len({plain_state(state)[1] for state in states}) == len(states)
+    for state in states:
+        copy, key = plain_state(state)
+        assert repr(copy) == repr(state)
+        assert plain_state(copy)[1] == key
+
+
+@dataclass
+class Kept:
+    last: int = 0
+
+
+class Whole(int):
+    pass
+
+
+class Ordered(dict[str, int]):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ({1}, "a set"),
+        (frozenset(), "a frozenset"),
+        (Kept(), "a Kept"),
+        (Kept, "a type"),
+        (Whole(3), "a Whole"),
+        (Ordered(), "a Ordered"),
+        (np.zeros(2), "a ndarray"),
+        (np.float64(1), "a float64"),
+        (Decimal(1), "a Decimal"),
+        (1j, "a complex"),
+        (float("nan"), "NaN"),
+        (range(3), "a range"),
+        (([1, {2: (3, {4})}],), "a set"),
+        ({frozenset(): 1}, "a frozenset"),
+    ],
+)
+def test_states_that_cannot_be_told_apart_are_refused(state: Any, words: str):
+    """As the first state, and as a later one."""
+    sentence = f"the state holds {words}, which cannot be told apart safely; keep numbers"
+    with pytest.raises(InputError, match=sentence):
+        Task(inputs={"x": (0, 1)}, start=state, step=lambda s, row: (s, 0))
+    with pytest.raises(InputError, match=sentence):
+        Task(inputs={"x": (0, 1)}, start=0, step=lambda s, row: (state, 0))
+    late = function(lambda s, row: (s + 1 if s < 50 else state, 0), 0)  # later than what is tried
+    with pytest.raises(InputError, match=sentence):
+        late.walk()
+
+
+def test_a_list_in_two_places_is_refused():
+    shared, cyclic = [0], [1]
+    cyclic.append(cyclic)  # pyright: ignore[reportArgumentType]
+    for state in ((shared, shared), (shared,) * 2, {1: shared, 2: [shared]}, cyclic, ((shared,),) * 2):
+        with pytest.raises(InputError, match="the same list in two places"):
+            Task(inputs={"x": (0, 1)}, start=state, step=lambda s, row: (s, 0))
+    assert plain_state(([0], [0], (), ()))[0] == ([0], [0], (), ())
+    deep: Any = ()
+    for _ in range(100_000):
+        deep = (deep,)
+    with pytest.raises(InputError, match="nested too deeply"):
+        plain_state(deep)
 
 
 def test_numbers_that_float64_cannot_hold_are_no_targets():

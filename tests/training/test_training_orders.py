@@ -7,7 +7,7 @@ import pytest
 
 from weights2code.data import Problem, fit_layout, from_arrays
 from weights2code.graph.from_model import graph_of
-from weights2code.graph.laid_out import model_of_all
+from weights2code.graph.to_model import model_of_all
 from weights2code.language import Domain, integers, reals, uniform
 from weights2code.training.build import build
 from weights2code.training.ladder import FAST_LADDER

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from weights2code.verify import Agreement, Certificate
+from weights2code.verify.links import Offered
 
 
 def certificate(**changes):
@@ -24,6 +25,7 @@ def certificate(**changes):
         "invariant": ("[p.y[t-1] == r.y[t-1]]", "[p.y[t-1] >= 0]"),
         "model_fits": False,
         "notes": ("a note",),
+        "proof": Offered(kind="closure", transitions=8),
     }
     return Certificate(**(fields | changes))
 
@@ -72,6 +74,12 @@ def test_explanations_say_what_the_verdict_rests_on():
     assert certificate(verdict="tested").explain().startswith("Tested, not proved")
     assert "wrong" in certificate(verdict="failed").explain()
     assert not certificate(verdict="failed").verified
+
+
+@pytest.mark.parametrize("verdict", ["proved", "bounded", "exhaustive"])
+def test_only_the_kernel_says_that_something_is_proved(verdict):
+    with pytest.raises(ValueError, match="only the kernel"):
+        certificate(verdict=verdict, error=1e-9, proof=None)
 
 
 def test_other_verdicts_are_refused():

@@ -2,14 +2,16 @@
 
 import json
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 import pytest
 
 from weights2code.data.sequences import from_list
+from weights2code.kernel.claims import Proved
+from weights2code.kernel.closing import Stopped, Text
 from weights2code.language import (
     BITS,
-    Const,
     Expr,
     Recurrence,
     Step,
@@ -17,13 +19,12 @@ from weights2code.language import (
     integers,
     minimum,
     op,
-    reals,
     where,
 )
 from weights2code.tasks import get
 from weights2code.verify import Certificate, certify, certify_on_data, compare, run_tests
-from weights2code.verify.exhaustive import all_sequences, first_wrong, longest_length
 from weights2code.verify.held_out import Allowed
+from weights2code.verify.testing import executed
 
 x, x1, y1 = Var("x"), Var("x", 1), Var("y", 1)
 n, s = Var("n"), Var("s")
@@ -66,7 +67,8 @@ def test_the_method_says_what_was_done():
 def test_certificates_are_json_and_repeatable():
     made = [verdict(SUM, machine(s, s=Var("s", 1) + x), BITS, seed=3) for _ in range(2)]
     assert made[0] == made[1]
-    assert Certificate.from_dict(json.loads(json.dumps(made[0].to_dict()))) == made[0]
+    data = json.loads(json.dumps(made[0].to_dict()))
+    assert Certificate.from_dict(data).to_dict() == data
     assert {"python", "numpy", "z3", "sympy", "weights2code"} <= set(made[0].versions)
 
 
@@ -100,7 +102,9 @@ def test_short_agreement_is_not_enough():
     assert len(found.counterexample or ()) == 600
     # And on an infinite one nothing is claimed beyond what was run.
     never = machine(where(n >= 600, 0, y1 + x), n=Var("n", 1) + 1)
-    assert verdict(SUM, never, integers(0, 9), time_limit=0.3).verdict == "tested"
+    found = verdict(SUM, never, integers(0, 9), time_limit=0.3)
+    assert found.verdict == "exhaustive"
+    assert 50 < int(found.covers.removeprefix("lengths 1 to ")) < 600
 
 
 def test_float_rounding_is_not_proved_away():
@@ -117,7 +121,6 @@ def test_outputs_that_round_right_are_tested_not_proved():
     assert found.verdict == "tested"
     assert found.max_abs_error == pytest.approx(0.01)
     assert any("not exact" in note for note in found.notes)
-    assert verdict(machine(x), near, BITS, length=5).verdict == "exhaustive"
 
 
 def test_real_outputs_are_judged_by_the_tolerance():
@@ -162,21 +165,17 @@ def test_numbers_beyond_float64_are_run_exactly():
     assert "exact integers" in found.notes[0]
 
 
-def test_enumeration_sees_every_sequence_once(monkeypatch):
-    monkeypatch.setattr("weights2code.verify.exhaustive._ROWS", 50)
-    domains = (BITS, integers(0, 2))
-    found = np.concatenate(list(all_sequences(domains, 3)))
-    assert found.shape == (216, 3, 2)
-    assert len(np.unique(found.reshape(216, -1), axis=0)) == 216
-    assert longest_length(domains, 216) == 3
-    assert longest_length((reals(0, 1),), 10**6) == 0
-
-
-def test_enumeration_finds_the_one_wrong_sequence():
-    last = machine(op("and", x.equals(1), n.equals(31)), n=2 * Var("n", 1) + x)
-    never = machine(Const(0) * x)
-    assert first_wrong(last, never, (BITS,), whole=True, length=5) == ((1.0,),) * 5
-    assert first_wrong(last, never, (BITS,), whole=True, length=4) is None
+def test_states_without_end_are_gone_through_up_to_a_length():
+    """Without time for an invariant; a difference that is rare within that length is found."""
+    number = 2 * Var("n", 1) + x
+    other = where(n >= 3, n % 3, n)
+    found = verdict(machine(n % 3, n=number), machine(other, n=number + 0), BITS, time_limit=0.0)
+    assert found.verdict == "exhaustive"
+    assert isinstance(found.proof, Proved)
+    assert found.covers == f"lengths 1 to {found.proof.length}"
+    assert "all sequences up to length" in found.method
+    late = machine(where(n.equals(2**14 - 1), 2, other), n=number)
+    assert verdict(machine(n % 3, n=number), late, BITS, time_limit=0.0).counterexample == ((1.0,),) * 14
 
 
 def test_machines_that_do_not_fit_together_are_refused():
@@ -242,3 +241,18 @@ def test_answers_that_are_no_numbers_are_infinitely_wrong():
     zero = verdict(machine(x), machine(x * (x / x)), BITS)
     assert zero.verdict == "failed"
     assert zero.counterexample == ((0.0,),)
+
+
+def test_a_text_that_stops_in_one_sequence_is_run_on_the_others():
+    class Stopping:
+        def start(self, row):
+            return ()
+
+        def step(self, state, row):
+            if row[0] == 9:
+                raise Stopped("it has no value")
+            return row, state
+
+    rows = np.array([[[3.0], [9.0]], [[4.0], [5.0]]])
+    found = executed(cast(Text, Stopping()), rows, np.zeros_like(rows), np.arange(len(rows)) < 2)
+    assert np.array_equal(found, [[[3.0], [np.nan]], [[4.0], [5.0]]], equal_nan=True)

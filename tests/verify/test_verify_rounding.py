@@ -23,13 +23,13 @@ from weights2code.language import (
     reals,
     where,
 )
+from weights2code.language.arithmetic import arithmetic, rounding
 from weights2code.language.interval import Interval
 from weights2code.language.operators import OPERATORS
+from weights2code.language.ranges import bounds_of, positions_below
 from weights2code.program import Program
 from weights2code.simplify import grouped_as_read
 from weights2code.verify import certify
-from weights2code.verify.ranges import bounds_of, positions_below
-from weights2code.verify.rounding import arithmetic, rounding
 
 x, x1, y1 = Var("x"), Var("x", 1), Var("y", 1)
 DIGITS, UNIT = integers(0, 9), reals(0.0, 1.0)
@@ -76,6 +76,7 @@ def test_exponential_growth_names_the_positions_that_are_safe():
     assert "not in the first 15 positions" in found.explain()
     quick = machine(1001 * y1 - y1 + x)
     assert verdict(quick, machine(1000 * y1 + x)).verdict != "proved"  # over before the training length
+    assert verdict(quick, machine(1000 * y1 + x), integers(0, 30_000)).verdict == "tested"
 
 
 @pytest.mark.parametrize("tiny", [9e-7, 1e-12])
@@ -84,7 +85,7 @@ def test_near_is_a_verdict_of_its_own(tiny):
     assert found.verdict == "bounded"
     assert found.error == pytest.approx(tiny, rel=1e-3)
     assert "not equal" in found.explain()
-    assert type(found).from_dict(found.to_dict()) == found
+    assert type(found).from_dict(found.to_dict()).to_dict() == found.to_dict()
 
 
 def test_whole_numbers_that_the_text_rounds_are_bounded_at_most():
@@ -153,9 +154,9 @@ def test_positions_until_values_outgrow_a_limit():
 
 def test_rounding_of_one_position():
     unit = {"x": Interval(0, 1), "y": Interval(0, 1)}
-    assert 0 < rounding(machine(0.3 * x + 0.7 * y1), (UNIT,), unit)[0] < 1e-15
-    assert rounding(machine((x + 1e16) - 1e16), (UNIT,), unit)[0] >= 1
-    assert rounding(machine(1 / x), (UNIT,), unit)[0] == inf
+    assert 0 < rounding(machine(0.3 * x + 0.7 * y1), (UNIT,), unit)[0]["y"] < 1e-15
+    assert rounding(machine((x + 1e16) - 1e16), (UNIT,), unit)[0]["y"] >= 1
+    assert rounding(machine(1 / x), (UNIT,), unit)[0]["y"] == inf
     assert verdict(machine((x + 1e16) - 1e16), machine(x), UNIT, whole=False).verdict == "failed"
 
 

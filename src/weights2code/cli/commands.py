@@ -6,7 +6,7 @@ import argparse
 import hashlib
 import json
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -169,27 +169,47 @@ def predict(options: argparse.Namespace) -> int:
 
 
 def export(options: argparse.Namespace) -> int:
+    if options.to == "proof":
+        return _proof(options)
     with open_existing(options.folder, alone=False) as folder:
-        from weights2code.export import FORMATS, exported
+        from weights2code.export import format_of
         from weights2code.predict import program_in
         from weights2code.run_folder import write_atomically
 
         program, certificate = program_in(folder)
         source = folder.source if isinstance(folder.source, FileSource) else None
-        content = exported(program, options.to, source)
+        form = format_of(options.to)
+        content = form.write(program, source)
         if options.out == "-":
             sys.stdout.buffer.write(content)
             return 0
-        out = folder.file(FORMATS[options.to].file) if options.out is None else Path(options.out)
+        out = folder.file(form.file) if options.out is None else Path(options.out)
         if out.is_dir():
             raise InputError(f"--out {out} is a folder; name a file.")
         write_atomically(out, content)
     if options.json:
-        print(json.dumps({"file": str(out), "to": options.to, "verdict": certificate.verdict}, indent=2))
+        print(json.dumps({"file": str(out), "to": form.name, "verdict": certificate.verdict}, indent=2))
     elif not options.quiet:
-        print(
-            f"{out}: {FORMATS[options.to].holds}; the certificate of the program says: {certificate.verdict}"
-        )
+        print(f"{out}: {form.holds}; the certificate of the program says: {certificate.verdict}")
+    return 0
+
+
+def _proof(options: argparse.Namespace) -> int:
+    with _opened(options) as folder:
+        from weights2code.export.proof import write_proof
+        from weights2code.pipeline import problem_in
+
+        out = folder.file("proof") if options.out is None else Path(options.out)
+        if out.is_file() or options.out == "-":
+            raise InputError(f"--out {out} is no folder; a proof is several files.")
+        made = write_proof(folder, problem_in(folder), out)
+    if options.json:
+        print(json.dumps({"folder": str(out), "claims": [asdict(item) for item in made]}, indent=2))
+    elif not options.quiet:
+        for item in made:
+            closed = "closed by check.py" if item.closed else "not closed by check.py"
+            print(f"{item.name}: {item.sentence}; {closed}; {item.questions} questions for solvers")
+        print(f"{out}: {'README.txt says how to check it' if made else 'nothing was proved'}")
     return 0
 
 

@@ -12,8 +12,8 @@ from weights2code.settings import NUMBERS, SEARCH, SIZES, Option, Settings, name
 #: `tasks.SUITES`, without the half second that importing the tasks would take.
 SUITES = ("paper", "mips", "appendix", "languages", "all")
 
-#: `export.FORMATS`, likewise.
-EXPORTS = ("c", "javascript", "sql", "excel", "latex", "onnx")
+#: `export.FORMATS` and `export.ALIASES`, likewise.
+EXPORTS = ("c", "javascript", "sql", "spreadsheet", "latex", "onnx", "excel", "proof")
 
 EXAMPLES = """\
 examples:
@@ -98,8 +98,8 @@ EXPORT_EXAMPLES = """\
 examples:
   w2c export runs/own --to c                        program.c: a function over arrays of doubles
   w2c export runs/own --to javascript --out rule.mjs
-  w2c export runs/own --to excel --out rule.xlsx    a sheet of formulas
-  w2c export runs/own --to sql --out -              a query for SQLite, on standard output
+  w2c export runs/own --to spreadsheet              program.xlsx: a sheet of formulas
+  w2c export runs/own --to sql --out -              a query for SQLite and DuckDB, on standard output
 
 What a language cannot hold is refused: sql and onnx carry a fixed number of values from row to row, so they
 have no lookups among all earlier rows.
@@ -251,8 +251,15 @@ def _predict(commands: Any) -> None:
 def _export(commands: Any) -> None:
     parser = _command(commands, "export", "write a program in another language", EXPORT_EXAMPLES)
     parser.add_argument("folder", metavar="DIR", help="run folder of `w2c run` or `w2c fit`")
-    parser.add_argument("--to", choices=EXPORTS, required=True, help="the language")
-    parser.add_argument("--out", metavar="FILE", help="where it goes; default program.c (...) in DIR")
+    parser.add_argument(
+        "--to", choices=EXPORTS, required=True, help="the language; proof: what others can check"
+    )
+    parser.add_argument(
+        "--out", metavar="FILE", help="where it goes; default program.c (...) in DIR, proof/ for a proof"
+    )
+    parser.add_argument(
+        "--task", metavar="FILE:NAME", help="for a proof about a task of your own: where it is"
+    )
     _add_output(parser)
 
 

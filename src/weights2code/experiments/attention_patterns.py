@@ -35,7 +35,7 @@ def patterned(arguments: dict[str, Any], folder: Path) -> Row:
     hypothesis implies."""
     from weights2code.extraction.members import member
     from weights2code.graph import RouterNode
-    from weights2code.recheck import places_in
+    from weights2code.recheck import place_in
     from weights2code.report.attention import pattern
     from weights2code.results import read_run
     from weights2code.run_folder import CERTIFICATE, MODEL, open_existing
@@ -48,7 +48,7 @@ def patterned(arguments: dict[str, Any], folder: Path) -> Row:
         if run.has(CERTIFICATE):
             problem = problem_of(run.source, run.settings)
             trained = Trained.load(run.file(MODEL), problem)
-            own, _ = places_in(trained, read_run(run).certificate.network, run) or (0, 0)
+            own = place_in(trained, read_run(run).certificate.network, run) or 0
             matched = member(trained, own, problem).matched
             for index, found in matched.routers.items():
                 node, hypothesis = matched.graph.nodes[index], found.hypothesis

@@ -19,8 +19,7 @@ from weights2code.errors import NotExtracted
 from weights2code.experiments.jobs import Row
 from weights2code.explain.explanation import ExplainedGraph, match_heads
 from weights2code.graph import DiscreteGraph
-from weights2code.program.raw_program import raw_program
-from weights2code.program.raw_source import raw_source
+from weights2code.program.listing import listing_machine, listing_source, raw_outputs
 
 if TYPE_CHECKING:
     from weights2code.program import Program
@@ -102,13 +101,9 @@ class Listing:
 
 def listing_of(explained: ExplainedGraph, problem: Problem, seed: int) -> Listing:
     """The listing of an explained graph on fresh sequences, run free and with past outputs given."""
-    program = raw_program(explained, problem)
+    machine = listing_machine(explained, problem)
     x, y = fresh(problem, LISTED, seed)
-    with np.errstate(all="ignore"):
-        predicted = np.stack([program.run(sequence) for sequence in x])
-        given = predicted
-        if program.feeds_back:
-            given = np.stack([program.run(sequence, past) for sequence, past in zip(x, y, strict=True)])
+    predicted, given = raw_outputs(machine, x), raw_outputs(machine, x, y)
     first = explained.graph.layout.first_scored
     unmatched = tuple(
         explained.graph.nodes[index].name
@@ -116,7 +111,7 @@ def listing_of(explained: ExplainedGraph, problem: Problem, seed: int) -> Listin
         if found.evidence is None
     )
     free, given_past = (score(problem, found[:, first:], y[:, first:]) for found in (predicted, given))
-    return Listing(unbroken_lines(raw_source(program)), free, given_past, unmatched)
+    return Listing(unbroken_lines(listing_source(explained, problem)), free, given_past, unmatched)
 
 
 def unbroken_lines(source: str) -> int:

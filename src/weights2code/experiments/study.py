@@ -70,7 +70,7 @@ def measured(folder: Path) -> Row:
     from weights2code.extraction.extract import LISTING_EFFORT
     from weights2code.extraction.members import member, whole_graph
     from weights2code.memory.stored import problem_in
-    from weights2code.recheck import places_in
+    from weights2code.recheck import place_in
     from weights2code.results import read_run
     from weights2code.run_folder import CERTIFICATE, MODEL, open_existing
     from weights2code.training.search import Trained
@@ -84,7 +84,7 @@ def measured(folder: Path) -> Row:
         if not run.has(CERTIFICATE):
             return row | found.row("model") | uncertified(best, problem, seed)
         stored = read_run(run)
-        own, _ = places_in(trained, stored.certificate.network, run) or (0, 0)
+        own = place_in(trained, stored.certificate.network, run) or 0
         row |= model_score(whole_graph(trained, own, problem), problem).row("model")
         matched = member(trained, own, problem).matched
         explained = matched.explain(problem, LISTING_EFFORT) if matched.finite else None

@@ -93,7 +93,9 @@ def register(head: RunningHead) -> None:
         raise InputError(f"a head cannot be called {head.name!r}; choose another plain name.")
     _compare(head)
     OWN[head.name] = head
-    HEADS[head.name] = HeadFacts(aggregate=head.exact, tensors=head.on_tensors, own=True)
+    HEADS[head.name] = HeadFacts(
+        aggregate=head.exact, tensors=head.on_tensors, own=True, step=head.step, start=head.start
+    )
 
 
 def _compare(head: RunningHead) -> None:

@@ -5,6 +5,6 @@ the tree, on IEEE doubles, so what they compute is what `program.py` computes; s
 differ in their last digit. A format that cannot hold a program says why.
 """
 
-from weights2code.export.formats import FORMATS, Format, exported
+from weights2code.export.formats import ALIASES, FORMATS, Format, exported, format_of
 
-__all__ = ["FORMATS", "Format", "exported"]
+__all__ = ["ALIASES", "FORMATS", "Format", "exported", "format_of"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from weights2code.errors import InputError
 from weights2code.language import (
@@ -14,14 +15,17 @@ from weights2code.language import (
     OverAll,
     Recurrence,
     Retrieval,
+    Step,
     Var,
     expression_of,
     searched_by,
 )
 from weights2code.language.domain import quoted
-from weights2code.language.kinds import lags_of
+from weights2code.language.kinds import Kinds, kinds_of, lags_of
+from weights2code.language.operators import QUOTIENT
+from weights2code.language.python_source import readable_names
+from weights2code.language.recurrence import with_formula
 from weights2code.program import Program
-from weights2code.program.python_source import readable_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,41 +58,55 @@ class Rule:
             found |= {*searched_by(step.definition), *(v.name for v in read if not v.lag)}
         return found
 
-    def read(self, variable: Var) -> str:
-        """A value now, or out of the array that keeps the last ones."""
-        name = self.names[variable.name]
-        return f"{name}_past[{variable.lag - 1}]" if variable.lag else name
 
-
-def rule_of(program: Program, taken: Collection[str]) -> Rule:
-    """The program's rule; no name is one of those that are `taken`."""
+def rule_of(
+    program: Program,
+    taken: Callable[[str], bool] = lambda name: False,
+    alike: Callable[[str], str] = str,
+) -> Rule:
+    """The program's rule; no name is `taken`, and no two are `alike`, as capitals and others are to SQL."""
     recurrence = program.recurrence.live()
-    function = _free(program.name, taken)
-    names: dict[str, str] = {}
-    for name, readable in readable_names(recurrence, function).items():
-        free = _free(readable, {*taken, function, *names.values()})
+    kinds = kinds_of(program.recurrence, program.domains)
+    steps = (
+        Step(step.name, with_formula(step.definition, lambda expr: _as_written(expr, kinds)))
+        for step in recurrence.steps
+    )
+    names, known = {"": program.name}, set[str]()
+    for name, readable in (names | readable_names(recurrence, program.name)).items():
+        free = readable
+        while taken(free) or free.endswith(_KEPT) or alike(free) in known:
+            free += "_"
         names[name] = free
+        known.add(alike(free))
     lags = {name: lag for name, lag in lags_of(recurrence).items() if lag}
     for step in recurrence.steps:
         if isinstance(step.definition, Retrieval) and step.definition.gap > 1:  # it enters its table late
             for name in (step.definition.key, step.definition.value):
                 lags[name] = max(lags.get(name, 0), step.definition.gap - 1)
-    return Rule(recurrence, names, lags, function, program.truths)
-
-
-def words(text: str) -> frozenset[str]:
-    """The words of a text."""
-    return frozenset(text.split())
+    return Rule(replace(recurrence, steps=tuple(steps)), names, lags, names.pop(""), program.truths)
 
 
 #: How texts call what they keep of a name: no name may end so.
 _KEPT = ("_past", "_table", "_key")
 
 
-def _free(name: str, taken: Collection[str]) -> str:
-    while name in taken or name.endswith(_KEPT):
-        name += "_"
-    return name
+def _as_written(expr: Expr, kinds: Kinds) -> Expr:
+    """The formula with `a // b` where `program.py` has it: at times it is another number than floor(a/b)."""
+    if not isinstance(expr, Op):
+        return expr
+    inner = expr.args[0]
+    if (expr.name, getattr(inner, "name", "")) == ("floor", "div") and isinstance(inner, Op):
+        whole = all(kinds.is_integer(argument) for argument in inner.args)
+        expr = Op(QUOTIENT.name, inner.args) if whole else expr
+    return Op(expr.name, tuple(_as_written(argument, kinds) for argument in expr.args))
+
+
+def template(expr: Op, language: str) -> str:
+    """How the table of operators writes one: some are shorter if the last argument is a positive number."""
+    found = getattr(OPERATORS[expr.name], language)
+    last = expr.args[-1]
+    positive = isinstance(last, Const) and 0 < float(last.value) < math.inf
+    return found if isinstance(found, str) else found[positive]
 
 
 def written(expr: Expr, language: str, read: Callable[[Var], str], number: Callable[[float], str]) -> str:
@@ -99,7 +117,16 @@ def written(expr: Expr, language: str, read: Callable[[Var], str], number: Calla
         return read(expr)
     assert isinstance(expr, Op)
     parts = [written(argument, language, read, number) for argument in expr.args]
-    return getattr(OPERATORS[expr.name], language).format(*parts)
+    return template(expr, language).format(*parts)
+
+
+def number_text(value: float, infinity: str, nan: str) -> str:
+    """A number with the sign in parentheses, as signs may follow each other nowhere."""
+    if not math.isfinite(value):
+        text = nan if math.isnan(value) else infinity if value > 0 else f"-{infinity}"
+    else:
+        text = repr(value)
+    return f"({text})" if text.startswith("-") else text
 
 
 def comment_lines(program: Program, *, numbered: bool = False, bits: bool = False) -> list[str]:
@@ -134,5 +161,5 @@ def refuse_lookups(rule: Rule, language: str) -> None:
                 f"{language} cannot hold this program: {step.name} is "
                 f"{'looked up' if looked_up else 'counted'} among all earlier rows, and {language} carries "
                 "from row to row only so many values as are counted beforehand; choose c, javascript or "
-                "excel."
+                "spreadsheet."
             )

@@ -26,8 +26,8 @@ from weights2code.extraction.members import members
 from weights2code.extraction.values import Extraction, Log, Member
 from weights2code.json_values import MOST_NODES
 from weights2code.program import Origin
+from weights2code.program.listing import listing_source
 from weights2code.program.listing_check import check_listing
-from weights2code.program.raw_program import raw_program_source
 from weights2code.rules.assembly import Assembly
 from weights2code.rules.borders import other_borders
 from weights2code.rules.cuts import Cut, cuts, first_cut
@@ -301,7 +301,7 @@ def with_listing(extraction: Extraction, problem: Problem, log: Log) -> Extracti
     """Run the listing beside the network, if there is one; what goes wrong costs that alone."""
     explained = extraction.explained or ExplainedGraph(extraction.graph, {}, {})
     try:
-        text = raw_program_source(explained, problem)
+        text = listing_source(explained, problem)
         listing = check_listing(text, extraction.graph, problem, log.seed)
     except NotExtracted:
         return extraction  # in `concat`, what cannot be re-indexed has none

@@ -12,6 +12,7 @@ from weights2code.errors import NotExtracted
 from weights2code.explain.explanation import MatchedGraph
 from weights2code.extraction.values import Extraction
 from weights2code.graph import DiscreteGraph
+from weights2code.kernel.claims import Certificate as Proposal
 from weights2code.language import Expr, Recurrence
 from weights2code.language.categories import speaks
 from weights2code.program import Origin, Program
@@ -19,7 +20,7 @@ from weights2code.rules.unordered import unordered
 from weights2code.simplify import grouped_as_read, simplify_recurrence
 from weights2code.simplify.recurrences import without_repeats
 from weights2code.verify import Certificate, certify
-from weights2code.verify.certificate import Agreement
+from weights2code.verify.certificate import REGRESSED, Agreement
 from weights2code.verify.links import with_texts
 from weights2code.verify.own_data import certify_measured
 from weights2code.verify.testing import compare
@@ -72,13 +73,19 @@ def without_order(recurrence: Recurrence, problem: Problem) -> Recurrence:
     return found
 
 
-def certificate_of(recurrence: Recurrence, graph: DiscreteGraph, problem: Problem, seed: int) -> Certificate:
+def certificate_of(
+    recurrence: Recurrence,
+    graph: DiscreteGraph,
+    problem: Problem,
+    seed: int,
+    stored: Proposal | None = None,
+) -> Certificate:
     """The reference machine is the specification where there is one, else held-out sequences are.
 
     What the user did not ask about is not judged. Whole-number outputs that are right only after rounding are
     not enough.
     """
-    certificate = _certificate(recurrence, graph, problem, seed)
+    certificate = _certificate(recurrence, graph, problem, seed, stored)
     certificate = replace(
         certificate,
         notes=(*certificate.notes, *problem.remarks),
@@ -92,7 +99,9 @@ def certificate_of(recurrence: Recurrence, graph: DiscreteGraph, problem: Proble
     return replace(certificate, verdict="failed", method=method)
 
 
-def _certificate(recurrence: Recurrence, graph: DiscreteGraph, problem: Problem, seed: int) -> Certificate:
+def _certificate(
+    recurrence: Recurrence, graph: DiscreteGraph, problem: Problem, seed: int, stored: Proposal | None
+) -> Certificate:
     asked = problem.asked
     program = replace(recurrence, outputs=asked.outputs)
     if asked.reference is None:
@@ -106,6 +115,7 @@ def _certificate(recurrence: Recurrence, graph: DiscreteGraph, problem: Problem,
         sampler=asked.sampler,
         seed=seed + 1,
         time_limit=PROOF_EFFORT,
+        stored=stored,
     )
     return replace(found, model=model_agreement(recurrence, graph, problem, seed))
 
@@ -135,8 +145,7 @@ def with_caveat(certificate: Certificate) -> Certificate:
     if share == 1.0:  # every output rounds to the right number: that is a fit, if a loose one
         return certificate
     found = "" if share is None else f" (it agrees with the program at {share:.1%} of the positions)"
-    note = f"{UNFIT}{found}; the rule was regressed from the values that it reads"
-    return replace(with_note(certificate, note), model_fits=False)
+    return replace(with_note(certificate, f"{UNFIT}{found}{REGRESSED} reads"), model_fits=False)
 
 
 def with_note(certificate: Certificate, note: str) -> Certificate:
@@ -146,4 +155,4 @@ def with_note(certificate: Certificate, note: str) -> Certificate:
 
 def unmatched_words(unmatched: str) -> str:
     """What is said of a program that was found beside a head that matches nothing."""
-    return f"{unmatched}; the rule was regressed from the values that it can select"
+    return f"{unmatched}{REGRESSED} can select"

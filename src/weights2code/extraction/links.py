@@ -3,16 +3,15 @@
 The program is found. The member that it was read from is compared with it as it was trained: that is the
 verdict on the network. If it is not known to be equal, another is made beside it: the member pruned, as the
 program was read from it; another member of the rung may be right as it is; else a copy goes back to training,
-with the sequences on which it is least right, its choices settled; and if no sub-MLP sees what the rule
-combines, one is wired for the rule and trained; at last every operator of the rule becomes units of its own,
-where that can be done. The best of them has a verdict of its own, which says how it came about. Where the
-formula came from stays what it was. A network that was not to have sub-MLPs gets none.
+with the sequences on which it is least right, its choices settled; else every operator of the rule becomes
+units of its own, where that can be done; and at last a network that sees what the rule combines is wired and
+trained. The best of them has a verdict of its own, which says how it came about. Where the formula came from
+stays what it was. A network that was not to have sub-MLPs gets none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -26,23 +25,23 @@ from weights2code.extraction.judge import UNFIT, model_agreement, with_caveat
 from weights2code.extraction.members import MEMBERS_TRIED, member, whole_graph
 from weights2code.extraction.values import Extraction, Log
 from weights2code.graph import DiscreteGraph, OperatorNode, RouterNode
+from weights2code.graph.machine import machine_of, reach
+from weights2code.kernel.claims import Proved
 from weights2code.network.certify import Checked, certify_network
-from weights2code.network.contexts.view import Unsuited, View
 from weights2code.network.trial import outputs_of
 from weights2code.network.tuning.compiled import compiled
 from weights2code.network.tuning.lessons import to_learn_from
 from weights2code.network.tuning.retune import retuned
-from weights2code.network.tuning.wired_for import solved, wired_for, with_slopes
+from weights2code.network.tuning.wired import wired_for
 from weights2code.verify.links import Made, NetworkCertificate, Sequence
-from weights2code.verify.ranges import bounds_of
 
 if TYPE_CHECKING:
     from weights2code.training.search import Trained
 
 #: Wider margins are alike, of the half that there can be; errors of reals that are as good, of their size.
 WIDE, SMALL = 0.2, 1e-4
-#: Rounds of training on, and the effort of one in seconds of a usual machine.
-ROUNDS, EFFORT = 2, 0.3
+#: Rounds of training on.
+ROUNDS = 2
 #: Which lessons are kept to judge by.
 FRESH = 100
 #: A round of training on must lower errors to this share to be followed by another.
@@ -159,15 +158,26 @@ class _Networks:
         certificate = found.certificate
         if certificate.verdict == "bounded":
             return certificate.error is not None and certificate.error <= SMALL * self.scale()
-        return certificate.verdict == "proved" or (certificate.verdict == "exhaustive" and self.over_all)
+        if certificate.verdict == "exhaustive" and self.over_all:
+            proof = certificate.proof
+            return isinstance(proof, Proved) and (proof.length or 0) >= self.problem.length
+        return certificate.verdict == "proved"
 
     def lessons(self, worst: list[Sequence], count: int) -> Sequences:
         """What a round of training on is about."""
-        seed, window = self.log.seed, None
-        if not self.over_all:
-            with suppress(Unsuited):
-                window = max(View.of(self.extraction.graph).depth, *self.program.depths().values(), 0)
-        return to_learn_from(worst, self.program, self.problem, seed + count, region=seed, window=window)
+        seed, window, layout = self.log.seed, None, self.extraction.graph.layout
+        if not self.over_all and layout.name != "concat":
+            machine = machine_of(self.extraction.graph, whole=self.problem.integer_outputs)
+            window = max(reach(machine), *self.program.depths().values(), 0)
+        return to_learn_from(
+            worst,
+            self.program,
+            self.problem,
+            seed + count,
+            region=seed,
+            window=window,
+            first=layout.first_scored,
+        )
 
     def scale(self) -> float:
         outputs = np.abs(outputs_of(self.program, self.problem.validation.x))
@@ -176,21 +186,18 @@ class _Networks:
     # -- whole numbers ---------------------------------------------------------------------------------------
 
     def others(self, own: _Candidate) -> Iterator[_Candidate]:
-        if own.certificate.verdict == "differs":
-            if self.over_all:  # no training makes it right at every length
-                yield from self.exact(own)
+        differs = own.certificate.verdict == "differs"
+        if differs and self.over_all:  # no training makes it right at every length
+            yield from self.exact(own)
+        if differs:
             for index in range(min(MEMBERS_TRIED, len(self.trained.losses))):
                 if index != own.member:
                     yield self.member_as_trained(index)
                     yield self.checked(member(self.trained, index, self.problem).graph, index, "pruned")
-        if self.grows():  # what has been learned from is only the beginning
-            yield from self.wired(own)
-            yield from self.trained_on(own)
-        else:
-            yield from self.trained_on(own)
-            yield from self.wired(own)
-        if not (own.certificate.verdict == "differs" and self.over_all):
+        yield from self.trained_on(own)
+        if not (differs and self.over_all):
             yield from self.exact(own)
+        yield from self.wired(own)
 
     def exact(self, own: _Candidate) -> Iterator[_Candidate]:
         """A network that is the rule, operator by operator."""
@@ -198,30 +205,19 @@ class _Networks:
         if network is not None:
             yield self.checked(network, None, "written")
 
-    def grows(self) -> bool:
-        """Whether outputs may grow without end."""
-        bounds = bounds_of(self.program, self.problem.domains)
-        return any(not bounds[name].finite for name in self.program.outputs if name in bounds)
-
     def wired(self, own: _Candidate) -> Iterator[_Candidate]:
         """A network that is wired for the rule, trained."""
         wired = self.wired_anew(own)
         if wired is None:
             return
         learned = self.lessons(list(own.checked.worst), 0)
-        first = self.checked(self.straight(solved(wired, learned)), None, "wired", 1)
+        first = self.checked(retuned(wired, learned, whole=True), None, "wired", 1)
         yield first
         if first.certificate.verdict == "differs":
-            for found in self.trained_on(first):
-                yield self.checked(self.straight(found.graph), None, "wired", found.certificate.trained_on)
-                yield found
+            yield from self.trained_on(first)
 
     def wired_anew(self, own: _Candidate) -> DiscreteGraph | None:
         return wired_for(self.program, own.graph, self.problem, self.log.seed) if self.computes else None
-
-    def straight(self, graph: DiscreteGraph) -> DiscreteGraph:
-        """The network with what simply adds up weighed as in the rule."""
-        return with_slopes(self.program, graph, self.problem, self.log.seed)
 
     def rounds(self) -> int:
         """Rounds of training on: none where heads go over what was computed from others that do, which never
@@ -236,7 +232,7 @@ class _Networks:
         worst, before = list(own.checked.worst), own
         for count in range(1, self.rounds() + 1):
             learned = self.lessons(worst, count)
-            graph = retuned(before.graph, learned, whole=True, effort=EFFORT, seed=self.log.seed)
+            graph = retuned(before.graph, learned, whole=True)
             found = self.checked(graph, own.member, "wired" if own.member is None else "trained on", count)
             yield found
             settled = found.certificate.verdict == "exhaustive"  # more training proves no more
@@ -251,24 +247,26 @@ class _Networks:
         bounded, which takes its time."""
         fresh = self.lessons([], FRESH)
         enough = 0.5 * SMALL * self.scale()
-        best, rounds, error = own.graph, 0, _largest_error(own.graph, fresh)
+        best, error = None, _largest_error(own.graph, fresh)
+        for other in self.nearer_ones(own) if error > enough else ():
+            found = _largest_error(other[0], fresh)
+            if found < GAIN * error:
+                best, error = other, found
+            if error <= enough or time_is_up():
+                break
+        if best:
+            yield self.checked(*best)
+
+    def nearer_ones(self, own: _Candidate) -> Iterator[tuple[DiscreteGraph, int | None, Made, int]]:
+        """Networks that are trained on, written and wired, how and after how many rounds."""
+        yield retuned(own.graph, self.lessons([], 1), whole=False), own.member, "trained on", 1
+        if network := compiled(self.program, own.graph, self.problem) if self.computes else None:
+            yield network, None, "written", 0
         wired = self.wired_anew(own)
-        for start, index, most in ((own.graph, own.member, 1), (wired, None, ROUNDS)):
-            graph = start
-            for count in range(1, most + 1):
-                if graph is None or error <= enough or time_is_up():
-                    break
-                learned = self.lessons([], count)
-                if index is None and count == 1:
-                    graph = solved(graph, learned)
-                else:
-                    graph = retuned(graph, learned, whole=False, effort=EFFORT, seed=self.log.seed)
-                found = _largest_error(graph, fresh)
-                if found >= GAIN * error:
-                    break
-                best, chosen, rounds, error = graph, index, count, found
-        if rounds:
-            yield self.checked(best, chosen, "wired" if chosen is None else "trained on", rounds)
+        for count in range(1, ROUNDS + 1):
+            if wired is not None:
+                wired = retuned(wired, self.lessons([], count), whole=False)
+                yield wired, None, "wired", count
 
 
 def _largest_error(graph: DiscreteGraph, sequences: Sequences) -> float:

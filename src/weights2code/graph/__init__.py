@@ -10,6 +10,7 @@ from weights2code.graph.graph import (
     shifted,
     to_dict,
 )
+from weights2code.graph.machine import machine_of
 from weights2code.graph.pruning import prune_by_effect, prune_by_threshold
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "OperatorNode",
     "RouterNode",
     "from_dict",
+    "machine_of",
     "prune_by_effect",
     "prune_by_threshold",
     "shifted",

@@ -30,44 +30,34 @@ def graph_with_names(
     weights = {
         name: value.detach().cpu().double().numpy()[member] for name, value in model.named_parameters()
     }
-    choice = iter(model.hard_choices()[member].tolist())
-    names = model.wiring.variables
-    starts = weights["start"] * float(model.start_mask[member]) if a.learned_start else np.zeros(0)
+    choice, names = iter(model.hard_choices()[member].tolist()), model.wiring.variables
+    starts = np.zeros(a.past + a.layers * a.location)
+    if a.learned_start:
+        starts = weights["start"] * float(model.start_mask[member])
+    before = [0.0] * (a.channels - a.past) + starts[: a.past].tolist()
     labels = layout.channel_names(inputs, outputs)
-    nodes: list[Node] = []
-    for index in range(a.channels):
-        past = index - (a.channels - a.past)
-        start = float(starts[past]) if a.learned_start and past >= 0 else 0.0
-        nodes.append(ChannelNode(names[index], labels[index], start))
+    nodes: list[Node] = [ChannelNode(*of) for of in zip(names[: a.channels], labels, before, strict=True)]
     for layer in range(a.layers):
-        location = seeker = 0
-        heads: list[Node] = []
-        for kind in a.head_kinds():
-            name = names[len(nodes) + len(heads)]
+        for place, kind in enumerate(a.head_kinds()):
             reads = {role: next(choice) for role in HEADS[kind].reads}
+            own: dict[str, Any] = {}
             if kind == "location":
                 offset = next(choice)
-                start = float(starts[a.past + layer * a.location + location]) if a.learned_start else 0.0
-                slot = None if offset == a.window else offset
-                heads.append(RouterNode(name, kind, reads, slot, start))
-                location += 1
+                own["offset"] = None if offset == a.window else offset
+                own["start"] = float(starts[a.past + layer * a.location + place])
             elif HEADS[kind].seeks:
-                own: dict[str, Any] = {key: weights[key][layer, seeker].copy() for key in HEADS[kind].weights}
+                seeker = place - a.location  # heads that seek come next
+                own = {key: weights[key][layer, seeker].copy() for key in HEADS[kind].weights}
                 own["relative_bias"][~model.offset_mask[member].cpu().numpy()] = -FORBIDDEN
                 own |= {"null_score": float(weights["null_score"][layer, seeker])}
                 own |= {"value_range": model.value_range, "sharpness": model.sharpness}
-                heads.append(RouterNode(name, kind, reads, **own))
-                seeker += 1
-            else:
-                heads.append(RouterNode(name, kind, reads))
-        nodes += heads
-        operators: list[Node] = []
+            nodes.append(RouterNode(names[len(nodes)], kind, reads, **own))
         for index in range(a.submlps):
             operands = tuple(next(choice) for _ in range(a.arity))
             units = _units(weights, layer, index)
-            operators.append(
+            nodes.append(
                 OperatorNode(
-                    names[len(nodes) + index],
+                    names[len(nodes)],
                     operands,
                     weights["hidden_weight"][layer, index, :units],
                     weights["hidden_bias"][layer, index, :units, 0],
@@ -75,7 +65,6 @@ def graph_with_names(
                     float(weights["output_bias"][layer, index, 0, 0]),
                 )
             )
-        nodes += operators
     head = weights["head"].copy()
     head[:, :-1] *= model.variable_mask[member].cpu().numpy()
     return DiscreteGraph(tuple(nodes), head, layout, inputs, outputs, length)

@@ -15,8 +15,9 @@ import numpy as np
 from jaxtyping import Float
 
 from weights2code.data import Layout, Sequences
-from weights2code.heads import EQUALITY_SHARPNESS, HEADS, RECENCY, HeadFacts, HeadKind, count_of
+from weights2code.heads import EQUALITY_SHARPNESS, HEADS, HeadFacts, HeadKind, count_of
 from weights2code.json_values import MOST_NODES, items, mapping, name, names, number, shown, whole
+from weights2code.language.scores import Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,28 +81,19 @@ class RouterNode:
         picked = np.take_along_axis(value, np.maximum(place, 0), 1)
         return np.where(place >= 0, picked, 0.0)
 
-    def selection(self, values: np.ndarray, first: int = 0) -> np.ndarray:
-        """The position that a pointer or equality head selects (n, T - first), asked from position `first`
-        on; -1 is the null slot."""
-        length = values.shape[1]
-        query, key = values[:, first:, self.reads["query"]], values[..., self.reads["key"]]
-        position = np.arange(length)
-        offset = position[first:, None] - position[None, :]
+    def selection(self, values: np.ndarray) -> np.ndarray:
+        """The position that a pointer or equality head selects (n, T); -1 is the null slot."""
+        scores, query, key = self.scores(), values[..., self.reads["query"]], values[..., self.reads["key"]]
+        return np.stack([scores.best(query[:, t], key[:, : t + 1]) for t in range(key.shape[1])], axis=1)
+
+    def scores(self) -> Scores:
+        """How a pointer or equality head scores positions."""
         assert self.relative_bias is not None
-        bias = self.relative_bias[np.clip(offset, 0, len(self.relative_bias) - 1)]
-        if self.kind == "pointer":
-            assert self.query_table is not None
-            assert self.key_table is not None
-            encoded_query = encode(query, self.query_table, self.value_range)
-            encoded_key = encode(key, self.key_table, self.value_range)
-            scores = encoded_query @ encoded_key.transpose(0, 2, 1) / np.sqrt(self.query_table.shape[1])
-        else:
-            distance = query[:, :, None] - key[:, None, :]
-            scores = -self.sharpness * distance**2 - RECENCY * offset
-        scores = np.where(offset >= 0, scores + bias, -np.inf)
-        best = scores.argmax(-1)
-        highest = np.take_along_axis(scores, best[..., None], -1)[..., 0]
-        return np.where(highest >= self.null_score, best, -1)
+        bias, null = tuple(self.relative_bias.tolist()), float(self.null_score)
+        if self.query_table is None or self.key_table is None:
+            return Scores(bias, null, self.sharpness)
+        tables = (tuple(map(tuple, table.tolist())) for table in (self.query_table, self.key_table))
+        return Scores(bias, null, 0.0, *tables, value_range=self.value_range)
 
     def check(self) -> None:
         """Raise ValueError if the node cannot run."""
@@ -247,20 +239,6 @@ def shifted(value: np.ndarray, offset: int | None, start: float) -> np.ndarray:
     if offset is not None and offset < value.shape[1]:
         out[:, offset:] = value[:, : value.shape[1] - offset]
     return out
-
-
-def encode(
-    x: Float[np.ndarray, "*shape"],
-    table: Float[np.ndarray, "boundary width"],
-    value_range: tuple[float, float],
-) -> Float[np.ndarray, "*shape width"]:
-    """Each value as the mix of the two rows of a table between which it lies."""
-    bins = len(table) - 1
-    low, high = value_range
-    place = np.clip((x - low) / (high - low), 0.0, 1.0) * bins
-    left = np.minimum(place.astype(int), bins - 1)
-    share = (place - left)[..., None]
-    return (1 - share) * table[left] + share * table[left + 1]
 
 
 def to_dict(graph: DiscreteGraph) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from weights2code.language.recurrence import (
     OverAll,
     Recurrence,
     Retrieval,
+    Selection,
     Start,
     Step,
     definition_variables,
@@ -19,6 +20,7 @@ from weights2code.language.recurrence import (
     searched_by,
     with_formula,
 )
+from weights2code.language.scores import Scores
 from weights2code.language.text import formula, number_text, python_text
 
 __all__ = [
@@ -35,6 +37,8 @@ __all__ = [
     "OverAll",
     "Recurrence",
     "Retrieval",
+    "Scores",
+    "Selection",
     "Start",
     "Step",
     "Var",

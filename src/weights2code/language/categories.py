@@ -7,17 +7,30 @@ size. `speaks` tells whether a recurrence keeps to that, and `spoken` puts the t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from weights2code.language.domain import Category, Domain, quoted
 from weights2code.language.expression import Const, Expr, Number, Op, Var
-from weights2code.language.recurrence import Count, Definition, OverAll, Recurrence, Retrieval, Start, Step
+from weights2code.language.recurrence import (
+    Count,
+    Definition,
+    OverAll,
+    Recurrence,
+    Retrieval,
+    Selection,
+    Step,
+    expression_of,
+    with_formula,
+)
 
-#: The texts that a name may hold, numbered from 1 on; names of numbers are not in it.
-Categories = Mapping[str, tuple[Category, ...]]
+#: The texts that a name may hold, numbered from 1 on.
+Texts = tuple[Category, ...]
+#: Those of every name that holds texts.
+Categories = Mapping[str, Texts]
 _EQUALITY = ("eq", "ne")
 
 
@@ -31,19 +44,19 @@ class Label(Const):
         return quoted(self.text)
 
 
-def categories_of(names: Sequence[str], domains: Sequence[Domain]) -> dict[str, tuple[Category, ...]]:
+def categories_of(names: Sequence[str], domains: Sequence[Domain]) -> dict[str, Texts]:
     """The texts of the names that hold texts."""
     pairs = zip(names, domains, strict=True)
     return {name: domain.categories for name, domain in pairs if domain.categories}
 
 
-def label(value: Number | str, categories: tuple[Category, ...]) -> Label:
+def label(value: Number | str, categories: Texts) -> Label:
     """A number as the text that it stands for."""
     code = int(float(value))
     return Label(code, categories[code - 1] if 0 < code <= len(categories) else None)
 
 
-def with_locals(recurrence: Recurrence, known: Categories) -> dict[str, tuple[Category, ...]]:
+def with_locals(recurrence: Recurrence, known: Categories) -> dict[str, Texts]:
     """The texts of every name, those of steps that are neither inputs nor outputs found out."""
     types = dict(known)
     before = -1
@@ -54,11 +67,13 @@ def with_locals(recurrence: Recurrence, known: Categories) -> dict[str, tuple[Ca
             if found:
                 types.setdefault(step.name, found)
             if isinstance(step.definition, Expr):
-                _expect(step.definition, types.get(step.name, ()), types)
+                for part, texts in _places(step.definition, types.get(step.name, ()), types):
+                    if isinstance(part, Var) and texts:
+                        types.setdefault(part.name, texts)
     return types
 
 
-def type_of(definition: Definition, types: Categories) -> tuple[Category, ...]:
+def type_of(definition: Definition, types: Categories) -> Texts:
     """The texts that a formula gives; none if it gives numbers, or does not say."""
     if isinstance(definition, Retrieval):
         return types.get(definition.value, ())
@@ -69,16 +84,15 @@ def type_of(definition: Definition, types: Categories) -> tuple[Category, ...]:
     return ()
 
 
-def _expect(expr: Expr, texts: tuple[Category, ...], types: dict[str, tuple[Category, ...]]) -> None:
-    """Names that stand where a text is expected hold such texts."""
-    if isinstance(expr, Var) and texts:
-        types.setdefault(expr.name, texts)
+def _places(expr: Expr, texts: Texts, types: Categories) -> Iterator[tuple[Expr, Texts]]:
+    """Every part of a formula, and what it should give: texts, or numbers if there are none."""
+    yield expr, texts
     if isinstance(expr, Op):
         for argument, wanted in zip(expr.args, _wanted(expr, texts, types), strict=True):
-            _expect(argument, wanted, types)
+            yield from _places(argument, wanted, types)
 
 
-def _wanted(expr: Op, texts: tuple[Category, ...], types: Categories) -> tuple[tuple[Category, ...], ...]:
+def _wanted(expr: Op, texts: Texts, types: Categories) -> tuple[Texts, ...]:
     """What each argument should give: texts, or numbers."""
     if expr.name == "where":
         return ((), texts, texts)
@@ -91,56 +105,50 @@ def speaks(recurrence: Recurrence, known: Categories) -> bool:
     """Whether texts are only handed on, chosen, looked up and compared for equality."""
     types = with_locals(recurrence, known)
     for step in recurrence.steps:
-        definition, texts = step.definition, types.get(step.name, ())
-        if isinstance(definition, Retrieval):
-            key = types.get(definition.key, ())
-            if types.get(definition.value, ()) != texts or not fits(definition.query, key, types):
-                return False
-        elif isinstance(definition, Count):
-            key = types.get(definition.key, ())
-            if (key and definition.relation != "eq") or not fits(definition.query, key, types):
-                return False
-        elif not fits(definition, texts, types):
+        made, texts = step.definition, types.get(step.name, ())
+        keys = types.get(made.key, ()) if isinstance(made, OverAll) else ()
+        if (
+            isinstance(made, Selection)  # scores are numbers
+            or (isinstance(made, Retrieval) and types.get(made.value, ()) != texts)
+            or (isinstance(made, Count) and keys and made.relation != "eq")
+            or not fits(expression_of(made), keys if isinstance(made, OverAll) else texts, types)
+        ):
             return False
     starts = ((name, start) for name, start in recurrence.start.items() if not isinstance(start, str))
     return all(_is_code(start, types[name]) for name, start in starts if name in types)
 
 
-def fits(expr: Expr, texts: tuple[Category, ...], types: Categories) -> bool:
+def fits(expr: Expr, texts: Texts, types: Categories) -> bool:
     """Whether a formula gives such texts (numbers, if there are none) by what may be done with texts."""
-    if isinstance(expr, Var):
-        return types.get(expr.name, ()) == texts
-    if isinstance(expr, Const):
-        return not texts or _is_code(expr.value, texts)
-    assert isinstance(expr, Op)
-    if texts and expr.name != "where":
-        return False
-    wanted = _wanted(expr, texts, types)
-    return all(fits(argument, part, types) for argument, part in zip(expr.args, wanted, strict=True))
+    return all(_fits(part, wanted, types) for part, wanted in _places(expr, texts, types))
 
 
-def _is_code(value: Number, texts: tuple[Category, ...]) -> bool:
+def _fits(part: Expr, texts: Texts, types: Categories) -> bool:
+    if isinstance(part, Var):
+        return types.get(part.name, ()) == texts
+    if isinstance(part, Const):
+        return not texts or _is_code(part.value, texts)
+    return not texts or (isinstance(part, Op) and part.name == "where")
+
+
+def _is_code(value: Number, texts: Texts) -> bool:
     return float(value).is_integer() and 0 <= value <= len(texts)
 
 
-def spoken(recurrence: Recurrence, known: Categories) -> tuple[Recurrence, dict[str, tuple[Category, ...]]]:
+def spoken(recurrence: Recurrence, known: Categories) -> tuple[Recurrence, dict[str, Texts]]:
     """The recurrence with the texts in their places, and the texts of every name."""
     if not known:
         return recurrence, {}
     types = with_locals(recurrence, known)
     steps = []
     for step in recurrence.steps:
-        definition = step.definition
-        if isinstance(definition, OverAll):
-            query = _labelled(definition.query, types.get(definition.key, ()), types)
-            definition = replace(definition, query=query)
-        else:
-            definition = _labelled(definition, types.get(step.name, ()), types)
-        steps.append(Step(step.name, definition))
+        name = step.definition.key if isinstance(step.definition, OverAll) else step.name
+        change = partial(_labelled, texts=types.get(name, ()), types=types)
+        steps.append(Step(step.name, with_formula(step.definition, change)))
     return replace(recurrence, steps=tuple(steps)), types
 
 
-def _labelled(expr: Expr, texts: tuple[Category, ...], types: Categories) -> Expr:
+def _labelled(expr: Expr, texts: Texts, types: Categories) -> Expr:
     if isinstance(expr, Const) and texts and _is_code(expr.value, texts):
         return label(expr.value, texts)
     if not isinstance(expr, Op):
@@ -150,18 +158,13 @@ def _labelled(expr: Expr, texts: tuple[Category, ...], types: Categories) -> Exp
     return Op(expr.name, tuple(_labelled(argument, part, types) for argument, part in parts))
 
 
-def start_words(start: Start, texts: tuple[Category, ...]) -> str:
-    """A start value of a name that holds texts, as it is written."""
-    return quoted(label(start, texts).text)
-
-
-def encoded(column: np.ndarray, categories: tuple[Category, ...]) -> np.ndarray:
+def encoded(column: np.ndarray, categories: Texts) -> np.ndarray:
     """The numbers of texts; a text that is none of them is -1."""
     codes = {category: float(code) for code, category in enumerate(categories, start=1)}
     return np.array([codes.get(value, -1.0) for value in column.ravel().tolist()]).reshape(column.shape)
 
 
-def decoded(column: np.ndarray, categories: tuple[Category, ...]) -> np.ndarray:
+def decoded(column: np.ndarray, categories: Texts) -> np.ndarray:
     """The texts of numbers, as objects; what is no number of a text is None."""
     named = [None, *categories, None]
     codes = np.nan_to_num(np.asarray(column, float), nan=0.0, posinf=0.0, neginf=0.0)

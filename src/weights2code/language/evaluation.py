@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 from weights2code.language.expression import Const, Expr, Op, Var
@@ -31,29 +31,35 @@ def compile_numpy(expr: Expr, variables: tuple[Var, ...]) -> Callable[..., Any]:
     Sub-trees are told apart once, here: hashing whole trees at every call is what long formulas would cost.
     """
     places: dict[Any, int] = {variable: place for place, variable in enumerate(variables)}
+    constants: list[float] = []
     steps: list[tuple[Callable[..., Any], tuple[int, ...]]] = []
+
+    for number in dict.fromkeys(repr(float(node.value)) for node in expr.walk() if isinstance(node, Const)):
+        places[number] = len(places)  # as text, which tells 0 from -0
+        constants.append(float(number))
 
     def place_of(node: Expr) -> int:
         if isinstance(node, Var):
             return places[node]
         if isinstance(node, Const):
-            value = float(node.value)
-            key, step = repr(value), (lambda: value, ())  # as text, which tells 0 from -0
-        else:
-            assert isinstance(node, Op), node
-            arguments = tuple(place_of(argument) for argument in node.args)
-            key, step = (node.name, arguments), (OPERATORS[node.name].numpy, arguments)
+            return places[repr(float(node.value))]
+        assert isinstance(node, Op), node
+        arguments = tuple(place_of(argument) for argument in node.args)
+        key = (node.name, arguments)
         if key not in places:
-            places[key] = len(variables) + len(steps)
-            steps.append(step)
+            places[key] = len(places)
+            steps.append((OPERATORS[node.name].numpy, arguments))
         return places[key]
 
     result = place_of(expr)
 
     def call(*arrays: Any) -> Any:
-        values = list(arrays)
+        values = [*arrays, *constants]
         for function, arguments in steps:
-            values.append(function(*(values[place] for place in arguments)))
+            if len(arguments) == 2:  # most of them: no list for so few
+                values.append(function(values[arguments[0]], values[arguments[1]]))
+            else:
+                values.append(function(*[values[place] for place in arguments]))
         return values[result]
 
     return call
@@ -69,6 +75,14 @@ def exact_number(value: Any) -> Any:
             return value
         value = Fraction(repr(value))
     return int(value) if value.denominator == 1 else value
+
+
+def nearest(value: Any) -> float:
+    """The float64 number next to an exact one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return inf if value > 0 else -inf
 
 
 def evaluate_exact(expr: Expr, values: Mapping[Var, Any]) -> Any:

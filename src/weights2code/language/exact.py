@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from math import isinf
+from math import inf, isinf
 from typing import Any
 
 import numpy as np
 
-from weights2code.language.evaluation import evaluate_exact, exact_number
+from weights2code.language.evaluation import evaluate_exact, exact_number, nearest
 from weights2code.language.expression import Expr, Var
 from weights2code.language.recurrence import Recurrence
 
@@ -60,45 +60,27 @@ def run_exact(machine: Recurrence, x: np.ndarray, most_bits: int | None = _MOST_
     ArithmeticError
         If something has no value, or more digits than anybody would wait for.
     """
-    return _outputs(machine, x, _traces(machine, x, most_bits))
+    return run_exact_below(machine, x, inf, most_bits)[0]
 
 
-def run_exact_below(machine: Recurrence, x: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
+def run_exact_below(
+    machine: Recurrence, x: np.ndarray, limit: float, most_bits: int | None = _MOST_BITS
+) -> tuple[np.ndarray, np.ndarray]:
     """`run_exact`, and of shape (n, T) whether every value up to that position is below the limit."""
-    traces = _traces(machine, x, _MOST_BITS)
+    count, length, _ = x.shape
+    traces = [exact_trace(machine, sequence, most_bits) for sequence in x.tolist()]
+    if any(len(values) < length for trace in traces for values in trace.values()):
+        raise ArithmeticError(f"numbers of more than {most_bits} bits")
+    outputs = [[[nearest(trace[o][t]) for o in machine.outputs] for t in range(length)] for trace in traces]
     below = [
-        [
-            all(abs(values[t]) < limit or isinf(values[t]) for values in trace.values())
-            for t in range(x.shape[1])
-        ]
+        [all(abs(values[t]) < limit or isinf(values[t]) for values in trace.values()) for t in range(length)]
         for trace in traces
     ]
-    so_far = np.logical_and.accumulate(np.array(below, dtype=bool).reshape(x.shape[:2]), axis=1)
-    return _outputs(machine, x, traces), so_far
-
-
-def _traces(machine: Recurrence, x: np.ndarray, most_bits: int | None) -> list[dict[str, list[Any]]]:
-    traces = [exact_trace(machine, sequence, most_bits) for sequence in x.tolist()]
-    if any(len(values) < x.shape[1] for trace in traces for values in trace.values()):
-        raise ArithmeticError(f"numbers of more than {most_bits} bits")
-    return traces
-
-
-def _outputs(machine: Recurrence, x: np.ndarray, traces: list[dict[str, list[Any]]]) -> np.ndarray:
-    result = [
-        [[_float(trace[name][t]) for name in machine.outputs] for t in range(x.shape[1])] for trace in traces
-    ]
-    return np.array(result, dtype=float).reshape(*x.shape[:2], len(machine.outputs))
+    so_far = np.logical_and.accumulate(np.array(below, dtype=bool).reshape(count, length), axis=1)
+    return np.array(outputs, dtype=float).reshape(count, length, len(machine.outputs)), so_far
 
 
 def _bits(value: Any) -> int:
     if isinstance(value, Fraction):
         return value.denominator.bit_length() + value.numerator.bit_length()
     return value.bit_length() if isinstance(value, int) else 0
-
-
-def _float(value: Any) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf") if value > 0 else float("-inf")

@@ -17,61 +17,34 @@ import numpy as np
 Number = int | float | Fraction
 
 
+def _infix(name: str) -> Callable[[Expr, Expr | Number], Expr]:
+    return lambda self, other: Op(name, (self, as_expr(other)))
+
+
+def _turned(name: str) -> Callable[[Expr, Number], Expr]:
+    return lambda self, other: Op(name, (as_expr(other), self))
+
+
 class Expr:
     """Base of the three node kinds; carries the operator overloads that make declarations readable."""
 
     __slots__ = ()
 
-    def __add__(self, other: Expr | Number) -> Expr:
-        return Op("add", (self, as_expr(other)))
-
-    def __radd__(self, other: Number) -> Expr:
-        return Op("add", (as_expr(other), self))
-
-    def __sub__(self, other: Expr | Number) -> Expr:
-        return Op("sub", (self, as_expr(other)))
-
-    def __rsub__(self, other: Number) -> Expr:
-        return Op("sub", (as_expr(other), self))
-
-    def __mul__(self, other: Expr | Number) -> Expr:
-        return Op("mul", (self, as_expr(other)))
-
-    def __rmul__(self, other: Number) -> Expr:
-        return Op("mul", (as_expr(other), self))
-
-    def __truediv__(self, other: Expr | Number) -> Expr:
-        return Op("div", (self, as_expr(other)))
-
-    def __rtruediv__(self, other: Number) -> Expr:
-        return Op("div", (as_expr(other), self))
-
-    def __mod__(self, other: Expr | Number) -> Expr:
-        return Op("mod", (self, as_expr(other)))
+    __add__, __radd__ = _infix("add"), _turned("add")
+    __sub__, __rsub__ = _infix("sub"), _turned("sub")
+    __mul__, __rmul__ = _infix("mul"), _turned("mul")
+    __truediv__, __rtruediv__ = _infix("div"), _turned("div")
+    __mod__, __pow__ = _infix("mod"), _infix("pow")
+    __ge__, __gt__, __le__, __lt__ = _infix("ge"), _infix("gt"), _infix("le"), _infix("lt")
 
     def __floordiv__(self, other: Expr | Number) -> Expr:
         return Op("floor", (Op("div", (self, as_expr(other))),))
-
-    def __pow__(self, other: Number) -> Expr:
-        return Op("pow", (self, as_expr(other)))
 
     def __neg__(self) -> Expr:
         return Op("neg", (self,))
 
     def __abs__(self) -> Expr:
         return Op("abs", (self,))
-
-    def __ge__(self, other: Expr | Number) -> Expr:
-        return Op("ge", (self, as_expr(other)))
-
-    def __gt__(self, other: Expr | Number) -> Expr:
-        return Op("gt", (self, as_expr(other)))
-
-    def __le__(self, other: Expr | Number) -> Expr:
-        return Op("le", (self, as_expr(other)))
-
-    def __lt__(self, other: Expr | Number) -> Expr:
-        return Op("lt", (self, as_expr(other)))
 
     def equals(self, other: Expr | Number) -> Expr:
         """The 0/1 expression `self == other` (`==` itself compares trees)."""

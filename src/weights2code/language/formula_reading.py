@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 
 from weights2code.language.expression import Const, Expr, Var
-from weights2code.language.operators import OPERATORS, op, order_name
+from weights2code.language.operators import OPERATORS, is_boolean, op, order_name
 from weights2code.language.recurrence import Definition, Recurrence, Start, Step
 
 _BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow", ast.Mod: "mod"}
@@ -65,40 +66,59 @@ def _named(line: str) -> tuple[str, str]:
     return name, text
 
 
+def read_arithmetic(
+    node: ast.AST, number: Callable[[ast.expr], Expr], truth: Callable[[ast.expr], Expr]
+) -> Expr | None:
+    """What numbers, signs and choices mean to every reader, whose own way it is to read the parts of them as
+    numbers and as conditions; None for anything else."""
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return Const(node.value)  # type: ignore[arg-type]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = number(node.operand)
+        return Const(-inner.value) if isinstance(inner, Const) else op("neg", inner)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
+        return op("floor", op("div", number(node.left), number(node.right)))
+    if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
+        return op(_BINARY[type(node.op)], number(node.left), number(node.right))
+    if isinstance(node, ast.IfExp):
+        return op("where", truth(node.test), number(node.body), number(node.orelse))
+    return None
+
+
+def read_logic(
+    node: ast.AST, number: Callable[[ast.expr], Expr], truth: Callable[[ast.expr], Expr]
+) -> Expr | None:
+    """The same of comparisons, `and` and `or`."""
+    if isinstance(node, ast.Compare) and all(type(sign) in _COMPARE for sign in node.ops):
+        sides = [number(side) for side in (node.left, *node.comparators)]
+        signs = [_COMPARE[type(sign)] for sign in node.ops]
+        return joined("and", list(map(op, signs, sides, sides[1:])))
+    if isinstance(node, ast.BoolOp):
+        return joined("and" if isinstance(node.op, ast.And) else "or", [truth(v) for v in node.values])
+    return None
+
+
+def joined(name: str, parts: Sequence[Expr]) -> Expr:
+    """An operator of two applied to several, from the left."""
+    return reduce(lambda one, other: op(name, one, other), parts)
+
+
 def _read(node: ast.AST) -> Expr:
-    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
-        return Const(int(node.value) if isinstance(node.value, bool) else node.value)
+    found = read_arithmetic(node, _read, _read) or read_logic(node, _read, _read)
+    if found is not None:
+        return found
+    if isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        return Const(int(node.value))
     if isinstance(node, ast.Name) and node.id == "inf":
         return Const(float("inf"))
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
         return Var(node.value.id, _lag(node.slice))
-    if isinstance(node, ast.UnaryOp):
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.UAdd):
         inner = _read(node.operand)
-        if isinstance(node.op, ast.Not):
-            return op("not", inner)
-        if isinstance(node.op, ast.USub):
-            return Const(-inner.value) if isinstance(inner, Const) else op("neg", inner)
-        return inner
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
-        return op("floor", op("div", _read(node.left), _read(node.right)))
-    if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
-        return op(_BINARY[type(node.op)], _read(node.left), _read(node.right))
-    if isinstance(node, ast.Compare):
-        sides = [_read(side) for side in (node.left, *node.comparators)]
-        tests = [
-            op(_COMPARE[type(sign)], left, right)
-            for sign, left, right in zip(node.ops, sides, sides[1:], strict=False)
-            if type(sign) in _COMPARE
-        ]
-        if len(tests) == len(node.ops):
-            return _joined("and", tests)
-    if isinstance(node, ast.BoolOp):
-        return _joined("and" if isinstance(node.op, ast.And) else "or", [_read(v) for v in node.values])
-    if isinstance(node, ast.IfExp):
-        return op("where", _read(node.test), _read(node.body), _read(node.orelse))
+        return op("not", inner) if isinstance(node.op, ast.Not) else inner
     if isinstance(node, ast.List) and len(node.elts) == 1:
         inner = _read(node.elts[0])
-        return inner if getattr(inner, "name", "") in _TRUTHS else op("ne", inner, 0)
+        return inner if is_boolean(inner) else op("ne", inner, 0)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
         return _call(node.func.id, [_read(argument) for argument in node.args])
     if isinstance(node, ast.Name):
@@ -106,23 +126,12 @@ def _read(node: ast.AST) -> Expr:
     raise ValueError(f"{ast.unparse(node)[:80]!r} is not part of a formula")  # type: ignore[arg-type]
 
 
-_TRUTHS = frozenset(name for name, entry in OPERATORS.items() if entry.boolean)
-
-
 def _lag(node: ast.AST) -> int:
     """How far back `t`, `t-1`, ... are."""
-    if isinstance(node, ast.Name) and node.id == "t":
-        return 0
-    if (
-        isinstance(node, ast.BinOp)
-        and isinstance(node.op, ast.Sub)
-        and isinstance(node.left, ast.Name)
-        and node.left.id == "t"
-        and isinstance(node.right, ast.Constant)
-        and isinstance(node.right.value, int)
-    ):
-        return node.right.value
-    raise ValueError(f"[{ast.unparse(node)[:40]}] is no time; write [t], [t-1], [t-2]")  # type: ignore[arg-type]
+    found = re.fullmatch(r"t(?: - (\d+))?", ast.unparse(node))  # type: ignore[arg-type]
+    if found is None:
+        raise ValueError(f"[{ast.unparse(node)[:40]}] is no time; write [t], [t-1], [t-2]")  # type: ignore[arg-type]
+    return int(found[1] or 0)
 
 
 def _call(name: str, arguments: list[Expr]) -> Expr:
@@ -130,7 +139,7 @@ def _call(name: str, arguments: list[Expr]) -> Expr:
     if name not in OPERATORS or name in _SIGNS:
         raise ValueError(f"formulas have no function {name}")
     if OPERATORS[name].associative and len(arguments) > 2:
-        return _joined(name, arguments)
+        return joined(name, arguments)
     return op(name, *arguments)
 
 
@@ -143,10 +152,3 @@ def _order(name: str, count: int) -> str:
         return name
     place = int(found[2]) if found[1] == "smallest" else count + 1 - int(found[2])
     return order_name(place, count)
-
-
-def _joined(name: str, parts: list[Expr]) -> Expr:
-    first, *others = parts
-    for other in others:
-        first = op(name, first, other)
-    return first

@@ -24,6 +24,7 @@ from weights2code.language import (
     Op,
     Recurrence,
     Retrieval,
+    Selection,
     Var,
     evaluate,
     expression_of,
@@ -66,13 +67,9 @@ def kinds_of(recurrence: Recurrence, domains: Sequence[Domain]) -> Kinds:
     return Kinds(_value_sets(recurrence, domains), whole_names(recurrence, domains))
 
 
-def lag_of(recurrence: Recurrence, name: str) -> int:
-    """How far back formulas read `name`; lookups and counts look at what is there, never before the start."""
-    return lags_of(recurrence).get(name, 0)
-
-
 def lags_of(recurrence: Recurrence) -> dict[str, int]:
-    """How far back formulas read each name, where they do."""
+    """How far back formulas read each name, where they do; lookups and counts look at what is there, never
+    before the start."""
     lags: dict[str, int] = {}
     for step in recurrence.steps:
         for variable in expression_of(step.definition).variables():
@@ -97,7 +94,7 @@ def whole_names(
         names = frozenset(whole)
         for step in recurrence.steps:
             definition = step.definition
-            if isinstance(definition, Retrieval):
+            if isinstance(definition, Retrieval | Selection):
                 stays = definition.value in names and _is_whole(Const(definition.default), names, infinities)
             elif isinstance(definition, Count):
                 stays = True
@@ -155,7 +152,7 @@ def _value_sets(recurrence: Recurrence, domains: Sequence[Domain]) -> dict[str, 
 
 
 def _step_values(definition: Definition, few: Mapping[str, set[float]]) -> set[float] | None:
-    if isinstance(definition, Retrieval):
+    if isinstance(definition, Retrieval | Selection):
         found = few.get(definition.value)
         return None if found is None else found | {float(definition.default)}
     if isinstance(definition, Count):

@@ -1,8 +1,8 @@
 """The table of operators: everything that is known about one stands in its entry, and nowhere else.
 
 What an operator computes (NumPy, exact numbers, SymPy, z3), where that is defined, what kind of values it
-gives, how it is written (formula, Python, LaTeX, MathML, JavaScript, C, SQL, a spreadsheet, the listing) and
-what it costs a reader.
+gives, how it is written (formula, Python, LaTeX, MathML, JavaScript, C, SQL, a spreadsheet, ONNX, the
+listing) and what it costs a reader.
 A new operator is one entry; a function of one name needs little more than that name. Order statistics, such
 as the median of five values, are entries that are made when they are asked for, since there is one for every
 number of values (`order_name`).
@@ -75,8 +75,12 @@ class Operator:
         A function of the translator and the arguments; None is a function that z3 does not know.
     text, python
         The formula that people read, and Python where that is written otherwise.
-    latex, mathml, javascript, c, sql, excel, listing
-        The other texts; `listing` is the array arithmetic of `program_raw.py`.
+    latex, mathml, javascript, c, sql, spreadsheet, listing
+        The other texts; `listing` is the array arithmetic of `program_raw.py`. What other languages compute
+        is what the Python text computes, bit for bit, also of infinities and of what is no number; a pair has
+        a second, shorter text for where the last argument is a positive number.
+    onnx
+        The operator of ONNX, by name; or a function of the graph's maker and the arguments.
     truths
         How many of the first arguments only count as zero or not zero.
     boolean, whole
@@ -108,8 +112,9 @@ class Operator:
     mathml: Form
     javascript: str
     c: str
-    sql: str
-    excel: str
+    sql: str | tuple[str, str]
+    spreadsheet: str | tuple[str, str]
+    onnx: str | Callable[..., Any]
     listing: Form
     cost: float = 1.5
     rank: int = 8
@@ -161,7 +166,8 @@ def function(name: str, numpy: Callable[..., Any], exact: Callable[..., Any], **
         "javascript": f"Math.{name}({inside})",
         "c": f"{name}({inside})",
         "sql": f"{name.upper()}({inside})",
-        "excel": f"{name.upper()}({','.join(places)})",
+        "spreadsheet": f"{name.upper()}({','.join(places)})",
+        "onnx": name.capitalize(),
         "listing": Form(f"np.{name}({inside})"),
         "mirror": name if facts.get("commutative") else None,
     }
@@ -184,7 +190,7 @@ def _infix(
         "text": Form(f"{{0:{left}}}{sign}{{1:{right}}}", binding),
         "latex": Form(f"{{0:{left}}}{latex}{{1:{right}}}", binding),
         "mathml": Form(_row(f"{{0:{left}}}{mathml}{{1:{right}}}"), binding),
-        **dict.fromkeys(("javascript", "c", "sql", "excel"), f"({{0}} {sign.strip()} {{1}})"),
+        **dict.fromkeys(("javascript", "c", "sql", "spreadsheet"), f"({{0}} {sign.strip()} {{1}})"),
         "listing": Form(f"{{0:unary}} {sign.strip()} {{1:unary}}", Binding.SUM),
     }
     return function(name, numpy, exact, arity=2, **usual | facts)
@@ -199,7 +205,9 @@ def _extremum(name: str, numpy: Callable[..., Any], exact: Callable[..., Any], b
         sympy=name.capitalize(),
         z3=lambda t, a, b: t.extremum(better, a, b),
         text=Form(f"{name}({{0}}, {{1}})"),
-        c=f"{'larger' if better == 'ge' else 'smaller'}({{0}}, {{1}})",
+        **dict.fromkeys(("javascript", "c"), f"{'larger' if better == 'ge' else 'smaller'}({{0}}, {{1}})"),
+        sql=f"(CASE WHEN {{1:n}} {'>' if better == 'ge' else '<'} {{0:n}} THEN {{1}} ELSE {{0}} END)",
+        onnx=lambda g, a, b: g.extremum("Greater" if better == "ge" else "Less", a, b),
         listing=Form(f"np.{name}imum({{0}}, {{1}})"),
         cost=1.2,
         rank=2,
@@ -238,8 +246,11 @@ def _comparison(name: str, numpy: Callable[..., Any], signs: str, mirror: str, o
         mathml=Form(_row(f"{{0:sum}}<mo>{mathml}</mo>{{1:sum}}"), Binding.COMPARE),
         javascript=f"({{0}} {javascript} {{1}} ? 1 : 0)",
         c=f"({{0}} {sign} {{1}} ? 1.0 : 0.0)",
-        sql=f"({{0}} {plain} {{1}})",
-        excel=f"IF({{0}}{plain}{{1}},1,0)",
+        sql="(CASE WHEN {0:n} = {1:n} THEN 0e0 ELSE 1e0 END)"
+        if name == "ne"
+        else f"(CASE WHEN {{0:n}} {plain} {{1:n}} THEN 1e0 ELSE 0e0 END)",
+        spreadsheet=f"IF({{0}}{plain}{{1}},1,0)",
+        onnx=lambda g, a, b: g.bit(g.test(name, a, b)),
         listing=Form(f"({{0:unary}} {sign} {{1:unary}}) * 1.0", Binding.SUM),
         cost=1.2,
         rank=3,
@@ -266,8 +277,9 @@ def _connective(
         mathml=Form(_row(f"{{0:{name}}}<mo>{mathml}</mo>{{1:{name}}}"), binding),
         javascript=f"({{0}} !== 0 {javascript} {{1}} !== 0 ? 1 : 0)",
         c=f"({{0}} != 0 {javascript} {{1}} != 0 ? 1.0 : 0.0)",
-        sql=f"({{0}} <> 0 {name.upper()} {{1}} <> 0)",
-        excel=f"IF({name.upper()}({{0}}<>0,{{1}}<>0),1,0)",
+        sql=f"(CASE WHEN {{0}} = 0 {'OR' if name == 'and' else 'AND'} {{1}} = 0 THEN 0e0 ELSE 1e0 END)",
+        spreadsheet="IF({0}<>0,IF({1}<>0,1,0),0)" if name == "and" else "IF({0}<>0,1,IF({1}<>0,1,0))",
+        onnx=lambda g, a, b: g.bit(g.add(name.capitalize(), g.truth(a), g.truth(b))),
         listing=Form(f"(({{0:unary}} != 0) {listing} ({{1:unary}} != 0)) * 1.0", Binding.SUM),
         cost=1.1,
         rank=5,
@@ -293,7 +305,9 @@ def _divide(a: Any, b: Any) -> Any:
 
 
 def _power(a: Any, b: Any) -> Any:
-    return a**b if isinstance(b, int) and abs(b) <= _MOST_POWER else _via_float(np.power)(a, b)
+    if not isinstance(b, int) or abs(b) > _MOST_POWER:
+        return _via_float(np.power)(a, b)
+    return Fraction(a) ** b if b < 0 and is_rational(a) else a**b
 
 
 def _has_power(base: Expr, exponent: Expr) -> Expr:
@@ -347,7 +361,7 @@ def _order(place: int, count: int) -> Operator:
         called, said = f"{word}_{number}", rf"\operatorname{{{{{word}}}}}_{{{{{number}}}}}"
     places = [f"{{{i}}}" for i in range(count)]
     inside = ", ".join(places)
-    largest = [f"MAX({', '.join(some)})" for some in combinations(places, place)]
+    listed = " UNION ALL ".join(f"SELECT {value[:-1]}:n}} AS v" for value in places)
     numbered = ",".join(str(i + 1) for i in range(count))
     small = f"SMALL(CHOOSE({{{{{numbered}}}}},{','.join(places)}),{place})"
     return function(
@@ -369,8 +383,11 @@ def _order(place: int, count: int) -> Operator:
         mathml=Form(_call(called, *places)),
         javascript=f"[{inside}].sort((one, other) => one - other)[{place - 1}]",
         c=f"ranked({place}, {count}, (double[]){{{{{inside}}}}})",
-        sql=f"MIN({', '.join(largest)})",
-        excel=f"MEDIAN({','.join(places)})" if called == "median" else small,
+        sql=f"(SELECT v FROM ({listed}) AS l_ ORDER BY v LIMIT 1 OFFSET {place - 1})",
+        spreadsheet=f"MEDIAN({','.join(places)})" if called == "median" else small,
+        onnx=lambda g, *values: ordered(
+            values, place, lambda a, b: g.extremum("Less", a, b), lambda a, b: g.extremum("Greater", a, b)
+        ),
         listing=Form(f"np.sort(np.stack([{inside}]), axis=0)[{place - 1}]"),
         cost=1.4,
         rank=2,
@@ -378,10 +395,32 @@ def _order(place: int, count: int) -> Operator:
     )
 
 
+# SQL: a number divided by zero, by the zero's sign; whether a remainder has another sign than the divisor.
+_BY_ZERO = "{0} * 1e999 * ATAN2({1}, -1e0)"
+_OTHER_SIGN = "MOD({0}, {1}) < 0 AND {1} > 0 OR MOD({0}, {1}) > 0 AND {1} < 0"
+#: `a // b`, which texts have for floor(a/b) of whole numbers: it is another one beyond 2**53 and by infinity.
+QUOTIENT = function(
+    "quotient",
+    np.floor_divide,
+    operator.floordiv,
+    arity=2,
+    **dict.fromkeys(("javascript", "c"), "quotient({0}, {1})"),
+    sql=f"(SELECT CASE WHEN {{1}} = 0 THEN {_BY_ZERO} ELSE FLOOR(q_.d) + "
+    "CASE WHEN q_.d - FLOOR(q_.d) > 0.5e0 THEN 1e0 ELSE 0e0 END END "
+    "FROM (SELECT ({0} - MOD({0}, {1})) / {1} - "
+    f"CASE WHEN {_OTHER_SIGN} THEN 1e0 ELSE 0e0 END AS d) AS q_)",
+    spreadsheet="INT({0}/{1})",
+    onnx=lambda g, a, b: g.quotient(a, b),
+    whole=True,
+)
+
+
 class _Operators(dict[str, Operator]):
-    """The entries by name; order statistics are not among those that are listed."""
+    """The entries by name; order statistics and `QUOTIENT` are not among those that are listed."""
 
     def __missing__(self, name: str) -> Operator:
+        if name == QUOTIENT.name:
+            return QUOTIENT
         found = order_of(name)
         if found is None:
             raise KeyError(name)
@@ -405,7 +444,8 @@ OPERATORS: dict[str, Operator] = _Operators({entry.name: entry for entry in (
            cost=1.0, rank=1, keeps=frozenset({"bits", "whole"}), commutative=True, associative=True),
     _infix("div", np.divide, _divide, ("product", "/", "unary"), _B.PRODUCT, ("", ""),
            sympy=lambda s, a, b: a / b, z3=lambda t, a, b: t.divide(a, b), defined=lambda a, b: b,
-           interval=between.quotient, sql="(1.0 * {0} / {1})",
+           interval=between.quotient,
+           sql=(f"(CASE WHEN {{1}} = 0 THEN {_BY_ZERO} ELSE {{0}} / {{1}} END)", "({0} / {1})"),
            latex=Form(r"\frac{{{0}}}{{{1}}}"), mathml=Form("<mfrac><mrow>{0}</mrow><mrow>{1}</mrow></mfrac>"),
            cost=1.1, rank=7),
     _infix("mod", np.mod, operator.mod, ("unary", " % ", "unary"), _B.REMAINDER, ("", ""),
@@ -413,24 +453,29 @@ OPERATORS: dict[str, Operator] = _Operators({entry.name: entry for entry in (
            interval=between.remainder,
            latex=Form(r"{0:product} \bmod {1:atom}", _B.SUM),
            mathml=Form(_row('{0:product}<mo lspace="0.3em" rspace="0.3em">mod</mo>{1:atom}'), _B.COMPARE),
-           javascript="mod({0}, {1})", c="mod({0}, {1})", sql="MOD(MOD({0}, {1}) + {1}, {1})",
-           excel="MOD({0},{1})", cost=1.3, rank=4, keeps=_WHOLE),
+           javascript="mod({0}, {1})", c="mod({0}, {1})", spreadsheet="MOD({0},{1})",
+           sql=(f"(CASE WHEN {_OTHER_SIGN} THEN MOD({{0}}, {{1}}) + {{1}} "
+                "WHEN {1} < 0 THEN -1e0 * (ABS(MOD({0}, {1})) + 0e0) ELSE ABS(MOD({0}, {1})) + 0e0 END)",
+                "(CASE WHEN MOD({0}, {1}) < 0 THEN MOD({0}, {1}) + {1} ELSE ABS(MOD({0}, {1})) + 0e0 END)"),
+           onnx=lambda g, a, b: g.remainder(a, b), cost=1.3, rank=4, keeps=_WHOLE),
     _infix("pow", np.power, _power, ("atom", "**", "atom"), _B.POWER, ("", ""),
            sympy=lambda s, a, b: a**b, z3=lambda t, a, b: t.power(a, b), defined=_has_power,
            interval=between.power,
            latex=Form("{0:atom}^{{{1}}}", _B.POWER),
            mathml=Form("<msup>{0:atom}<mrow>{1}</mrow></msup>", _B.POWER),
-           javascript="Math.pow({0}, {1})", c="pow({0}, {1})", sql="POWER({0}, {1})", excel="POWER({0},{1})",
+           javascript="power({0}, {1})", c="pow({0}, {1})",
+           sql=("(CASE WHEN {1} = 0 OR {0} = 1 THEN 1e0 ELSE POWER({0}, {1}) END)", "POWER({0}, {1})"),
+           spreadsheet=("IF({1}=0,1,POWER({0},{1}))", "POWER({0},{1})"),
            listing=Form("{0:atom} ** {1:atom}", _B.SUM), cost=1.0, rank=7),
     function("neg", np.negative, operator.neg, sympy=lambda s, a: -a, z3=lambda t, a: t.negative(a),
              interval=operator.neg,
              text=Form("-{0:product}", _B.SUM), latex=Form("-{0:product}", _B.SUM),
              mathml=Form(_row("<mo>−</mo>{0:product}"), _B.SUM),
-             **dict.fromkeys(("javascript", "c", "sql", "excel"), "(-{0})"),
+             **dict.fromkeys(("javascript", "c", "spreadsheet"), "(-{0})"), sql="(-1e0 * {0})",
              listing=Form("-{0:unary}", _B.SUM), cost=1.1, rank=0, keeps=_SIGNED),
     function("abs", np.abs, abs, sympy="Abs", interval=abs,
              z3=lambda t, a: t.choose(t.truth(t.relation("ge", a, 0)), a, t.negative(a)),
-             text=Form("abs({0})"), c="fabs({0})",
+             text=Form("abs({0})"), c="fabs({0})", sql="(ABS({0}) + 0e0)",
              latex=Form(r"\left|{0}\right|"), mathml=Form(fenced("{0}", "|", "|")),
              cost=1.2, rank=2, keeps=_SIGNED),
     function("relu", lambda a: np.maximum(a, 0), lambda a: max(a, 0),
@@ -438,7 +483,9 @@ OPERATORS: dict[str, Operator] = _Operators({entry.name: entry for entry in (
              interval=lambda a: between.greater(a, between.point(0)),
              text=Form("max({0}, 0)"), latex=Form(r"\max\left({0}, 0\right)"),
              mathml=Form(_call("max", "{0}", "<mn>0</mn>")),
-             javascript="Math.max({0}, 0)", c="larger({0}, 0.0)", sql="MAX({0}, 0.0)", excel="MAX({0},0)",
+             javascript="larger({0}, 0)", c="larger({0}, 0.0)", spreadsheet="MAX({0},0)",
+             sql="(CASE WHEN {0:n} < 0 THEN 0e0 ELSE {0} END)",
+             onnx=lambda g, a: g.extremum("Greater", a, g.number(0)),
              listing=Form("relu({0})"), cost=1.3, rank=2, keeps=_SIGNED),
     function("clip", np.clip, lambda a, low, high: min(max(a, low), high), arity=3,
              sympy=lambda s, a, low, high: s.Min(s.Max(a, low), high),
@@ -447,14 +494,18 @@ OPERATORS: dict[str, Operator] = _Operators({entry.name: entry for entry in (
              text=Form("clip({0}, {1}, {2})"), python=Form("min(max({0}, {1}), {2})"),
              latex=Form(r"\min\left(\max\left({0}, {1}\right), {2}\right)"),
              mathml=Form(_call("min", _call("max", "{0}", "{1}"), "{2}")),
-             javascript="Math.min(Math.max({0}, {1}), {2})", c="smaller(larger({0}, {1}), {2})",
-             sql="MIN(MAX({0}, {1}), {2})", excel="MIN(MAX({0},{1}),{2})", cost=1.4, rank=2, keeps=_SIGNED),
+             **dict.fromkeys(("javascript", "c"), "smaller(larger({0}, {1}), {2})"),
+             sql="(CASE WHEN {1:n} > {0:n} THEN CASE WHEN {2:n} < {1:n} THEN {2} ELSE {1} END "
+                 "WHEN {2:n} < {0:n} THEN {2} ELSE {0} END)",
+             spreadsheet="MIN(MAX({0},{1}),{2})",
+             onnx=lambda g, a, low, high: g.extremum("Less", g.extremum("Greater", a, low), high),
+             cost=1.4, rank=2, keeps=_SIGNED),
     _extremum("max", np.maximum, max, "ge"),
     _extremum("min", np.minimum, min, "le"),
     function("floor", np.floor, lambda a: a if isinstance(a, float) and isinf(a) else int(a // 1),
              z3=lambda t, a: t.floor(a), latex=Form(r"\left\lfloor {0} \right\rfloor"),
              interval=Interval.whole,
-             mathml=Form(fenced("{0}", "⌊", "⌋")), excel="INT({0})",
+             mathml=Form(fenced("{0}", "⌊", "⌋")), spreadsheet="INT({0})",
              cost=1.3, rank=4, whole=True),
     _comparison("eq", np.equal, "== = = ===", "eq", "ne"),
     _comparison("ne", np.not_equal, r"!= \ne ≠ !==", "ne", "eq"),
@@ -467,7 +518,8 @@ OPERATORS: dict[str, Operator] = _Operators({entry.name: entry for entry in (
     _truth("not", np.logical_not, operator.not_, truths=1, z3=lambda t, a: t.z3.Not(a),
            text=Form("not {0:not}", _B.NOT), latex=Form(r"\left[\lnot {0}\right]"),
            mathml=Form(_row("<mo>¬</mo>{0:atom}")), javascript="({0} === 0 ? 1 : 0)",
-           c="({0} == 0 ? 1.0 : 0.0)", sql="({0} = 0)", excel="IF({0}=0,1,0)",
+           c="({0} == 0 ? 1.0 : 0.0)", sql="(CASE WHEN {0} = 0 THEN 1e0 ELSE 0e0 END)",
+           spreadsheet="IF({0}=0,1,0)", onnx=lambda g, a: g.bit(g.add("Not", g.truth(a))),
            listing=Form("({0:unary} == 0) * 1.0", _B.SUM), cost=2.2, rank=5),
     function("where", lambda c, yes, no: np.where(np.asarray(c) != 0, yes, no),
              lambda c, yes, no: yes if c else no, arity=3, truths=1,
@@ -476,14 +528,15 @@ OPERATORS: dict[str, Operator] = _Operators({entry.name: entry for entry in (
              text=Form("{1:or} if {0:or} else {2:where}", _B.WHERE),
              latex=Form(r"\begin{{cases}} {1} & \text{{if }} {0} \\ {2} & \text{{otherwise}} \end{{cases}}"),
              javascript="({0} !== 0 ? {1} : {2})", c="({0} != 0 ? {1} : {2})",
-             sql="(CASE WHEN {0} <> 0 THEN {1} ELSE {2} END)", excel="IF({0}<>0,{1},{2})",
+             sql="(CASE WHEN {0} = 0 THEN {2} ELSE {1} END)", spreadsheet="IF({0}<>0,{1},{2})",
+             onnx=lambda g, c, yes, no: g.add("Where", g.truth(c), yes, no),
              listing=Form("np.where({0:unary} != 0, {1:unary}, {2:unary})"),
              cost=1.4, rank=6, keeps=frozenset({"bits", "whole"})),
     _irrational("sqrt", np.sqrt, sympy=lambda s, a: s.sqrt(a), defined=lambda a: a >= 0,
                 interval=between.root,
                 latex=Form(r"\sqrt{{{0}}}"), mathml=Form("<msqrt>{0}</msqrt>")),
     _irrational("exp", np.exp, interval=between.exponential),
-    _irrational("log", np.log, sql="LN({0})", excel="LN({0})",
+    _irrational("log", np.log, sql="(CASE WHEN {0} = 0 THEN -1e999 ELSE LN({0}) END)", spreadsheet="LN({0})",
                 defined=lambda a: a > 0, interval=between.logarithm),
     _irrational("sin", np.sin, interval=lambda a: Interval(-1, 1)),
     _irrational("cos", np.cos, interval=lambda a: Interval(-1, 1)),

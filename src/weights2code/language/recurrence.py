@@ -5,9 +5,10 @@ t, earlier steps at t, and anything (inputs, outputs, locals) at t-1, t-2, ...; 
 has a start value, zero unless said. It therefore runs at any length, and two recurrences can be proved
 equal by induction over t.
 
-Two kinds of steps are not formulas, since they go over everything so far: `Retrieval`, the value at the last
-earlier position whose key equals the query (paper, appendix "Attention Patterns"), and `Count`, how many keys
-so far compare with the query in some way, which makes ranks.
+Three kinds of steps are not formulas, since they go over everything so far: `Retrieval`, the value at the
+last earlier position whose key equals the query (paper, appendix "Attention Patterns"), `Count`, how many
+keys so far compare with the query in some way, which makes ranks, and `Selection`, the value at the position
+that scores highest, which is what a head that seeks by content does. Networks have selections, programs none.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from weights2code.json_values import MOST_LAG, MOST_NODES, MOST_STEPS
 from weights2code.language.evaluation import compile_numpy
 from weights2code.language.expression import Expr, Var
 from weights2code.language.json_form import from_dict, to_dict
+from weights2code.language.scores import Scores
 
 #: A number, or "first": the value at the first position is repeated before the start (inputs only).
 Start = float | Literal["first"]
@@ -64,8 +66,21 @@ class Count:
         return SIGNS[self.relation]
 
 
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The `value` at the s <= t where `key` scores highest for the present `query`, the oldest of several; 0
+    if none reaches the score of nothing."""
+
+    key: str
+    value: str
+    query: Expr
+    scores: Scores
+    gap: ClassVar[int] = 0
+    default: ClassVar[float] = 0.0
+
+
 #: Steps that go over everything so far.
-OverAll = Retrieval | Count
+OverAll = Retrieval | Count | Selection
 Definition = Expr | OverAll
 
 
@@ -142,7 +157,7 @@ class Recurrence:
         return replace(rest, start={n: value for n, value in self.start.items() if n in rest.depths()})
 
     def retrieves(self) -> bool:
-        """Whether a step is no formula, but looks up or counts."""
+        """Whether a step is no formula, but looks up, counts or selects."""
         return any(isinstance(step.definition, OverAll) for step in self.steps)
 
     def run(self, x: Any, known: Any = None, until: Any = 0) -> np.ndarray:
@@ -160,8 +175,9 @@ class Recurrence:
         if x.ndim != 3 or x.shape[2] != len(self.inputs):
             raise ValueError(f"inputs must have shape (n, T, {len(self.inputs)}), got {x.shape}")
         count, length, _ = x.shape
-        values = {name: x[:, :, i] for i, name in enumerate(self.inputs)}
-        values |= {step.name: np.zeros((count, length)) for step in self.steps}
+        # in this order a position of all sequences lies together in memory
+        values = {name: np.asfortranarray(x[:, :, i]) for i, name in enumerate(self.inputs)}
+        values |= {step.name: np.zeros((count, length), order="F") for step in self.steps}
         past = dict(values)
         given: dict[str, np.ndarray] = {}
         if known is not None:
@@ -183,6 +199,8 @@ class Recurrence:
                 elif isinstance(step.definition, Count):
                     keys = values[step.definition.key][:, : t + 1]
                     result = step.definition.holds(keys, np.broadcast_to(result, count)[:, None]).sum(axis=1)
+                elif isinstance(step.definition, Selection):
+                    result = _select(step.definition, values, np.broadcast_to(result, count), t)
                 values[step.name][:, t] = result
             for name, right in given.items():
                 past[name][:, t] = np.where(t < np.asarray(until), right[:, t], values[name][:, t])
@@ -234,29 +252,25 @@ class Recurrence:
 
 def definition_variables(definition: Definition) -> tuple[Var, ...]:
     """What a step reads; a retrieval reads its key and value sequences from `gap` steps back, a count its
-    keys from the present on."""
-    if isinstance(definition, Count):
-        return (*definition.query.variables(), Var(definition.key))
-    if isinstance(definition, Retrieval):
-        table = (Var(definition.key, definition.gap), Var(definition.value, definition.gap))
-        return (*definition.query.variables(), *table)
-    return definition.variables()
+    keys and a selection its keys and values from the present on."""
+    gap = definition.gap if isinstance(definition, Retrieval) else 0
+    return (*expression_of(definition).variables(), *(Var(name, gap) for name in searched_by(definition)))
 
 
 def searched_by(definition: Definition) -> tuple[str, ...]:
-    """The names that a retrieval or a count goes over."""
-    if isinstance(definition, Retrieval):
-        return definition.key, definition.value
-    return (definition.key,) if isinstance(definition, Count) else ()
+    """The names that a retrieval, a count or a selection goes over."""
+    if isinstance(definition, Expr):
+        return ()
+    return (definition.key,) if isinstance(definition, Count) else (definition.key, definition.value)
 
 
 def expression_of(definition: Definition) -> Expr:
-    """The formula of a step: its own, or the query of a retrieval or a count."""
+    """The formula of a step: its own, or the query of what goes over everything."""
     return definition.query if isinstance(definition, OverAll) else definition
 
 
 def with_formula(definition: Definition, change: Callable[[Expr], Expr]) -> Definition:
-    """The same definition with its formula, or the query of a retrieval or a count, changed."""
+    """The same definition with its formula, or the query of what goes over everything, changed."""
     if isinstance(definition, OverAll):
         return replace(definition, query=change(definition.query))
     return change(definition)
@@ -265,11 +279,9 @@ def with_formula(definition: Definition, change: Callable[[Expr], Expr]) -> Defi
 def renamed(definition: Definition, names: Mapping[str, str]) -> Definition:
     """The same definition of variables with other names, where `names` has one."""
     table = {v: Var(names.get(v.name, v.name), v.lag) for v in expression_of(definition).variables()}
-    if isinstance(definition, Retrieval):
-        key, value = (names.get(name, name) for name in (definition.key, definition.value))
-        definition = replace(definition, key=key, value=value)
-    elif isinstance(definition, Count):
-        definition = replace(definition, key=names.get(definition.key, definition.key))
+    if isinstance(definition, OverAll):
+        searched = (names.get(name, name) for name in searched_by(definition))
+        definition = replace(definition, **dict(zip(("key", "value"), searched, strict=False)))
     return with_formula(definition, lambda expr: expr.substitute(table))
 
 
@@ -287,18 +299,22 @@ def _retrieve(
     return found
 
 
+def _select(definition: Selection, values: Mapping[str, np.ndarray], query: np.ndarray, t: int) -> np.ndarray:
+    place = definition.scores.best(query, values[definition.key][:, : t + 1])
+    return np.where(place >= 0, values[definition.value][np.arange(len(query)), np.maximum(place, 0)], 0.0)
+
+
 def _definition_to_dict(definition: Definition) -> Any:
-    if isinstance(definition, Retrieval):
-        return {
-            "retrieve": definition.value,
-            "key": definition.key,
-            "query": to_dict(definition.query),
-            "gap": definition.gap,
-            "default": definition.default,
-        }
+    if isinstance(definition, Expr):
+        return to_dict(definition)
+    query = {"query": to_dict(definition.query)}
     if isinstance(definition, Count):
-        return {"count": definition.key, "query": to_dict(definition.query), "relation": definition.relation}
-    return to_dict(definition)
+        return {"count": definition.key, **query, "relation": definition.relation}
+    if isinstance(definition, Selection):
+        chosen = {"select": definition.value, "key": definition.key}
+        return {**chosen, **query, "scores": definition.scores.to_dict()}
+    found = {"retrieve": definition.value, "key": definition.key}
+    return {**found, **query, "gap": definition.gap, "default": definition.default}
 
 
 def _start(data: Any) -> Start:
@@ -310,6 +326,13 @@ def _start(data: Any) -> Start:
 
 
 def _definition_from_dict(data: Any) -> Definition:
+    if isinstance(data, dict) and "select" in data:
+        return Selection(
+            json_values.name(data["key"], "a key"),
+            json_values.name(data["select"], "what is selected"),
+            from_dict(data["query"]),
+            Scores.from_dict(data["scores"]),
+        )
     if isinstance(data, dict) and "retrieve" in data:
         return Retrieval(
             json_values.name(data["key"], "a key"),

@@ -1,38 +1,65 @@
-"""The verdict on a network and its program: cheapest evidence first, strongest claim last.
+"""The verdict on a network and its program: the same claim as that of a program and its specification.
 
-Whole numbers: the contexts that the program can reach are explored; where they do not end, because values
-grow or windows are too many, the difference of both is bounded over the linear pieces of the network; what
-neither decides is enumerated to a length. Reals are bounded over the pieces. Tests at several lengths come
-first, so that nothing is called equal that a test would show to differ.
+The network is a recurrence (`graph.machine`) in one order of float64 operations, which is what `load_network`
+computes; the other side is the text of the program. Whole numbers: what the network gives before it is
+rounded stays near the program's output in every state that both reach, closed by running both; or by
+induction, where values grow or windows are too many. Reals: one step ahead, over the values that both may
+read. The kernel alone decides; tests come first, so that there is something to learn from where they differ.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import log2
+from typing import Any
 
 import numpy as np
 
-from weights2code.data import Problem, Sequences
-from weights2code.effort import Effort
+from weights2code.data import Problem
+from weights2code.effort import Effort, time_is_up
+from weights2code.errors import NotExtracted
 from weights2code.graph import DiscreteGraph, OperatorNode
-from weights2code.language import Recurrence
-from weights2code.network.bounds.limits import Limit, largest_error, limit_of_values
-from weights2code.network.contexts.exploration import DOUBLE, MORE, Explored, Narrow, explore
-from weights2code.network.contexts.pointing import windows_on
-from weights2code.network.contexts.rounding import sensitivity
-from weights2code.network.contexts.scoring import SINGLE
-from weights2code.network.contexts.view import Unsuited, View
-from weights2code.network.trial import LARGEST, Trial, drawn, one_step, outputs_of, run_side_by_side, shortest
-from weights2code.verify.exhaustive import all_sequences, longest_length
+from weights2code.graph.machine import machine_of
+from weights2code.kernel.claims import Certificate as Proposal
+from weights2code.kernel.claims import (
+    Claim,
+    Closure,
+    Inductive,
+    Network,
+    ProgramText,
+    Proved,
+    Refuted,
+    Within,
+    check,
+)
+from weights2code.kernel.closing import Unsuited
+from weights2code.language import Recurrence, Var
+from weights2code.language.arithmetic import off_by
+from weights2code.language.python_source import python_source
+from weights2code.language.ranges import bounds_of, positions_below
+from weights2code.language.regions import places
+from weights2code.language.sums import Unwritten
+from weights2code.network.trial import Trial, drawn, outputs_of, run_side_by_side
+from weights2code.network.windows import windows_of
+from weights2code.verify.induction import invariant_for, largest_limit
 from weights2code.verify.links import BEYOND, NetworkCertificate, Sequence, at_least, with_texts
-from weights2code.verify.ranges import positions_below
 
-#: Effort for one network, in seconds of a usual machine, and for a first look whether exploration ends.
-EFFORT, FIRST_LOOK, LIMIT_EFFORT = 1.0, 0.2, 2.0
-#: The margin that bounds over pieces leave where they can, and positions that are counted at most.
-WIDE, MOST_POSITIONS = 0.25, 256
-#: Sequences that are enumerated at most where nothing else decides.
-ENUMERATED, LONGEST = 1 << 13, 64
+#: Transitions that are taken at first, and at last where nothing else decides; heads that point by content
+#: cost as much as so many others.
+FIRST, MOST, POINTING = 60_000, 150_000, 8
+#: Effort for invariants, in seconds of a usual machine, and positions that are counted at most.
+EFFORT, MOST_POSITIONS = 0.5, 256
+#: How far from the program outputs may be: with a margin, just below a half, and a half where both are run.
+WIDER, WIDE, NEARLY, HALF = (
+    Fraction(1, 64),
+    Fraction(1, 4),
+    Fraction(1, 2) - Fraction(1, 1 << 20),
+    Fraction(1, 2),
+)
+#: Rounding of float32 is so many times that of float64.
+SINGLE = 2.0**29
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,199 +70,248 @@ class Checked:
     worst: tuple[Sequence, ...] = ()
 
 
-def certify_network(graph: DiscreteGraph, program: Recurrence, problem: Problem, seed: int) -> Checked:
-    """Compare a network with its program, as far as can be done with little effort."""
-    found = _compared(graph, program, problem, seed)
-    example = with_texts(found.certificate.counterexample, problem.inputs, problem.categories)
-    return replace(found, certificate=replace(found.certificate, counterexample=example))
+def certify_network(
+    graph: DiscreteGraph, program: Recurrence, problem: Problem, seed: int, stored: Proposal | None = None
+) -> Checked:
+    """Compare a network with the text of its program, as far as can be done with little effort.
 
-
-def _compared(graph: DiscreteGraph, program: Recurrence, problem: Problem, seed: int) -> Checked:
-    if not problem.integer_outputs:
-        return _reals(graph, program, problem, seed)
-    linear = not any(isinstance(graph.nodes[index], OperatorNode) for index in graph.live())
-    limit = _limit(graph, program, problem) if linear else None
-    explored = None if limit else _explored(graph, program, problem, FIRST_LOOK)
-    if not linear and (explored is None or not (explored.closed or explored.wrong)):
-        limit = _limit(graph, program, problem)
-    trial = run_side_by_side(graph, program, problem, seed, LARGEST if limit is None else limit.value)
-    if explored is not None and explored.wrong:
-        return _differs(graph, program, explored, trial)
-    if trial.counterexample is not None:
-        worst = explored.worst if explored else ()
-        shorter = _enumerated(graph, program, problem, trial, len(trial.counterexample) - 1)
-        if shorter is not None and shorter.verdict == "differs":
-            return Checked(shorter, (trial.counterexample, *worst))
-        return Checked(_different(trial.counterexample, trial), (trial.counterexample, *worst))
-    if limit is not None:
-        return Checked(_below(limit, program, trial, problem))
-    if explored is not None and not explored.closed:
-        explored = _explored(graph, program, problem, EFFORT)
-        if explored is not None and explored.wrong:
-            return _differs(graph, program, explored, trial)
-    if explored is not None and explored.length:
-        return Checked(_equal(explored, trial, problem), explored.worst)
-    return Checked(_enumerated(graph, program, problem, trial) or _tested(trial, problem))
-
-
-def _limit(graph: DiscreteGraph, program: Recurrence, problem: Problem) -> Limit | None:
-    """Up to which values both are equal: with a margin if there can be one."""
-    outputs = np.abs(outputs_of(program, problem.validation.x))
-    least = 2.0 * float(np.max(outputs, where=np.isfinite(outputs), initial=1.0))
-    effort = Effort(LIMIT_EFFORT)
-    for margin in (WIDE, 0.0):
-        found = limit_of_values(graph, program, problem.domains, effort, margin, least)
-        if found is not None:
-            return found
-    return None
-
-
-def _below(limit: Limit, program: Recurrence, trial: Trial, problem: Problem) -> NetworkCertificate:
-    """Equal as long as values stay below a limit."""
-    covers, margin = f"at every length for inputs in {_domain(problem)}", 0.5 - limit.error
-    if limit.value < np.inf:
-        positions = positions_below(program, problem.domains, int(limit.value), MOST_POSITIONS)
-        power = int(np.log2(limit.value))
-        covers += f", as long as no past value exceeds 2**{power} (not in the first {positions} positions)"
-    method = (
-        "over all values that they may read, by branch and bound over the linear pieces, outputs stay "
-        f"{at_least(margin)} from the nearest rounding border, errors of float64 arithmetic included"
-    )
-    return NetworkCertificate("proved", method, covers, margin, limit.error, None, trial.sequences)
-
-
-def _domain(problem: Problem) -> str:
-    return ", ".join(dict.fromkeys(str(domain) for domain in problem.domains))
-
-
-def _reals(graph: DiscreteGraph, program: Recurrence, problem: Problem, seed: int) -> Checked:
-    """A bound over the linear pieces, with the tests beside it."""
+    `stored` is a certificate that was found before; it is checked before any other is looked for.
+    """
     trial = run_side_by_side(graph, program, problem, seed)
-    x = drawn(problem, seed)
-    bound = largest_error(graph, program, problem.domains, x, Effort(EFFORT))
-    if bound is None:
-        return Checked(_tested(trial, problem))
-    past = ""
-    if bound.past:
-        past = (
-            f" and past values of {'; '.join(bound.past)}, which at the first positions, and from one "
-            f"position to the next, stay within what {x.shape[0]} sequences of length {x.shape[1]} show"
-        )
-    free = _finite(trial.free_running or 0.0)
-    exactly = "the largest difference" if bound.finished else "a bound of the difference"
-    method = (
-        f"{exactly} over all these values, by branch and bound over the linear pieces, errors of float64 "
-        f"arithmetic included; on its own past outputs it was off by up to {free:.3g} in {trial.sequences} "
-        f"sequences of length {', '.join(map(str, trial.lengths))}"
+    found = _compared(graph, program, problem, trial, seed, stored)
+    example = with_texts(found.counterexample, problem.inputs, problem.categories)
+    worst = trial.worst if found.counterexample is None else (found.counterexample, *trial.worst)
+    return Checked(replace(found, counterexample=example), worst)
+
+
+def claim_of(graph: DiscreteGraph, program: Recurrence, problem: Problem) -> Claim:
+    """What is claimed of a network and its program."""
+    program = replace(program, outputs=problem.outputs)
+    known = problem.categories
+    source = python_source(
+        program,
+        problem.domains,
+        "program",
+        categories=problem.output_categories,
+        truths=problem.output_truths,
     )
-    covers = f"for inputs in {_domain(problem)}{past}"
-    certificate = NetworkCertificate("bounded", method, covers, None, bound.error, free, trial.sequences)
-    return Checked(certificate)
+    text = ProgramText(
+        source,
+        program.inputs,
+        tuple(known.get(name) for name in program.inputs),
+        tuple(problem.output_categories.get(name) for name in problem.outputs),
+    )
+    machine = machine_of(graph, whole=problem.integer_outputs)
+    return Claim(
+        Network(machine), text, problem.domains, HALF if problem.integer_outputs else Fraction(10) ** 300
+    )
 
 
-def _explored(graph: DiscreteGraph, program: Recurrence, problem: Problem, effort: float) -> Explored | None:
-    from weights2code.explain.explanation import stream_values
+def _compared(
+    graph: DiscreteGraph,
+    program: Recurrence,
+    problem: Problem,
+    trial: Trial,
+    seed: int,
+    stored: Proposal | None,
+) -> NetworkCertificate:
+    try:
+        claim = claim_of(graph, program, problem)
+    except NotExtracted:
+        return _different(trial.counterexample, trial) if trial.counterexample else _tested(trial, problem)
+    ways = _of_whole if problem.integer_outputs else _of_reals
+    shorter = None
+    for number, (asked, proposal) in enumerate(ways(claim, graph, problem, seed, stored)):
+        if number and trial.counterexample is not None:
+            break  # it is known to be another; closing came first, for a shorter sequence
+        answer = check(asked, proposal, time_is_up)
+        if isinstance(answer, Refuted):
+            return _different(answer.sequence, trial)
+        if isinstance(answer, Proved):
+            if not (isinstance(answer.certificate, Within) or answer.error <= NEARLY):
+                continue  # another order of operations may round otherwise
+            if answer.length is None:
+                return _proved(answer, program, trial, problem)
+            shorter = answer if answer.length > 1 else shorter
+    if trial.counterexample is not None:
+        return _different(trial.counterexample, trial)
+    return _tested(trial, problem) if shorter is None else _proved(shorter, program, trial, problem)
 
-    windows = windows_on(graph, stream_values(graph, problem.validation))
-    if windows is None:
+
+def _of_whole(
+    claim: Claim, graph: DiscreteGraph, problem: Problem, seed: int, stored: Proposal | None
+) -> Iterator[tuple[Claim, Proposal]]:
+    """What may show that both are equal, cheap things first."""
+    if stored is not None:
+        margins = (HALF,)
+        if isinstance(stored, Inductive):
+            margins = (WIDER, WIDE, NEARLY) if stored.limit is None else (WIDE, NEARLY)
+        yield from ((replace(claim, eps=eps), stored) for eps in margins)
+    assert isinstance(claim.left, Network)
+    machine = claim.left.machine
+    windows = windows_of(machine, drawn(problem, seed))
+    share = POINTING if machine.retrieves() else 1
+    linear = not any(isinstance(graph.nodes[index], OperatorNode) for index in graph.live())
+    if claim.discrete:  # windows of sums are many, and need no closing
+        yield claim, Closure(FIRST // (5 if linear else share), windows=windows)
+    outputs = np.abs(outputs_of(claim.right.recurrence(claim.domains), problem.validation.x))
+    least = 2 * float(
+        np.max(outputs, where=np.isfinite(outputs), initial=1.0)
+    )  # a smaller limit is of no use
+    yield from _inductive(claim, seed, least)
+    if claim.discrete:
+        yield claim, Closure(MOST // share, windows=windows)
+
+
+def _inductive(claim: Claim, seed: int, least: float) -> Iterator[tuple[Claim, Inductive]]:
+    effort = Effort(EFFORT)
+    try:
+        bounds = bounds_of(claim.right.recurrence(claim.domains), claim.domains)
+        grows = not all(bounds[name].finite for name in claim.right.recurrence(claim.domains).outputs)
+        for eps in (WIDE, NEARLY) if grows else (WIDER, WIDE, NEARLY):
+            near = replace(claim, eps=eps)
+            joint = near.joint()
+            limit = None
+            if grows:
+                limit = largest_limit(joint, effort, eps, seed)
+                off = None if limit is None else _rounding(near, limit)
+                if limit is None or off is None or limit < least:
+                    continue
+                room = float(Fraction(1, 2) - eps) / off if off else 1.0
+                limit = limit if room > 1 else 1 << int(log2(limit * room))  # rounding grows with values
+            found = invariant_for(joint, effort, eps=eps, limit=limit, seed=seed, stages=2)
+            if found.outcome == "equal":
+                yield near, Inductive(found.invariant, found.steps, limit)
+                return
+            if effort.spent():
+                return
+    except (Unsuited, Unwritten, ArithmeticError, ValueError):
+        return
+
+
+def _rounding(claim: Claim, limit: int | None) -> float | None:
+    """How far float64 may be off, in whatever order; None if there is no bound."""
+    assert isinstance(claim.left, Network)
+    try:
+        program, network = (side.recurrence(claim.domains) for side in (claim.right, claim.left))
+    except (Unsuited, Unwritten):
         return None
-    while True:
-        try:
-            return explore(View.of(graph, windows), program, problem.domains, Effort(effort))
-        except Narrow as found:  # other values turn up than in the data
-            windows[found.index] = found.window
-        except Unsuited:
-            return None
+    return off_by(network, claim.left.machine.outputs, program, claim.domains, limit)
 
 
-def _equal(explored: Explored, trial: Trial, problem: Problem) -> NetworkCertificate:
-    domain = _domain(problem)
-    rounding = (
-        "float64 and float32" if 0.5 - explored.error > MORE * SINGLE * explored.rounding else "float64"
-    )
-    words = (
-        f"on all {explored.contexts} contexts that the program can reach, outputs stay "
-        f"{at_least(explored.margin)} from the nearest rounding border, errors of {rounding} arithmetic "
-        "included"
-    )
-    where = (
-        f"at every length for inputs in {domain}" if explored.closed else f"up to length {explored.length}"
+def _of_reals(
+    claim: Claim, graph: DiscreteGraph, problem: Problem, seed: int, stored: Proposal | None
+) -> Iterator[tuple[Claim, Proposal]]:
+    """Where past values lie along sequences as they come, and steps between them."""
+    x = drawn(problem, seed)
+    try:
+        joint, program = claim.beside(), claim.right.recurrence(claim.domains)
+        with np.errstate(all="ignore"):
+            trace = program.trace(x)
+        region: dict[int | None, dict[Var, Any]] = {}
+        found = list(places(joint))
+    except (Unsuited, Unwritten, ArithmeticError, ValueError):
+        return
+    depth = max((leaf.lag for leaf in found[0].leaves), default=0)
+    for place in found:
+        first, last = (depth, x.shape[1]) if place.age is None else (place.age, place.age + 1)
+        past = {
+            leaf: trace[leaf.name.removeprefix("r.")][:, first - leaf.lag : last - leaf.lag].ravel()
+            for leaf in place.leaves
+            if leaf.name not in joint.machine.inputs
+        }
+        if first >= x.shape[1] or not all(np.isfinite(values).all() for values in past.values()):
+            return
+        region[place.age] = {
+            leaf: (
+                _ends(values),
+                _ends(past[after] - values) if (after := Var(leaf.name, leaf.lag - 1)) in past else None,
+            )
+            for leaf, values in past.items()
+        }
+    yield claim, Within(region)
+
+
+def _ends(values: np.ndarray) -> tuple[float, float]:
+    return float(values.min()), float(values.max())
+
+
+def _proved(answer: Proved, program: Recurrence, trial: Trial, problem: Problem) -> NetworkCertificate:
+    domain = ", ".join(dict.fromkeys(str(item) for item in problem.domains))
+    every, proposal = f"at every length for inputs in {domain}", answer.certificate
+    if isinstance(proposal, Closure):
+        rounding = _rounding(answer.claim, None)
+        order = "in the order in which load_network adds up"
+        off = 0.0
+        if rounding is not None and rounding < 0.5 - float(answer.error):
+            single = SINGLE * rounding < 0.5 - float(answer.error)
+            order = f"errors of float64{' and float32' * single} arithmetic included"
+            off = rounding
+        margin = 0.5 - float(answer.error) - off
+        where = every if answer.length is None else f"up to length {answer.length}"
+        method = (
+            f"in all {answer.words.replace(' (', ' that both reach (')} outputs stay {at_least(margin)} from "
+            f"the nearest rounding border, {order}"
+        )
+        verdict = "proved" if answer.length is None else "exhaustive"
+        return NetworkCertificate(
+            verdict, method, where, margin, 0.5 - margin, None, trial.sequences, proof=answer
+        )
+    if isinstance(proposal, Within):
+        return _bounded(answer, proposal, domain, trial, problem)
+    assert isinstance(proposal, Inductive)
+    margin = 0.5 - float(answer.error)
+    if proposal.limit is not None:
+        positions = positions_below(program, problem.domains, proposal.limit, MOST_POSITIONS)
+        power = proposal.limit.bit_length() - 1
+        every += f", as long as no past value exceeds 2**{power} (not in the first {positions} positions)"
+    method = (
+        f"by induction with z3, one step ahead, outputs stay {at_least(margin)} from the nearest rounding "
+        "border, errors of float64 arithmetic included"
     )
     return NetworkCertificate(
-        "proved" if explored.closed else "exhaustive",
-        words,
-        where,
-        explored.margin,
-        0.5 - explored.margin,
-        None,
-        trial.sequences,
+        "proved", method, every, margin, float(answer.error), None, trial.sequences, proof=answer
     )
 
 
-def _differs(graph: DiscreteGraph, program: Recurrence, explored: Explored, trial: Trial) -> Checked:
-    """The shortest sequence that shows it; where rounding could go either way, nothing is claimed."""
-    known = (explored.counterexample, trial.counterexample)
-    example = next((one for one in known if one is not None and _shows(graph, program, one)), None)
-    if example is None:
-        near = "some outputs lie so near a rounding border that rounding errors decide"
-        error, ran = _finite(explored.error), trial.sequences
-        certificate = NetworkCertificate("tested", near, "the tested lengths", 0.0, error, None, ran)
-        return Checked(certificate, explored.worst)
-    worst = explored.worst or (example,)
-    return Checked(_different(example, trial, max(explored.error, trial.error)), worst)
+def _bounded(
+    answer: Proved, proposal: Within, domain: str, trial: Trial, problem: Problem
+) -> NetworkCertificate:
+    """A bound one step ahead, with the tests beside it."""
+    free = _finite(trial.free_running or 0.0)
+    method = (
+        f"{answer.words}, over all these values, by boxes, errors of float64 arithmetic included; on its own "
+        f"past outputs it was off by up to {free:.3g} in {trial.sequences} sequences of length "
+        f"{', '.join(map(str, trial.lengths))}"
+    )
+    ends: dict[str, tuple[float, float]] = {}
+    for leaf, (own, _) in proposal.region[None].items():
+        low, high = ends.get(leaf.name, own)
+        ends[leaf.name] = min(low, own[0]), max(high, own[1])
+    past = "; ".join(
+        f"{n.removeprefix('r.')} between {low:.3g} and {high:.3g}" for n, (low, high) in ends.items()
+    )
+    if past:
+        past = (
+            f" and past values of {past}, which at the first positions, and from one position to the next, "
+            f"stay within what sequences of length {problem.length} show"
+        )
+    covers = f"for inputs in {domain}{past}"
+    error = float(answer.error)
+    return NetworkCertificate("bounded", method, covers, None, error, free, trial.sequences, proof=answer)
 
 
-def _different(example: Sequence, trial: Trial, error: float | None = None) -> NetworkCertificate:
+def _different(example: Sequence, trial: Trial) -> NetworkCertificate:
     return NetworkCertificate(
         "differs",
         "it rounds to another number",
         "the counterexample",
         None,
-        _finite(trial.error if error is None else error),
+        _finite(trial.error),
         None,
         trial.sequences,
         example,
     )
-
-
-def _shows(graph: DiscreteGraph, program: Recurrence, example: Sequence) -> bool:
-    """Whether the network, run on the counterexample, rounds to something else at its end."""
-    x = np.array(example, dtype=float)[None]
-    right = outputs_of(program, x)
-    answer = one_step(graph, x, right, whole=True)
-    return bool(np.any(np.round(answer[:, -1]) != np.round(right[:, -1])))
-
-
-def _enumerated(
-    graph: DiscreteGraph, program: Recurrence, problem: Problem, trial: Trial, most: int = LONGEST
-) -> NetworkCertificate | None:
-    """Every sequence up to a length, run; of the one length that there is where inputs come first."""
-    fixed = graph.layout.name == "concat"
-    length = longest_length(problem.domains, ENUMERATED)
-    length = (graph.length if length >= graph.length else 0) if fixed else min(length, most)
-    if length < 2 or (fixed and most < length):
-        return None
-    skip = graph.layout.first_scored if fixed else 0
-    error, rounding = 0.0, 0.0
-    for x in all_sequences(problem.domains, length):
-        right = np.round(outputs_of(program, x))
-        apart = np.abs(one_step(graph, x, right, whole=True) - right)
-        apart[:, :skip] = 0.0
-        if not np.all(apart < 0.5):
-            example = shortest(x, np.asarray(np.any(~(apart < 0.5), axis=2)), cut=not fixed)
-            return _different(example, trial, float(apart.max()))
-        error = max(error, float(apart.max()))
-        moved = sensitivity(graph, Sequences(x.astype(float), right, np.full(len(x), length)))
-        rounding = max(rounding, MORE * DOUBLE * float(moved[:, skip:].max()))
-    margin = 0.5 - error - rounding
-    if margin <= 0:
-        return None
-    method = (
-        f"all were run; outputs stay {at_least(margin)} from the nearest rounding border, errors of float64 "
-        "arithmetic included"
-    )
-    covers = f"of length {length}, from its position {skip + 1} on" if fixed else f"up to length {length}"
-    return NetworkCertificate("exhaustive", method, covers, margin, error + rounding, None, trial.sequences)
 
 
 def _tested(trial: Trial, problem: Problem) -> NetworkCertificate:

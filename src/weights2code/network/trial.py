@@ -14,12 +14,14 @@ import numpy as np
 from weights2code.data import Problem, Sequences
 from weights2code.graph import DiscreteGraph
 from weights2code.language import Recurrence
-from weights2code.network.running import free_running
+from weights2code.network.running import free_running, rounded
 from weights2code.verify.links import Sequence
 from weights2code.verify.testing import probes
 
 #: Sequences of each length that are drawn, of those that are run free, and positions of one batch.
 COUNT, FREE, POSITIONS = 96, 16, 400
+#: Sequences that are kept to learn from.
+KEPT = 256
 #: Lengths, in units of that of training; the network costs as the square of it.
 LENGTHS = (1, 4, 10)
 #: Outputs beyond this are left out: float64 holds no halves there.
@@ -28,17 +30,15 @@ LARGEST = 2.0**50
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How far apart network and program are: one step ahead, and free-running where outputs are reals.
-
-    `scale` is the largest output that was met.
-    """
+    """How far apart network and program are: one step ahead, and free-running where outputs are reals."""
 
     sequences: int
     lengths: tuple[int, ...]
     error: float
     free_running: float | None
-    scale: float
     counterexample: Sequence | None
+    #: Sequences that end where both are farthest apart, worst first.
+    worst: tuple[Sequence, ...] = ()
 
     @property
     def margin(self) -> float:
@@ -52,8 +52,9 @@ def run_side_by_side(
     whole, rng = problem.integer_outputs, np.random.default_rng(seed)
     fixed = graph.layout.name == "concat"
     lengths = (graph.length,) if fixed else tuple(dict.fromkeys(_lengths(graph.length)))
-    count, error, free, scale = 0, 0.0, 0.0, 0.0
+    count, error, free = 0, 0.0, 0.0
     example: Sequence | None = None
+    worst: list[tuple[float, Sequence]] = []
     for length in lengths:
         drawn = probes(rng, problem.domains, COUNT, length, problem.sampler)
         if length == graph.length and not problem.validation.given.any():
@@ -69,8 +70,8 @@ def run_side_by_side(
         apart = np.where(counts, np.abs(answer - right), 0.0)
         apart = np.where(np.isnan(apart), np.inf, apart)
         error, count = max(error, float(apart.max())), count + len(drawn)
-        scale = max(scale, float(np.max(np.abs(right), where=counts, initial=0.0)))
-        wrong = np.asarray(np.any((apart >= 0.5) & whole, axis=2))
+        worst += [] if fixed else _farthest(drawn, apart.max(2))
+        wrong = np.asarray(np.any(counts & whole & (rounded(answer) != right), axis=2))
         if wrong.any():
             found = shortest(drawn, wrong, cut=not fixed)
             example = found if example is None or len(found) < len(example) else example
@@ -79,7 +80,15 @@ def run_side_by_side(
             own = free_running(graph, some, whole=whole)
             apart = np.where(counts[:FREE], np.abs(own - right[:FREE]), 0.0)
             free = max(free, float(np.where(np.isnan(apart), np.inf, apart).max()))
-    return Trial(count, lengths, error, None if whole or fixed else free, scale, example)
+    least = tuple(sequence for _, sequence in sorted(worst, reverse=True)[:KEPT])
+    return Trial(count, lengths, error, None if whole or fixed else free, example, least)
+
+
+def _farthest(x: np.ndarray, apart: np.ndarray) -> list[tuple[float, Sequence]]:
+    """Of each sequence its beginning up to where both are farthest apart."""
+    ends = apart.argmax(1)
+    order = np.argsort(-apart.max(1), kind="stable")[:KEPT].tolist()
+    return [(float(apart[i, ends[i]]), tuple(map(tuple, x[i, : ends[i] + 1].tolist()))) for i in order]
 
 
 def drawn(problem: Problem, seed: int) -> np.ndarray:

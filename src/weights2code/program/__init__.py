@@ -1,23 +1,18 @@
 """Programs: recurrences with their texts (Python, LaTeX, the paper's listings), checked and run apart."""
 
-from weights2code.graph.raw_nodes import RawNode, RawProgram
+from weights2code.language.python_source import identifier, python_source
 from weights2code.program.latex import latex_source
 from weights2code.program.program import Origin, Program, body_lines, total_lines
-from weights2code.program.python_source import identifier, python_source
-from weights2code.program.raw_source import raw_source
 from weights2code.program.sandbox import check_source, run_program
 
 __all__ = [
     "Origin",
     "Program",
-    "RawNode",
-    "RawProgram",
     "body_lines",
     "check_source",
     "identifier",
     "latex_source",
     "python_source",
-    "raw_source",
     "run_program",
     "total_lines",
 ]

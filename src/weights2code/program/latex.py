@@ -29,6 +29,7 @@ def latex_lines(recurrence: Recurrence, categories: Categories | None = None) ->
         elif isinstance(definition, Count):
             right = _count(definition)
         else:
+            assert isinstance(definition, Expr), definition
             right = latex(definition)
         lines.append(f"{latex_variable(Var(step.name))} &= {right}")
     for name in recurrence.depths():

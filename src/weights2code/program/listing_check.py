@@ -13,7 +13,7 @@ from weights2code.data import Problem, Sequences, from_arrays
 from weights2code.errors import InputError, NotExtracted
 from weights2code.explain.explanation import ExplainedGraph
 from weights2code.graph import DiscreteGraph
-from weights2code.program.raw_program import raw_program_source
+from weights2code.program.listing import listing_source
 from weights2code.program.same_text import first_difference
 from weights2code.program.sandbox import check_source, run_program
 from weights2code.verify.links import Listing
@@ -47,7 +47,7 @@ def check_listing(text: str, graph: DiscreteGraph, problem: Problem, seed: int =
                 raise InputError("the program does not give its outputs at every position")
             given = np.stack(own).reshape(shape)
             finite = np.isfinite(given)
-            past = np.where(finite, np.round(given) if problem.integer_outputs else given, 0.0)
+            past = np.where(finite, np.floor(given + 0.5) if problem.integer_outputs else given, 0.0)
             wanted = graph.run(from_arrays(x, past))
             off = np.abs(given - wanted) / np.maximum(np.abs(wanted) / scale, 1.0)
             off = np.where(finite | np.isfinite(wanted), off, 0.0)
@@ -66,7 +66,7 @@ def listing_problems(text: str, explained: ExplainedGraph, problem: Problem) -> 
     if refused:
         return f"it is refused, {refused[0]}"
     try:
-        line = first_difference(text, raw_program_source(explained, problem))
+        line = first_difference(text, listing_source(explained, problem))
     except NotExtracted as error:
         return f"the graph has none: {error}"
     return "" if line is None else f"line {line} is not what the graph gives"

@@ -17,11 +17,11 @@ import numpy as np
 
 from weights2code.data import Regime
 from weights2code.json_values import items, mapping, name, names, text, truth
-from weights2code.language import Domain, OverAll, Recurrence, expression_of
+from weights2code.language import Domain, OverAll, Recurrence, Selection, expression_of
 from weights2code.language.categories import categories_of, encoded, in_words
 from weights2code.language.domain import Category, read_categories
+from weights2code.language.python_source import formula_lines, identifier, python_source
 from weights2code.program.latex import latex_source
-from weights2code.program.python_source import formula_lines, identifier, python_source
 
 
 class Origin(StrEnum):
@@ -89,6 +89,8 @@ class Program:
             raise ValueError(
                 f"one domain an input: got {len(self.domains)} for {len(self.recurrence.inputs)} inputs"
             )
+        if any(isinstance(step.definition, Selection) for step in self.recurrence.steps):
+            raise ValueError("a program has no selections by score: networks alone have them")
 
     def run(self, x: Any) -> np.ndarray:
         """The outputs for one sequence, (T,) or (T, columns), or for a batch, (n, T, columns).
@@ -175,7 +177,7 @@ class Program:
     @property
     def how(self) -> str:
         """How it was found, in a few words."""
-        return f"{self.origin}, under noise" if self.under_noise else self.origin
+        return ", ".join(filter(None, (self.origin, "under noise" * self.under_noise)))
 
     @property
     def under_noise(self) -> bool:
@@ -207,6 +209,8 @@ class Program:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON form."""
+        texts = {name: list(texts) for name, texts in self.output_categories.items()}
+        known = {"output_categories": texts, "output_truths": list(self.output_truths)}
         return {
             "name": self.name,
             "recurrence": self.recurrence.to_dict(),
@@ -215,12 +219,7 @@ class Program:
             "origin": self.origin,
             "regime": str(self.regime),
             "verdict": self.verdict,
-            **(
-                {"output_categories": {name: list(texts) for name, texts in self.output_categories.items()}}
-                if self.output_categories
-                else {}
-            ),
-            **({"output_truths": list(self.output_truths)} if self.output_truths else {}),
+            **{name: value for name, value in known.items() if value},
         }
 
     @staticmethod
@@ -250,14 +249,10 @@ def total_lines(text: str) -> int:
 
 def body_lines(text: str) -> int:
     """Lines of code inside the functions of a program, without docstrings, comments and blank lines."""
-    lines: set[int] = set()
+    source, lines = text.splitlines(), set[int]()
     for function in ast.walk(ast.parse(text)):
         if isinstance(function, ast.FunctionDef):
             documented = ast.get_docstring(function, clean=False) is not None
-            body = function.body[1:] if documented else function.body
-            for statement in body:
-                lines.update(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1))
-    source = text.splitlines()
-    return sum(
-        1 for line in lines if source[line - 1].strip() and not source[line - 1].strip().startswith("#")
-    )
+            for statement in function.body[documented:]:
+                lines.update(range(statement.lineno - 1, statement.end_lineno or statement.lineno))
+    return sum(source[line].strip()[:1] not in ("", "#") for line in lines)

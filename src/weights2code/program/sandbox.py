@@ -117,9 +117,9 @@ def check_source(text: str) -> list[str]:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return [f"it is not Python: {' '.join(str(error).split())[:MOST_SAID]}"]
     problems = [*_shape_problems(tree)]
-    bound = _bound_names(tree)
+    known = _bound_names(tree) | _BUILTINS
     for node in ast.walk(tree):
-        problems += [f"line {getattr(node, 'lineno', 1)}: {text}" for text in _node_problems(node, bound)]
+        problems += [f"line {getattr(node, 'lineno', 1)}: {text}" for text in _node_problems(node, known)]
     return list(dict.fromkeys(problems))
 
 
@@ -226,20 +226,14 @@ def _shape_problems(tree: ast.Module) -> Iterator[str]:
 
 def _bound_names(tree: ast.Module) -> set[str]:
     """Every name that the file itself binds."""
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
-        elif isinstance(node, ast.arg):
-            names.add(node.arg)
-        elif isinstance(node, ast.FunctionDef):
-            names.add(node.name)
-        elif isinstance(node, ast.alias):
-            names.add(node.asname or node.name.partition(".")[0])
-    return names
+    nodes = list(ast.walk(tree))
+    names = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    names |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    names |= {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    return names | {n.asname or n.name.partition(".")[0] for n in nodes if isinstance(n, ast.alias)}
 
 
-def _node_problems(node: ast.AST, bound: set[str]) -> Iterator[str]:
+def _node_problems(node: ast.AST, known: set[str]) -> Iterator[str]:
     if not isinstance(node, _NODES):
         yield f"{type(node).__name__} is not allowed"
     elif isinstance(node, ast.Import):
@@ -251,23 +245,13 @@ def _node_problems(node: ast.AST, bound: set[str]) -> Iterator[str]:
         for item in node.names:
             if item.name not in names:
                 yield f"the import of {item.name} from {node.module} is not allowed"
-    elif isinstance(node, ast.Attribute):
-        if node.attr not in _ATTRIBUTES:
-            yield f"the attribute {node.attr} is not allowed"
-    elif isinstance(node, ast.FunctionDef):
-        if node.decorator_list:
-            yield "decorators are not allowed"
-    elif isinstance(node, ast.Name):
-        reads = isinstance(node.ctx, ast.Load)
-        if reads and node.id not in bound and node.id not in _BUILTINS:
-            yield f"the name {node.id} is not allowed"
-    for name in _names_in(node):
-        if name.startswith("__") and name != "__all__":
-            yield f"the name {name} is not allowed"
-
-
-def _names_in(node: ast.AST) -> Iterator[str]:
+    elif isinstance(node, ast.Attribute) and node.attr not in _ATTRIBUTES:
+        yield f"the attribute {node.attr} is not allowed"
+    elif isinstance(node, ast.FunctionDef) and node.decorator_list:
+        yield "decorators are not allowed"
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in known:
+        yield f"the name {node.id} is not allowed"
     for field in ("id", "name", "asname", "arg", "attr"):
         name = getattr(node, field, None)
-        if isinstance(name, str):
-            yield name
+        if isinstance(name, str) and name.startswith("__") and name != "__all__":
+            yield f"the name {name} is not allowed"

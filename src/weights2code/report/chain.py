@@ -34,7 +34,7 @@ class Box:
 
     title: str
     name: str
-    hint: str = ""
+    hint: str | None = None
     file: bool = True
 
     def html(self) -> str:

@@ -99,7 +99,7 @@ def gather(folder: RunFolder, problem: Problem | None = None, outcome: Outcome |
     if not (folder.has(CERTIFICATE) and folder.has(GRAPH)):
         message = "This run folder holds no program."
         return Contents(message=message, attempts=(), notes=tuple(notes), **common)
-    stored = read_run(folder)
+    stored = read_run(folder) if outcome else read_run(folder).checkable()
     program, certificate = stored.program, stored.certificate
     broken = outcome.broken if outcome else ""
     if problem is not None and outcome is None:  # of a run that just ended, the verdict is fresh

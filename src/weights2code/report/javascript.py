@@ -21,6 +21,7 @@ from weights2code.language import (
     Number,
     Op,
     Recurrence,
+    Retrieval,
     Var,
     formula,
 )
@@ -97,6 +98,7 @@ def _definition(definition: Definition, names: list[str]) -> str:
     if isinstance(definition, Count):
         holds = OPERATORS[definition.relation].javascript.format("key", expression(definition.query, names))
         return f"count({names.index(definition.key)}, (key) => {holds})"
+    assert isinstance(definition, Retrieval), definition
     table = f"{names.index(definition.key)}, {names.index(definition.value)}"
     query = expression(definition.query, names)
     return f"find({table}, {query}, {definition.gap}, {_number(definition.default)})"

@@ -14,6 +14,7 @@ from weights2code.language import (
     Number,
     Op,
     Recurrence,
+    Retrieval,
     Start,
     Var,
 )
@@ -80,6 +81,7 @@ def _definition(definition: Definition, types: Categories) -> str:
         s, t = _identifier("s"), _identifier("t")
         condition = f"{_at(definition.key, s)}<mo>{sign}</mo>{_value(definition.query)}"
         return f"<mrow>{_text('how many ')}{s}<mo>≤</mo>{t}{_text(' have ')}{condition}</mrow>"
+    assert isinstance(definition, Retrieval), definition
     last = f"<mo>−</mo><mn>{definition.gap}</mn>" if definition.gap else ""
     s = _identifier("s")
     found = (

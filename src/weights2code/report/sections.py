@@ -305,7 +305,8 @@ def graph_section(contents: Contents, figure: Figures) -> str:
     graph = contents.explained.graph
     live = len(graph.live())
     taught = contents.certificate and contents.certificate.taught
-    what = f"taught network, which {MADE[taught.made]}" if taught else "trained model, every choice settled"
+    what = "taught network" if taught else "trained model, every choice settled"
+    what += f", which {MADE[taught.made]}" if taught and taught.made else ""
     caption = (
         f"The {what}. Values flow from left to right; each node reads what "
         f"its edges bring. {live} of {plural(len(graph.nodes), 'node')} matter to the output; what does "

@@ -17,10 +17,11 @@ from weights2code.language import (
     Op,
     Recurrence,
     Retrieval,
+    Selection,
     Start,
     Step,
     Var,
-    expression_of,
+    definition_variables,
     is_boolean,
     renamed,
 )
@@ -129,12 +130,7 @@ def in_reading_order(recurrence: Recurrence) -> Recurrence:
 
 def _present(step: Step) -> list[Var]:
     """What a step reads at its own position."""
-    read = [v for v in expression_of(step.definition).variables() if v.lag == 0]
-    if isinstance(step.definition, Retrieval) and step.definition.gap == 0:
-        read += [Var(step.definition.key), Var(step.definition.value)]
-    if isinstance(step.definition, Count):
-        read.append(Var(step.definition.key))
-    return read
+    return [variable for variable in definition_variables(step.definition) if variable.lag == 0]
 
 
 def _is_node(name: str) -> bool:
@@ -148,6 +144,8 @@ def word_for(step: Step) -> str | None:
         return "found"
     if isinstance(rule, Count):
         return "count"
+    if isinstance(rule, Selection):
+        return "selected"
     if any(variable.name == step.name for variable in rule.variables()):
         return _running(step.name, rule)
     return _operator(rule)

@@ -24,11 +24,6 @@ class Hinges:
     offset: float
     units: tuple[tuple[float, tuple[float, ...], float], ...]
 
-    def numbers(self) -> int:
-        """How many numbers it takes to write it down."""
-        inner = sum(2 + sum(weight != 0 for weight in weights) for _, weights, _ in self.units)
-        return 1 + sum(weight != 0 for weight in self.slope) + inner
-
     def apply(self, u: np.ndarray) -> np.ndarray:
         """Values for inputs (..., k)."""
         total = u @ np.array(self.slope) + self.offset

@@ -1,21 +1,20 @@
 """A specification as a plain function: `step(state, row) -> (state, output)`, a call a position.
 
-What it keeps may be any value. Where that is finitely many for all rows of whole numbers, the function is
-walked through once and for all: every row in every state that can be reached. The table that this gives is
-the function, so a program can be proved equal to it; without an end it is asked, and programs are tested.
+Where what it keeps is finitely many values for all rows of whole numbers, the function is walked through once
+and for all: every row in every state that can be reached. The table that this gives is the function, so a
+program can be proved equal to it; without an end it is asked, and programs are tested.
 
-States are told apart by type and value, all the way down, so that two states are taken for one only if no
-plain function could tell them apart. The function must answer the same to the same state and row, and nothing
-that it does to the state it is given is seen by anybody else.
+Two states may be taken for one only if no function can tell them apart. So states are numbers, texts, truth
+values, None, and tuples, lists and dictionaries of them: type and value of each part, in order, are all that
+can be seen of these. A set shows in which order it was filled, an object may carry anything, and of
+a list that stands in two places a change shows in both: such states are refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy
-from dataclasses import dataclass, fields, is_dataclass
-from decimal import Decimal
-from math import isfinite
+from dataclasses import dataclass
+from math import isfinite, isnan
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -32,8 +31,8 @@ MOST_STATES = 20_000
 MOST_CALLS = 300_000
 #: Sequences that a function is tried on when a task is declared, and their length.
 TRIED, TRIED_LENGTH = 3, 7
-#: Values that nothing can change: they need no copy.
-_FIXED = (int, float, complex, str, bytes, bool, type(None), np.generic, frozenset)
+#: What else a state may hold, as it is told to whoever gave another one.
+_ALLOWED = "keep numbers, texts, truth values, None, and tuples, lists or dictionaries of them in it"
 
 
 @runtime_checkable
@@ -71,6 +70,9 @@ class StepFunction:
         What each column may hold: rows have `int` for whole numbers and `float` for reals.
     """
 
+    #: What nobody can check of a plain function, and every proof about one rests on.
+    assumes = "that the step function answers the same to the same state and row, and looks at nothing else"
+
     def __init__(
         self,
         inputs: Sequence[str],
@@ -80,7 +82,7 @@ class StepFunction:
         domains: Sequence[Domain],
     ) -> None:
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
-        self.start, self.step, self.domains = start, step, tuple(domains)
+        self.start, self.step, self.domains = plain_state(start)[0], step, tuple(domains)
         self._whole = tuple(domain.discrete for domain in domains)
         self._walked: list[Walk | None] = []
 
@@ -95,9 +97,10 @@ class StepFunction:
         count, length, _ = x.shape
         y = np.empty((count, length, len(self.outputs)))
         for i in range(count):
-            state = _copied(self.start)
+            state = plain_state(self.start)[0]
             for t in range(length):
-                state, y[i, t] = self.answer(state, x[i, t])
+                after, y[i, t] = self.answer(state, x[i, t])
+                state = plain_state(after)[0]
         return y
 
     def answer(self, state: Any, row: np.ndarray) -> tuple[Any, tuple[float, ...]]:
@@ -151,7 +154,8 @@ class StepFunction:
 
     def _walk_over(self, rows: np.ndarray) -> Walk | None:
         """Every state that these rows lead to; None if there is no end to them."""
-        states, numbers = [_copied(self.start)], {_key(self.start): 0}
+        first, key = plain_state(self.start)
+        states, numbers = [first], {key: 0}
         moves: list[list[int]] = []
         answers: list[list[tuple[float, ...]]] = []
         for state in states:  # grows on the way
@@ -159,11 +163,11 @@ class StepFunction:
                 return None
             move, answer = [], []
             for row in rows:
-                after, output = self.answer(_copied(state), row)
-                key = _key(after)
+                after, output = self.answer(plain_state(state)[0], row)
+                kept, key = plain_state(after)
                 if key not in numbers:
                     numbers[key] = len(states)
-                    states.append(_copied(after))
+                    states.append(kept)
                 move.append(numbers[key])
                 answer.append(output)
             moves.append(move)
@@ -214,38 +218,44 @@ def _all_rows(domains: Sequence[Domain]) -> np.ndarray:
     return np.stack([grid.reshape(-1) for grid in grids], -1).astype(float)
 
 
-def _copied(state: Any) -> Any:
-    """A state that nobody else holds."""
-    if isinstance(state, _FIXED) or (isinstance(state, tuple) and all(isinstance(v, _FIXED) for v in state)):
-        return state
+def plain_state(state: Any) -> tuple[Any, Any]:
+    """A copy of a state that nobody else holds, and its key: equal for states that are the same.
+
+    Raises
+    ------
+    InputError
+        If it holds what cannot be told apart, or a list or dictionary in two places.
+    """
     try:
-        return deepcopy(state)
-    except Exception as error:
-        raise InputError(
-            f"the state {_shown(state)} cannot be copied ({type(error).__name__}); keep numbers, texts, "
-            "tuples, lists or dictionaries in it."
-        ) from None
+        return _taken(state, set())
+    except RecursionError:
+        raise InputError("the state is nested too deeply; keep a flat tuple or list in it.") from None
 
 
-def _key(state: Any) -> Any:
-    """Equal for states that are the same in type and value."""
-    if isinstance(state, (float, complex, Decimal, np.inexact)):  # 0.0 and -0.0, 1.0 and 1.00 are two
-        return type(state), repr(state)
-    if isinstance(state, (tuple, list)):
-        return type(state), tuple(_key(value) for value in state)
-    if isinstance(state, dict):  # its order can be seen, so it counts
-        return type(state), tuple((_key(name), _key(value)) for name, value in state.items())
-    if isinstance(state, (set, frozenset)):
-        return type(state), frozenset(_key(value) for value in state)
-    if isinstance(state, np.ndarray):
-        return state.dtype.str, state.shape, state.tobytes()
-    if is_dataclass(state) and not isinstance(state, type):
-        return type(state), tuple(_key(getattr(state, field.name)) for field in fields(state))
-    try:
-        hash(state)
-    except TypeError:
-        return object()  # what cannot be compared is always new
-    return type(state), state
+def _taken(state: Any, seen: set[int]) -> tuple[Any, Any]:
+    kind: Any = type(state)  # exactly: a subclass can show more than its value
+    if state is None or kind is int or kind is str:
+        return state, state
+    if kind is float and not isnan(state):  # 0.0 and -0.0 are two; what holds a NaN may equal itself or not
+        return state, ("float", repr(state))
+    if kind is bool or kind is bytes:
+        return state, (kind.__name__, state)
+    if kind is not tuple and kind is not list and kind is not dict:
+        what = "NaN" if kind is float else f"a {kind.__name__}"
+        raise InputError(f"the state holds {what}, which cannot be told apart safely; {_ALLOWED}.")
+    if kind is not tuple:
+        if id(state) in seen:
+            raise InputError(
+                f"the state holds the same {kind.__name__} in two places, where a change of one is a change "
+                "of both; put copies there."
+            )
+        seen.add(id(state))
+    values = state if kind is not dict else [part for item in state.items() for part in item]
+    parts = [_taken(value, seen) for value in values]
+    copies, key = [copy for copy, _ in parts], (kind.__name__, *(key for _, key in parts))
+    if kind is dict:  # its order can be seen, so it counts
+        return dict(zip(copies[::2], copies[1::2], strict=True)), key
+    return (copies if kind is list else tuple(copies)), key
 
 
 def _shown(value: Any) -> str:

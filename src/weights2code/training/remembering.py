@@ -18,7 +18,7 @@ from weights2code.data import Layout, Problem, Sequences, fit_layout
 from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
 from weights2code.graph.from_model import graph_of
 from weights2code.graph.graph import channel_scales
-from weights2code.graph.laid_out import model_of_all
+from weights2code.graph.to_model import model_of_all
 from weights2code.heads import COUNTS, EQUALITY_SHARPNESS, FORBIDDEN, sharpness_for
 from weights2code.language import infer
 from weights2code.language.operators import order_of, ordered
@@ -275,7 +275,7 @@ def with_heads(
     """The network of a widened problem with heads in the place of the further inputs.
 
     Columns and memories may have other units in it; weights make up for that. Its nodes are not in layers
-    yet (`graph.laid_out`).
+    yet (`graph.to_model`).
     """
     inputs, more, channels = len(problem.inputs), len(memories), graph.layout.channels
     window = max([2, *((node.offset or 0) + 1 for node in graph.nodes if isinstance(node, RouterNode))])

@@ -16,7 +16,7 @@ from weights2code.data import Encoded, Layout, Problem, fit_layout
 from weights2code.effort import TimeUp, now
 from weights2code.errors import InputError
 from weights2code.graph import DiscreteGraph
-from weights2code.graph.to_model import model_of, write_back
+from weights2code.graph.to_model import model_of
 from weights2code.heads import EQUALITY_SHARPNESS, sharpness_for
 from weights2code.json_values import any_number, items, number, text, truth, whole
 from weights2code.model import HARD, DiscreteTransformer
@@ -84,22 +84,11 @@ class Trained:
     member: int | None = None
     integer_outputs: bool | None = None
 
-    def taught(
-        self, graph: DiscreteGraph, member: int | None, loss: float, accuracy: float, *, integer_outputs: bool
-    ) -> Trained:
-        """A network that was made for the rule, alone, with its loss; what was learned before is not its own.
-
-        One that has the nodes of a member has its architecture; one that is no member, or has a node more,
-        another.
-        """
-        same_nodes = tuple(node.name for node in graph.nodes) == self.model.wiring.variables
-        if member is None or not same_nodes:
-            model = model_of(graph, self.model)
-        else:
-            model = write_back(self.model.take([member]), 0, graph)
+    def taught(self, graph: DiscreteGraph, loss: float, accuracy: float, *, integer_outputs: bool) -> Trained:
+        """A network that was made for the rule, alone, with its loss; what was learned before is not its."""
         return replace(
             self,
-            model=model,
+            model=model_of(graph, self.model),
             losses=(loss,),
             accuracies=(accuracy,),
             history=(),

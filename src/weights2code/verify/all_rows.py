@@ -14,11 +14,15 @@ import numpy as np
 
 from weights2code.data import Rows
 from weights2code.data.parts import CONTEXT, Piece, batches, stretched
-from weights2code.language import Domain, Recurrence, definition_variables, expression_of
-from weights2code.verify.exploration import States, reachable_states
+from weights2code.kernel.closing import Unsuited, Written, all_rows, close
+from weights2code.language import Domain, Recurrence, Var, definition_variables, expression_of
+from weights2code.language.machine_text import machine_text
+from weights2code.language.sums import Unwritten
 
-#: Effort for finding the states of a program, in seconds of a usual machine.
-EFFORT = 0.3
+#: Values of the variables that carry the past, a row a state.
+States = dict[Var, np.ndarray]
+#: Transitions, and rows of one position, that are gone through to find the states of a program.
+TRANSITIONS, ROWS = 100_000, 20_000
 #: Values of all states along a piece that are computed at most.
 MOST_VALUES = 4_000_000
 
@@ -43,6 +47,25 @@ class Told:
     transitions: int = 0
 
 
+def reachable_states(machine: Recurrence, domains: tuple[Domain, ...]) -> States | None:
+    """What every variable of the past may hold after some inputs, a row a state; None if that has no end in
+    sight, or looks something up."""
+    if not all(domain.discrete for domain in domains) or machine.retrieves():
+        return None
+    if np.prod([float(domain.size) for domain in domains]) > ROWS:
+        return None
+    rows = all_rows([(domain.low, domain.high) for domain in domains])
+    try:
+        alone = Written(machine_text(replace(machine, outputs=()), floats=True))
+        found = close(alone, alone, rows, 0, TRANSITIONS)
+    except (Unsuited, Unwritten, TypeError):
+        return None
+    if found.outcome != "closed":
+        return None
+    table = np.array([state for state, _ in found.states], dtype=float).reshape(len(found.states), -1)
+    return dict(zip(machine.state(), table.T, strict=True))
+
+
 def over_all(
     program: Recurrence,
     rows: Rows,
@@ -63,7 +86,7 @@ def over_all(
     program = program.live()
     hidden = tuple(name for name in program.depths() if name not in (*program.inputs, *program.outputs))
     remembers, depth = bool(hidden) or program.retrieves(), max(program.depths().values(), default=0)
-    states = reachable_states(program, domains, EFFORT) if hidden else None
+    states = reachable_states(program, domains) if hidden else None
     wider = replace(program, outputs=(*program.outputs, *hidden))
     known = replace(rows, y=np.pad(rows.y, ((0, 0), (0, len(hidden)))))
     found, judged, lost = np.full(known.y.shape, np.nan), np.zeros(len(known.y), bool), 0

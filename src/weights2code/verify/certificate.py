@@ -14,17 +14,30 @@ mean squared error, for the program against its target and against the discrete 
 
 from __future__ import annotations
 
-import math
 import platform
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import metadata
-from typing import Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from weights2code.json_values import any_number, items, mapping, number, text, truth, whole
-from weights2code.verify.links import Listing, NetworkCertificate, Rule, Sequence, read_sequence
+from weights2code.json_fields import from_fields, to_fields
+from weights2code.json_values import any_number, whole
+from weights2code.verify.links import (
+    Listing,
+    NetworkCertificate,
+    Proof,
+    Rule,
+    Sequence,
+    proof_to_dict,
+    read_proof,
+)
 
 Verdict = Literal["proved", "bounded", "exhaustive", "tested", "failed"]
+#: Of rows of own data.
+Count = Annotated[int, partial(whole, most=2**62)]
+#: In notes on how a rule was found, which only the run itself knows.
+REGRESSED = "; the rule was regressed from the values that it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,28 +48,9 @@ class Agreement:
     """
 
     sequences: int
-    max_abs_error: float
-    rmse: float
+    max_abs_error: Annotated[float, any_number]
+    rmse: Annotated[float, any_number]
     accuracy: float | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "sequences": self.sequences,
-            "max_abs_error": _to_json(self.max_abs_error),
-            "rmse": _to_json(self.rmse),
-            "accuracy": self.accuracy,
-        }
-
-    @staticmethod
-    def from_dict(data: Mapping[str, Any]) -> Agreement:
-        data = mapping(data, "an agreement")
-        accuracy = data["accuracy"]
-        return Agreement(
-            whole(data["sequences"], "sequences"),
-            any_number(data["max_abs_error"], "an error"),
-            any_number(data["rmse"], "an error"),
-            None if accuracy is None else float(number(accuracy, "an accuracy")),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +58,13 @@ class Judged:
     """How many rows of own data a program could be judged by, how many of these are right (whole-number
     outputs only), and how many rows there are."""
 
-    judged: int
-    right: int | None
-    of: int
+    judged: Count
+    right: Count | None
+    of: Count
 
     def words(self) -> str:
         right = "" if self.right is None else f", {self.right} of them right"
         return f"{self.judged} of {self.of} rows could be judged{right}"
-
-    @staticmethod
-    def from_dict(data: Any) -> Judged:
-        data = mapping(data, "rows")
-        right = data["right"]
-        right = None if right is None else whole(right, "right rows", most=2**62)
-        return Judged(whole(data["judged"], "rows", most=2**62), right, whole(data["of"], "rows", most=2**62))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +118,8 @@ class Certificate:
         found in another way.
     rows
         Of own data, how many rows of all could be judged, and how many of them are right.
+    proof
+        What the kernel proved, if the verdict says so; of a certificate that was read, what it offers.
     """
 
     verdict: Verdict
@@ -142,11 +131,11 @@ class Certificate:
     model: Agreement | None = None
     by_length: Mapping[int, Agreement] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
-    seed: int = 0
+    seed: Annotated[int, partial(whole, most=2**32)] = 0
     one_step: bool = False
     invariant: tuple[str, ...] = ()
     error: float | None = None
-    model_fits: bool = True
+    model_fits: bool | None = True
     counterexample: Sequence | None = None
     notes: tuple[str, ...] = ()
     network: NetworkCertificate | None = None
@@ -154,10 +143,15 @@ class Certificate:
     listing: Listing | None = None
     rule: Rule | None = None
     rows: Judged | None = None
+    proof: Proof = None
 
     def __post_init__(self) -> None:
         if self.verdict not in get_args(Verdict):
             raise ValueError(f"{self.verdict!r} is not a verdict: use one of {', '.join(get_args(Verdict))}")
+        if self.verdict in ("proved", "bounded", "exhaustive") and self.proof is None:
+            raise ValueError(f"only the kernel can say {self.verdict}")
+        if self.verdict == "bounded" and self.error is None:
+            raise ValueError("it is bounded by nothing")
 
     @property
     def verified(self) -> bool:
@@ -183,21 +177,19 @@ class Certificate:
     def explain(self) -> str:
         """What the verdict rests on, in plain English."""
         domain = f" for inputs in {', '.join(dict.fromkeys(self.domain))}" if self.domain else ""
-        if self.verdict == "proved":
-            text = f"Proved equal to the specification at every length{domain}: {self.method}."
-        elif self.verdict == "bounded":
-            text = f"Proved to be within {self.error:.2g} of the specification at every length{domain}, "
-            text += f"not equal to it: {self.method}."
-        elif self.verdict == "exhaustive":
-            text = f"Every input sequence was run, {self.covers}{domain}, and all agree: {self.method}."
-        elif self.verdict == "tested":
-            text = f"Tested, not proved: {self.method}."
-        else:
-            text = f"The program is wrong: {self.method}."
-        if self.verdict in ("proved", "bounded", "exhaustive"):
-            ran = f"{self.sequences} sequences of length {', '.join(map(str, self.lengths))}"
-            text += f" It was also run on {ran}; the largest error is {self.max_abs_error:.3g}."
-        return text
+        near = f"within {self.error or 0.0:.2g} of the specification at every length{domain}"
+        text = {
+            "proved": f"Proved equal to the specification at every length{domain}",
+            "bounded": f"Proved to be {near}, not equal to it",
+            "exhaustive": f"Every input sequence was run, {self.covers}{domain}, and all agree",
+            "tested": "Tested, not proved",
+            "failed": "The program is wrong",
+        }[self.verdict]
+        if self.verdict in ("tested", "failed"):
+            return f"{text}: {self.method}."
+        ran = f"{self.sequences} sequences of length {', '.join(map(str, self.lengths))}"
+        largest = f"the largest error is {self.max_abs_error:.3g}"
+        return f"{text}: {self.method}. It was also run on {ran}; {largest}."
 
     def words(self) -> str:
         """What is known of the program and, on lines of their own, of its networks."""
@@ -208,72 +200,26 @@ class Certificate:
         both = (("Network", self.network), ("Taught network", self.taught))
         return [(name, found) for name, found in both if found is not None]
 
+    def checkable(self) -> Certificate:
+        """What can be made again from the files of a run, without what only the run itself knows."""
+        notes = tuple(note for note in self.notes if REGRESSED not in note)
+        network, taught = (one and one.checkable() for one in (self.network, self.taught))
+        return replace(self, model_fits=None, notes=notes, network=network, taught=taught, rule=None)
+
     def to_dict(self) -> dict[str, Any]:
         """JSON form; the numbers against the target stand at the top too, where people look first."""
-        return {
-            "verdict": self.verdict,
-            "method": self.method,
-            "explanation": self.explain(),
-            "domain": list(self.domain),
-            "covers": self.covers,
-            "lengths": list(self.lengths),
-            **self.target.to_dict(),
-            "target": self.target.to_dict(),
-            "model": None if self.model is None else self.model.to_dict(),
-            "by_length": {str(length): numbers.to_dict() for length, numbers in self.by_length.items()},
-            "versions": dict(self.versions),
-            "seed": self.seed,
-            "one_step": self.one_step,
-            "invariant": list(self.invariant),
-            "error": self.error,
-            "model_fits": self.model_fits,
-            "counterexample": None if self.counterexample is None else [list(r) for r in self.counterexample],
-            "notes": list(self.notes),
-            "network": None if self.network is None else self.network.to_dict(),
-            "taught": None if self.taught is None else self.taught.to_dict(),
-            "listing": None if self.listing is None else self.listing.to_dict(),
-            "rule": None if self.rule is None else self.rule.to_dict(),
-            "rows": None if self.rows is None else asdict(self.rows),
-        }
+        said = {"verdict": self.verdict, "method": self.method, "explanation": self.explain()}
+        return said | to_fields(self.target) | to_fields(self, proof=proof_to_dict(self.proof))
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Certificate:
-        """Inverse of `to_dict`; files that were written before a field came in lack it."""
-        data = mapping(data, "a certificate")
-        example = data["counterexample"]
-        return Certificate(
-            verdict=cast(Verdict, text(data["verdict"], "a verdict")),
-            method=text(data["method"], "a method"),
-            domain=_texts(data["domain"], "the domain"),
-            covers=text(data["covers"], "what it covers"),
-            lengths=tuple(whole(item, "a length") for item in items(data["lengths"], "the lengths")),
-            target=Agreement.from_dict(data["target"]),
-            model=None if data["model"] is None else Agreement.from_dict(data["model"]),
-            by_length={
-                whole(int(n[:9]), "a length"): Agreement.from_dict(numbers)
-                for n, numbers in mapping(data.get("by_length", {}), "by_length").items()
-            },
-            versions={
-                name: text(version, "a version")
-                for name, version in mapping(data["versions"], "versions").items()
-            },
-            seed=whole(data["seed"], "a seed", most=2**32),
-            one_step=truth(data.get("one_step", False), "one_step"),
-            invariant=_texts(data.get("invariant", []), "the invariant"),
-            error=None if data.get("error") is None else float(number(data["error"], "an error")),
-            model_fits=truth(data.get("model_fits", True), "model_fits"),
-            counterexample=None if example is None else read_sequence(example),
-            notes=_texts(data["notes"], "the notes"),
-            network=None if data.get("network") is None else NetworkCertificate.from_dict(data["network"]),
-            taught=None if data.get("taught") is None else NetworkCertificate.from_dict(data["taught"]),
-            listing=None if data.get("listing") is None else Listing.from_dict(data["listing"]),
-            rule=None if data.get("rule") is None else Rule.from_dict(data["rule"]),
-            rows=None if data.get("rows") is None else Judged.from_dict(data["rows"]),
-        )
+        """Inverse of `to_dict`."""
+        return from_fields(Certificate, data, "a certificate", _LATER, proof=read_proof(data))
 
 
-def _texts(data: Any, what: str) -> tuple[str, ...]:
-    return tuple(text(item, what) for item in items(data, what))
+#: Files that were written before these fields came in lack them.
+_LATER = ("by_length", "one_step", "invariant", "error", "model_fits")
+_LATER += ("network", "taught", "listing", "rule", "rows")
 
 
 def versions() -> dict[str, str]:
@@ -287,8 +233,3 @@ def versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             found[name] = "not installed"
     return found
-
-
-def _to_json(value: float) -> float | str:
-    """JSON has no infinities; `float` reads the text back."""
-    return value if math.isfinite(value) else str(value)

@@ -1,79 +1,59 @@
 """The verdict: cheapest evidence first, strongest claim last (design: "Trust").
 
 Tests come first, because a wrong program shows itself within milliseconds and its counterexample is the
-answer. A program that passes them exactly is then given to the proofs, each of which may succeed, find a
-counterexample, or say that it cannot tell.
+answer. For one that passes them exactly certificates are proposed, which the kernel alone decides on: that
+the states of text and specification end, that both are the same formulas, an invariant for induction; at
+last, how far all sequences could be gone through.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
-
-import numpy as np
+from fractions import Fraction
+from functools import partial
 
 from weights2code.effort import Effort, time_is_up
-from weights2code.language import Domain, Recurrence, exact_number
-from weights2code.language.interval import Interval
+from weights2code.kernel import claims as kernel
+from weights2code.kernel.closing import Unsuited
+from weights2code.language import Domain, Recurrence, exact_number, renamed
+from weights2code.language.arithmetic import CARRIED
+from weights2code.language.categories import categories_of, with_locals
+from weights2code.language.product import Product
+from weights2code.language.python_source import python_source
+from weights2code.language.sums import Unwritten
 from weights2code.tasks.step_function import Reference, StepFunction
-from weights2code.verify.against_function import explore_with
+from weights2code.verify.called import Called
 from weights2code.verify.certificate import Certificate, Sequence, Verdict, versions
-from weights2code.verify.evaluation import is_defined
-from weights2code.verify.exhaustive import first_wrong, inputs_a_position, longest_length
-from weights2code.verify.exploration import explore, looks_finite
-from weights2code.verify.identity import same_up_to_names
-from weights2code.verify.induction import prove_by_induction
-from weights2code.verify.product import Product, product
-from weights2code.verify.ranges import bounds_of, positions_below
-from weights2code.verify.rounding import Arithmetic, arithmetic, rounding
-from weights2code.verify.testing import Sampler, Trial, run_tests, wrong_positions
+from weights2code.verify.induction import invariant_for
+from weights2code.verify.testing import SOME, Sampler, Trial, run_tests
 
-#: Sequences that are enumerated; a plain function takes its time.
-_ENUMERATION_BUDGET = 1 << 18
-_PLAIN_BUDGET = 1 << 14
-#: Positions that are looked at one by one for values that outgrow float64.
-_MOST_POSITIONS = 256
+#: Transitions that are taken at first, and at last where nothing else helps; a plain function takes its time.
+FIRST, MOST, MOST_CALLED = 60_000, 1_050_000, 100_000
+#: Whole-number outputs are wrong if they are off by more than this.
+NEAR = Fraction(1, 1000)
+#: Others are near each other if they differ by less than this share of the largest.
+REAL_NEAR = Fraction(1, 10**9)
 #: Where no bound is known, rounding is bounded for values up to so many times those that tests met;
 _ROOM = 4.0
 #: it must be less than this share of the outputs.
 _MOST_ROUNDING = 1e-9
-_EVERY_LENGTH = "every length"
-_TESTED_LENGTHS = "the tested lengths"
 _CUT_SHORT = "the time limit was reached; a proof may have been cut short"
 
 
 @dataclass(frozen=True, slots=True)
-class _Finding:
-    """What one way of checking found: a verdict with its method, or a counterexample."""
-
-    verdict: Verdict
-    method: str
-    covers: str
-    counterexample: Sequence | None = None
-    notes: tuple[str, ...] = ()
-    invariant: tuple[str, ...] = ()
-    error: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class _Request:
+    """What is claimed of a program that passed its tests, and what these say of it."""
+
+    claim: kernel.Claim
     whole: bool
     effort: Effort
-    seed: int
-    tolerance: float
     length: int
-    #: Of outputs and of all values that tests met.
-    scale: float
-    largest: float
-
-    def effort_left(self) -> float:
-        return 0.0 if time_is_up() else max(0.0, self.effort.left)
-
-
-#: A way to a proof: a finding, or None where it cannot tell. What is said about the text is worked out when
-#: it is asked for.
-_Way = Callable[[Product, _Request, Callable[[], "_Text | None"]], _Finding | None]
+    trial: Trial
+    tested: Certificate
+    tolerance: float
 
 
 def certify(
@@ -88,8 +68,9 @@ def certify(
     time_limit: float = 5.0,
     tolerance: float = 1e-3,
     count: int = 256,
+    stored: kernel.Certificate | None = None,
 ) -> Certificate:
-    """Compare a program with the machine that specifies it.
+    """Compare the text of a program with the machine that specifies it.
 
     Parameters
     ----------
@@ -105,246 +86,240 @@ def certify(
     sampler
         (rng, n, T) -> inputs of shape (n, T, columns); uniform on the domains by default.
     time_limit
-        Effort for all proofs together, in seconds of a usual machine; it is counted in states and steps.
+        Effort for finding an invariant, in seconds of a usual machine; it is counted in the solver's steps.
     tolerance
         For real outputs: the error that passes a test, relative to the largest target.
     count
         Test sequences a length.
+    stored
+        A certificate that was found before; it is checked before any other is looked for.
     """
-    machine = isinstance(reference, Recurrence)
-    joint = product(reference, program, domains) if machine else None  # refuses what does not fit together
-    trial = run_tests(
+    _refuse_misfits(program, reference, domains)
+    types = with_locals(program, categories_of(program.inputs, domains))
+    texts = (tuple(types.get(name) for name in names) for names in (program.inputs, program.outputs))
+    text = kernel.ProgramText(python_source(program, domains, "program"), program.inputs, *texts)
+
+    tests = partial(
+        run_tests,
         program,
         reference,
         domains,
         length=length,
         whole=integer_outputs,
+        text=text.closing(),
         sampler=sampler,
         seed=seed,
         count=count,
         tolerance=tolerance,
     )
-    finding = _tested(trial, integer_outputs, tolerance)
-    if trial.passed:
-        effort = Effort(time_limit)
-        request = _Request(integer_outputs, effort, seed, tolerance, length, trial.scale, trial.largest)
-        stronger = None
-        if trial.exact and isinstance(reference, StepFunction):
-            stronger, reason = _by_walk(program, reference, domains, request)
-            finding = replace(finding, notes=(*finding.notes, f"no proof: {reason}"))
-        elif trial.exact and joint is not None and isinstance(reference, Recurrence):
-            stronger = _prove(program, reference, joint, request)
-        if stronger is None:
-            stronger = _enumerate(program, reference, domains, integer_outputs, length)
-        finding = stronger or finding
-        if trial.exact and finding.verdict in ("tested", "exhaustive") and time_is_up():
-            finding = replace(finding, notes=(*finding.notes, _CUT_SHORT))
+    trial = tests()
+    found = tested = _tested(trial, domains, seed, integer_outputs, tolerance)
+    specification = _specified(reference)
+    if trial.passed and specification is not None and (trial.exact or integer_outputs):
+        near = NEAR if integer_outputs else REAL_NEAR * Fraction(max(1.0, trial.scale))
+        claim = kernel.Claim(text, specification, domains, near)
+        request = _Request(claim, integer_outputs, Effort(time_limit), length, trial, tested, tolerance)
+        found = _prove(request, stored)
+        if found.verdict in ("tested", "exhaustive") and time_is_up():
+            found = replace(found, notes=(*found.notes, _CUT_SHORT))
+    if found.verdict != "tested":
+        return found
+    again = tests(some=count + SOME)  # that is all there is: then by the text alone
+    inexact = () if trial.exact else ("not exact, so no proof was tried",)
+    notes = (*again.notes, *inexact, *found.notes[len(trial.notes) :])
+    return replace(_tested(again, domains, seed, integer_outputs, tolerance), notes=notes)
+
+
+def _refuse_misfits(program: Recurrence, reference: Reference, domains: tuple[Domain, ...]) -> None:
+    if not isinstance(reference, (Recurrence, StepFunction)):
+        return
+    if len({len(reference.inputs), len(program.inputs), len(domains)}) > 1:
+        raise ValueError(
+            f"the reference reads {len(reference.inputs)} columns, the program {len(program.inputs)}, "
+            f"and {len(domains)} domains are given: they must be as many"
+        )
+    if len(reference.outputs) != len(program.outputs):
+        raise ValueError(
+            f"the reference has {len(reference.outputs)} outputs and the program {len(program.outputs)}"
+        )
+
+
+def _specified(reference: Reference) -> kernel.Machine | None:
+    """What a program is proved against: formulas mean exact numbers, a function what it answers."""
+    if isinstance(reference, Recurrence):
+        return kernel.Specification(reference)
+    return Called(reference) if isinstance(reference, StepFunction) else None
+
+
+def _tested(
+    trial: Trial, domains: tuple[Domain, ...], seed: int, whole: bool, tolerance: float
+) -> Certificate:
+    lengths = ", ".join(map(str, trial.lengths))
+    method = f"free-running on {trial.agreement.sequences} sequences of length {lengths}, "
+    rule = "right after rounding" if whole else f"within {tolerance:g} times the largest target"
+    rule += " as long as no value reaches 2**53" if trial.outgrown else ""
+    if trial.counterexample is None:
+        method += f"every output {rule}"
+    else:
+        method += f"outputs must be {rule}; a wrong output was found after {len(trial.counterexample)} inputs"
     return Certificate(
-        verdict=finding.verdict,
-        method=finding.method,
+        verdict="tested" if trial.passed else "failed",
+        method=method,
         domain=tuple(str(domain) for domain in domains),
-        covers=finding.covers,
+        covers="the tested lengths",
         lengths=trial.lengths,
         target=trial.agreement,
         by_length=dict(zip(trial.lengths, trial.by_length, strict=True)),
         versions=versions(),
         seed=seed,
-        invariant=finding.invariant,
-        error=finding.error,
-        counterexample=finding.counterexample,
-        notes=(*trial.notes, *finding.notes),
+        counterexample=trial.counterexample,
+        notes=trial.notes,
     )
 
 
-def _tested(trial: Trial, whole: bool, tolerance: float) -> _Finding:
-    lengths = ", ".join(map(str, trial.lengths))
-    ran = f"free-running on {trial.agreement.sequences} sequences of length {lengths}"
-    rule = "right after rounding" if whole else f"within {tolerance:g} times the largest target"
-    rule += " as long as no value reaches 2**53" if trial.outgrown else ""
-    if not trial.passed:
-        found = trial.counterexample or ()
-        method = f"{ran}, outputs must be {rule}; a wrong output was found after {len(found)} inputs"
-        return _Finding("failed", method, _TESTED_LENGTHS, trial.counterexample)
-    notes = () if trial.exact else ("not exact, so no proof was tried",)
-    return _Finding("tested", f"{ran}, every output {rule}", _TESTED_LENGTHS, notes=notes)
+def _prove(request: _Request, stored: kernel.Certificate | None) -> Certificate:
+    """The first proof of equality; else one that outputs are near, or of all sequences up to a length."""
+    near, reasons = None, []
+    answers: list[kernel.Answer] = []
+    for proposal in _proposals(request, stored, answers):
+        if isinstance(proposal, kernel.Refuted):
+            answer: kernel.Answer = proposal
+        else:
+            closed = isinstance(proposal, kernel.Closure)  # where both are run, one sees how near they are
+            claim = request.claim if closed else replace(request.claim, eps=Fraction(0))
+            answer = kernel.check(claim, proposal, time_is_up)
+        answers.append(answer)
+        if isinstance(answer, kernel.Refuted):
+            if _is_wrong(request, answer.sequence):
+                return _different(request, answer)
+            reasons.append("outputs are right only after rounding")
+        elif isinstance(answer, kernel.Rejected):
+            reasons.append(answer.reason)
+        elif found := _proved(answer, request):
+            if found.verdict == "proved":
+                return found
+            longer = near is not None and near.verdict == found.verdict == "exhaustive"
+            near = found if near is None or longer else near
+    if near is not None:
+        return near
+    reason = [f"no proof: {reasons[0]}"] if reasons and isinstance(request.claim.right, Called) else []
+    return replace(request.tested, notes=(*request.tested.notes, *reason))
 
 
-def _prove(program: Recurrence, reference: Recurrence, joint: Product, request: _Request) -> _Finding | None:
-    """Every proof in turn; exploration comes last for machines that seem to have no end of states.
+def _proposals(
+    request: _Request, stored: kernel.Certificate | None, answers: list[kernel.Answer]
+) -> Iterator[kernel.Certificate | kernel.Refuted]:
+    """Certificates that may show the claim, cheap ones first, given the answers to those before; a sequence
+    that may show the opposite is as good."""
+    claim, first = request.claim, None
+    if stored is not None:
+        yield stored
+    if isinstance(claim.right, Called):
+        yield kernel.Closure(MOST_CALLED)
+        return
+    if claim.discrete:
+        yield kernel.Closure(FIRST)
+        first = answers[-1]
+    if request.trial.exact:
+        with suppress(Unsuited, Unwritten, ArithmeticError, ValueError):
+            yield _same(claim.beside())
+            found = invariant_for(claim.joint(), request.effort, seed=request.tested.seed)
+            if found.counterexample is not None:
+                yield kernel.Refuted(found.counterexample, "outputs differ")
+            elif found.outcome == "equal":
+                yield kernel.Inductive(found.invariant, found.steps, None, _ROOM * request.trial.largest)
+    closed = first.certificate if isinstance(first, kernel.Proved) else None
+    if isinstance(closed, kernel.Closure):
+        yield kernel.Closure(4 * FIRST if closed.growing else MOST)
 
-    A proof that outputs are near each other stands only if no other way shows that they are equal.
-    """
-    ways: list[_Way] = [_by_names, _by_induction]
-    ways.insert(1 if looks_finite(joint, request.seed) else 2, _by_exploration)
-    text = cache(lambda: _text(program, joint, request))
-    near = None
-    for way in ways:
-        finding = way(joint, request, text)
-        if finding is None:
-            continue
-        if finding.verdict == "bounded":
-            near = finding
-        elif finding.counterexample is None or _is_wrong(program, reference, finding.counterexample, request):
-            return finding
-    return near
 
-
-def _by_walk(
-    program: Recurrence, function: StepFunction, domains: tuple[Domain, ...], request: _Request
-) -> tuple[_Finding | None, str]:
-    """What walking through program and function together shows, or why nothing."""
-    result = explore_with(program, function, domains, whole=request.whole, time_limit=request.effort_left())
-    if result.outcome == "different":
-        return _counterexample(result.counterexample, "complete exploration"), ""
-    if result.outcome == "inconclusive":
-        return None, result.reason
-    method = (
-        f"complete exploration of the {result.states} states that the step function and the program reach "
-        f"together ({result.transitions} transitions), in the program's own float64 arithmetic"
+def _proved(answer: kernel.Proved, request: _Request) -> Certificate | None:
+    """The certificate of a proof; None if that ends too early, or rounds too much, to be one."""
+    proposal, error, right = answer.certificate, float(answer.error), request.claim.right
+    called = isinstance(right, Called)
+    closed = isinstance(proposal, kernel.Closure)
+    verdict: Verdict = "bounded" if error and (closed or request.whole) else "proved"
+    covers = "every length"
+    if isinstance(proposal, kernel.Closure):
+        who = "the step function and the" if called else "reference and"
+        states = answer.words.replace(" (", f" that {who} program reach together (")
+        method = f"complete exploration of the {states}, in the program's own float64 arithmetic"
+        if answer.length is not None:
+            verdict, covers = "exhaustive", f"lengths 1 to {answer.length}"
+            method = f"all sequences up to length {answer.length} were run, {answer.words}"
+        method += "" if called else "; the specification in exact arithmetic"
+    elif isinstance(proposal, kernel.Same):
+        method = f"the program is the reference machine up to the names of variables, {answer.words}"
+    else:
+        assert isinstance(proposal, kernel.Inductive)
+        base = max(1, max(request.claim.joint().machine.depths().values(), default=0))
+        method = f"induction over the positions with z3 (first {base} checked one by one, then step by step"
+        method += f" from {proposal.steps} positions), " if proposal.steps > 1 else "), "
+        method += answer.words
+    outgrown = re.search(r"not in the first (\d+) positions", answer.words)
+    ends = answer.length if outgrown is None else int(outgrown[1])
+    if ends is not None and ends < request.length:
+        return None
+    if request.whole and CARRIED in answer.words:
+        return None
+    if verdict != "exhaustive":
+        method += f"; it is assumed {right.function.assumes}" if isinstance(right, Called) else ""
+        if not request.whole and error:
+            if error > _MOST_ROUNDING * max(1.0, request.trial.scale):
+                return None
+            method += "; it stayed within 1e-6 (relative) in all tests"
+    return replace(
+        request.tested,
+        verdict=verdict,
+        method=method,
+        covers=covers,
+        error=error if verdict == "bounded" else None,
+        invariant=tuple(map(str, getattr(proposal, "invariant", ()))),
+        proof=answer,
     )
-    if result.outcome == "near":
-        return _Finding("bounded", method, _EVERY_LENGTH, error=result.error), ""
-    return _Finding("proved", method, _EVERY_LENGTH), ""
 
 
-def _by_names(joint: Product, request: _Request, text: Callable[[], _Text | None]) -> _Finding | None:
-    if not same_up_to_names(joint):
-        return None
-    # the same operations on reals are the same in any arithmetic
-    said = text() if joint.discrete else _Text("")
-    return said and said.finding("the program is the reference machine up to the names of variables")
-
-
-def _by_exploration(joint: Product, request: _Request, text: Callable[[], _Text | None]) -> _Finding | None:
-    # Half of the effort: a search that does not end must leave some for the others.
-    result = explore(joint, whole=request.whole, time_limit=request.effort_left() / 2)
-    request.effort.spend(result.effort)
-    if result.outcome == "different":
-        return _counterexample(result.counterexample, "complete exploration")
-    if result.outcome == "inconclusive":
-        return None
-    method = (
-        f"complete exploration of the {result.states} states that reference and program reach together "
-        f"({result.transitions} transitions), in the program's own float64 arithmetic"
+def _different(request: _Request, answer: kernel.Refuted) -> Certificate:
+    count = len(answer.sequence)
+    method = f"complete exploration found a sequence of {count} inputs after which an output is wrong"
+    return replace(
+        request.tested,
+        verdict="failed",
+        method=f"{method} ({answer.reason})",
+        covers=f"length {count}",
+        counterexample=answer.sequence,
     )
-    if result.outcome == "near":
-        return _Finding("bounded", method, _EVERY_LENGTH, error=result.error)
-    return _Finding("proved", method, _EVERY_LENGTH)
 
 
-def _by_induction(joint: Product, request: _Request, text: Callable[[], _Text | None]) -> _Finding | None:
-    said = text()
-    if said is None:
-        return None
-    result = prove_by_induction(joint, time_limit=request.effort_left(), seed=request.seed)
-    request.effort.spend(result.effort)
-    if result.outcome == "different":
-        return _counterexample(result.counterexample, "the base case of the induction")
-    if result.outcome == "unknown":
-        return None
-    method = (
-        f"induction over the positions with z3 (first {result.base} checked one by one, then step by step"
-    )
-    method += f" from {result.steps} positions)" if result.steps > 1 else ")"
-    return said.finding(method, result.invariant)
+def _is_wrong(request: _Request, example: Sequence) -> bool:
+    """Whether a counterexample is more than rounding would hide: the text stops there, or is plainly off."""
+    left, right = request.claim.left.closing(), request.claim.right.closing()
+    plainly = Fraction(1, 2) if request.whole else Fraction(request.tolerance * request.trial.scale + 1e-12)
+    rows = [tuple(map(exact_number, row)) for row in example]
+    state, other = left.start(rows[0]), right.start(rows[0])
+    for row in rows:
+        try:
+            (one, state), (two, other) = left.step(state, row), right.step(other, row)
+        except Exception:
+            return True
+        pairs = zip(one, two, strict=True)
+        apart = [(a, b) for a, b in pairs if a != b]
+        if any(not abs(a - b) < plainly or (request.whole and round(a) != round(b)) for a, b in apart):
+            return True
+    return False
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """What a proof about exact numbers says about the text, which computes in float64.
-
-    `error` is by how much its outputs may differ, where that makes them others than whole numbers.
-    """
-
-    words: str
-    error: float | None = None
-
-    def finding(self, method: str, invariant: tuple[str, ...] = ()) -> _Finding:
-        verdict: Verdict = "proved" if self.error is None else "bounded"
-        return _Finding(verdict, method + self.words, _EVERY_LENGTH, invariant=invariant, error=self.error)
-
-
-def _text(program: Recurrence, joint: Product, request: _Request) -> _Text | None:
-    """What the text does with numbers, if anything can be said about that."""
-    found = arithmetic(program, joint.domains)
-    if joint.discrete:
-        if not found.decided:
-            return None
-        if found.exact:
-            words = _follows(program, joint, found, request)
-            return None if words is None else _Text(words)
-    bounds = bounds_of(program, joint.domains)
-    grows = [name for name, interval in bounds.items() if not interval.finite]
-    reach = _ROOM * request.largest
-    bounds |= dict.fromkeys(grows, Interval(-exact_number(reach), exact_number(reach)))
-    error, border = rounding(program, joint.domains, bounds)
-    if not max(error, border) <= _MOST_ROUNDING * max(1.0, request.scale):
-        return None
-    said = []
-    if error:
-        while_small = f" while no value exceeds {reach:.3g}" if grows else ""
-        said.append(f"rounds by at most {error:.1g} a position{while_small}")
-    if border and not joint.discrete:
-        said.append(f"decides otherwise only within {border:.1g} of a border")
-    words = ", in exact arithmetic" + (
-        f"; the text {' and '.join(said)}" if said else ", which the text follows"
-    )
-    if not request.whole:
-        return _Text(f"{words}; it stayed within 1e-6 (relative) in all tests" if error else words)
-    if found.exact:
-        return _Text(words)
-    # the same number to the last digit is what a proof is about
-    return _Text(words, error) if joint.discrete and found.forgets and not grows else None
-
-
-def _follows(program: Recurrence, joint: Product, found: Arithmetic, request: _Request) -> str | None:
-    """The words for a program that float64 computes exactly, up to a limit if its values may grow."""
-    words = ", in exact arithmetic, which the text follows"
-    if found.bounded:
-        return f"{words} (no value exceeds {float(found.largest):.17g})"
-    positions = positions_below(program, joint.domains, found.limit, _MOST_POSITIONS)
-    if positions < request.length:
-        return None
-    words += f" as long as no value reaches 2**{found.limit.bit_length() - 1}"
-    return words if positions == _MOST_POSITIONS else f"{words} (not in the first {positions} positions)"
-
-
-def _counterexample(example: Sequence | None, by: str) -> _Finding:
-    found = example or ()
-    method = f"{by} found a sequence of {len(found)} inputs after which an output is wrong"
-    return _Finding("failed", method, f"length {len(found)}", example)
-
-
-def _is_wrong(program: Recurrence, reference: Recurrence, example: Sequence, request: _Request) -> bool:
-    """Whether a counterexample is one for the machines as they run, division by zero included."""
-    x = np.array([example], dtype=float)
-    with np.errstate(all="ignore"):
-        right, answer = reference.run(x), program.run(x)
-    if not np.isfinite(right).all():
-        return False
-    scale = float(np.max(np.abs(right), initial=request.scale))
-    wrong = wrong_positions(answer, right, whole=request.whole, tolerance=request.tolerance, scale=scale)
-    return bool(wrong.any()) or not is_defined(program, x)
-
-
-def _enumerate(
-    program: Recurrence,
-    reference: Reference,
-    domains: tuple[Domain, ...],
-    whole: bool,
-    length: int,
-) -> _Finding | None:
-    machine = isinstance(reference, Recurrence)
-    longest = longest_length(domains, _ENUMERATION_BUDGET if machine else _PLAIN_BUDGET)
-    if longest < length:
-        return None
-    try:
-        wrong = first_wrong(program, reference, domains, whole=whole, length=longest)
-    except ArithmeticError:
-        return None
-    if wrong is not None:
-        return _counterexample(wrong, "enumeration")
-    rule = "right after rounding" if whole else "equal to within rounding errors"
-    count = inputs_a_position(domains) ** longest
-    method = f"all {count} sequences of length {longest}, and so all shorter ones, are {rule}"
-    return _Finding("exhaustive", method, f"lengths 1 to {longest}")
+def _same(joint: Product) -> kernel.Same:
+    """Steps that start alike, split until each class has one formula."""
+    definitions = {step.name: step.definition for step in joint.machine.steps}
+    classes: dict[object, list[str]] = {}
+    for name in definitions:
+        classes.setdefault(joint.machine.start_of(name), []).append(name)
+    while True:
+        leader = {name: members[0] for members in classes.values() for name in members}
+        split: dict[object, list[str]] = {}
+        for name, first in leader.items():
+            split.setdefault((first, renamed(definitions[name], leader)), []).append(name)
+        if len(split) == len(classes):
+            return kernel.Same(tuple(leader.items()))
+        classes = split

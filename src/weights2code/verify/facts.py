@@ -7,18 +7,20 @@ remainders and conditional facts from looking at the same runs. Induction then k
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import combinations
+from operator import add
 from typing import Any
 
 import numpy as np
 
+from weights2code.kernel.induction import relation_of
 from weights2code.language import Const, Domain, Expr, Op, Var, exact_number, op
 from weights2code.language.exact import exact_trace
-from weights2code.verify.product import Product, depth
+from weights2code.language.product import Product, depth
 
 _SEQUENCES, _LENGTH = 24, 14
 _MOST_VARIABLES = 40
@@ -27,17 +29,6 @@ _MOST_BITS = 600
 _MOST_PAIRED = 14
 _SMALL_SET = 4
 _MOST_GUARDS = 24
-
-
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """`variable == value`, where `value` is affine in variables that no relation defines."""
-
-    variable: Var
-    value: Expr
-
-    def as_fact(self) -> Expr:
-        return self.variable.equals(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,64 +74,40 @@ def _draw(rng: random.Random, domain: Domain, index: int) -> Any:
     return low + (high - low) * Fraction(rng.randint(0, 8), 8)
 
 
-def affine_relations(runs: Runs, rows: list[list[Any]] | None = None) -> list[Relation]:
-    """Every affine relation that holds in the given rows (default: all), in solved form."""
+def affine_relations(runs: Runs, rows: list[list[Any]] | None = None) -> list[Expr]:
+    """Every affine relation that holds in the given rows (default: all), in solved form: `variable == value`,
+    where the value is affine in variables that no relation defines."""
+    from sympy import QQ
+    from sympy.polys.matrices import DomainMatrix
+
     rows = runs.rows if rows is None else rows
     usable = [i for i, v in enumerate(runs.variables) if all(not isinstance(row[i], float) for row in rows)]
     if not rows or not usable or len(usable) > _MOST_VARIABLES:
         return []
     spread = rows[:: max(1, len(rows) // (3 * len(usable) + 20))]
-    sample = [[Fraction(1)] + [Fraction(row[i]) for i in usable] for row in spread]
-    reduced, pivots = _reduced(sample)
+    exact = [[QQ(1), *(QQ(row[i].numerator, row[i].denominator) for i in usable)] for row in spread]
+    reduced, pivots = DomainMatrix(exact, (len(exact), 1 + len(usable)), QQ).rref()
+    table = [[Fraction(int(c.numerator), int(c.denominator)) for c in row] for row in reduced.to_list()]
     found = []
-    for column in range(1, len(usable) + 1):
+    for column, place in enumerate(usable, 1):
         if column in pivots:
             continue
-        coefficients = {p: reduced[r][column] for r, p in enumerate(pivots) if reduced[r][column] != 0}
-        holds = all(
-            row[usable[column - 1]]
-            == sum(c * (row[usable[p - 1]] if p else 1) for p, c in coefficients.items())
-            for row in rows
-        )
-        if holds:
-            terms = {None if p == 0 else runs.variables[usable[p - 1]]: c for p, c in coefficients.items()}
-            found.append(Relation(runs.variables[usable[column - 1]], _affine(terms)))
+        terms = {usable[p - 1] if p else None: table[r][column] for r, p in enumerate(pivots)}
+        terms = {i: c for i, c in terms.items() if c}
+        values = (sum(c * (1 if i is None else row[i]) for i, c in terms.items()) for row in rows)
+        if all(row[place] == value for row, value in zip(rows, values, strict=True)):
+            parts = [Const(c) if i is None else _times(c, runs.variables[i]) for i, c in terms.items()]
+            found.append(runs.variables[place].equals(reduce(add, parts) if parts else Const(0)))
     return found
 
 
-def _reduced(matrix: list[list[Fraction]]) -> tuple[list[list[Fraction]], list[int]]:
-    """Reduced row echelon form and its pivot columns."""
-    rows, pivots = [list(row) for row in matrix], []
-    for column in range(len(rows[0])):
-        place = len(pivots)
-        best = next((r for r in range(place, len(rows)) if rows[r][column] != 0), None)
-        if best is None:
-            continue
-        rows[place], rows[best] = rows[best], rows[place]
-        scale = rows[place][column]
-        rows[place] = [value / scale for value in rows[place]]
-        for r, row in enumerate(rows):
-            if r != place and row[column] != 0:
-                factor = row[column]
-                rows[r] = [a - factor * b if b else a for a, b in zip(row, rows[place], strict=True)]
-        pivots.append(column)
-    return rows, pivots
+def _times(factor: Fraction, variable: Var) -> Expr:
+    return variable if factor == 1 else Const(factor) * variable
 
 
-def _affine(terms: dict[Var | None, Fraction]) -> Expr:
-    total: Expr | None = None
-    for variable, coefficient in terms.items():
-        if variable is None:
-            term: Expr = Const(coefficient)
-        else:
-            term = variable if coefficient == 1 else Const(coefficient) * variable
-        total = term if total is None else total + term
-    return Const(0) if total is None else total
-
-
-def guesses(joint: Product, runs: Runs, relations: list[Relation]) -> Iterator[Expr]:
+def guesses(joint: Product, runs: Runs, relations: list[Expr]) -> Iterator[Expr]:
     """Other facts that hold in all runs, about the variables that no relation defines, simplest first."""
-    defined = {relation.variable for relation in relations}
+    defined = {relation[0] for claim in relations if (relation := relation_of(claim)) is not None}
     table = {variable: values for variable, values in runs.columns() if variable not in defined}
     for variable, values in table.items():
         yield from _bounds(variable, values)
@@ -193,15 +160,14 @@ def _moduli(joint: Product) -> list[int]:
     return list(found)
 
 
-def conditional_guesses(runs: Runs, relations: list[Relation]) -> Iterator[Expr]:
+def conditional_guesses(runs: Runs, known: list[Expr]) -> Iterator[Expr]:
     """Facts that hold in all runs under a condition: `condition -> relation`, `condition -> condition`."""
-    known = {relation.as_fact() for relation in relations}
     guards = list(_conditions(runs))[:_MOST_GUARDS]
     for guard, mask in guards:
         rows = [row for row, chosen in zip(runs.rows, mask, strict=True) if chosen]
         for relation in affine_relations(runs, rows):
-            if relation.as_fact() not in known and relation.variable not in guard.variables():
-                yield op("or", op("not", guard), relation.as_fact())
+            if relation not in known and relation.variables()[0] not in guard.variables():
+                yield op("or", op("not", guard), relation)
     for (guard, mask), (other, holds) in ((a, b) for a in guards for b in guards if a[0] != b[0]):
         if guard.variables() != other.variables() and holds[mask].all():
             yield op("or", op("not", guard), other)
@@ -210,18 +176,10 @@ def conditional_guesses(runs: Runs, relations: list[Relation]) -> Iterator[Expr]
 def _conditions(runs: Runs) -> Iterator[tuple[Expr, np.ndarray]]:
     """Conditions on one variable that are true of some states and false of others."""
     for variable, values in runs.columns():
-        distinct = np.unique(values)
+        distinct = np.unique(values).tolist()
         if len(distinct) <= _SMALL_SET:
-            candidates: Iterable[tuple[Expr, np.ndarray]] = (
-                (variable.equals(exact_number(value)), values == value) for value in distinct.tolist()
-            )
+            found = [(variable.equals(exact_number(value)), values == value) for value in distinct]
         else:
-            candidates = (
-                (variable >= 0, values >= 0),
-                (variable < 0, values < 0),
-                (variable <= 0, values <= 0),
-                (variable > 0, values > 0),
-            )
-        for condition, mask in candidates:
-            if mask.sum() >= 8 and (~mask).sum() >= 8:
-                yield condition, mask
+            found = [(variable >= 0, values >= 0), (variable < 0, values < 0)]
+            found += [(variable <= 0, values <= 0), (variable > 0, values > 0)]
+        yield from ((test, mask) for test, mask in found if 8 <= mask.sum() <= len(mask) - 8)

@@ -17,7 +17,7 @@ from weights2code.data import Sequences
 from weights2code.language import Recurrence
 from weights2code.verify.certificate import Agreement, Certificate, versions
 from weights2code.verify.residuals import answers
-from weights2code.verify.testing import Tally, shortest_wrong_prefix, wrong_positions
+from weights2code.verify.testing import agreement, shortest_wrong_prefix, wrong_positions
 
 #: Standard deviations by which the mean square of noise may differ from what is expected.
 SCATTER = 4.0
@@ -76,24 +76,22 @@ def certify_on_data(
     x, y, whole = sequences.x, sequences.y, allowed.integer_outputs
     judged = np.broadcast_to(sequences.scored[:, :, None], y.shape)
     answer = answers(program, sequences, one_step=one_step)
-    tally = Tally(whole)
-    tally.add(answer, y, judged)
-    agreement = tally.agreement()
-    passed, rule = allowed.judge(agreement, y[judged])
+    found = agreement([(answer, y, judged)], whole)
+    passed, rule = allowed.judge(found, y[judged])
     counterexample = None
     if not passed:
         limit = max(allowed.error(y[judged]), 3 * allowed.noise)
         wrong = wrong_positions(answer, y, whole=whole, tolerance=limit, scale=1.0) & judged
         counterexample = shortest_wrong_prefix(x, wrong) if wrong.any() else None
     ran = "one step ahead, the true past outputs given," if one_step else "free-running"
-    kept = "1 held-out sequence" if agreement.sequences == 1 else f"{agreement.sequences} held-out sequences"
+    kept = "1 held-out sequence" if found.sequences == 1 else f"{found.sequences} held-out sequences"
     return Certificate(
         verdict="tested" if passed else "failed",
         method=f"{ran} on {kept} ({sequences.scored.sum()} positions); the rule: {rule}",
         domain=(),
         covers="the tested lengths",
         lengths=tuple(sorted(set(sequences.lengths.tolist()))),
-        target=agreement,
+        target=found,
         versions=versions(),
         seed=seed,
         one_step=one_step,

@@ -1,61 +1,48 @@
-"""Induction over the positions with z3: for machines whose states never end.
+"""Invariants for induction: guessed from exact runs, then cut down to what is inductive.
 
-The invariant is guessed from exact runs and then cut down to what is inductive (the method known as
-Houdini): as long as some guess does not survive one more position, it is dropped. What is left holds for
-ever, and if it forces the outputs to be equal, they are equal at every length. The first positions, where
-start values are still read, are checked one by one with symbolic inputs.
-
-Whole-number inputs are z3 integers, reals are z3 reals, constants are the fractions that they print as: the
-proof is about exact arithmetic.
+As long as some guess does not survive one more position, it is dropped (the method known as Houdini). What is
+left is offered to the kernel, which asks its own questions; nothing here is trusted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
 from itertools import islice
 from typing import Any, Literal
 
 from weights2code.effort import Effort, TimeUp, check_time, seconds_left
-from weights2code.language import Expr, Var
-from weights2code.verify import certificate
-from weights2code.verify.facts import Relation, affine_relations, conditional_guesses, guesses, observe
-from weights2code.verify.product import Product, depth, expand_retrievals
-from weights2code.verify.transition import Advanced, State, Transition
-from weights2code.verify.z3_form import Unsupported
+from weights2code.kernel.induction import MEMORY, State, Transition, relation_of
+from weights2code.language import Expr
+from weights2code.language.product import Product, depth
+from weights2code.language.z3_form import Unsupported
+from weights2code.verify.facts import affine_relations, conditional_guesses, guesses, observe
+from weights2code.verify.links import Sequence
 
 _MOST_DEPTH = 12
 _MOST_GUESSES = 400
-_SINGLE_GOAL = 0.1
+_SINGLE_GOAL, _LIMIT_GOAL = 0.1, 0.2
 #: Steps that z3 takes in a second on a usual machine (its `rlimit`), and what asking it costs.
 _STEPS = 4e6
 _QUESTION = 1e-3
-#: Megabytes that z3 may use.
-_MEMORY = 2000
 #: Times the seconds that its steps should take, after which a question is given up all the same.
 _PATIENCE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Induction:
-    """`equal` is a proof with its invariant, `different` has a counterexample, `unknown` a reason."""
+    """`equal` has an invariant to be checked, `different` a counterexample, `unknown` a reason."""
 
     outcome: Literal["equal", "different", "unknown"]
     reason: str = ""
-    base: int = 0
     steps: int = 1
-    invariant: tuple[str, ...] = ()
-    counterexample: certificate.Sequence | None = None
-    #: What it took, in seconds of a usual machine.
-    effort: float = 0.0
+    invariant: tuple[Expr, ...] = ()
+    counterexample: Sequence | None = None
 
 
 #: What is guessed, and over how many positions the induction reaches, cheapest first.
 _STAGES = (("relations", 1), ("bounds", 1), ("conditions", 1), ("longer", 2), ("longer", 3))
-
-
-#: A guess about every state.
-Claim = Relation | Expr
 
 
 def _steps_of(solver: Any) -> int:
@@ -68,10 +55,6 @@ def _first(facts: Iterable[Expr]) -> list[Expr]:
     return list(islice(dict.fromkeys(facts), _MOST_GUESSES))
 
 
-def _relations(claims: list[Claim]) -> list[Relation]:
-    return [claim for claim in claims if isinstance(claim, Relation)]
-
-
 class _GaveUp(Exception):
     """The effort is spent."""
 
@@ -80,139 +63,116 @@ class _Undecided(Exception):
     """z3 cannot answer this question."""
 
 
-def prove_by_induction(joint: Product, *, time_limit: float = 5.0, seed: int = 0) -> Induction:
-    """Try to prove that the outputs of the joint machine are equal at every length.
+def invariant_for(
+    joint: Product,
+    effort: Effort,
+    *,
+    eps: Fraction = Fraction(0),
+    limit: int | None = None,
+    seed: int = 0,
+    stages: int = len(_STAGES),
+) -> Induction:
+    """Look for an invariant that keeps the outputs of the joint machine within `eps` of each other.
 
     Parameters
     ----------
     joint
-        Reference and program side by side.
-    time_limit
-        Effort in all, in seconds of a usual machine, counted in the solver's steps; without an answer by
-        then the outcome is `unknown`.
+        Both machines side by side, without lookups.
+    effort
+        In seconds of a usual machine, counted in the solver's steps; without an answer by then the outcome is
+        `unknown`.
+    limit
+        No value of the past that has no bound is larger than this.
     seed
         Of the runs that the invariant is guessed from.
+    stages
+        How many kinds of guesses are tried.
     """
-    plain = expand_retrievals(joint)
-    if plain is None:
-        return Induction("unknown", "a retrieval has keys that are not a small set of inputs")
-    if depth(plain.machine) > _MOST_DEPTH:
+    if depth(joint.machine) > _MOST_DEPTH:
         return Induction("unknown", f"the machines look back more than {_MOST_DEPTH} positions")
     import z3
 
-    effort = Effort(time_limit)
     try:
-        found = _Prover(plain, effort).prove(seed)
+        return _Prover(Transition(joint, eps, limit), effort).prove(seed, stages)
     except _Undecided:
-        found = Induction("unknown", "z3 cannot decide the first positions")
+        return Induction("unknown", "z3 cannot decide the first positions")
     except (Unsupported, _GaveUp, TimeUp, ArithmeticError) as obstacle:
-        found = Induction("unknown", str(obstacle))
+        return Induction("unknown", str(obstacle))
     except z3.Z3Exception as obstacle:
-        found = Induction("unknown", f"z3: {obstacle}")
-    return replace(found, effort=time_limit - effort.left)
+        return Induction("unknown", f"z3: {obstacle}")
+
+
+def largest_limit(joint: Product, effort: Effort, eps: Fraction, seed: int = 0) -> int | None:
+    """The largest power of two such that outputs seem to stay within `eps` of each other while no value of
+    the past is larger: one question each, by bisection; None if there is none."""
+    import z3
+
+    try:
+        relations = affine_relations(observe(joint, seed))
+        low, high = 0, 54
+        while high - low > 1 and not effort.spent():
+            power = (low + high) // 2
+            prover = _Prover(Transition(joint, eps, 1 << power), effort)
+            assumptions, last = prover.transition.window(relations, 1)
+            holds = prover.follows(assumptions, last.correct, _LIMIT_GOAL)
+            low, high = (power, high) if holds else (low, power)
+    except (Unsupported, _GaveUp, TimeUp, ArithmeticError, z3.Z3Exception):
+        return None
+    return (1 << low) if low else None
 
 
 class _Prover:
-    def __init__(self, joint: Product, effort: Effort) -> None:
-        self.joint, self.effort = joint, effort
-        self.transition = Transition(joint)
-        self.z3 = self.transition.z3
-        self.translator = self.transition.translator
-        self.base = max(1, depth(joint.machine))
-        self.tape: list[dict[Var, Any]] = []
+    def __init__(self, transition: Transition, effort: Effort) -> None:
+        self.transition, self.effort, self.z3 = transition, effort, transition.z3
+        self.base = transition.base
+        self.positions = transition.unrolled()
         self.inside: list[Any] = []
         self.states: list[State] = []
 
-    def prove(self, seed: int) -> Induction:
-        runs = observe(self.joint, seed)
-        claims: list[Claim] = list(affine_relations(runs))
-        for stage, steps in _STAGES:
+    def prove(self, seed: int, stages: int) -> Induction:
+        runs = observe(self.transition.joint, seed)
+        claims = affine_relations(runs)
+        for stage, steps in _STAGES[:stages]:
             wrong = self._unroll(self.base - 1 + steps)
             if wrong is not None:
-                return Induction("different", base=self.base, counterexample=wrong)
+                return Induction("different", counterexample=wrong)
+            relations = [claim for claim in claims if relation_of(claim)]
             if stage == "bounds":
-                claims += _first(guesses(self.joint, runs, _relations(claims)))
+                claims += _first(guesses(self.transition.joint, runs, relations))
             elif stage == "conditions":
-                claims += _first(conditional_guesses(runs, _relations(claims)))
+                claims += _first(conditional_guesses(runs, relations))
             for state in self.states[self.base - 1 : self.base - 1 + steps]:
                 claims = self._cut(self.inside, claims, state)
             kept = self._inductive(claims, steps)
             if kept is not None:
-                invariant = tuple(str(c.as_fact() if isinstance(c, Relation) else c) for c in kept)
-                return Induction("equal", base=self.base, steps=steps, invariant=invariant)
+                return Induction("equal", steps=steps, invariant=tuple(kept))
         return Induction("unknown", "no invariant that was tried is enough")
 
-    def _unroll(self, positions: int) -> certificate.Sequence | None:
+    def _unroll(self, positions: int) -> Sequence | None:
         """Check that many positions from the start; the inputs of a wrong one, or None."""
-        while len(self.tape) < positions:
-            inputs, inside = self.transition.inputs(f"t{len(self.tape)}")
-            before: State = self.states[-1] if self.states else self.transition.start(inputs)
-            self.tape.append(inputs)
-            self.inside.append(inside)
-            advanced = self.transition.advance(before, inputs)
+        while len(self.states) < positions:
+            self.inside, tape, advanced = next(self.positions)
             self.states.append(advanced.state)
-            if len(self.tape) >= self.base and any(isinstance(v, float) for v in advanced.state.values()):
-                raise Unsupported("an infinite value stays in the state")  # symbols stand for numbers only
             model = self._counterexample(self.inside, [advanced.correct])
             if model is not None:
-                return tuple(
-                    tuple(self._value(model, symbol) for symbol in row.values()) for row in self.tape
-                )
+                return tuple(tuple(self._value(model, symbol) for symbol in row.values()) for row in tape)
         return None
 
-    def _inductive(self, claims: list[Claim], steps: int) -> list[Claim] | None:
+    def _inductive(self, claims: list[Expr], steps: int) -> list[Expr] | None:
         """The largest part of the guesses that is inductive, if it forces the outputs to be equal."""
         while True:
-            assumptions, last = self._window(claims, steps)
+            assumptions, last = self.transition.window(claims, steps)
             kept = self._cut(assumptions, claims, last.state)
             if len(kept) == len(claims):
                 break
             claims = kept
-        try:
-            enough = self._counterexample(assumptions, [last.correct]) is None
-        except _Undecided:
-            return None
-        return claims if enough else None
+        return claims if self.follows(assumptions, last.correct) else None
 
-    def _window(self, claims: list[Claim], steps: int) -> tuple[list[Any], Advanced]:
-        """`steps` positions from any state; all but the last are assumed to be right."""
-        start, history = self.transition.any_state()
-        state: State = self._with_relations(start, _relations(claims))
-        assumptions = [history]
-        for k in range(steps):
-            assumptions += [self._goal(claim, state) for claim in claims]
-            inputs, inside = self.transition.inputs(f"k{k}")
-            assumptions.append(inside)
-            advanced = self.transition.advance(state, inputs)
-            if k + 1 < steps:
-                assumptions.append(advanced.correct)
-                state = advanced.state
-        return assumptions, advanced
-
-    def _with_relations(self, state: Mapping[Var, Any], relations: list[Relation]) -> dict[Var, Any]:
-        """Variables that a relation defines are replaced by it, which turns many goals into identities."""
-        replaced = dict(state)
-        for relation in relations:
-            value = self._term(relation.value, state)
-            # An integer cannot be replaced by a fraction: that it is whole would be forgotten.
-            if self.z3.is_int(value) or not self.z3.is_int(state[relation.variable]):
-                replaced[relation.variable] = value
-        return replaced
-
-    def _term(self, expr: Expr, state: State) -> Any:
-        return self.translator.number(self.translator.translate(expr, state)[0])
-
-    def _goal(self, claim: Claim, state: State) -> Any:
-        """What a guess says about a state."""
-        if isinstance(claim, Relation):
-            return self.translator.equal(state[claim.variable], self._term(claim.value, state))
-        return self.translator.condition(claim, state)
-
-    def _cut(self, assumptions: list[Any], claims: list[Claim], state: State) -> list[Claim]:
+    def _cut(self, assumptions: list[Any], claims: list[Expr], state: State) -> list[Expr]:
         """Drop guesses until the rest follows from the assumptions in the given state."""
-        goals = {claim: self.z3.simplify(self._goal(claim, state), som=True) for claim in claims}
+        goals = {claim: self.z3.simplify(self.transition.holds(claim, state), som=True) for claim in claims}
         left = {claim: goal for claim, goal in goals.items() if not self.z3.is_true(goal)}
-        dropped: set[Claim] = set()
+        dropped: set[Expr] = set()
         while left:
             try:
                 model = self._counterexample(assumptions, list(left.values()))
@@ -224,22 +184,18 @@ class _Prover:
             if not false:
                 # Together they are too hard, or z3 cannot evaluate its model: only what is clear by itself
                 # at once is kept.
-                dropped |= self._unclear(assumptions, left)
-                break
+                false = {c for c, g in left.items() if not self.follows(assumptions, g, _SINGLE_GOAL)}
+                return [claim for claim in claims if claim not in dropped | false]
             dropped |= false
             left = {claim: goal for claim, goal in left.items() if claim not in false}
         return [claim for claim in claims if claim not in dropped]
 
-    def _unclear(self, assumptions: list[Any], goals: Mapping[Claim, Any]) -> set[Claim]:
-        """The guesses that do not follow from the assumptions, each asked for alone."""
-        found = set()
-        for claim, goal in goals.items():
-            try:
-                if self._counterexample(assumptions, [goal], effort=_SINGLE_GOAL) is not None:
-                    found.add(claim)
-            except _Undecided:
-                found.add(claim)
-        return found
+    def follows(self, assumptions: list[Any], goal: Any, effort: float | None = None) -> bool:
+        """Whether a goal is seen to follow from the assumptions."""
+        try:
+            return self._counterexample(assumptions, [goal], effort) is None
+        except _Undecided:
+            return False
 
     def _counterexample(self, assumptions: list[Any], goals: list[Any], effort: float | None = None) -> Any:
         """A model in which the assumptions hold and some goal does not; None if there is none."""
@@ -254,7 +210,7 @@ class _Prover:
         # No single question may use up the effort that easier ones need.
         share = min(left, effort or max(0.5, 0.4 * left))
         solver.set("rlimit", max(1, int(_STEPS * share)))
-        solver.set("max_memory", _MEMORY)
+        solver.set("max_memory", MEMORY)
         # A limit of the user's holds inside a question too; and some questions hardly count as steps.
         solver.set("timeout", max(1, int(1000 * min(seconds_left(), _PATIENCE * share))))
         solver.add(*assumptions, self.z3.Or(*(self.z3.Not(goal) for goal in goals)))

@@ -11,22 +11,36 @@ Five words for a network and its program, strongest first:
 
 from __future__ import annotations
 
-import math
+import zlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
-from typing import Any, Literal, cast, get_args
+from functools import partial
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 
-from weights2code.json_values import items, mapping, number, text, truth, whole
+from weights2code.json_fields import from_fields, to_fields
+from weights2code.json_values import mapping, number, text, whole
+from weights2code.kernel.claims import Certificate as Proposal
+from weights2code.kernel.claims import Proved, certificate_from_dict
 from weights2code.language.categories import Categories, in_words
 from weights2code.language.domain import quoted
 
 #: Written for what is no number, or an infinite one.
 BEYOND = 1e300
-#: Inputs of one sequence: one tuple of column values a position.
-Sequence = tuple[tuple[Any, ...], ...]
+
+
+def _beyond(_: float) -> float:
+    return BEYOND
+
+
+def _read_input(data: Any, what: str) -> Any:
+    return None if data is None else text(data, what) if isinstance(data, str) else float(number(data, what))
+
+
+#: Inputs of one sequence: one tuple of column values a position, numbers and texts.
+Sequence = tuple[tuple[Annotated[Any, _read_input], ...], ...]
 NetworkVerdict = Literal["proved", "exhaustive", "bounded", "tested", "differs"]
 #: How a network came about, the first by training alone, and the same in words.
 Made = Literal["trained", "pruned", "trained on", "wired", "written"]
@@ -41,6 +55,35 @@ MADE = {
 _UP, _DOWN = Context(prec=2, rounding=ROUND_CEILING), Context(prec=2, rounding=ROUND_FLOOR)
 #: Rows of a counterexample that a sentence shows.
 SHOWN = 8
+
+
+class Offered(dict[str, Any]):
+    """What a certificate out of a file offers as its proof; nothing in it is believed before it is
+    checked."""
+
+    def proposal(self) -> Proposal | None:
+        """The kernel's form of it; None if there is none, or none that can be read."""
+        try:
+            return certificate_from_dict(self)
+        except (KeyError, TypeError, ValueError, zlib.error):
+            return None
+
+
+#: What the kernel proved, or what is offered to it; None where nothing more than tests is claimed.
+Proof = Proved | Offered | None
+
+
+def proof_to_dict(proof: Proof) -> dict[str, Any] | None:
+    """JSON form of a proof: what it takes to check it again."""
+    return proof.certificate.to_dict() if isinstance(proof, Proved) else (dict(proof) if proof else None)
+
+
+def read_proof(data: Any) -> Offered | None:
+    """What the file of a certificate offers; a verdict that needs a proof and has none offers nothing."""
+    proof = mapping(data, "a certificate").get("proof")
+    if proof is None:
+        return Offered() if data["verdict"] in ("proved", "bounded", "exhaustive") else None
+    return Offered(mapping(proof, "a proof"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +106,8 @@ class NetworkCertificate:
         trained; or "written" from the program, operator by operator.
     trained_on : how often the network was trained on after its program was found.
     member : of a network as it was trained, its place in its file.
-    read : the place of the member that the program was read from, which may be another.
+    read : the place of the member that the program was read from, which may be another. This, `made` and
+        `trained_on` only the run itself knows: None for a network of a file.
     """
 
     verdict: NetworkVerdict
@@ -74,15 +118,18 @@ class NetworkCertificate:
     free_running: float | None = None
     sequences: int = 0
     counterexample: Sequence | None = None
-    trained_on: int = 0
-    made: Made = "trained"
+    trained_on: int | None = None
+    made: Made | None = None
     member: int | None = None
     read: int | None = None
+    proof: Proof = None
 
     def __post_init__(self) -> None:
         if self.verdict not in get_args(NetworkVerdict):
             raise ValueError(f"{self.verdict!r} is no verdict on a network")
-        if self.made not in get_args(Made):
+        if self.equal and self.proof is None:
+            raise ValueError(f"only the kernel can say {self.verdict}")
+        if self.made is not None and self.made not in get_args(Made):
             raise ValueError(f"{self.made!r} is not how a network is made")
 
     @property
@@ -92,75 +139,50 @@ class NetworkCertificate:
 
     def explain(self) -> str:
         """What is known, in plain English; the network is what is spoken of."""
+        said = self._said()
         text = {
-            "proved": f"Proved equal to the program {self.covers}",
-            "exhaustive": f"Equal to the program on every sequence {self.covers}",
-            "bounded": f"Within {at_most(self.error or 0.0)} of the program one step ahead, {self.covers}",
+            "proved": f"Proved {said}",
             "tested": "Tested beside the program, not proved equal to it",
             "differs": f"Differs from the program after the inputs {inputs_in_words(self.counterexample)}",
-        }[self.verdict]
-        return f"{text}: {self.method}. It {self._history()}."
+        }.get(self.verdict, f"{said[0].upper()}{said[1:]}")
+        return f"{text}: {self.method}.{self._history(' It ', '.')}"
 
     def brief(self) -> str:
         """The same in a few words, to stand behind the verdict."""
-        border = f"; outputs stay {at_least(self.margin or 0.0)} from the nearest rounding border"
-        margin = border if self.margin else ""
-        text = {
-            "proved": f"equal to the program {self.covers}{margin}",
-            "exhaustive": f"equal to the program on every sequence {self.covers}{margin}",
+        margin = f"; outputs stay {at_least(self.margin or 0.0)} from the nearest rounding border"
+        shown = self.margin and self.verdict in ("proved", "exhaustive")
+        return f"{self._said()}{margin if shown else ''}{self._history('; it ')}"
+
+    def _said(self) -> str:
+        return {
+            "proved": f"equal to the program {self.covers}",
+            "exhaustive": f"equal to the program on every sequence {self.covers}",
             "bounded": f"within {at_most(self.error or 0.0)} of the program one step ahead, {self.covers}",
             "tested": f"at most {at_most(self.error or 0.0)} from the program in {self.sequences} sequences",
             "differs": f"not the program's output after the inputs {inputs_in_words(self.counterexample)}",
         }[self.verdict]
-        return f"{text}; it {self._history()}"
 
-    def _history(self) -> str:
+    def _history(self, before: str, after: str = "") -> str:
+        if self.made is None:
+            return ""
         other = ", another member than the one that the program was read from"
-        return f"{MADE[self.made]}{other if self.member != self.read else ''}"
+        return f"{before}{MADE[self.made]}{other if self.member != self.read else ''}{after}"
+
+    def checkable(self) -> NetworkCertificate:
+        """What can be made again from the files of a run."""
+        return replace(self, made=None, trained_on=None, read=None)
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "verdict": self.verdict,
-            "method": self.method,
-            "explanation": self.explain(),
-            "covers": self.covers,
-            "margin": _to_json(self.margin),
-            "error": _to_json(self.error),
-            "free_running": _to_json(self.free_running),
-            "sequences": self.sequences,
-            "counterexample": None if self.counterexample is None else [list(r) for r in self.counterexample],
-            "trained_on": self.trained_on,
-            "made": self.made,
-            "member": self.member,
-            "read": self.read,
-        }
+        said = {"verdict": self.verdict, "method": self.method, "explanation": self.explain()}
+        return said | to_fields(self, _beyond, proof=proof_to_dict(self.proof))
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> NetworkCertificate:
         """Inverse of `to_dict`."""
-        data = mapping(data, "the network's certificate")
-        example = data["counterexample"]
-        rounds = whole(data["trained_on"], "trained_on")
-        return NetworkCertificate(
-            cast(NetworkVerdict, text(data["verdict"], "a verdict")),
-            text(data["method"], "a method"),
-            text(data["covers"], "what it covers"),
-            _optional(data["margin"], "a margin"),
-            _optional(data["error"], "an error"),
-            _optional(data["free_running"], "an error"),
-            whole(data["sequences"], "sequences"),
-            None if example is None else read_sequence(example),
-            rounds,
-            cast(Made, text(data["made"], "made")) if "made" in data else _made_before(data, rounds),
-            *(None if data.get(name) is None else whole(data[name], name) for name in ("member", "read")),
+        later = ("trained_on", "made", "member", "read")
+        return from_fields(
+            NetworkCertificate, data, "the network's certificate", later, proof=read_proof(data)
         )
-
-
-def _made_before(data: Mapping[str, Any], rounds: int) -> Made:
-    """How the network of an older folder came about, which took the place of the trained one in its file."""
-    if truth(data.get("wired", False), "wired"):
-        return "wired" if rounds else "written"
-    return "trained on" if rounds else "pruned"
 
 
 def at_most(value: float) -> str:
@@ -192,30 +214,6 @@ def with_texts(sequence: Sequence | None, names: tuple[str, ...], categories: Ca
         return sequence
     rows = in_words(np.array(sequence, dtype=float), names, categories)
     return tuple(tuple(row) for row in rows.tolist())
-
-
-def read_sequence(data: Any) -> Sequence:
-    """The inputs of a sequence out of a JSON file: numbers, and texts."""
-    return tuple(
-        tuple(_read_input(value) for value in items(row, "a row of a counterexample"))
-        for row in items(data, "a counterexample")
-    )
-
-
-def _read_input(value: Any) -> Any:
-    if value is None or isinstance(value, str):
-        return value if value is None else text(value, "an input")
-    found = number(value, "an input")
-    return float(found)
-
-
-def _to_json(value: float | None) -> float | None:
-    """JSON has no infinities, nor what is no number: both are more than any number that is meant."""
-    return value if value is None or math.isfinite(value) else BEYOND
-
-
-def _optional(data: Any, what: str) -> float | None:
-    return None if data is None else float(number(data, what))
 
 
 #: What the listing may differ by from the network, of the largest output: rounding.
@@ -250,14 +248,12 @@ class Rule:
         return f"read at cut {self.cut}, with the trained network's {nodes}"
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"nodes": list(self.nodes), "explanation": self.explain()}
+        return to_fields(self) | {"explanation": self.explain()}
 
     @staticmethod
     def from_dict(data: Any) -> Rule:
         """Inverse of `to_dict`."""
-        data = mapping(data, "the rule")
-        nodes = tuple(text(name, "a node") for name in items(data["nodes"], "the nodes"))
-        return Rule(whole(data["cut"], "a cut"), nodes)
+        return from_fields(Rule, data, "the rule")
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +269,7 @@ class Listing:
 
     max_abs_error: float
     scale: float
-    lengths: tuple[int, ...]
+    lengths: tuple[Annotated[int, partial(whole, least=1)], ...]
     sequences: int
 
     @property
@@ -291,16 +287,9 @@ class Listing:
         return f"at most {at_most(self.max_abs_error)} from the network in {self.sequences} sequences"
 
     def to_dict(self) -> dict[str, Any]:
-        error, scale = _to_json(self.max_abs_error), _to_json(self.scale)
-        return asdict(self) | {"max_abs_error": error, "scale": scale, "lengths": list(self.lengths)}
+        return to_fields(self, _beyond)
 
     @staticmethod
     def from_dict(data: Any) -> Listing:
         """Inverse of `to_dict`."""
-        data = mapping(data, "the listing")
-        return Listing(
-            float(number(data["max_abs_error"], "an error")),
-            float(number(data["scale"], "a scale")),
-            tuple(whole(length, "a length", least=1) for length in items(data["lengths"], "the lengths")),
-            whole(data["sequences"], "the sequences"),
-        )
+        return from_fields(Listing, data, "the listing")

@@ -21,7 +21,7 @@ from weights2code.verify.certificate import Certificate, Judged
 from weights2code.verify.held_out import Allowed, certify_on_data
 from weights2code.verify.mistakes import flips
 from weights2code.verify.residuals import Residuals, residuals
-from weights2code.verify.testing import Tally
+from weights2code.verify.testing import agreement
 
 #: What exact data allow: a share of the spread, for digits that were not written.
 ROUNDING = 1e-4
@@ -38,15 +38,13 @@ def certify_measured(program: Recurrence, problem: Problem, seed: int) -> Certif
     """Judge a program by the held-out part of own data, and then by all rows that there are."""
     looks_back = any(name in problem.outputs for name in program.depths())
     exactly = problem.integer_outputs and problem.regime is not Regime.MISTAKES
-    judge = _judge_whole if problem.integer_outputs else _judge_real
-    found, allowed = judge(program, problem, seed, False)
-    if found.verified:
-        found = _by_all_rows(found, program, problem, allowed)
-    if not found.verified and looks_back and not exactly:
-        ahead, allowed = judge(program, problem, seed, True)
-        if ahead.verified:
-            ahead = _by_all_rows(ahead, program, problem, allowed)
-        found = ahead if ahead.verified else found
+    ways = []
+    for one_step in (False, True) if looks_back and not exactly else (False,):
+        found, allowed = _judge(program, problem, seed, one_step)
+        ways.append(_by_all_rows(found, program, problem, allowed) if found.verified else found)
+        if ways[-1].verified:
+            break
+    found = ways[-1] if ways[-1].verified else ways[0]
     return replace(found, notes=(*found.notes, *_remarks(found, program, problem)))
 
 
@@ -61,23 +59,21 @@ def _by_all_rows(
     near = 0.5 if whole else max(allowed.error(rows.y), 3 * allowed.noise)
     told = over_all(program, rows, problem.domains, near=near, cut=not whole, one_step=certificate.one_step)
     judged, count = told.judged, int(told.judged.sum())
-    tally = Tally(whole)
     mask = np.broadcast_to(judged[None, :, None], (1, *rows.y.shape))
-    tally.add(told.answers[None], rows.y[None], mask)
-    agreement = replace(tally.agreement(), sequences=len(rows.lengths))
-    passed, _ = allowed.judge(agreement, rows.y[judged])
+    over = agreement([(told.answers[None], rows.y[None], mask)], whole)
+    passed, _ = allowed.judge(over, rows.y[judged])
     right = int((np.abs(told.answers - rows.y)[judged] < near).all(1).sum()) if whole else None
     counts, reason = Judged(count, right, rows.of), ""
     if not count or told.lost > count:
         reason = f"what the program remembers is not known in {told.lost} rows"
     elif not passed:
-        reason = "it is wrong elsewhere" if whole else f"over all rows its rmse is {agreement.rmse:.3g}"
+        reason = "it is wrong elsewhere" if whole else f"over all rows its rmse is {over.rmse:.3g}"
     elif 2 * told.seen < told.transitions and size_of(program) >= told.seen:
         reason = f"most of its transitions were never seen, the rows show {told.seen} of {told.transitions}"
     method = f"{certificate.method}; {f'but {reason}: ' if reason else ''}{counts.words()}"
     if not reason:
         return replace(certificate, rows=counts, method=method)
-    target = certificate.target if passed else agreement
+    target = certificate.target if passed else replace(over, sequences=len(rows.lengths))
     return replace(certificate, verdict="failed", method=method, target=target, rows=counts)
 
 
@@ -90,42 +86,51 @@ def _learned(program: Recurrence, problem: Problem) -> Sequences:
     return problem.training
 
 
-def _judge_whole(
-    program: Recurrence, problem: Problem, seed: int, one_step: bool
-) -> tuple[Certificate, Allowed]:
-    """Whole numbers: all right, or all but some that are mistakes in the data."""
+def _judge(program: Recurrence, problem: Problem, seed: int, one_step: bool) -> tuple[Certificate, Allowed]:
+    """By what was held out, with room for what is noise, or mistakes, where the program was learned."""
     kept = problem.held_out or problem.validation
-    if problem.regime is not Regime.MISTAKES:
+    whole, learned = problem.integer_outputs, _learned(program, problem)
+    reasons: list[str] = []
+    notes: list[str] = []
+    if not whole:
+        found = residuals(program, learned, one_step=one_step)
+        noise, rows = max(item.rmse for item in found), int(learned.scored.sum())
+        allowed = Allowed(integer_outputs=False, tolerance=ROUNDING, noise=noise, noise_rows=rows)
+        for name, item in zip(problem.outputs, found, strict=True):
+            _say(name, item, reasons, notes)
+    elif problem.regime is Regime.MISTAKES:
+        wrong = flips(program, learned, one_step=one_step)
+        allowed = Allowed(integer_outputs=True, tolerance=wrong.tolerance(int(kept.scored.sum())))
+        if wrong.structure:
+            reasons.append(wrong.structure)
+        elif wrong.share:
+            notes.append(
+                f"the data are not exact: {100 * wrong.share:.2g} % of the rows disagree with the program, "
+                "without a pattern that was found; they are taken for mistakes in the data"
+            )
+    else:
         allowed = Allowed(integer_outputs=True)
-        return certify_on_data(program, kept, allowed, seed=seed), allowed
-    found = flips(program, _learned(program, problem), one_step=one_step)
-    allowed = Allowed(integer_outputs=True, tolerance=found.tolerance(int(kept.scored.sum())))
     certificate = certify_on_data(program, kept, allowed, one_step=one_step, seed=seed)
-    if found.structure:
-        method = f"{certificate.method}; {found.structure}"
-        return replace(certificate, verdict="failed", method=method), allowed
-    note = (
-        f"the data are not exact: {100 * found.share:.2g} % of the rows disagree with the program, without a "
-        "pattern that was found; they are taken for mistakes in the data"
-    )
-    return (replace(certificate, notes=(*certificate.notes, note)) if found.share else certificate), allowed
+    verdict = "failed" if reasons else certificate.verdict
+    method = "; ".join((certificate.method, *reasons))
+    return replace(certificate, verdict=verdict, method=method, notes=tuple(notes)), allowed
 
 
-def _judge_real(
-    program: Recurrence, problem: Problem, seed: int, one_step: bool
-) -> tuple[Certificate, Allowed]:
-    """Real numbers: exact, or with errors that are noise."""
-    learned = _learned(program, problem)
-    found = residuals(program, learned, one_step=one_step)
-    allowed = Allowed(
-        integer_outputs=False,
-        tolerance=ROUNDING,
-        noise=max(item.rmse for item in found),
-        noise_rows=int(learned.scored.sum()),
-    )
-    kept = problem.held_out or problem.validation
-    certificate = certify_on_data(program, kept, allowed, one_step=one_step, seed=seed)
-    return _with_noise(certificate, found, problem), allowed
+def _say(name: str, item: Residuals, reasons: list[str], notes: list[str]) -> None:
+    """How large the noise of an output is, or that what is left is none."""
+    share = 100 * item.rmse / max(item.spread, 1e-300)
+    if item.exact:
+        return
+    if item.structure:
+        reasons.append(f"{name}: {item.structure}")
+    elif share > MOST_NOISE:
+        reasons.append(f"nearly nothing of {name} is explained: its errors are {share:.3g} % of its spread")
+    else:
+        notes.append(
+            f"the data are not exact: {name} scatters by {item.rmse:.3g} ({share:.2g} % of its spread) "
+            "around the program, without a pattern that was found; constants have the digits that the "
+            "data support"
+        )
 
 
 def _remarks(certificate: Certificate, program: Recurrence, problem: Problem) -> tuple[str, ...]:
@@ -139,27 +144,3 @@ def _remarks(certificate: Certificate, program: Recurrence, problem: Problem) ->
     if len(names) == 1:
         return (f"{names[0]} is not needed: the rule does not read it",)
     return (f"{', '.join(names[:-1])} and {names[-1]} are not needed: the rule does not read them",)
-
-
-def _with_noise(certificate: Certificate, found: tuple[Residuals, ...], problem: Problem) -> Certificate:
-    """Say how large the noise is, or that what is left is none."""
-    notes = list(certificate.notes)
-    for name, item in zip(problem.outputs, found, strict=True):
-        if item.exact:
-            continue
-        share = 100 * item.rmse / max(item.spread, 1e-300)
-        reason = ""
-        if item.structure:
-            reason = f"{name}: {item.structure}"
-        elif share > MOST_NOISE:
-            reason = f"nearly nothing of {name} is explained: its errors are {share:.3g} % of its spread"
-        if reason:
-            method = f"{certificate.method}; {reason}"
-            certificate = replace(certificate, verdict="failed", method=method)
-        else:
-            notes.append(
-                f"the data are not exact: {name} scatters by {item.rmse:.3g} ({share:.2g} % of its spread) "
-                "around the program, without a pattern that was found; constants have the digits that the "
-                "data support"
-            )
-    return replace(certificate, notes=tuple(notes))

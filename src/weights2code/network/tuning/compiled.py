@@ -2,29 +2,53 @@
 
 Sums, extrema, comparisons of whole numbers and logic are linear between corners, so a few units are exact for
 numbers of any size, where a network that was trained is right in the range that it has seen. Steps that add
-up, or keep an extremum, become heads over everything so far, and counts are heads of their own. What is no
-such rule (products, remainders, lookups) has no such network.
+up, or keep an extremum, become heads over everything so far, and counts are heads of their own. Remainders
+and products, and whatever else is a function of one whole number between bounds, have a unit for each number.
+What is no such rule (comparisons and products of reals, lookups) has no such network.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from weights2code.data import Problem
 from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
-from weights2code.graph.from_model import graph_with_names
 from weights2code.graph.graph import channel_scales
-from weights2code.graph.laid_out import model_of_all
-from weights2code.heads import COUNTS, EQUALITY_SHARPNESS, HEADS, HeadKind
-from weights2code.language import OPERATORS, Const, Count, Expr, Op, Recurrence, Retrieval, Var
+from weights2code.graph.to_model import laid_out
+from weights2code.heads import COUNTS, HEADS, HeadKind
+from weights2code.language import (
+    OPERATORS,
+    Const,
+    Count,
+    Definition,
+    Expr,
+    Op,
+    Recurrence,
+    Retrieval,
+    Selection,
+    Step,
+    Var,
+    evaluate,
+    op,
+)
+from weights2code.language.interval import Interval
 from weights2code.language.kinds import Kinds, kinds_of, whole_names
 from weights2code.language.operators import order_of, ordered
-from weights2code.verify.ranges import bounds_of
+from weights2code.language.ranges import bounds_of
 
 #: Nodes that a network has at most, and operands of one of its sub-MLPs.
 MOST_NODES, MOST_OPERANDS = 60, 12
+#: Whole numbers that a unit is given each, for what is not linear between corners.
+MOST_VALUES = 256
+#: How far infinity lies, in largest outputs.
+FAR = 10.0
+
+#: Operators that are linear between corners, or made of such; products are differences of squares.
+CORNERS = {"add", "sub", "neg", "mul", "relu", "abs", "max", "min", "clip"}
+_U = Var("u")
 
 #: A weighted sum of nodes, in the user's units; None is the constant.
 Sum = dict[int | None, float]
@@ -35,15 +59,14 @@ class Unwired(Exception):
 
 
 def compiled(program: Recurrence, graph: DiscreteGraph, problem: Problem) -> DiscreteGraph | None:
-    """The network of a rule of whole numbers, in the layout of another; None if there is none."""
-    if graph.layout.name == "concat" or not problem.whole:
+    """The network of a rule, in the layout of another; None if there is none."""
+    if graph.layout.name == "concat":
         return None
     try:
         loose = _Compiler(program, graph, problem).network()
     except (Unwired, KeyError):
         return None
-    model = model_of_all([loose], 2, (-1.0, 1.0), EQUALITY_SHARPNESS)
-    return graph_with_names(model, 0, graph.layout, graph.inputs, graph.outputs, graph.length)
+    return laid_out(loose)
 
 
 def _added(one: Sum, other: Sum, factor: float = 1.0) -> Sum:
@@ -89,8 +112,8 @@ class _Compiler:
 
     # -- steps -----------------------------------------------------------------------------------------------
 
-    def _step(self, name: str, definition: Expr | Retrieval | Count) -> Sum:
-        if isinstance(definition, Retrieval):
+    def _step(self, name: str, definition: Definition) -> Sum:
+        if isinstance(definition, Retrieval | Selection):
             raise Unwired
         if isinstance(definition, Count):
             kind: HeadKind = next(kind for kind in COUNTS if HEADS[kind].relation == definition.relation)
@@ -144,16 +167,23 @@ class _Compiler:
             return _added(_number(1), self._units(_added(_number(1), both, -1), ((0, 1),)), -1)
         if entry.compares:
             return self._compared(name, args)
+        if order_of(name) is None and name not in CORNERS:
+            core, formula = self._core(expr)
+            return self._of_one(core, lambda u: evaluate(formula, {_U: u}))
         parts = [self.value(part) for part in args]
+        constant = [set(part) <= {None} for part in parts]
         if (order := order_of(name)) is not None:
             return ordered(parts, order[0], self._lesser, self._greater)
         if name in ("add", "sub"):
             return _added(parts[0], parts[1], 1 if name == "add" else -1)
         if name == "neg":
             return _added({}, parts[0], -1)
-        if name == "mul" and any(set(part) <= {None} for part in parts):
-            number, other = parts if set(parts[0]) <= {None} else parts[::-1]
+        if name == "mul" and any(constant):
+            number, other = parts if constant[0] else parts[::-1]
             return _added({}, other, number.get(None, 0.0))
+        if name == "mul":  # u*v = ((u + v)**2 - (u - v)**2) / 4
+            squares = [self._of_one(op(sign, *args), lambda u: u * u / 4) for sign in ("add", "sub")]
+            return _added(squares[0], squares[1], -1)
         if name == "relu":
             return self._units(parts[0], ((0, 1),))
         if name == "abs":
@@ -162,9 +192,31 @@ class _Compiler:
             return self._greater(*parts)
         if name == "min":
             return self._lesser(*parts)
-        if name == "clip":
-            return self._lesser(self._greater(parts[0], parts[1]), parts[2])
-        raise Unwired
+        return self._lesser(self._greater(parts[0], parts[1]), parts[2])  # clip
+
+    def _core(self, expr: Expr) -> tuple[Expr, Expr]:
+        """The one whole number that decides a value, and how."""
+        parts = [part for part in (expr.args if isinstance(expr, Op) else ()) if part.variables()]
+        if len(parts) != 1:
+            raise Unwired
+        core, inner = (parts[0], _U) if self.kinds.is_integer(parts[0]) else self._core(parts[0])
+        assert isinstance(expr, Op)
+        return core, Op(expr.name, tuple(inner if part is parts[0] else part for part in expr.args))
+
+    def _of_one(self, expr: Expr, function: Callable[[np.ndarray], np.ndarray]) -> Sum:
+        """A function of one whole number between bounds: straight from each to the next."""
+        bounds = self._bounds(expr)
+        if not self.kinds.is_integer(expr) or bounds.high - bounds.low > MOST_VALUES:
+            raise Unwired
+        at = np.arange(float(bounds.low), float(bounds.high) + 2)
+        with np.errstate(all="ignore"):
+            values = np.broadcast_to(function(at), len(at)).astype(float)
+        if not np.isfinite(values).all():
+            raise Unwired
+        slopes, value = np.diff(values), self.value(expr)
+        first = _added(_number(values[0] - slopes[0] * at[0]), value, float(slopes[0]))
+        bends = [(-float(u), float(b)) for u, b in zip(at[1:-1], np.diff(slopes), strict=True) if b]
+        return _added(first, self._units(value, tuple(bends))) if bends else first
 
     def _compared(self, name: str, args: tuple[Expr, ...]) -> Sum:
         """Of whole numbers: ramps of width one."""
@@ -188,24 +240,20 @@ class _Compiler:
         apart = _added(self.value(yes), other, -1)
         if set(apart) <= {None}:
             return _added(other, truth, apart.get(None, 0.0))
-        most = self._bound(yes) + self._bound(no)
+        most = float(self._bounds(yes).size + self._bounds(no).size)
         off = _added(_number(-most), truth, most)  # 0 where the condition holds, else far below
         above = self._units(_added(apart, off), ((0, 1),))
         below = self._units(_added(off, apart, -1), ((0, 1),))
         return _added(_added(other, above), below, -1)
 
-    def _bound(self, expr: Expr) -> float:
-        """How large a value may be, for every length."""
-        whole = Recurrence(
-            self.program.inputs,
-            (*self.program.steps, replace(self.program.steps[0], name="chosen value", definition=expr)),
-            ("chosen value",),
-            self.program.start,
-        )
+    def _bounds(self, expr: Expr) -> Interval:
+        """Between what a value lies, for every length."""
+        steps = (*self.program.steps, Step("chosen value", expr))
+        whole = Recurrence(self.program.inputs, steps, ("chosen value",), self.program.start)
         found = bounds_of(whole, self.problem.domains).get("chosen value")
         if found is None or not found.finite:
             raise Unwired
-        return float(found.size)
+        return found
 
     def _greater(self, one: Sum, other: Sum) -> Sum:
         return _added(other, self._units(_added(one, other, -1), ((0, 1),)))
@@ -220,18 +268,16 @@ class _Compiler:
         outputs = self.program.outputs
         if not lag:
             return self.values[name]
-        start = self.program.start_of(name)
-        if isinstance(start, str) or not np.isfinite(start):
+        start = start_of(self.program, self.problem, name)
+        if start is None:
             raise Unwired
         if name in outputs and self.graph.layout.name == "autoregressive":
             channel = len(self.program.inputs) + outputs.index(name)
             scale = channel_scales(self.graph.layout)[channel]
             node = self.nodes[channel]
             assert isinstance(node, ChannelNode)
-            self.nodes[channel] = replace(node, start=float(start) / scale)
-            return (
-                {self._back(channel, lag - 1, float(start) / scale): scale} if lag > 1 else {channel: scale}
-            )
+            self.nodes[channel] = replace(node, start=start / scale)
+            return {self._back(channel, lag - 1, start / scale): scale} if lag > 1 else {channel: scale}
         if name in outputs and name not in self.values:
             raise Unwired
         source = self.values[name]
@@ -240,7 +286,7 @@ class _Compiler:
             assert node is not None
         else:
             node, unit = self._node(source), 1.0
-        return {self._back(node, lag, float(start) / unit): unit}
+        return {self._back(node, lag, start / unit): unit}
 
     def _back(self, node: int, lag: int, start: float) -> int:
         return self._add(("back", node, lag, start), RouterNode("", "location", {"value": node}, lag, start))
@@ -282,6 +328,15 @@ class _Compiler:
             self.nodes.append(node)
             self._known[key] = len(self.nodes) - 1
         return self._known[key]
+
+
+def start_of(program: Recurrence, problem: Problem, name: str) -> float | None:
+    """What lies before the start, as a number of a network: infinity is far from all that was seen. None if
+    that depends on the sequence."""
+    start = program.start_of(name)
+    if isinstance(start, str):
+        return None
+    return float(np.clip(start, -(far := FAR * (1.0 + np.abs(problem.validation.y).max(initial=0.0))), far))
 
 
 def _flat(name: str, expr: Expr) -> list[Expr]:

@@ -1,8 +1,8 @@
 """What a network is trained on with that differs from its program: the program's outputs, where they matter.
 
-Sequences on which it is not right yet come first, then drawn ones. Proofs over all values ask for more than
-sequences show: every past between those that come about, or, of outputs that grow, between the bounds that
-are known of them. Such a past stands at the beginning of a short sequence, given and not judged.
+Sequences on which it is not right yet come first, then drawn ones. Bounds for reals ask for more than
+sequences show: every past between those that come about. Such a past stands at the beginning of a short
+sequence, given and not judged.
 """
 
 from __future__ import annotations
@@ -11,13 +11,11 @@ import numpy as np
 
 from weights2code.data import Problem, Sequences
 from weights2code.language import Recurrence
-from weights2code.language.interval import is_infinite
 from weights2code.network.trial import drawn, outputs_of
 from weights2code.verify.links import Sequence
-from weights2code.verify.ranges import bounds_of
 
-#: Sequences that are drawn, and pasts: of reals, and of whole numbers.
-DRAWN, PASTS_OF_REALS, PASTS_OF_WHOLE = 384, 4000, 600
+#: Sequences that are drawn, and pasts of reals.
+DRAWN, PASTS = 384, 4000
 
 
 def to_learn_from(
@@ -28,6 +26,7 @@ def to_learn_from(
     *,
     region: int = 0,
     window: int | None = None,
+    first: int = 0,
 ) -> Sequences:
     """Sequences with the program's outputs.
 
@@ -37,6 +36,7 @@ def to_learn_from(
     region : the seed by which the certificate draws its own sequences.
     window : how many positions the network looks back; of longer sequences only the end is kept, with its
         past given. None if it looks back to the start.
+    first : how many positions at the start of a sequence are never judged.
     """
     rng = np.random.default_rng(seed)
     inputs = drawn(problem, seed)[:DRAWN]
@@ -51,7 +51,7 @@ def to_learn_from(
     if window is not None and longest > kept:
         x, y, lengths, given = _ends(x, y, lengths, kept)
         longest = kept
-    pasts = _pasts(program, problem, outputs_of(program, drawn(problem, region)), rng)
+    pasts = _pasts(program, problem, outputs_of(program, drawn(problem, region)), rng, first)
     if pasts is not None:
         more_x, more_y = pasts
         depth = more_x.shape[1]
@@ -75,28 +75,14 @@ def _ends(
 
 
 def _pasts(
-    program: Recurrence, problem: Problem, y: np.ndarray, rng: np.random.Generator
+    program: Recurrence, problem: Problem, y: np.ndarray, rng: np.random.Generator, first: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Short sequences with their outputs, the last of which comes after a past that was drawn; None where
-    every past that matters comes about."""
-    whole, depth = problem.integer_outputs, max(program.depths().values(), default=0) + 1
+    """Short sequences with their outputs, the last of which comes after a past that was drawn; None for whole
+    numbers, of which all that can be reached are gone through."""
+    depth = max([first, *program.depths().values()]) + 1
     y = y[np.isfinite(y).all(axis=(1, 2))]
-    if depth > y.shape[1] or not len(y):
+    if problem.integer_outputs or depth > y.shape[1] or not len(y):
         return None
-    low, high = y.min(axis=(0, 1)), y.max(axis=(0, 1))
-    if whole:
-        bounds = [bounds_of(program, problem.domains).get(name) for name in program.outputs]
-        if all(bound is None or bound.finite for bound in bounds):
-            return None  # they are few, and all that can be reached are gone through
-        room = high - low
-        ends = [
-            (float(b.low) if b and not is_infinite(b.low) else -np.inf,
-             float(b.high) if b and not is_infinite(b.high) else np.inf)
-            for b in bounds
-        ]  # fmt: skip
-        low = np.maximum(low - room, [end[0] for end in ends])
-        high = np.minimum(high + room, [end[1] for end in ends])
-    count = PASTS_OF_WHOLE if whole else PASTS_OF_REALS
 
     def within(low: np.ndarray, high: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         """Anywhere, and often at an end."""
@@ -104,16 +90,15 @@ def _pasts(
         return low + where * (high - low)
 
     ends_of = [np.array([getattr(domain, end) for domain in problem.domains]) for end in ("low", "high")]
-    x = within(ends_of[0], ends_of[1], (count, depth, len(problem.domains)))
+    x = within(ends_of[0], ends_of[1], (PASTS, depth, len(problem.domains)))
     for column, domain in enumerate(problem.domains):
         x[..., column] = np.round(x[..., column]) if domain.discrete else x[..., column]
-    past = within(low, high, (count, depth, y.shape[2]))
-    if not whole:  # steps from one position to the next stay between those that come about, too
-        steps = np.diff(y, axis=1)
-        least, most = (pick(steps, axis=(0, 1)) if steps.size else 0.0 * low for pick in (np.min, np.max))
-        for t in range(1, depth):
-            past[:, t] = np.clip(past[:, t - 1] + within(least, most, past[:, t].shape), low, high)
-    past = np.round(past) if whole else past
+    low, high = y.min(axis=(0, 1)), y.max(axis=(0, 1))
+    past = within(low, high, (PASTS, depth, y.shape[2]))
+    steps = np.diff(y, axis=1)  # from one position to the next they stay between those that come about, too
+    least, most = (pick(steps, axis=(0, 1)) if steps.size else 0.0 * low for pick in (np.min, np.max))
+    for t in range(1, depth):
+        past[:, t] = np.clip(past[:, t - 1] + within(least, most, past[:, t].shape), low, high)
     with np.errstate(all="ignore"):
         past[:, -1] = program.run(x, past, depth - 1)[:, -1]
     return x, past

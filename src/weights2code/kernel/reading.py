@@ -1,0 +1,276 @@
+"""The text of a `program.py` read back as the recurrence that its loop computes, in exact numbers.
+
+Induction speaks about formulas; so that what it says is about the text, the formulas are taken from the text
+itself, statement by statement, and from nothing else. What is read by a rule that holds for some values only
+(`a and b` as a number is 0 or 1 if both are) is checked on what the values can be.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from weights2code.kernel.closing import Text, Unsuited
+from weights2code.language import (
+    Const,
+    Count,
+    Definition,
+    Domain,
+    Expr,
+    Recurrence,
+    Retrieval,
+    Start,
+    Step,
+    Var,
+    is_boolean,
+    op,
+    where,
+)
+from weights2code.language.formula_reading import joined, read_arithmetic, read_logic
+from weights2code.language.kinds import kinds_of
+from weights2code.language.operators import OPERATORS, order_name
+
+#: How a count looks into sorted keys: `bisect_left` counts those below, the rest of the list the others.
+_COUNTED = {
+    ("bisect_left", False): "lt",
+    ("bisect_right", False): "le",
+    ("bisect_left", True): "ge",
+    ("bisect_right", True): "gt",
+}
+
+
+def read_text(text: Text, inputs: Sequence[str], domains: Sequence[Domain]) -> Recurrence:
+    """What the loop of a text computes.
+
+    Raises
+    ------
+    Unsuited
+        If some statement is none of those that programs consist of, or is read rightly only for other values.
+    """
+    return _Reader(text, domains).recurrence(inputs)
+
+
+class _Reader:
+    def __init__(self, text: Text, domains: Sequence[Domain]) -> None:
+        self.text, self.domains = text, domains
+        self.bits: list[Expr] = []
+        self.stored: dict[str, tuple[str, str, int]] = {}
+        self.counted: dict[str, str] = {}
+        self.written: dict[str, tuple[int, int]] = {}  # where in the text something enters each table
+
+    def recurrence(self, inputs: Sequence[str]) -> Recurrence:
+        steps: dict[str, Definition] = {}
+        for node in self.text.body:
+            self._store(node)
+        for node in self.text.body:
+            for name, definition in self._statement(node):
+                if name in steps:
+                    raise Unsuited(f"{name} is assigned twice")
+                steps[name] = definition
+        columns = {place: name for name, place in self.text.columns.items()}
+        names = tuple(columns.get(place, f"unread{place}") for place in range(len(inputs)))
+        found = Recurrence(
+            names,
+            tuple(Step(name, definition) for name, definition in steps.items()),
+            tuple(name for name, _ in self.text.outputs),
+            self._starts(),
+        )
+        if self.text.inputs or any(self.text.texts):
+            raise Unsuited("a program of texts is not read")
+        kinds = kinds_of(found, self.domains)
+        if not all(kinds.is_bit(expr) for expr in self.bits):
+            raise Unsuited("a number stands for a truth value that may be neither 0 nor 1")
+        if any(truth and not kinds.is_bit(Var(name)) for name, truth in self.text.outputs):
+            raise Unsuited("an output that is returned as a truth value may be neither 0 nor 1")
+        return found
+
+    def _starts(self) -> dict[str, Start]:
+        """What lies before the start: the same for two different rows, or the first value of its column."""
+        rows = [[domain.low for domain in self.domains], [domain.high for domain in self.domains]]
+        low, high = (self.text.start(row)[1:] for row in rows)
+        starts: dict[str, Start] = {}
+        place = 0
+        for name, lag in self.text.lags.items():
+            if not lag:
+                continue
+            one, other = low[place : place + lag], high[place : place + lag]
+            place += lag
+            column = self.text.columns.get(name)
+            if column is not None and rows[0][column] != rows[1][column] and one != other:
+                starts[name] = "first"
+            elif len(set(one)) == 1 and one == other:
+                starts[name] = 0.0 if one[0] is None else one[0]
+            else:
+                raise Unsuited(f"what lies before the start of {name} is not one number")
+        if any(isinstance(start, str) and start != "first" for start in starts.values()):
+            raise Unsuited("a text lies before the start")
+        return starts
+
+    # -- statements -----------------------------------------------------------------------------------------
+
+    def _store(self, node: ast.stmt) -> None:
+        """Note what enters a table: `table[key] = value`, under `if t >= 2:` where these are read two
+        positions back; `seen[key] = seen.get(key, 0) + 1`; or `insort(seen, key)`."""
+        late = self._is_late(node)
+        inner = node.body[0] if late and isinstance(node, ast.If) else node
+        target = inner.targets[0] if isinstance(inner, ast.Assign) else None
+        if (
+            isinstance(inner, ast.Assign)
+            and isinstance(target, ast.Subscript)
+            and self._is_table(target.value)
+        ):
+            table, key = self._enters(target.value, inner, "dict"), self._number(target.slice)
+            if isinstance(inner.value, ast.BinOp):
+                if ast.unparse(inner.value) != f"{table}.get({ast.unparse(target.slice)}, 0) + 1" or late:
+                    raise Unsuited(f"{table} counts otherwise")
+                self.counted[table] = self._present(key)
+                return
+            value = self._number(inner.value)
+            if not isinstance(key, Var) or not isinstance(value, Var) or key.lag != value.lag:
+                raise Unsuited(f"{table} keeps more than one value")
+            if (ast.unparse(node.test) if isinstance(node, ast.If) else "t >= 0") != f"t >= {key.lag}":
+                raise Unsuited(f"{table} is written at other positions than are read")
+            self.stored[table] = key.name, value.name, key.lag
+        elif isinstance(inner, ast.Expr):
+            call = inner.value
+            if not isinstance(call, ast.Call) or ast.unparse(call.func) != "insort" or len(call.args) != 2:
+                raise Unsuited("a statement of the loop has no value")
+            table = self._enters(call.args[0], inner, "list")
+            self.counted[table] = self._present(self._number(call.args[1]))
+
+    def _is_table(self, node: ast.expr) -> bool:
+        return ast.unparse(node) in self.text.tables
+
+    def _is_late(self, node: ast.stmt) -> bool:
+        """Whether something enters a table from some position on."""
+        if not isinstance(node, ast.If) or not ast.unparse(node.test).startswith("t >= "):
+            return False
+        inner = node.body[0]
+        target = inner.targets[0] if isinstance(inner, ast.Assign) else None
+        if (
+            len(node.body) > 1
+            or node.orelse
+            or not isinstance(target, ast.Subscript)
+            or not self._is_table(target.value)
+        ):
+            raise Unsuited("the loop asks for the position, and not for a table")
+        return True
+
+    def _enters(self, node: ast.expr, statement: ast.stmt, kind: str) -> str:
+        """The table that a statement writes, which is the only one that does."""
+        table = ast.unparse(node)
+        if table in self.written or self.text.tables.get(table) != kind:
+            raise Unsuited(f"{table} is written twice, or is no {kind}")
+        self.written[table] = statement.lineno, statement.col_offset
+        return table
+
+    def _present(self, key: Expr) -> str:
+        if not isinstance(key, Var) or key.lag:
+            raise Unsuited("a count goes over something else than a name")
+        return key.name
+
+    def _statement(self, node: ast.stmt) -> list[tuple[str, Definition]]:
+        """The names that a statement defines; none for what enters a table."""
+        if isinstance(node, ast.Expr) or self._is_late(node):
+            return []
+        if isinstance(node, ast.If):
+            (name, yes), (other, no) = self._branch(node.body), self._branch(node.orelse)
+            if name != other:
+                raise Unsuited("the branches of a choice define different names")
+            return [(name, where(self._truth(node.test), yes, no))]
+        if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+            raise Unsuited(f"a statement of the loop is {type(node).__name__}")
+        target = node.targets[0]
+        if isinstance(target, ast.Subscript) and self._is_table(target.value):
+            return []
+        if not isinstance(target, ast.Name | ast.Subscript) or ast.unparse(target) in self.text.lags:
+            raise Unsuited(f"the loop defines {ast.unparse(target)} as a whole")
+        name = ast.unparse(target).removesuffix("[t]")
+        return [(name, self._over_all(node.value, node) or self._number(node.value))]
+
+    def _branch(self, body: list[ast.stmt]) -> tuple[str, Expr]:
+        found = self._statement(body[0]) if len(body) == 1 else []
+        if len(found) != 1 or not isinstance(found[0][1], Expr):
+            raise Unsuited("a branch does not define one name")
+        return found[0][0], found[0][1]
+
+    def _over_all(self, value: ast.expr, node: ast.stmt) -> Definition | None:
+        """A lookup or a count; None if the value is a formula."""
+        rest = isinstance(value, ast.BinOp) and ast.unparse(value.left).startswith("len(")
+        call = (
+            value.right if rest and isinstance(value, ast.BinOp) and isinstance(value.op, ast.Sub) else value
+        )
+        if not isinstance(call, ast.Call):
+            return None
+        function = ast.unparse(call.func)
+        table = function.removesuffix(".get")
+        ranked = function in ("bisect_left", "bisect_right")
+        if not ranked and (table not in self.text.tables or rest):
+            return None
+        table = ast.unparse(call.args[0]) if ranked and call.args else table
+        if len(call.args) != 2 or table not in self.written:
+            raise Unsuited(f"{table} is never written, or is read otherwise")
+        before = self.written[table] < (node.lineno, node.col_offset)
+        if table in self.counted and (not before or ranked != (self.text.tables[table] == "list")):
+            raise Unsuited(f"{table} counts otherwise")
+        query = self._number(call.args[1 if ranked else 0])
+        if ranked and table in self.counted:
+            if rest and ast.unparse(value.left) != f"len({table})":  # type: ignore[attr-defined]
+                raise Unsuited("a count is taken from another list")
+            return Count(self.counted[table], query, _COUNTED[function, rest])  # type: ignore[arg-type]
+        default = None if ranked else self._number(call.args[1])
+        if not isinstance(default, Const) or (table in self.counted and default != Const(0)):
+            raise Unsuited(f"{table} is read otherwise")
+        if table in self.counted:
+            return Count(self.counted[table], query, "eq")
+        key, kept, lag = self.stored[table]
+        if before and lag:
+            raise Unsuited(f"{table} is written before it is read")
+        return Retrieval(key, kept, query, 0 if before else lag + 1, float(default.value))
+
+    # -- expressions ----------------------------------------------------------------------------------------
+
+    def _number(self, node: ast.expr) -> Expr:
+        found = read_arithmetic(node, self._number, self._truth)
+        if found is not None:
+            return found
+        if ast.unparse(node) == "np.inf":
+            return Const(float("inf"))
+        if isinstance(node, ast.Name):
+            return Var(node.id)
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+            return Var(node.value.id, int(ast.unparse(node.slice).replace(" ", "")[2:] or 0))
+        if isinstance(node, ast.Subscript) and ast.unparse(node.value).startswith("sorted(["):
+            values = node.value.args[0].elts  # type: ignore[attr-defined]
+            return op(order_name(ast.literal_eval(node.slice) + 1, len(values)), *map(self._number, values))
+        if isinstance(node, ast.Call) and not node.keywords:
+            return self._call(ast.unparse(node.func), node.args)
+        raise Unsuited(f"{ast.unparse(node)[:60]} is not part of a formula")
+
+    def _call(self, function: str, arguments: list[ast.expr]) -> Expr:
+        if function == "int" and len(arguments) == 1:
+            inner = arguments[0]
+            if isinstance(inner, ast.Call) and ast.unparse(inner.func) == "bool" and len(inner.args) == 1:
+                truth = self._truth(inner.args[0])
+                return truth if is_boolean(truth) else op("ne", truth, 0)
+            return self._truth(inner, number=True)
+        name = function.removeprefix("np.")
+        if name not in OPERATORS or OPERATORS[name].arity != len(arguments) or OPERATORS[name].truths:
+            raise Unsuited(f"the text calls {function}")
+        return op(name, *(self._number(argument) for argument in arguments))
+
+    def _truth(self, node: ast.expr, *, number: bool = False) -> Expr:
+        """A condition; if it is used as a `number`, what stands in it must be 0 or 1."""
+        found = read_logic(node, self._number, lambda part: self._truth(part, number=number))
+        if found is not None:
+            return found
+        if isinstance(node, ast.Compare) and [type(sign) for sign in node.ops] == [ast.In]:
+            left, items = self._number(node.left), getattr(node.comparators[0], "elts", [])
+            if items:
+                return joined("or", [op("eq", left, self._number(item)) for item in items])
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return op("not", self._truth(node.operand))
+        found = self._number(node)
+        if number and not is_boolean(found):
+            self.bits.append(found)
+        return found

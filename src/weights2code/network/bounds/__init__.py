@@ -1,1 +1,0 @@
-"""How far network and program are apart at most, over all values that both may read."""
