@@ -120,7 +120,7 @@ def run_tests(
         scale = float(np.max(np.abs(right[judged]), initial=0.0))
         wrong = wrong_positions(answer, right, whole=whole, tolerance=tolerance, scale=scale) & judged
         if wrong.any() and text is not None and example is None:  # NumPy's arrays may round otherwise
-            answer = executed(text, x, answer, wrong.any(axis=(1, 2)))
+            answer = executed(text, x, answer, np.asarray(wrong.any(axis=(1, 2))))
             wrong = wrong_positions(answer, right, whole=whole, tolerance=tolerance, scale=scale) & judged
         if wrong.any():
             example = example or shortest_wrong_prefix(x, wrong)
