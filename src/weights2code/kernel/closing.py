@@ -376,19 +376,21 @@ def close(
     states: list[Any] = list(given or ())
     parents: list[tuple[int, int]] = [(-1, -1)] * len(states)
     seen, closed = set(states), Closed("closed", states)
+    met: set[tuple[Any, Any]] = set()  # pairs of outputs that are near enough
 
     def position(parent: int, place: int, state: tuple) -> bool:
         """Take one transition; whether all is well."""
         try:
             one, other = left.step(state[0], rows[place]), right.step(state[1], rows[place])
             for a, b in zip(one[0], other[0], strict=True):
-                if a != b or abs(a) == math.inf:
+                if (a != b or abs(a) == math.inf) and (a, b) not in met:
                     if not (math.isfinite(a) and math.isfinite(b)):
                         raise Stopped("an output is not finite")
                     apart = abs(Fraction(a) - Fraction(b))
                     if apart > near:
                         raise Stopped("outputs differ")
                     closed.error = max(closed.error, apart)
+                    met.add((a, b))
         except Stopped as stopped:
             closed.outcome, closed.reason, taken = "different", str(stopped), [place]
             while parent >= 0:
