@@ -20,7 +20,6 @@ from weights2code.extraction.members import whole_graph
 from weights2code.extraction.values import Extraction
 from weights2code.graph import DiscreteGraph
 from weights2code.json_values import shown
-from weights2code.kernel.claims import Certificate as Proposal
 from weights2code.language import Recurrence
 from weights2code.language.categories import in_words
 from weights2code.language.python_source import identifier
@@ -63,8 +62,10 @@ def certified_again(found: StoredRun, problem: Problem, folder: RunFolder) -> tu
         one and certify_network(one, whole, problem, seed, offered(said)).certificate
         for one, said in ((trained, claimed.network), (taught, claimed.taught))
     )
+    program = offered(claimed)
+    proposal = None if program is None else program.proposal()
     certificate = replace(
-        certificate_of(whole, trained or found.graph, problem, seed, offered(claimed)),
+        certificate_of(whole, trained or found.graph, problem, seed, proposal),
         network=network and replace(network, member=place),
         taught=own,
         listing=listing_again(meant or found.graph, problem, folder),
@@ -77,9 +78,9 @@ def certified_again(found: StoredRun, problem: Problem, folder: RunFolder) -> tu
     return extraction, link_problems(meant, found, given, folder)
 
 
-def offered(claimed: Certificate | NetworkCertificate | None) -> Proposal | None:
+def offered(claimed: Certificate | NetworkCertificate | None) -> Offered | None:
     """What a certificate of the folder offers to the kernel."""
-    return claimed.proof.proposal() if claimed is not None and isinstance(claimed.proof, Offered) else None
+    return claimed.proof if claimed is not None and isinstance(claimed.proof, Offered) else None
 
 
 def judged_otherwise(extraction: Extraction, method: str) -> Extraction:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import random
+import zlib
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -43,11 +48,13 @@ from weights2code.language import (
     Var,
     integers,
     maximum,
+    minimum,
     op,
     reals,
     where,
 )
 from weights2code.language.python_source import python_source
+from weights2code.verify.links import Offered
 
 x, x1, x2, y1, y2, s, n = (
     Var("x"), Var("x", 1), Var("x", 2), Var("y", 1), Var("y", 2), Var("s"), Var("n")
@@ -65,7 +72,8 @@ def text_of(program: Recurrence, domain: Domain) -> ProgramText:
 
 
 def claimed(program: Recurrence, meant: Recurrence, domain: Domain) -> Claim:
-    return Claim(text_of(program, domain), Specification(meant), (domain,))
+    within = None if domain.discrete else 100.0
+    return Claim(text_of(program, domain), Specification(meant), (domain,), within=within)
 
 
 def equal(left: str, right: str) -> Expr:
@@ -104,7 +112,7 @@ PAIRS: dict[str, tuple[Recurrence, Recurrence, Domain, Certificate]] = {
         machine(0.3 * x + 0.7 * y1),
         machine(Const(Fraction(3, 10)) * x + Const(Fraction(7, 10)) * y1),
         reals(0, 1),
-        Inductive((equal("p.y", "r.y"),), 1, None, 100.0),
+        Inductive((equal("p.y", "r.y"),)),
     ),
     "alike": (
         machine(Var("a") + y1, a=maximum(x, x1)),
@@ -222,6 +230,54 @@ def test_other_invariants_are_refused(invariant: tuple[Expr, ...]) -> None:
     assert isinstance(check(claimed(program, meant, domain), Inductive(invariant)), Rejected)
 
 
+def test_a_certificate_cannot_narrow_what_is_claimed() -> None:
+    """Up to a hundred both are the same; that is not what was asked."""
+    program, meant = machine(minimum(y1 + x, 100)), machine(y1 + x)
+    stored = {**Inductive((equal("p.y", "r.y"),)).to_dict(), "limit": 50, "reach": 50, "within": 50}
+    found = check(claimed(program, meant, DIGITS), certificate_from_dict(stored))
+    assert isinstance(found, Rejected)
+
+
+def changed(data: Any, rng: random.Random) -> Any:
+    """A stored certificate with one value left out, or another in its place."""
+    places: list[tuple[Any, Any]] = []
+
+    def note(part: Any) -> None:
+        for key in list(part) if isinstance(part, dict) else range(len(part)):
+            places.append((part, key))
+            if isinstance(part[key], (dict, list)):
+                note(part[key])
+
+    data = copy.deepcopy(data)
+    if "states" in data:
+        data["states"] = json.loads(zlib.decompress(b64decode(data["states"])))
+    note(data)
+    part, key = rng.choice(places)
+    if rng.random() < 0.2:
+        del part[key]
+    else:
+        part[key] = rng.choice([None, True, -1, 0, 1, 3, 10**30, 1.5, inf, "", "p.y", [], {}, {"f": "1/0"}])
+    if "states" in data:
+        data["states"] = b64encode(zlib.compress(json.dumps(data["states"]).encode())).decode()
+    return data
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_files_may_say_anything(name: str) -> None:
+    """What is stored may have been edited: it is refused, or shows what is so."""
+    program, meant, domain, certificate = PAIRS[name]
+    found = check(claimed(program, meant, domain), certificate)
+    assert isinstance(found, Proved)
+    wrong = [mutant for mutant in others(program) if differ(mutant, meant, domain)]
+    rng = random.Random(name)
+    for _ in range(12):
+        stored = Offered(changed(json.loads(json.dumps(found.certificate.to_dict())), rng)).proposal()
+        if stored is not None:
+            assert not isinstance(check(claimed(program, meant, domain), stored), Refuted)
+            answer = check(claimed(rng.choice(wrong), meant, domain), stored)
+            assert not (isinstance(answer, Proved) and answer.length is None), stored
+
+
 def test_leaders_that_are_not_the_same_are_refused() -> None:
     program, meant, domain, _ = PAIRS["alike"]
     claim = claimed(program, meant, domain)
@@ -267,7 +323,9 @@ def network(*nodes: Node, head: list[float], past: bool = False, layout: str = "
 
 
 def of_network(graph: DiscreteGraph, program: Recurrence, domain: Domain, eps: Fraction = HALF) -> Claim:
-    return Claim(Network(machine_of(graph, whole=True)), text_of(program, domain), (domain,), eps)
+    """Where it is to be near, past outputs are within what float64 tells apart."""
+    within = None if eps == HALF else 2**17
+    return Claim(Network(machine_of(graph, whole=True)), text_of(program, domain), (domain,), eps, within)
 
 
 #: a + b - 2 relu(a + b - 1), exclusive or of bits.
@@ -311,7 +369,7 @@ NETWORKS: dict[str, tuple[DiscreteGraph, Recurrence, Domain, Certificate]] = {
         network(head=[1.0, 1.0 + 2.0**-20, 0.0], past=True),
         machine(x + y1),
         integers(0, 3),
-        Inductive((equal("p.y", "r.y"),), 1, 2**17),
+        Inductive((equal("p.y", "r.y"),)),
     ),
 }
 
@@ -331,8 +389,8 @@ def test_networks_are_proved_and_no_mutant_of_them(name: str) -> None:
     for place in np.flatnonzero(graph.head[0]):
         head = graph.head.copy()
         head[0, place] += 0.6
-        changed = check(of_network(replace(graph, head=head), program, domain, eps), certificate)
-        assert not isinstance(changed, Proved)
+        other = check(of_network(replace(graph, head=head), program, domain, eps), certificate)
+        assert not isinstance(other, Proved)
 
 
 def test_shortest_sequences_of_networks() -> None:

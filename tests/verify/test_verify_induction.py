@@ -55,7 +55,7 @@ def machine(definition, inputs=("x",), start=None, **locals_):
 
 def claim(reference, program, *domains):
     text = ProgramText(python_source(program, domains, "program"), program.inputs)
-    return Claim(text, Specification(reference), domains)
+    return Claim(text, Specification(reference), domains, within=1e6)
 
 
 def induction(reference, program, *domains, effort=5.0) -> Induction:
@@ -65,7 +65,7 @@ def induction(reference, program, *domains, effort=5.0) -> Induction:
     found = invariant_for(joint, Effort(effort))
     if found.outcome == "equal":
         asked = claim(reference, program, *domains)
-        answer = check(asked, Inductive(found.invariant, found.steps, None, 1e6))
+        answer = check(asked, Inductive(found.invariant, found.steps))
         assert isinstance(answer, Proved) or "z3" not in answer.reason, answer
     return found
 

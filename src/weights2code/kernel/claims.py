@@ -37,8 +37,9 @@ from weights2code.language.regions import Region, bounded, places, rounded
 from weights2code.language.sums import Unwritten
 from weights2code.language.z3_form import Unsupported
 
-#: Steps of z3 for one question, and positions that are looked at one by one for values that outgrow float64.
-MOST_STEPS, MOST_POSITIONS = 80_000_000, 256
+#: Steps of z3 for one question, positions of one induction, and transitions of one closure: certificates come
+#: from files, too.
+MOST_STEPS, MOST_WINDOW, MOST_TRANSITIONS = 80_000_000, 16, 1 << 21
 #: Rows of one position that are gone through one by one.
 MOST_ROWS = 20_000
 #: Bytes of a stored set of states.
@@ -124,16 +125,26 @@ class Network:
 @dataclass(frozen=True)
 class Claim:
     """At every length and for every row of the domains, both sides are defined and differ by at most
-    `eps`."""
+    `eps`.
+
+    Of values without a bound it may be assumed that none is beyond `within`: past outputs that a network
+    reads, or what the text of a program rounds. That is part of what is said, never of why it holds.
+    """
 
     left: Machine
     right: Machine
     domains: tuple[Domain, ...]
     eps: Fraction = Fraction(0)
+    within: float | None = None
 
     @property
     def discrete(self) -> bool:
         return all(domain.discrete for domain in self.domains)
+
+    @property
+    def limit(self) -> int | None:
+        """What past outputs that a network reads are assumed to be at most."""
+        return None if self.within is None or not isinstance(self.left, Network) else int(self.within)
 
     def rows(self) -> list[tuple]:
         """Every row of the domains."""
@@ -191,20 +202,14 @@ class Closure:
 
 @dataclass(frozen=True, slots=True)
 class Inductive:
-    """After `base` positions the invariant holds, over `steps` positions it goes on holding.
-
-    Where values have no bound it is asked while none of the past is beyond `limit`, and rounding is bounded
-    while none is beyond `reach`.
-    """
+    """After the first positions the invariant holds, over `steps` positions it goes on holding."""
 
     invariant: tuple[Expr, ...]
     steps: int = 1
-    limit: int | None = None
-    reach: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        said = {"steps": self.steps, "limit": self.limit, "reach": self.reach}
-        return {"kind": "induction", "invariant": [to_dict(claim) for claim in self.invariant], **said}
+        invariant = [to_dict(claim) for claim in self.invariant]
+        return {"kind": "induction", "invariant": invariant, "steps": self.steps}
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +256,7 @@ def certificate_from_dict(data: Mapping[str, Any]) -> Certificate:
     if data["kind"] == "same":
         return Same(tuple((str(name), str(leader)) for name, leader in data["leaders"]))
     invariant = tuple(from_dict(claim) for claim in data["invariant"])
-    return Inductive(invariant, int(data["steps"]), data["limit"], data["reach"])
+    return Inductive(invariant, int(data["steps"]))
 
 
 def _packed(states: tuple[Any, ...]) -> str | None:
@@ -332,17 +337,10 @@ def check(claim: Claim, certificate: Certificate, stop: Callable[[], bool] | Non
         if isinstance(certificate, Within):
             return _within(claim, certificate)
         return _same(claim, certificate) if isinstance(certificate, Same) else _inductive(claim, certificate)
-    except (
-        Unsuited,
-        Unsupported,
-        Unwritten,
-        ArithmeticError,
-        ValueError,
-        KeyError,
-        SyntaxError,
-        RecursionError,
-    ) as error:
+    except (Unsuited, Unsupported, Unwritten) as error:
         return Rejected(str(error))
+    except (ArithmeticError, LookupError, RecursionError, SyntaxError, TypeError, ValueError) as error:
+        return Rejected(f"it cannot be read: {type(error).__name__}: {error}")  # as files may say anything
 
 
 def _closed(claim: Claim, certificate: Closure, stop: Callable[[], bool] | None) -> Answer:
@@ -355,8 +353,9 @@ def _closed(claim: Claim, certificate: Closure, stop: Callable[[], bool] | None)
         left, right = left.closing(windows, rounded=whole), _Rounded(right) if whole else right
     else:
         left = left.closing()
+    most = min(certificate.transitions, MOST_TRANSITIONS)
     with np.errstate(all="ignore"):
-        found = closing.close(left, right, rows, claim.eps, certificate.transitions, certificate.states, stop)
+        found = closing.close(left, right, rows, claim.eps, most, certificate.states, stop)
     if found.outcome == "different":
         if found.sequence is None:
             return Rejected(found.reason)
@@ -384,6 +383,8 @@ class _Rounded:
 
 
 def _inductive(claim: Claim, certificate: Inductive) -> Answer:
+    if not 1 <= certificate.steps <= MOST_WINDOW:
+        return Rejected("an induction over so many positions is not looked at")
     joint = claim.joint()
     if isinstance(claim.left, Network):
         program = claim.right.recurrence(claim.domains)
@@ -395,22 +396,24 @@ def _inductive(claim: Claim, certificate: Inductive) -> Answer:
             claim.left.machine.outputs,
             program,
             claim.domains,
-            certificate.limit,
+            claim.limit,
         )
         if not isinstance(follows, str):
             follows = "rounding has no bound" if off is None or follows[1] else (follows[0], Fraction(off))
     else:
-        follows = follows_exactly(claim.left.recurrence(claim.domains), claim.domains, certificate.reach)
+        follows = follows_exactly(claim.left.recurrence(claim.domains), claim.domains, claim.within)
     if isinstance(follows, str):
         return Rejected(follows)
     words, error = follows
-    for question in Transition(joint, claim.eps, certificate.limit).questions(
+    for question in Transition(joint, claim.eps, claim.limit).questions(
         certificate.invariant, certificate.steps
     ):
         if not unsatisfiable(question.text(), MOST_STEPS):
             return Rejected(f"z3 does not rule out {question.meaning}")
     if isinstance(claim.left, Network) and claim.eps + error >= Fraction(1, 2):
         return Rejected("rounding may take an output to another number")
+    if claim.limit is not None:
+        words += f"; as long as no past output is beyond {claim.limit}"
     return Proved(claim, certificate, claim.eps + error, None, words, _KEY)
 
 
@@ -456,4 +459,4 @@ def _same(claim: Claim, certificate: Same) -> Answer:
 def obligations(claim: Claim, certificate: Inductive) -> Iterator[Question]:
     """The questions that `check` puts to z3, for anybody's solver."""
     joint = claim.joint()
-    return Transition(joint, claim.eps, certificate.limit).questions(certificate.invariant, certificate.steps)
+    return Transition(joint, claim.eps, claim.limit).questions(certificate.invariant, certificate.steps)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import log2
+from math import inf, log2
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ from weights2code.language.sums import Unwritten
 from weights2code.network.trial import Trial, drawn, outputs_of, run_side_by_side
 from weights2code.network.windows import windows_of
 from weights2code.verify.induction import invariant_for, largest_limit
-from weights2code.verify.links import BEYOND, NetworkCertificate, Sequence, at_least, with_texts
+from weights2code.verify.links import BEYOND, NetworkCertificate, Offered, Sequence, at_least, with_texts
 
 #: Transitions that are taken at first, and at last where nothing else decides; heads that point by content
 #: cost as much as so many others.
@@ -71,7 +71,7 @@ class Checked:
 
 
 def certify_network(
-    graph: DiscreteGraph, program: Recurrence, problem: Problem, seed: int, stored: Proposal | None = None
+    graph: DiscreteGraph, program: Recurrence, problem: Problem, seed: int, stored: Offered | None = None
 ) -> Checked:
     """Compare a network with the text of its program, as far as can be done with little effort.
 
@@ -113,7 +113,7 @@ def _compared(
     problem: Problem,
     trial: Trial,
     seed: int,
-    stored: Proposal | None,
+    stored: Offered | None,
 ) -> NetworkCertificate:
     try:
         claim = claim_of(graph, program, problem)
@@ -139,14 +139,16 @@ def _compared(
 
 
 def _of_whole(
-    claim: Claim, graph: DiscreteGraph, problem: Problem, seed: int, stored: Proposal | None
+    claim: Claim, graph: DiscreteGraph, problem: Problem, seed: int, stored: Offered | None
 ) -> Iterator[tuple[Claim, Proposal]]:
     """What may show that both are equal, cheap things first."""
-    if stored is not None:
-        margins = (HALF,)
-        if isinstance(stored, Inductive):
-            margins = (WIDER, WIDE, NEARLY) if stored.limit is None else (WIDE, NEARLY)
-        yield from ((replace(claim, eps=eps), stored) for eps in margins)
+    least = _least_limit(claim, problem)
+    proposal = None if stored is None else stored.proposal()
+    if stored is not None and proposal is not None:
+        margins = (WIDER, WIDE, NEARLY) if isinstance(proposal, Inductive) else (HALF,)
+        within = stored.within()
+        if within is None or within >= least:
+            yield from ((replace(claim, eps=eps, within=within), proposal) for eps in margins)
     assert isinstance(claim.left, Network)
     machine = claim.left.machine
     windows = windows_of(machine, drawn(problem, seed))
@@ -154,13 +156,19 @@ def _of_whole(
     linear = not any(isinstance(graph.nodes[index], OperatorNode) for index in graph.live())
     if claim.discrete:  # windows of sums are many, and need no closing
         yield claim, Closure(FIRST // (5 if linear else share), windows=windows)
-    outputs = np.abs(outputs_of(claim.right.recurrence(claim.domains), problem.validation.x))
-    least = 2 * float(
-        np.max(outputs, where=np.isfinite(outputs), initial=1.0)
-    )  # a smaller limit is of no use
     yield from _inductive(claim, seed, least)
     if claim.discrete:
         yield claim, Closure(MOST // share, windows=windows)
+
+
+def _least_limit(claim: Claim, problem: Problem) -> float:
+    """Twice the largest output of the data: to assume that past outputs are smaller is of no use."""
+    try:
+        program = claim.right.recurrence(claim.domains)
+    except (Unsuited, Unwritten):
+        return inf
+    outputs = np.abs(outputs_of(program, problem.validation.x))
+    return 2 * float(np.max(outputs, where=np.isfinite(outputs), initial=1.0))
 
 
 def _inductive(claim: Claim, seed: int, least: float) -> Iterator[tuple[Claim, Inductive]]:
@@ -181,7 +189,7 @@ def _inductive(claim: Claim, seed: int, least: float) -> Iterator[tuple[Claim, I
                 limit = limit if room > 1 else 1 << int(log2(limit * room))  # rounding grows with values
             found = invariant_for(joint, effort, eps=eps, limit=limit, seed=seed, stages=2)
             if found.outcome == "equal":
-                yield near, Inductive(found.invariant, found.steps, limit)
+                yield replace(near, within=limit), Inductive(found.invariant, found.steps)
                 return
             if effort.spent():
                 return
@@ -200,7 +208,7 @@ def _rounding(claim: Claim, limit: int | None) -> float | None:
 
 
 def _of_reals(
-    claim: Claim, graph: DiscreteGraph, problem: Problem, seed: int, stored: Proposal | None
+    claim: Claim, graph: DiscreteGraph, problem: Problem, seed: int, stored: Offered | None
 ) -> Iterator[tuple[Claim, Proposal]]:
     """Where past values lie along sequences as they come, and steps between them."""
     x = drawn(problem, seed)
@@ -261,9 +269,10 @@ def _proved(answer: Proved, program: Recurrence, trial: Trial, problem: Problem)
         return _bounded(answer, proposal, domain, trial, problem)
     assert isinstance(proposal, Inductive)
     margin = 0.5 - float(answer.error)
-    if proposal.limit is not None:
-        positions = positions_below(program, problem.domains, proposal.limit, MOST_POSITIONS)
-        power = proposal.limit.bit_length() - 1
+    limit = answer.claim.limit
+    if limit is not None:
+        positions = positions_below(program, problem.domains, limit, MOST_POSITIONS)
+        power = limit.bit_length() - 1
         every += f", as long as no past value exceeds 2**{power} (not in the first {positions} positions)"
     method = (
         f"by induction with z3, one step ahead, outputs stay {at_least(margin)} from the nearest rounding "

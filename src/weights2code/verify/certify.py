@@ -117,7 +117,7 @@ def certify(
     specification = _specified(reference)
     if trial.passed and specification is not None and (trial.exact or integer_outputs):
         near = NEAR if integer_outputs else REAL_NEAR * Fraction(max(1.0, trial.scale))
-        claim = kernel.Claim(text, specification, domains, near)
+        claim = kernel.Claim(text, specification, domains, near, _ROOM * trial.largest)
         request = _Request(claim, integer_outputs, Effort(time_limit), length, trial, tested, tolerance)
         found = _prove(request, stored)
         if found.verdict in ("tested", "exhaustive") and time_is_up():
@@ -227,7 +227,7 @@ def _proposals(
             if found.counterexample is not None:
                 yield kernel.Refuted(found.counterexample, "outputs differ")
             elif found.outcome == "equal":
-                yield kernel.Inductive(found.invariant, found.steps, None, _ROOM * request.trial.largest)
+                yield kernel.Inductive(found.invariant, found.steps)
     closed = first.certificate if isinstance(first, kernel.Proved) else None
     if isinstance(closed, kernel.Closure):
         yield kernel.Closure(4 * FIRST if closed.growing else MOST)

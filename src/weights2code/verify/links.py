@@ -65,8 +65,15 @@ class Offered(dict[str, Any]):
         """The kernel's form of it; None if there is none, or none that can be read."""
         try:
             return certificate_from_dict(self)
-        except (KeyError, TypeError, ValueError, zlib.error):
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
             return None
+        except zlib.error:
+            return None
+
+    def within(self) -> int | None:
+        """What past outputs were assumed to be at most."""
+        said = self.get("within")
+        return said if type(said) is int else None
 
 
 #: What the kernel proved, or what is offered to it; None where nothing more than tests is claimed.
@@ -75,7 +82,10 @@ Proof = Proved | Offered | None
 
 def proof_to_dict(proof: Proof) -> dict[str, Any] | None:
     """JSON form of a proof: what it takes to check it again."""
-    return proof.certificate.to_dict() if isinstance(proof, Proved) else (dict(proof) if proof else None)
+    if not isinstance(proof, Proved):
+        return dict(proof) if proof else None
+    assumed = {} if proof.claim.limit is None else {"within": proof.claim.limit}
+    return {**proof.certificate.to_dict(), **assumed}
 
 
 def read_proof(data: Any) -> Offered | None:
