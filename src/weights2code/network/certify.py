@@ -145,8 +145,8 @@ def _of_whole(
     least = _least_limit(claim, problem)
     proposal = None if stored is None else stored.proposal()
     if stored is not None and proposal is not None:
-        margins = (WIDER, WIDE, NEARLY) if isinstance(proposal, Inductive) else (HALF,)
         within = stored.within()
+        margins = _margins(within is not None) if isinstance(proposal, Inductive) else (HALF,)
         if within is None or within >= least:
             yield from ((replace(claim, eps=eps, within=within), proposal) for eps in margins)
     assert isinstance(claim.left, Network)
@@ -159,6 +159,11 @@ def _of_whole(
     yield from _inductive(claim, seed, least)
     if claim.discrete:
         yield claim, Closure(MOST // share, windows=windows)
+
+
+def _margins(grows: bool) -> tuple[Fraction, ...]:
+    """How near to ask for, the nearest first; where values grow, the nearest leaves them no room."""
+    return (WIDE, NEARLY) if grows else (WIDER, WIDE, NEARLY)
 
 
 def _least_limit(claim: Claim, problem: Problem) -> float:
@@ -176,7 +181,7 @@ def _inductive(claim: Claim, seed: int, least: float) -> Iterator[tuple[Claim, I
     try:
         bounds = bounds_of(claim.right.recurrence(claim.domains), claim.domains)
         grows = not all(bounds[name].finite for name in claim.right.recurrence(claim.domains).outputs)
-        for eps in (WIDE, NEARLY) if grows else (WIDER, WIDE, NEARLY):
+        for eps in _margins(grows):
             near = replace(claim, eps=eps)
             joint = near.joint()
             limit = None
