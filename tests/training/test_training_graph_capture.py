@@ -5,6 +5,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from weights2code.model import Architecture, DiscreteTransformer
+from weights2code.training.adamw import AdamW
 from weights2code.training.recipes import Recipe
 from weights2code.training.step import WARM_UP, CapturedStep, make_step
 
@@ -17,9 +18,7 @@ RECIPE = Recipe(head="learned", l1=0.01, weight_decay=0.01, noise=0.5)
 
 def prepare(recipe=RECIPE, device="cpu"):
     model = DiscreteTransformer(ARCHITECTURE, members=3, seed=1).to(device)
-    optimizer = torch.optim.AdamW(
-        model.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay, fused=True
-    )
+    optimizer = AdamW(model.parameters(), recipe.learning_rate, recipe.weight_decay)
     generator = torch.Generator(device=device).manual_seed(2)
     return model, optimizer, recipe, torch.ones(1, dtype=torch.float64, device=device), generator
 

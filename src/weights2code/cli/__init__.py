@@ -12,7 +12,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         watch()
     from weights2code.cli.dispatch import dispatch
 
-    return dispatch(arguments)
+    code = dispatch(arguments)
+    if arguments is None:
+        _leave(code)
+    return code
+
+
+def _leave(code: int) -> None:
+    """End the process at once: to take a large library apart, module by module, takes half a second.
+
+    Not where somebody waits for its end: a cluster's client, a profiler, a tracer.
+    """
+    import os
+    import sys
+
+    if "ray" in sys.modules or sys.getprofile() or sys.gettrace():
+        return
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):  # closed, or nobody reads it
+            code = code or 1
+    os._exit(code)
 
 
 def hold_interrupts() -> None:

@@ -9,7 +9,7 @@ import importlib
 from weights2code import pipeline, report
 from weights2code.training import train
 
-for _name in ("scipy.optimize", "sympy", "torch._dynamo", "z3"):  # the third: with the first optimiser
+for _name in ("scipy.optimize", "sympy", "z3"):
     importlib.import_module(_name)
 
 __all__ = ["pipeline", "report", "train"]

@@ -20,6 +20,7 @@ from weights2code.data import Encoded
 from weights2code.effort import check_time
 from weights2code.json_values import any_number, items, mapping, number, text, whole
 from weights2code.model import HARD, DiscreteTransformer
+from weights2code.training.adamw import AdamW
 from weights2code.training.fused.program import FusedTraining, can_fuse
 from weights2code.training.recipes import Recipe
 from weights2code.training.step import (
@@ -105,7 +106,7 @@ class LoopState:
     """Everything that a checkpoint must hold to go on: weights, moments, and the record so far."""
 
     model: DiscreteTransformer
-    optimizer: torch.optim.Optimizer
+    optimizer: AdamW
     epoch: int = 0
     history: list[Epoch] = field(default_factory=list)
     choices: list[Tensor] = field(default_factory=list)
@@ -131,9 +132,7 @@ def start(model: DiscreteTransformer, recipe: Recipe) -> LoopState:
         for name, parameter in model.named_parameters()
         if parameter.numel() and not (name == "head" and recipe.solves_head)
     ]
-    optimizer = torch.optim.AdamW(
-        parameters or [model.head], lr=recipe.learning_rate, weight_decay=recipe.weight_decay, fused=True
-    )
+    optimizer = AdamW(parameters or [model.head], recipe.learning_rate, recipe.weight_decay)
     return LoopState(model, optimizer)
 
 
@@ -215,15 +214,14 @@ def _better_half(state: LoopState) -> list[int]:
 
 def keep_members(state: LoopState, recipe: Recipe, members: list[int]) -> None:
     """Go on with some members only: weights, moments and the record so far."""
-    moments = state.optimizer.state_dict()["state"]
+    moments = state.optimizer.moments()
     shorter = start(state.model.take(members), recipe)
     index = torch.tensor(members, device=state.model.choices.device)
     kept = {
         number: {key: value[index] if value.dim() else value for key, value in entry.items()}
         for number, entry in moments.items()
     }
-    groups = shorter.optimizer.state_dict()["param_groups"]
-    shorter.optimizer.load_state_dict({"state": kept, "param_groups": groups})
+    shorter.optimizer.remember(kept)
     state.model, state.optimizer = shorter.model, shorter.optimizer
     state.choices = [choices[index] for choices in state.choices]
     state.history = [epoch.of_members(members) for epoch in state.history]
@@ -309,7 +307,7 @@ def tune(
         names = ("hidden_weight", "hidden_bias", "output_weight", "output_bias")
         recipe = Recipe(learning_rate=TUNING_RATE, batch=TUNING_BATCH, head=head)
         trained = [getattr(model, name) for name in names]
-        optimizer = torch.optim.AdamW(trained, lr=TUNING_RATE, weight_decay=0.0, fused=True)
+        optimizer = AdamW(trained, TUNING_RATE)
         generator = torch.Generator().manual_seed(seed)
         count = training[0].shape[2]
         size = min(TUNING_BATCH, count)

@@ -198,7 +198,7 @@ def train_rung(
     history: list[Epoch] = []
     unfinished = False
     try:
-        if rung.recipe.epochs:  # an optimizer takes a second to import, and the smallest rungs need none
+        if rung.recipe.epochs:
             state = start(model, rung.recipe)
             identity = {"rung": rung.name, "seed": settings.seed}
             if checkpoint and checkpoint.exists():

@@ -25,6 +25,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from weights2code.model import HARD, DiscreteTransformer, Sampling
+from weights2code.training.adamw import AdamW
 from weights2code.training.recipes import Recipe
 
 #: Channels, targets, and where they are scored; what is kept to judge by may have another length.
@@ -169,7 +170,7 @@ def closed_form(
 
 def training_step(
     model: DiscreteTransformer,
-    optimizer: torch.optim.Optimizer,
+    optimizer: AdamW,
     batch: Batch,
     recipe: Recipe,
     variance: Tensor,
@@ -202,26 +203,23 @@ def batch_losses(
     return member_losses(prediction, targets[:, first:], scored[first:], variance)
 
 
-def descend(
-    model: DiscreteTransformer, optimizer: torch.optim.Optimizer, losses: Tensor, recipe: Recipe
-) -> None:
+def descend(model: DiscreteTransformer, optimizer: AdamW, losses: Tensor, recipe: Recipe) -> None:
     """Change the weights to lower the losses (and the penalty, if any)."""
     objective = losses.sum()
     if recipe.l1 and recipe.head == "learned":
         objective = objective + recipe.l1 * model.head[..., :-1].abs().sum()
     if objective.requires_grad:
-        optimizer.zero_grad(set_to_none=True)
+        optimizer.zero_grad()
         objective.backward()
         _clip_members(model)
         optimizer.step()
 
 
-def set_learning_rate(optimizer: torch.optim.Optimizer, recipe: Recipe, progress: float) -> None:
+def set_learning_rate(optimizer: AdamW, recipe: Recipe, progress: float) -> None:
     """Cosine from the first to the last learning rate."""
     cosine = 0.5 * (1 + math.cos(math.pi * progress))
     rate = recipe.last_learning_rate + (recipe.learning_rate - recipe.last_learning_rate) * cosine
-    for group in optimizer.param_groups:
-        group["lr"] = rate
+    optimizer.rate = rate
 
 
 def _clip_members(model: DiscreteTransformer, limit: float = 100.0) -> None:
@@ -264,7 +262,7 @@ def noise_source(device: torch.device) -> Iterator[torch.Generator]:
 
 def make_step(
     model: DiscreteTransformer,
-    optimizer: torch.optim.Optimizer,
+    optimizer: AdamW,
     recipe: Recipe,
     variance: Tensor,
     generator: torch.Generator,
@@ -302,7 +300,7 @@ class CapturedStep:
     trainings the loss is compiled before: fewer and larger kernels, twice as fast, after half a minute of
     compiling. On the CPU the same step runs without a graph.
 
-    The optimizer must be a fused AdamW; its learning rate becomes a tensor. Batches must keep their shape,
+    The optimizer's learning rate becomes a tensor. Batches must keep their shape,
     and weights and moments must be changed in place only, since the graph knows them by their address.
     A compiled step draws its noise from the device's own generator, whatever `generator` is.
     """
@@ -310,7 +308,7 @@ class CapturedStep:
     def __init__(
         self,
         model: DiscreteTransformer,
-        optimizer: torch.optim.Optimizer,
+        optimizer: AdamW,
         recipe: Recipe,
         variance: Tensor,
         generator: torch.Generator,
@@ -358,9 +356,8 @@ class CapturedStep:
             self.leak.fill_(self.recipe.leak_at(progress))
             self.model.leak = self.leak
         set_learning_rate(self.optimizer, self.recipe, progress)
-        for group in self.optimizer.param_groups:
-            self.rate.fill_(group["lr"])
-            group["lr"] = self.rate
+        self.rate.fill_(self.optimizer.rate)
+        self.optimizer.rate = self.rate
         if self.batch is None:
             self.batch = (batch[0].clone(), batch[1].clone(), batch[2].clone())
             return
@@ -390,9 +387,7 @@ class CapturedStep:
         """Record the step; nothing is computed until the first replay."""
         graph = torch.cuda.CUDAGraph()
         graph.register_generator_state(self.generator)
-        self.optimizer.zero_grad(set_to_none=True)  # gradients must be born inside the graph's memory
-        for group in self.optimizer.param_groups:
-            group["capturable"] = True
+        self.optimizer.zero_grad()  # gradients must be born inside the graph's memory
         with recording(graph, side):
             self.losses = self._run()
         return graph

@@ -111,7 +111,7 @@ def _of_shape(tensors: dict[str, Tensor], name: str, like: Tensor) -> Tensor:
 def save_loop(path: Path, state: LoopState, header: dict[str, Any]) -> None:
     """A checkpoint in the middle of a rung."""
     tensors = model_tensors(state.model)
-    for index, entry in state.optimizer.state_dict()["state"].items():
+    for index, entry in state.optimizer.moments().items():
         tensors |= {f"optimizer.{index}.{key}": torch.as_tensor(value) for key, value in entry.items()}
     tensors |= {f"choices.{i}": choices for i, choices in enumerate(state.choices)}
     tensors |= {f"best.{name}": value for name, value in state.best_weights.items()}
@@ -157,8 +157,7 @@ def _restore_loop(state: LoopState, tensors: dict[str, Tensor], header: dict[str
         if name.startswith("optimizer."):
             _, index, key = name.split(".", 2)
             moments.setdefault(int(index), {})[key] = value
-    fresh = state.optimizer.state_dict()
-    parameters = [parameter for group in state.optimizer.param_groups for parameter in group["params"]]
+    parameters = state.optimizer.parameters
     if not set(moments) <= set(range(len(parameters))):  # what is solved for and not learned has none
         raise ValueError("the moments are not those of its parameters")
     for index, entry in moments.items():
@@ -167,4 +166,4 @@ def _restore_loop(state: LoopState, tensors: dict[str, Tensor], header: dict[str
                 raise ValueError(f"the moment {key} has shape {tuple(value.shape)}")
         if set(entry) != {"step", "exp_avg", "exp_avg_sq"}:
             raise ValueError("a moment is missing")
-    state.optimizer.load_state_dict({"state": moments, "param_groups": fresh["param_groups"]})
+    state.optimizer.remember(moments)

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from weights2code.model import DiscreteTransformer
+from weights2code.training.adamw import BETAS, AdamW
 from weights2code.training.recipes import Recipe
 from weights2code.training.step import Batch, first_scored, recording, side_stream
 
@@ -39,8 +40,6 @@ RECORDED = 16
 MOST_OPERANDS = 4
 MOST_BOUNDARIES = 16
 MOST_POSITIONS = 64
-#: AdamW's usual numbers, as the kernel has them.
-BETAS = (0.9, 0.999)
 
 
 def can_fuse(model: DiscreteTransformer, training: Batch, recipe: Recipe) -> bool:
@@ -80,7 +79,7 @@ class FusedTraining:
     def __init__(
         self,
         model: DiscreteTransformer,
-        optimizer: torch.optim.Optimizer,
+        optimizer: AdamW,
         training: Batch,
         recipe: Recipe,
         variance: Tensor,
