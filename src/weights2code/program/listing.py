@@ -306,30 +306,17 @@ class _Text:
 
     def _assigned(self, target: str, expr: Expr, at: str | None) -> list[str]:
         """One line, or one term a line."""
-        text, (first, *terms) = f"{target} = {self._written(expr, at).text}", self._terms(expr, at)
-        if len(text) <= WIDTH or not terms:
+        text, terms = f"{target} = {self._written(expr, at).text}", self._terms(expr, at)
+        if len(text) <= WIDTH or len(terms) == 1:
             return [text]
-        return [
-            f"{target} = (",
-            f"    {first[1].text}",
-            *(f"    {s} {term:product}" for s, term in terms),
-            ")",
-        ]
+        return [f"{target} = (", *(f"    {term}" for term in terms), ")"]
 
-    def _terms(self, expr: Expr, at: str | None) -> list[tuple[str, Written]]:
-        """The terms of a sum, from the left, with signs: adding -2 * x is subtracting 2 * x, to the last
-        bit."""
+    def _terms(self, expr: Expr, at: str | None) -> list[str]:
+        """The terms of a sum, from the left, with signs."""
         if not (isinstance(expr, Op) and expr.name in ("add", "sub")):
-            return [("+", self._written(expr, at))]
-        left, term = expr.args
-        sign = "+" if expr.name == "add" else "-"
-        if sign == "+" and isinstance(term, Const) and term.value < 0:
-            sign, term = "-", Const(-term.value)
-        elif sign == "+" and isinstance(term, Op) and term.name == "mul" and isinstance(term.args[0], Const):
-            factor, rest = term.args[0].value, term.args[1]
-            if factor < 0:
-                sign, term = "-", rest if factor == -1 else Const(-factor) * rest
-        return [*self._terms(left, at), (sign, self._written(term, at))]
+            return [self._written(expr, at).text]
+        (left, term), sign = _signed(expr).args, "+" if _signed(expr).name == "add" else "-"
+        return [*self._terms(left, at), f"{sign} {self._written(term, at):product}"]
 
     def _written(self, expr: Expr, at: str | None) -> Written:
         """An expression of arrays, or of their elements at a position; sums and products from the left."""
@@ -340,17 +327,9 @@ class _Text:
         if isinstance(expr, Var):
             return Written(self._read(expr, at))
         assert isinstance(expr, Op), expr
-        if expr.name in ("add", "sub"):
-            (_, first), *terms = self._terms(expr, at)
-            return Written(
-                " ".join([f"{first:sum}", *(f"{s} {term:product}" for s, term in terms)]), Binding.SUM
-            )
-        parts = [self._written(part, at) for part in expr.args]
-        if expr.name in ("mul", "div"):
-            sign = "*" if expr.name == "mul" else "/"
-            return Written(f"{parts[0]:product} {sign} {parts[1]:unary}", Binding.PRODUCT)
+        expr = _signed(expr)
         template, binding = OPERATORS[expr.name].listing
-        return Written(template.format(*parts), binding)
+        return Written(template.format(*(self._written(part, at) for part in expr.args)), binding)
 
     def _slice(self, name: str, rows: str) -> str:
         if name in self.machine.inputs:
@@ -366,6 +345,18 @@ class _Text:
         text = f"{self._slice(name, f'{at} - {lag}')} if {at} >= {lag} else "
         text += _number(float(self.machine.start_of(name)))
         return text if bare else f"({text})"
+
+
+def _signed(expr: Op) -> Op:
+    """Adding -2 * x is subtracting 2 * x, to the last bit."""
+    left, term = expr.args if expr.name == "add" else (None, None)
+    if left is not None and isinstance(term, Const) and term.value < 0:
+        return Op("sub", (left, Const(-term.value)))
+    if left is not None and isinstance(term, Op) and term.name == "mul" and isinstance(term.args[0], Const):
+        factor, rest = term.args[0].value, term.args[1]
+        if factor < 0:
+            return Op("sub", (left, rest if factor == -1 else Const(-factor) * rest))
+    return expr
 
 
 def _line(text: str) -> str:
