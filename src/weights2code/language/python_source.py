@@ -187,6 +187,8 @@ class _Body:
         recurrence, self.types = spoken(recurrence, categories)
         self.texts = bool(set(self.types) & set(recurrence.inputs))
         self.recurrence, self.names, self.kinds, self.truths = recurrence, names, kinds, truths
+        columns = len(recurrence.inputs)
+        self.shape = "(T,) or (T, 1)" if columns == 1 else f"(T, {columns})"
         self.lags = dict.fromkeys(names, 0) | lags_of(recurrence)
         self.padded = {name for name in names if self.lags[name]}
         made = {step.name: step.definition for step in recurrence.steps}
@@ -220,11 +222,10 @@ class _Body:
         outputs = ("; " if said else ", ").join(
             f"{names[name]}: {said[name]}" if name in said else names[name] for name in recurrence.outputs
         )
-        columns, count = len(recurrence.inputs), len(recurrence.outputs)
-        shape = "(T,) or (T, 1)" if columns == 1 else f"(T, {columns})"
+        count = len(recurrence.outputs)
         result = "(T,)" if count == 1 else f"(T, {count})"
         paragraphs = [
-            f"Input: one sequence, shape {shape}, any length T; {inputs}.",
+            f"Input: one sequence, shape {self.shape}, any length T; {inputs}.",
             f"Output: {outputs}, shape {result}{', whole numbers' if whole else ''}.",
             *map(_sentence, facts),
         ]
@@ -288,17 +289,13 @@ class _Body:
 
     def _inputs(self, argument: str) -> list[str]:
         columns = len(self.recurrence.inputs)
-        test, expected = (
-            f"{argument}.shape[1:] != ({columns},) and {argument}.shape != (0,)",
-            f"(T, {columns})",
-        )
+        test = f"{argument}.shape[1:] != ({columns},) and {argument}.shape != (0,)"
         if columns == 1:
             test = f"{argument}.shape not in (({argument}.size,), ({argument}.size, 1))"
-            expected = "(T,) or (T, 1)"
         return [
             f"{argument} = np.asarray({argument}, dtype={'object' if self.texts else 'float'})",
             f"if {test}:",
-            f'    raise ValueError(f"expected shape {expected}, got {{{argument}.shape}}")',
+            f'    raise ValueError(f"expected shape {self.shape}, got {{{argument}.shape}}")',
             f"T = len({argument})",
         ]
 
