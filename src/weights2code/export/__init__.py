@@ -14,7 +14,7 @@ from weights2code.data import FileSource
 from weights2code.errors import InputError
 from weights2code.program import Program
 
-__all__ = ["ALIASES", "FORMATS", "Format", "exported", "format_of"]
+__all__ = ["ALIASES", "FORMATS", "Format", "format_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,3 @@ def format_of(name: str) -> Format:
     if name not in FORMATS:
         raise InputError(f"there is no format {name!r}; choose one of {', '.join(FORMATS)}.")
     return FORMATS[name]
-
-
-def exported(program: Program, name: str, source: FileSource | None = None) -> bytes:
-    """The program in the format of that name."""
-    return format_of(name).write(program, source)

@@ -34,7 +34,6 @@ from weights2code.language import (
     Step,
     Var,
     definition_variables,
-    expression_of,
     number_text,
 )
 from weights2code.language.operators import Binding, Written
@@ -43,18 +42,21 @@ from weights2code.program.readable_nodes import readable
 
 #: A sum that is longer is written one term a line.
 WIDTH = 100
-_RELU = """\
+#: The functions that a text may call.
+_HELPERS = {
+    "relu": """\
 def relu(x):
     return np.maximum(x, 0)
-"""
-_BETWEEN = """\
+""",
+    "between": """\
 def between(x, table, low, high):
     # the mix of the two rows of the table between which a value lies
     place = np.clip((x - low) / (high - low), 0.0, 1.0) * (len(table) - 1)
     left = np.minimum(np.floor(place), len(table) - 2).astype(int)
     share = (place - left)[..., None]
     return (1 - share) * table[left] + share * table[left + 1]
-"""
+""",
+}
 #: Names that the text has for itself.
 _OWN = re.compile("np|t|relu|between|input_seq|input_arr|seq_len|back|scores|best|one|many")
 
@@ -161,8 +163,15 @@ def recurrence_source(machine: Recurrence, name: str, words: Mapping[str, str]) 
     """A recurrence whose outputs y are made of steps `y.raw` as the paper prints networks; `words` are for
     comments. The text gives the raw outputs."""
     text, function = _Text(machine, words), identifier(name)
-    lines = [*text.inputs(), *text.numbers(), *text.body()]
-    helpers = [line for helper in text.helpers() for line in ("", "", *helper.splitlines())]
+    lines = [
+        f"# {_line(', '.join(machine.inputs))}",
+        f"input_arr = np.array(input_seq, dtype=float).reshape(-1, {len(machine.inputs)})",
+        "seq_len = input_arr.shape[0]",
+        *text.numbers(),
+        *text.body(),
+    ]
+    code = "\n".join(line for line in lines if not line.lstrip().startswith("#"))
+    helpers = [f"\n\n{helper[:-1]}" for word, helper in _HELPERS.items() if f"{word}(" in code]
     head = ["import numpy as np", "", f'__all__ = ["{function}"]', *helpers, "", ""]
     return "\n".join([*head, f"def {function}(input_seq):", *(f"    {line}" for line in lines), ""])
 
@@ -175,8 +184,7 @@ class _Text:
         self.outputs = tuple(f"{name}.raw" for name in machine.outputs)
         self.machine = replace(machine, outputs=self.outputs).live()
         self.labels = self._labels()
-        names = [step.name for step in self.machine.steps]
-        place = {name: number for number, name in enumerate(names)}
+        place = {step.name: number for number, step in enumerate(self.machine.steps)}
         self.feeds_back = any(
             v.lag and place.get(v.name, -1) >= number and v.name != step.name
             for number, step in enumerate(self.machine.steps)
@@ -196,21 +204,6 @@ class _Text:
                 label += "_"
             labels[step.name] = label
         return labels
-
-    def helpers(self) -> list[str]:
-        """The functions that the text calls."""
-        definitions = [step.definition for step in self.machine.steps]
-        parts = (part for made in definitions for part in expression_of(made).walk())
-        relu = any(isinstance(part, Op) and part.name == "relu" for part in parts)
-        encoded = any(isinstance(made, Selection) and made.scores.query_table for made in definitions)
-        return [*([_RELU] if relu else []), *([_BETWEEN] if encoded else [])]
-
-    def inputs(self) -> list[str]:
-        return [
-            f"# {_line(', '.join(self.machine.inputs))}",
-            f"input_arr = np.array(input_seq, dtype=float).reshape(-1, {len(self.machine.inputs)})",
-            "seq_len = input_arr.shape[0]",
-        ]
 
     def numbers(self) -> list[str]:
         """What scores are made of, before anything is computed."""
