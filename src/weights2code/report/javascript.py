@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from weights2code.export.loops import helpers
 from weights2code.export.rules import number_text, written
 from weights2code.language import (
     OPERATORS,
@@ -51,6 +52,12 @@ def machine(recurrence: Recurrence, domains: tuple[Domain, ...], categories: Cat
     }
     starts = ", ".join(_start(recurrence, name) for name in names)
     return f"{{...{literal(facts)},\nstart: [{starts}],\nsteps: [\n{steps}\n]}}"
+
+
+def operators() -> str:
+    """What operators call, as exported modules have it."""
+    called = " ".join(entry.javascript for entry in OPERATORS.values())
+    return "\n".join(code for word, code in helpers("helpers.mjs").items() if f"{word}(" in called)
 
 
 def literal(value: Any) -> str:
