@@ -260,7 +260,7 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
 
     def latex(self) -> str:
         """The formula as aligned LaTeX equations."""
-        from weights2code.program.latex import latex_lines
+        from weights2code.language.latex import latex_lines
 
         self._fitted()
         program = self.program_.program

@@ -30,7 +30,7 @@ from weights2code.cli import main
 from weights2code.cli.parser import EXPORTS
 from weights2code.data import FileSource
 from weights2code.errors import InputError
-from weights2code.export import ALIASES, FORMATS, exported
+from weights2code.export import ALIASES, FORMATS, format_of
 from weights2code.language import (
     OPERATORS,
     Const,
@@ -72,6 +72,10 @@ class Case(NamedTuple):
     program: Program
     rows: np.ndarray
     truth: np.ndarray
+
+
+def exported(program: Program, name: str, source: FileSource | None = None) -> bytes:
+    return format_of(name).write(program, source)
 
 
 def truth_of(program: Program, rows: np.ndarray) -> np.ndarray:

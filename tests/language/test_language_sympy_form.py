@@ -7,7 +7,7 @@ import pytest
 
 from weights2code.language import Const, Expr, Var, evaluate, maximum, minimum, op, where
 from weights2code.language.latex import latex
-from weights2code.language.sympy_form import symbol, symbol_name, to_sympy
+from weights2code.language.sympy_form import symbol, to_sympy
 
 x, y, x1 = Var("x"), Var("y"), Var("x", 1)
 FORMULAS: list[Expr] = [
@@ -46,7 +46,7 @@ def test_sympy_means_the_same(expr: Expr) -> None:
 
 
 def test_symbols_are_named_by_time() -> None:
-    assert [symbol_name(v) for v in (x, x1)] == ["x_t", "x_{t-1}"]
+    assert [symbol(v).name for v in (x, x1)] == ["x_t", "x_{t-1}"]
 
 
 def test_decimals_are_exact() -> None:

@@ -1,8 +1,8 @@
 """`program.tex`: equations, escaped names, start values."""
 
 from weights2code.language import BITS, Recurrence, Retrieval, Step, Var, integers, minimum, where
+from weights2code.language.latex import escape, latex_lines
 from weights2code.program import latex_source
-from weights2code.program.latex import escape, latex_lines
 
 x, y1 = Var("x"), Var("y", 1)
 

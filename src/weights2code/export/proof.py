@@ -24,19 +24,8 @@ import numpy as np
 
 from weights2code.data import Problem
 from weights2code.graph.machine import machine_of
+from weights2code.kernel import claims as kernel
 from weights2code.kernel import closing
-from weights2code.kernel.claims import (
-    Claim,
-    Closure,
-    Inductive,
-    Network,
-    ProgramText,
-    Proved,
-    Rejected,
-    Specification,
-    check,
-    obligations,
-)
 from weights2code.kernel.closing import Unsuited, Written, close
 from weights2code.language import Expr, Recurrence, op
 from weights2code.language.machine_text import machine_text
@@ -85,7 +74,7 @@ def write_proof(folder: RunFolder, problem: Problem, out: Path) -> list[ClaimFil
     named += [(name, of.proof, file, of.member or 0) for name, of, file in links if of is not None]
     made, closed, lines = [], [], []
     for name, proof, file, member in named:
-        if isinstance(proof, Proved):
+        if isinstance(proof, kernel.Proved):
             link = _Link(name, proof, folder, problem, out, file, member if file == MODEL else 0)
             entry, questions, sentence = link.closed(), link.questions(), link.sentence()
             closed += [] if entry is None else [{"claim": sentence, **entry}]
@@ -108,7 +97,7 @@ class _Link:
     """What was proved of one link, and where its files are: `file` holds the network, if it is about one."""
 
     name: str
-    proof: Proved
+    proof: kernel.Proved
     folder: RunFolder
     problem: Problem
     out: Path
@@ -130,7 +119,7 @@ class _Link:
         """The claim as `check.py` reads it, with the machines that it names; None if it was not closed, or
         its other side is a plain function."""
         claim, proposal = self.proof.claim, self.proof.certificate
-        if not isinstance(proposal, Closure) or self.proof.length is not None:
+        if not isinstance(proposal, kernel.Closure) or self.proof.length is not None:
             return None
         left, right = (self._machine(side, proposal) for side in (claim.left, claim.right))
         if left is None or right is None:
@@ -139,17 +128,17 @@ class _Link:
         about = {"domains": domains, "near": str(self.proof.error), "transitions": proposal.transitions}
         return {**about, "left": left, "right": right}
 
-    def _machine(self, machine: Any, proposal: Closure) -> dict[str, Any] | None:
-        if isinstance(machine, ProgramText):
+    def _machine(self, machine: Any, proposal: kernel.Closure) -> dict[str, Any] | None:
+        if isinstance(machine, kernel.ProgramText):
             file = PROGRAM if not self.problem.hidden or not self.file else "program_and_state.py"
             if file != PROGRAM:
                 write_atomically(self.out / file, machine.source.encode())
             kinds = {"inputs": list(machine.categories), "outputs": list(machine.output_categories)}
             return {"kind": "text", "file": file, **(kinds if any(machine.categories) else {})}
-        if isinstance(machine, Specification):
+        if isinstance(machine, kernel.Specification):
             write_atomically(self.out / "specification.py", machine_text(machine.machine.live()).encode())
             return {"kind": "machine", "file": "specification.py"}
-        if not isinstance(machine, Network) or self.file is None:
+        if not isinstance(machine, kernel.Network) or self.file is None:
             return None
         shutil.copyfile(self.folder.file(self.file), self.out / self.file)
         coded = _Coded(self.folder.file(self.file), self.problem, self.member)
@@ -166,27 +155,27 @@ class _Link:
         target = self.out / "obligations"
         target.mkdir(exist_ok=True)
         number = 0
-        for number, question in enumerate(obligations(*found), start=1):
+        for number, question in enumerate(kernel.obligations(*found), start=1):
             write_atomically(target / f"{self.name}_{number}.smt2", question.text().encode())
         return number
 
-    def _inductive(self) -> tuple[Claim, Inductive] | None:
+    def _inductive(self) -> tuple[kernel.Claim, kernel.Inductive] | None:
         """The proof by induction; of few states that were closed, the one that says that these are all."""
         proposal = self.proof.certificate
-        if isinstance(proposal, Inductive):
+        if isinstance(proposal, kernel.Inductive):
             return self.proof.claim, proposal
-        if not isinstance(proposal, Closure) or self.proof.length is not None:
+        if not isinstance(proposal, kernel.Closure) or self.proof.length is not None:
             return None
         claim = self.proof.claim if self.file else replace(self.proof.claim, eps=Fraction(0))
         try:
             invariant = tuple(_one_of(claim))
         except (Unsuited, Unwritten, ArithmeticError, ValueError):
             return None
-        found = Inductive(invariant, 1)
-        return None if isinstance(check(claim, found), Rejected) else (claim, found)
+        found = kernel.Inductive(invariant, 1)
+        return None if isinstance(kernel.check(claim, found), kernel.Rejected) else (claim, found)
 
 
-def _one_of(claim: Claim) -> Iterator[Expr]:
+def _one_of(claim: kernel.Claim) -> Iterator[Expr]:
     """The states of both machines, in exact numbers, as one statement: it is this one, or that one, ..."""
     machine = claim.joint().machine
     alone = Written(machine_text(replace(machine, outputs=())))

@@ -120,12 +120,12 @@ def written(expr: Expr, language: str, read: Callable[[Var], str], number: Calla
     return template(expr, language).format(*parts)
 
 
-def number_text(value: float, infinity: str, nan: str) -> str:
-    """A number with the sign in parentheses, as signs may follow each other nowhere."""
+def number_text(value: float, infinity: str, nan: str, *, decimals: bool = True) -> str:
+    """A number with the sign in parentheses, as signs may follow each other nowhere; whole numbers may do
+    without `decimals`."""
+    text = repr(value) if decimals else repr(value).removesuffix(".0")
     if not math.isfinite(value):
         text = nan if math.isnan(value) else infinity if value > 0 else f"-{infinity}"
-    else:
-        text = repr(value)
     return f"({text})" if text.startswith("-") else text
 
 

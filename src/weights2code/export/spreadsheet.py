@@ -174,7 +174,7 @@ def _number(value: float) -> str:
             "a spreadsheet cannot hold this program: an infinite start value is used for more than a largest "
             "or smallest value; choose c or javascript."
         )
-    return number_text(value, "", "").replace(".0)", ")").removesuffix(".0").replace("e", "E")
+    return number_text(value, "", "", decimals=False).replace("e", "E")
 
 
 def _depth(definition: Definition) -> int:

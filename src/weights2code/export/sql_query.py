@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from weights2code.data import FileSource
@@ -38,23 +37,13 @@ AGAIN = 100
 _TAKEN = frozenset({"t_", "at_", "sequence_", "known_"})
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Where the rows are: without a column to sort by, they come in the order in which they were stored."""
-
-    name: str = "data"
-    sequence: str | None = None
-    order: str | None = None
-
-    def words(self) -> str:
-        order = f"sorted by {_quoted(self.order)}" if self.order else "in the order in which they were stored"
-        apart = f", {_quoted(self.sequence)} tells sequences apart" if self.sequence else ", one sequence"
-        return f"{_quoted(self.name)}: rows {order}{apart}."
+#: Where rows are if nothing is said: in one sequence, in the order in which they were stored.
+_TABLE = FileSource("data", 0, "", (), ())
 
 
 def write(program: Program, source: FileSource | None = None) -> str:
     """The text of `program.sql`, for a table that is called and ordered as the file was."""
-    table = Table() if source is None else Table(source.name, source.sequence, source.order)
+    table = source or _TABLE
     rule = rule_of(program, _TAKEN.__contains__, str.casefold)
     refuse_lookups(rule, "sql")
     try:
@@ -68,10 +57,12 @@ def write(program: Program, source: FileSource | None = None) -> str:
         )
     _try(query, table, rule.recurrence.inputs)
     columns = ", ".join(_quoted(name) for name in rule.recurrence.inputs)
+    order = f"sorted by {_quoted(table.order)}" if table.order else "in the order in which they were stored"
+    apart = f", {_quoted(table.sequence)} tells sequences apart" if table.sequence else ", one sequence"
     head = [
         *comment_lines(program),
         "",
-        printable(f"It reads {columns} of the table {table.words()}"),
+        printable(f"It reads {columns} of the table {_quoted(table.name)}: rows {order}{apart}."),
         "For SQLite 3.39 or later, and DuckDB. NULL stands for what is no number, as 0/0.",
     ]
     if any(name in rule.truths or name in program.categories for name in rule.recurrence.inputs):
@@ -81,7 +72,7 @@ def write(program: Program, source: FileSource | None = None) -> str:
     return "\n".join([*(f"-- {line}".rstrip() for line in head), query, ""])
 
 
-def _try(query: str, table: Table, inputs: tuple[str, ...]) -> None:
+def _try(query: str, table: FileSource, inputs: tuple[str, ...]) -> None:
     """Ask SQLite whether it can read the query, on a table without rows."""
     columns = dict.fromkeys((*inputs, *(name for name in (table.sequence, table.order) if name)))
     database = sqlite3.connect(":memory:")
@@ -98,7 +89,7 @@ def _try(query: str, table: Table, inputs: tuple[str, ...]) -> None:
         database.close()
 
 
-def _query(rule: Rule, table: Table, texts: Categories) -> list[str]:
+def _query(rule: Rule, table: FileSource, texts: Categories) -> list[str]:
     """Rows with their earlier inputs, then a table that walks through them."""
     recurrence = rule.recurrence
     formulas = inlined(recurrence)

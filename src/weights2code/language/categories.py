@@ -120,15 +120,16 @@ def speaks(recurrence: Recurrence, known: Categories) -> bool:
 
 def fits(expr: Expr, texts: Texts, types: Categories) -> bool:
     """Whether a formula gives such texts (numbers, if there are none) by what may be done with texts."""
-    return all(_fits(part, wanted, types) for part, wanted in _places(expr, texts, types))
-
-
-def _fits(part: Expr, texts: Texts, types: Categories) -> bool:
-    if isinstance(part, Var):
-        return types.get(part.name, ()) == texts
-    if isinstance(part, Const):
-        return not texts or _is_code(part.value, texts)
-    return not texts or (isinstance(part, Op) and part.name == "where")
+    for part, wanted in _places(expr, texts, types):
+        if isinstance(part, Var):
+            fit = types.get(part.name, ()) == wanted
+        elif isinstance(part, Const):
+            fit = not wanted or _is_code(part.value, wanted)
+        else:
+            fit = not wanted or (isinstance(part, Op) and part.name == "where")
+        if not fit:
+            return False
+    return True
 
 
 def _is_code(value: Number, texts: Texts) -> bool:

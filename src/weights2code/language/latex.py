@@ -1,13 +1,20 @@
-"""Expressions as LaTeX, in the notation of the tasks: subscripts for time, Iverson brackets for tests."""
+"""Rules as LaTeX, in the notation of the tasks: subscripts for time, Iverson brackets for tests.
+
+`program.tex` can be compiled alone (class `standalone`) and, with the `standalone` package, be read into a
+paper by `\\input`: aligned equations with names made safe, retrieval as a case distinction, and start values
+that are not zero.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from weights2code.language.categories import Label
+from weights2code.language.categories import Categories, Label, categories_of, label, spoken
+from weights2code.language.domain import Domain
 from weights2code.language.expression import Const, Expr, Op, Var
 from weights2code.language.operators import OPERATORS, Binding, Written
+from weights2code.language.recurrence import Count, Recurrence, Retrieval, expression_of
 
 _SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 _BRACKETS = (r"\left(", r"\right)")
@@ -73,3 +80,72 @@ def _number(expr: Const) -> Written:
         mantissa, exponent = text.split("e")
         return Written(rf"{mantissa} \cdot 10^{{{int(exponent)}}}", Binding.PRODUCT, _BRACKETS)
     return Written(text, Binding.SUM if text.startswith("-") else Binding.ATOM, _BRACKETS)
+
+
+def latex_lines(recurrence: Recurrence, categories: Categories | None = None) -> list[str]:
+    """One equation a step, with `&` before the equals sign, then the start values that are not zero."""
+    recurrence, types = spoken(recurrence, categories or {})
+
+    def value(number: float, name: str) -> str:
+        return latex(label(number, types[name]) if name in types else Const(float(number)))
+
+    lines = []
+    for step in recurrence.steps:
+        made = step.definition
+        if isinstance(made, Retrieval):
+            right = _retrieval(made, value(made.default, made.value))
+        else:
+            right = _count(made) if isinstance(made, Count) else latex(expression_of(made))
+        lines.append(f"{latex_variable(Var(step.name))} &= {right}")
+    for name in recurrence.depths():
+        start, left = recurrence.start_of(name), latex_name(name)
+        if start != 0:
+            before = f"{left}_{{0}}" if isinstance(start, str) else value(start, name)
+            lines.append(f"{left}_{{s}} &= {before} \\quad (s < 0)")
+    return lines
+
+
+def latex_source(
+    recurrence: Recurrence,
+    domains: Sequence[Domain],
+    name: str,
+    *,
+    verdict: str = "not verified",
+    categories: Categories | None = None,
+) -> str:
+    """The text of `program.tex`; `categories` are the texts of outputs that hold texts."""
+    known = categories_of(recurrence.inputs, domains) | dict(categories or {})
+    inputs = "; ".join(
+        f"${latex_name(column)}$: {escape(str(domain))}"
+        for column, domain in zip(recurrence.inputs, domains, strict=True)
+    )
+    # a comment ends with its line, so nothing in the verdict can leave it
+    comment = " ".join(f"{name}: {verdict}".split())
+    return "\n".join(
+        [
+            f"% {comment}",
+            r"\documentclass[preview,border=4pt]{standalone}",
+            r"\usepackage{amsmath}",
+            r"\begin{document}",
+            rf"\texttt{{{escape(name)}}} ({inputs})",
+            r"\begin{align*}",
+            " \\\\\n".join(f"  {line}" for line in latex_lines(recurrence, known)),
+            r"\end{align*}",
+            r"\end{document}",
+            "",
+        ]
+    )
+
+
+def _count(definition: Count) -> str:
+    sign = {"le": r"\le", "ge": r"\ge", "eq": "="}.get(definition.relation, definition.sign)
+    condition = f"{latex_name(definition.key)}_{{s}} {sign} {latex(definition.query)}"
+    return rf"\left|\left\{{ s \le t : {condition} \right\}}\right|"
+
+
+def _retrieval(definition: Retrieval, default: str) -> str:
+    value, key = f"{latex_name(definition.value)}_{{s}}", f"{latex_name(definition.key)}_{{s}}"
+    query = latex(definition.query)
+    last = f"t-{definition.gap}" if definition.gap else "t"
+    latest = rf"\text{{for the last }} s \le {last} \text{{ with }} {key} = {query}"
+    return rf"\begin{{cases}} {value} & {latest} \\ {default} & \text{{if there is none}} \end{{cases}}"

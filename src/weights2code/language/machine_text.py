@@ -14,7 +14,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from math import isinf
-from typing import Any
 
 from weights2code.heads import RECENCY
 from weights2code.language import (
@@ -110,44 +109,39 @@ class _Writer:
     def text(self) -> str:
         machine, names = self.machine, self.names
         self.made: list[str] = []
-        tables = {
-            s.name: f"table_{i}" for i, s in enumerate(machine.steps) if isinstance(s.definition, OverAll)
-        }
+        steps = enumerate(machine.steps)
+        tables = {step.name: f"table_{i}" for i, step in steps if isinstance(step.definition, OverAll)}
         past = [(name, k) for name, lag in self.lags.items() for k in range(1, lag + 1)]
-        kept = "".join(f"{item}, " for item in [*(f"{names[n]}_{k}" for n, k in past), *tables.values()])
-        lines = [f"    ({kept}) = state"] if kept else []
-        lines += [
-            f"    {names[name]} = {'float' if self.floats else 'given'}(row[{i}])"
-            for i, name in enumerate(machine.inputs)
-        ]
+        kept = [*(f"{names[n]}_{k}" for n, k in past), *tables.values()]
+        after = [*(f"{names[n]}_{k - 1}" if k > 1 else names[n] for n, k in past), *tables.values()]
+        given = "float" if self.floats else "given"
+        lines = [f"{_tuple(kept)} = state"] if kept else []
+        lines += [f"{names[name]} = {given}(row[{i}])" for i, name in enumerate(machine.inputs)]
         later = []
         for step in machine.steps:
             name, found = names[step.name], step.definition
             if isinstance(found, Expr):
-                lines.append(f"    {name} = {self.expression(found)}")
+                lines.append(f"{name} = {self.expression(found)}")
                 continue
             table, query = tables[step.name], self.expression(found.query)
             if isinstance(found, Count):
-                lines.append(f"    {table} = counted({table}, {names[found.key]})")
                 holds = self.forms[found.relation].format("key", "asked")
-                lines.append(f"    asked = {query}")
-                lines.append(f"    {name} = sum(many * {holds} for key, many in {table}.content.items())")
+                lines += [
+                    f"{table} = counted({table}, {names[found.key]})",
+                    f"asked = {query}",
+                    f"{name} = sum(many * {holds} for key, many in {table}.content.items())",
+                ]
             elif isinstance(found, Retrieval):
-                enters = (
-                    f"    {table} = entered({table}, {found.gap}, {names[found.key]}, {names[found.value]})"
-                )
+                enters = f"{table} = entered({table}, {found.gap}, {names[found.key]}, {names[found.value]})"
                 (later if found.gap else lines).append(enters)
-                lines.append(f"    {name} = {table}.content.get({query}, {self.number(found.default)})")
+                lines.append(f"{name} = {table}.content.get({query}, {self.number(found.default)})")
             else:
                 lines += self.selection(step.name, found, table, query)
-        after = [f"{names[n]}_{k - 1}" if k > 1 else names[n] for n, k in past]
-        answers = "".join(f"{names[name]}, " for name in machine.outputs)
-        lines += [
-            *later,
-            f"    return ({answers}), ({''.join(f'{item}, ' for item in [*after, *tables.values()])})",
-        ]
-        begins = "".join(f"{self.start(name)}, " for name, _ in past) + "Table({}), " * len(tables)
-        lines = ["def start(row):", f"    return ({begins})", "", "", "def step(state, row):", *lines]
+        answers = [names[name] for name in machine.outputs]
+        lines += [*later, f"return {_tuple(answers)}, {_tuple(after)}"]
+        begins = _tuple([*(self.start(name) for name, _ in past), *["Table({})"] * len(tables)])
+        lines = [f"    {line}" for line in lines]
+        lines = ["def start(row):", f"    return {begins}", "", "", "def step(state, row):", *lines]
         body = "\n\n\n".join([*self.made, "\n".join(lines)])
         called: list[str] = []
         for name in [*reversed(calls.__all__), *reversed(calls.__all__)]:  # they call each other once
@@ -161,18 +155,15 @@ class _Writer:
         if not self.floats:
             raise Unwritten(f"{step} selects by scores, which have no exact value")
         scores, (window, keys) = found.scores, self.windows.get(step, (None, ()))
+        content, recency = f"-{scores.sharpness!r} * ((q - k) * (q - k))", RECENCY
         if scores.query_table:
-            tables = [
-                self.numbers(map(self.numbers, rows)) for rows in (scores.query_table, scores.key_table)
-            ]
             low, high = scores.value_range
-            both = ", ".join(
-                f"mixed({x}, {rows}, {low!r}, {high!r})" for x, rows in zip("qk", tables, strict=True)
-            )
-            content = f"summed(a * b for a, b in zip({both})) / {math.sqrt(len(scores.query_table[0]))!r}"
-        else:
-            content = f"-{scores.sharpness!r} * ((q - k) * (q - k))"
-        recency = 0 if scores.query_table else RECENCY
+            mixed = [
+                f"mixed({x}, {_tuple(map(self.numbers, rows))}, {low!r}, {high!r})"
+                for x, rows in (("q", scores.query_table), ("k", scores.key_table))
+            ]
+            width, recency = math.sqrt(len(scores.query_table[0])), 0
+            content = f"summed(a * b for a, b in zip({', '.join(mixed)})) / {width!r}"
         head = f"(content_{table}, {recency}, {self.numbers(scores.bias)}, {self.number(scores.null)})"
         self.made += [
             f"def content_{table}(q, k):\n    return {content}",
@@ -181,12 +172,12 @@ class _Writer:
         pair = f"({self.names[found.key]}, {self.names[found.value]})"
         cut, far = ("", "") if window is None else (f"[-{window + 1}:]", f", {window}, {keys}")
         return [
-            f"    {table} = Table({{}}, (*{table}.waiting, {pair}){cut})",
-            f"    {self.names[step]} = select({query}, {table}.waiting, known_{table}, head_{table}{far})",
+            f"{table} = Table({{}}, (*{table}.waiting, {pair}){cut})",
+            f"{self.names[step]} = select({query}, {table}.waiting, known_{table}, head_{table}{far})",
         ]
 
-    def numbers(self, values: Iterable[Any]) -> str:
-        return f"({''.join(f'{v if isinstance(v, str) else self.number(v)}, ' for v in values)})"
+    def numbers(self, values: Iterable[Number]) -> str:
+        return _tuple(map(self.number, values))
 
     def start(self, name: str) -> str:
         start = self.machine.start_of(name)
@@ -220,3 +211,7 @@ class _Writer:
         if expr.name not in self.forms:
             raise Unwritten(f"{expr.name} has no exact value")
         return self.forms[expr.name].format(*parts)
+
+
+def _tuple(items: Iterable[str]) -> str:
+    return f"({''.join(f'{item}, ' for item in items)})"

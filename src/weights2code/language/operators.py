@@ -185,13 +185,14 @@ def _infix(
 ) -> Operator:
     """Arithmetic; `form` is left level, sign and right level, `signs` are those of LaTeX and MathML."""
     (left, sign, right), (latex, mathml) = form, signs
+    tighter = "product" if binding == Binding.SUM else "unary"  # a listing has the order of the tree
     usual: dict[str, Any] = {
         "sympy": lambda s, a, b: exact(a, b),
         "text": Form(f"{{0:{left}}}{sign}{{1:{right}}}", binding),
         "latex": Form(f"{{0:{left}}}{latex}{{1:{right}}}", binding),
         "mathml": Form(_row(f"{{0:{left}}}{mathml}{{1:{right}}}"), binding),
         **dict.fromkeys(("javascript", "c", "sql", "spreadsheet"), f"({{0}} {sign.strip()} {{1}})"),
-        "listing": Form(f"{{0:unary}} {sign.strip()} {{1:unary}}", Binding.SUM),
+        "listing": Form(f"{{0:{left}}} {sign.strip()} {{1:{tighter}}}", binding),
     }
     return function(name, numpy, exact, arity=2, **usual | facts)
 

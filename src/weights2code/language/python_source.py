@@ -25,7 +25,6 @@ from weights2code.language import (
     Retrieval,
     Selection,
     Start,
-    Step,
     Var,
     formula,
     number_text,
@@ -186,25 +185,25 @@ class _Body:
         truths: Collection[str],
     ) -> None:
         recurrence, self.types = spoken(recurrence, categories)
+        self.texts = bool(set(self.types) & set(recurrence.inputs))
         self.recurrence, self.names, self.kinds, self.truths = recurrence, names, kinds, truths
+        columns = len(recurrence.inputs)
+        self.shape = "(T,) or (T, 1)" if columns == 1 else f"(T, {columns})"
         self.lags = dict.fromkeys(names, 0) | lags_of(recurrence)
         self.padded = {name for name in names if self.lags[name]}
         made = {step.name: step.definition for step in recurrence.steps}
-        self.lookups = {name: found for name, found in made.items() if isinstance(found, Retrieval)}
+        lookups = {name: found for name, found in made.items() if isinstance(found, Retrieval)}
         self.counts = {name: found for name, found in made.items() if isinstance(found, Count)}
-        #: What is kept of each lookup: the last value of each key; of each count: the keys sorted, or how
-        #: often each came up.
-        self.kept = self._numbered("table", self.lookups) | self._numbered("seen", self.counts)
-        late = [name for found in self.lookups.values() if found.gap > 1 for name in searched_by(found)]
-        with_history = {*self.padded, *recurrence.outputs, *late}
+        #: What is kept of each lookup, and of each count.
+        self.kept = {
+            name: self._free(f"{word}{place}" if len(steps) > 1 else word)
+            for word, steps in (("table", lookups), ("seen", self.counts))
+            for place, name in enumerate(steps, start=1)
+        }
+        late = [name for found in lookups.values() if found.gap > 1 for name in searched_by(found)]
         # a local that is read only in its own turn of the loop needs no history: a plain variable will do
-        self.arrays = [name for name in made if name in with_history]
-        self.scalars = {name for name in made if name not in with_history}
-
-    def _numbered(self, word: str, steps: Collection[str]) -> dict[str, str]:
-        """A name of its own for each step."""
-        many = len(steps) > 1
-        return {name: self._free(f"{word}{i + 1}" if many else word) for i, name in enumerate(steps)}
+        self.scalars = made.keys() - {*self.padded, *recurrence.outputs, *late}
+        self.arrays = [name for name in made if name not in self.scalars]
 
     def imports(self) -> list[str]:
         """What counts under an order take: the keys so far are kept sorted."""
@@ -223,11 +222,10 @@ class _Body:
         outputs = ("; " if said else ", ").join(
             f"{names[name]}: {said[name]}" if name in said else names[name] for name in recurrence.outputs
         )
-        columns, count = len(recurrence.inputs), len(recurrence.outputs)
-        shape = "(T,) or (T, 1)" if columns == 1 else f"(T, {columns})"
+        count = len(recurrence.outputs)
         result = "(T,)" if count == 1 else f"(T, {count})"
         paragraphs = [
-            f"Input: one sequence, shape {shape}, any length T; {inputs}.",
+            f"Input: one sequence, shape {self.shape}, any length T; {inputs}.",
             f"Output: {outputs}, shape {result}{', whole numbers' if whole else ''}.",
             *map(_sentence, facts),
         ]
@@ -257,59 +255,85 @@ class _Body:
         return [none if read <= types else f"{none[:-1]}, every number 0."]
 
     def lines(self, argument: str) -> list[str]:
-        recurrence = self.recurrence
+        inside, late = list[str](), list[str]()
+        for step in self.recurrence.steps:
+            target, made = self._read(Var(step.name)), step.definition
+            if isinstance(made, Retrieval):
+                (late if made.gap else inside).extend(self._store(self.kept[step.name], made))
+                default = _written(made.default, self.types.get(made.value), python=True)
+                inside.append(f"{target} = {self.kept[step.name]}.get({self._write(made.query)}, {default})")
+            elif isinstance(made, Count):
+                inside += self._count(target, made, self.kept[step.name])
+            else:
+                assert isinstance(made, Expr), made
+                inside += self._assigned(target, made)
         return [
             *self._inputs(argument),
+            *self._columns(argument),
             *self._arrays(),
-            *(f"{self.kept[name]} = {{}}  # the last value of each key" for name in self.lookups),
-            *(
-                f"{self.kept[name]} = {{}}  # how often each {self.names[count.key]} came up so far"
-                if count.relation == "eq"
-                else f"{self.kept[name]} = []  # every {self.names[count.key]} so far, sorted"
-                for name, count in self.counts.items()
-            ),
+            *map(self._table, self.kept),
             "for t in range(T):",
-            *(f"    {line}" for step in recurrence.steps for line in self._step(step)),
-            *(f"    {line}" for line in self._remember()),
+            *(f"    {line}" for line in (*inside, *late)),
             self._return(),
         ]
 
+    def _table(self, name: str) -> str:
+        """What is kept for a step that goes over all rows, nothing as yet."""
+        count = self.counts.get(name)
+        if count is None:
+            return f"{self.kept[name]} = {{}}  # the last value of each key"
+        key = self.names[count.key]
+        if count.relation == "eq":
+            return f"{self.kept[name]} = {{}}  # how often each {key} came up so far"
+        return f"{self.kept[name]} = []  # every {key} so far, sorted"
+
     def _inputs(self, argument: str) -> list[str]:
         columns = len(self.recurrence.inputs)
+        test = f"{argument}.shape[1:] != ({columns},) and {argument}.shape != (0,)"
         if columns == 1:
             test = f"{argument}.shape not in (({argument}.size,), ({argument}.size, 1))"
-            expected = "(T,) or (T, 1)"
-        else:
-            test = f"{argument}.shape[1:] != ({columns},) and {argument}.shape != (0,)"
-            expected = f"(T, {columns})"
-        kind = "object" if set(self.types) & set(self.recurrence.inputs) else "float"
         return [
-            f"{argument} = np.asarray({argument}, dtype={kind})",
+            f"{argument} = np.asarray({argument}, dtype={'object' if self.texts else 'float'})",
             f"if {test}:",
-            f'    raise ValueError(f"expected shape {expected}, got {{{argument}.shape}}")',
+            f'    raise ValueError(f"expected shape {self.shape}, got {{{argument}.shape}}")',
             f"T = len({argument})",
-            *(self._columns(argument, columns) if kind == "float" else self._text_columns(argument, columns)),
         ]
 
-    def _text_columns(self, argument: str, columns: int) -> list[str]:
-        """Texts beside numbers: each column by itself, texts checked."""
-        inputs = self.recurrence.inputs
-        labels = [self.names[name] for name in inputs]
-        split = f".reshape(-1, {columns}).T" if columns > 1 else ".ravel()"
-        lines = [f"{', '.join(labels)} = {argument}{split}"]
-        text, known = (self._free(name) for name in ("text", "known"))
-        for name, label in zip(inputs, labels, strict=True):
-            texts = self.types.get(name, ())
-            if not texts:
-                lines.append(f"{label} = {label}.astype(float)")
-            elif len(texts) <= MOST_CHECKED:
-                lines += _listed(known, texts)
-                lines += [
-                    f"for {text} in {label}:",
-                    f"    if {text} not in {known}:",
-                    f'        raise ValueError(f"{label}: {{{text}!r}} is none of {{{known}}}")',
-                ]
-        return [*lines, *(self._input_history(name) for name in inputs if name in self.padded)]
+    def _columns(self, argument: str) -> list[str]:
+        """One array a column, with its start values at the end (`np.append` flattens)."""
+        inputs, start_of = self.recurrence.inputs, self.recurrence.start_of
+        columns, labels = len(inputs), ", ".join(self.names[name] for name in inputs)
+        split = f".reshape(-1, {columns}).T" if columns > 1 else ""
+        read = [name for name in inputs if name in self.padded]
+        if self.texts or not read or any(start_of(name) == "first" for name in read):
+            lines = [f"{labels} = {argument}{split or '.ravel()'}"] if split or self.texts or not read else []
+            lines += [line for name in inputs if self.texts for line in self._checked(name)]
+            return [*lines, *map(self._history, read)]
+        self.padded |= set(inputs)
+        depth = max(self.lags[name] for name in inputs)
+        values = ["0" if start_of(name) == "first" else self._start(name, python=True) for name in inputs]
+        row = values[0] if columns == depth == 1 else f"[{', '.join(values)}]"
+        rows = row if depth == 1 else f"{row} * {depth}"
+        before = "; ".join(self._before(name) for name in read)
+        return [f"{labels} = np.append({argument}, {rows}){split}  # {before}"]
+
+    def _checked(self, name: str) -> list[str]:
+        """A column beside texts: numbers are made such, texts are checked."""
+        label, known, text, found = (
+            self.names[name],
+            self.types.get(name, ()),
+            *map(self._free, ("text", "known")),
+        )
+        if not known:
+            return [f"{label} = {label}.astype(float)"]
+        if len(known) > MOST_CHECKED:
+            return []
+        return [
+            *_listed(found, known),
+            f"for {text} in {label}:",
+            f"    if {text} not in {found}:",
+            f'        raise ValueError(f"{label}: {{{text}!r}} is none of {{{found}}}")',
+        ]
 
     def _free(self, name: str) -> str:
         """A name that no variable has."""
@@ -321,27 +345,8 @@ class _Body:
         """The start value of a name, as it is written."""
         return _written(self.recurrence.start_of(name), self.types.get(name), python=python)
 
-    def _columns(self, argument: str, columns: int) -> list[str]:
-        """One array a column, with its start values at the end (`np.append` flattens)."""
-        recurrence = self.recurrence
-        depth = max(self.lags[name] for name in recurrence.inputs)
-        starts = [recurrence.start_of(name) for name in recurrence.inputs]
-        labels = [self.names[name] for name in recurrence.inputs]
-        split = f".reshape(-1, {columns}).T" if columns > 1 else ""
-        if not depth:
-            return [f"{', '.join(labels)} = {argument}{split or '.ravel()'}"]
-        read = [name for name in recurrence.inputs if name in self.padded]
-        if any(recurrence.start_of(name) == "first" for name in read):
-            plain = [f"{', '.join(labels)} = {argument}{split}"] if split else []
-            return [*plain, *(self._input_history(name) for name in read)]
-        self.padded |= set(recurrence.inputs)
-        values = ["0" if isinstance(start, str) else _written(start, None, python=True) for start in starts]
-        row = values[0] if columns == depth == 1 else f"[{', '.join(values)}]"
-        rows = row if depth == 1 else f"{row} * {depth}"
-        before = "; ".join(self._before(name) for name in read)
-        return [f"{', '.join(labels)} = np.append({argument}, {rows}){split}  # {before}"]
-
-    def _input_history(self, name: str) -> str:
+    def _history(self, name: str) -> str:
+        """A column with its start values at the end."""
         label, depth = self.names[name], self.lags[name]
         if self.recurrence.start_of(name) == "first":
             rows = f"{label}[:1]" if depth == 1 else f"np.repeat({label}[:1], {depth})"
@@ -396,17 +401,11 @@ class _Body:
     def _write(self, expr: Expr) -> str:
         return python_text(expr, self._read, is_bit=self.kinds.is_bit, is_integer=self.kinds.is_integer)
 
-    def _step(self, step: Step) -> list[str]:
-        target, definition = self._read(Var(step.name)), step.definition
-        if isinstance(definition, Retrieval):
-            table, texts = self.kept[step.name], self.types.get(definition.value)
-            default = _written(definition.default, texts, python=True)
-            lookup = f"{target} = {table}.get({self._write(definition.query)}, {default})"
-            return [*self._store(table, definition, 0), lookup] if definition.gap == 0 else [lookup]
-        if isinstance(definition, Count):
-            return self._count(target, definition, self.kept[step.name])
-        assert isinstance(definition, Expr), definition
-        return self._assigned(target, definition)
+    def _store(self, table: str, definition: Retrieval) -> list[str]:
+        lag = max(definition.gap - 1, 0)
+        key, value = self._read(Var(definition.key, lag)), self._read(Var(definition.value, lag))
+        line = f"{table}[{key}] = {value}"
+        return [f"if t >= {lag}:", f"    {line}"] if lag else [line]
 
     def _count(self, target: str, definition: Count, seen: str) -> list[str]:
         key, query = self._read(Var(definition.key)), self._write(definition.query)
@@ -435,19 +434,6 @@ class _Body:
         """The text of a condition, as a choice has it."""
         choice = self._write(Op("where", (condition, Const(1), Const(0))))
         return choice.partition(" if ")[2].rpartition(" else ")[0]
-
-    def _remember(self) -> list[str]:
-        return [
-            line
-            for name, found in self.lookups.items()
-            if found.gap
-            for line in self._store(self.kept[name], found, found.gap - 1)
-        ]
-
-    def _store(self, table: str, definition: Retrieval, lag: int) -> list[str]:
-        key, value = self._read(Var(definition.key, lag)), self._read(Var(definition.value, lag))
-        line = f"{table}[{key}] = {value}"
-        return [f"if t >= {lag}:", f"    {line}"] if lag else [line]
 
     def _return(self) -> str:
         mixed = ".astype(object)" if not set(self.recurrence.outputs) <= {*self.truths} else ""

@@ -16,16 +16,12 @@ from weights2code.language.expression import Const, Expr, Op, Var
 from weights2code.language.operators import OPERATORS, is_boolean
 
 
-def symbol_name(variable: Var) -> str:
-    """`x_t` for the present, `x_{t-1}` for one step back: it reads well in SymPy and in LaTeX."""
-    return f"{variable.name}_{{t-{variable.lag}}}" if variable.lag else f"{variable.name}_t"
-
-
 def symbol(variable: Var) -> Any:
-    """The SymPy symbol of a variable, which is real."""
+    """The SymPy symbol of a variable, which is real: `x_t` for the present, `x_{t-1}` for one step back."""
     import sympy
 
-    return sympy.Symbol(symbol_name(variable), real=True)
+    time = f"{{t-{variable.lag}}}" if variable.lag else "t"
+    return sympy.Symbol(f"{variable.name}_{time}", real=True)
 
 
 def to_sympy(expr: Expr, symbols: Mapping[Var, Any] | None = None) -> Any:

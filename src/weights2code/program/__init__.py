@@ -1,7 +1,7 @@
 """Programs: recurrences with their texts (Python, LaTeX, the paper's listings), checked and run apart."""
 
+from weights2code.language.latex import latex_source
 from weights2code.language.python_source import identifier, python_source
-from weights2code.program.latex import latex_source
 from weights2code.program.program import Origin, Program, body_lines, total_lines
 from weights2code.program.sandbox import check_source, run_program
 

@@ -34,7 +34,6 @@ from weights2code.language import (
     Step,
     Var,
     definition_variables,
-    expression_of,
     number_text,
 )
 from weights2code.language.operators import Binding, Written
@@ -43,18 +42,21 @@ from weights2code.program.readable_nodes import readable
 
 #: A sum that is longer is written one term a line.
 WIDTH = 100
-_RELU = """\
+#: The functions that a text may call.
+_HELPERS = {
+    "relu": """\
 def relu(x):
     return np.maximum(x, 0)
-"""
-_BETWEEN = """\
+""",
+    "between": """\
 def between(x, table, low, high):
     # the mix of the two rows of the table between which a value lies
     place = np.clip((x - low) / (high - low), 0.0, 1.0) * (len(table) - 1)
     left = np.minimum(np.floor(place), len(table) - 2).astype(int)
     share = (place - left)[..., None]
     return (1 - share) * table[left] + share * table[left + 1]
-"""
+""",
+}
 #: Names that the text has for itself.
 _OWN = re.compile("np|t|relu|between|input_seq|input_arr|seq_len|back|scores|best|one|many")
 
@@ -161,8 +163,15 @@ def recurrence_source(machine: Recurrence, name: str, words: Mapping[str, str]) 
     """A recurrence whose outputs y are made of steps `y.raw` as the paper prints networks; `words` are for
     comments. The text gives the raw outputs."""
     text, function = _Text(machine, words), identifier(name)
-    lines = [*text.inputs(), *text.numbers(), *text.body()]
-    helpers = [line for helper in text.helpers() for line in ("", "", *helper.splitlines())]
+    lines = [
+        f"# {_line(', '.join(machine.inputs))}",
+        f"input_arr = np.array(input_seq, dtype=float).reshape(-1, {len(machine.inputs)})",
+        "seq_len = input_arr.shape[0]",
+        *text.numbers(),
+        *text.body(),
+    ]
+    code = "\n".join(line for line in lines if not line.lstrip().startswith("#"))
+    helpers = [f"\n\n{helper[:-1]}" for word, helper in _HELPERS.items() if f"{word}(" in code]
     head = ["import numpy as np", "", f'__all__ = ["{function}"]', *helpers, "", ""]
     return "\n".join([*head, f"def {function}(input_seq):", *(f"    {line}" for line in lines), ""])
 
@@ -175,8 +184,7 @@ class _Text:
         self.outputs = tuple(f"{name}.raw" for name in machine.outputs)
         self.machine = replace(machine, outputs=self.outputs).live()
         self.labels = self._labels()
-        names = [step.name for step in self.machine.steps]
-        place = {name: number for number, name in enumerate(names)}
+        place = {step.name: number for number, step in enumerate(self.machine.steps)}
         self.feeds_back = any(
             v.lag and place.get(v.name, -1) >= number and v.name != step.name
             for number, step in enumerate(self.machine.steps)
@@ -196,21 +204,6 @@ class _Text:
                 label += "_"
             labels[step.name] = label
         return labels
-
-    def helpers(self) -> list[str]:
-        """The functions that the text calls."""
-        definitions = [step.definition for step in self.machine.steps]
-        parts = (part for made in definitions for part in expression_of(made).walk())
-        relu = any(isinstance(part, Op) and part.name == "relu" for part in parts)
-        encoded = any(isinstance(made, Selection) and made.scores.query_table for made in definitions)
-        return [*([_RELU] if relu else []), *([_BETWEEN] if encoded else [])]
-
-    def inputs(self) -> list[str]:
-        return [
-            f"# {_line(', '.join(self.machine.inputs))}",
-            f"input_arr = np.array(input_seq, dtype=float).reshape(-1, {len(self.machine.inputs)})",
-            "seq_len = input_arr.shape[0]",
-        ]
 
     def numbers(self) -> list[str]:
         """What scores are made of, before anything is computed."""
@@ -306,30 +299,17 @@ class _Text:
 
     def _assigned(self, target: str, expr: Expr, at: str | None) -> list[str]:
         """One line, or one term a line."""
-        text, (first, *terms) = f"{target} = {self._written(expr, at).text}", self._terms(expr, at)
-        if len(text) <= WIDTH or not terms:
+        text, terms = f"{target} = {self._written(expr, at).text}", self._terms(expr, at)
+        if len(text) <= WIDTH or len(terms) == 1:
             return [text]
-        return [
-            f"{target} = (",
-            f"    {first[1].text}",
-            *(f"    {s} {term:product}" for s, term in terms),
-            ")",
-        ]
+        return [f"{target} = (", *(f"    {term}" for term in terms), ")"]
 
-    def _terms(self, expr: Expr, at: str | None) -> list[tuple[str, Written]]:
-        """The terms of a sum, from the left, with signs: adding -2 * x is subtracting 2 * x, to the last
-        bit."""
+    def _terms(self, expr: Expr, at: str | None) -> list[str]:
+        """The terms of a sum, from the left, with signs."""
         if not (isinstance(expr, Op) and expr.name in ("add", "sub")):
-            return [("+", self._written(expr, at))]
-        left, term = expr.args
-        sign = "+" if expr.name == "add" else "-"
-        if sign == "+" and isinstance(term, Const) and term.value < 0:
-            sign, term = "-", Const(-term.value)
-        elif sign == "+" and isinstance(term, Op) and term.name == "mul" and isinstance(term.args[0], Const):
-            factor, rest = term.args[0].value, term.args[1]
-            if factor < 0:
-                sign, term = "-", rest if factor == -1 else Const(-factor) * rest
-        return [*self._terms(left, at), (sign, self._written(term, at))]
+            return [self._written(expr, at).text]
+        (left, term), sign = _signed(expr).args, "+" if _signed(expr).name == "add" else "-"
+        return [*self._terms(left, at), f"{sign} {self._written(term, at):product}"]
 
     def _written(self, expr: Expr, at: str | None) -> Written:
         """An expression of arrays, or of their elements at a position; sums and products from the left."""
@@ -340,17 +320,9 @@ class _Text:
         if isinstance(expr, Var):
             return Written(self._read(expr, at))
         assert isinstance(expr, Op), expr
-        if expr.name in ("add", "sub"):
-            (_, first), *terms = self._terms(expr, at)
-            return Written(
-                " ".join([f"{first:sum}", *(f"{s} {term:product}" for s, term in terms)]), Binding.SUM
-            )
-        parts = [self._written(part, at) for part in expr.args]
-        if expr.name in ("mul", "div"):
-            sign = "*" if expr.name == "mul" else "/"
-            return Written(f"{parts[0]:product} {sign} {parts[1]:unary}", Binding.PRODUCT)
+        expr = _signed(expr)
         template, binding = OPERATORS[expr.name].listing
-        return Written(template.format(*parts), binding)
+        return Written(template.format(*(self._written(part, at) for part in expr.args)), binding)
 
     def _slice(self, name: str, rows: str) -> str:
         if name in self.machine.inputs:
@@ -366,6 +338,18 @@ class _Text:
         text = f"{self._slice(name, f'{at} - {lag}')} if {at} >= {lag} else "
         text += _number(float(self.machine.start_of(name)))
         return text if bare else f"({text})"
+
+
+def _signed(expr: Op) -> Op:
+    """Adding -2 * x is subtracting 2 * x, to the last bit."""
+    left, term = expr.args if expr.name == "add" else (None, None)
+    if left is not None and isinstance(term, Const) and term.value < 0:
+        return Op("sub", (left, Const(-term.value)))
+    if left is not None and isinstance(term, Op) and term.name == "mul" and isinstance(term.args[0], Const):
+        factor, rest = term.args[0].value, term.args[1]
+        if factor < 0:
+            return Op("sub", (left, rest if factor == -1 else Const(-factor) * rest))
+    return expr
 
 
 def _line(text: str) -> str:

@@ -83,11 +83,8 @@ def _inputs(graph: DiscreteGraph, problem: Problem, seed: int) -> list[np.ndarra
         lengths = [length] if graph.layout.name == "concat" else lengths
         rng = np.random.default_rng(seed)
         return [problem.sampler(rng, SEQUENCES, some) for some in dict.fromkeys(lengths)]
-    batches = []
-    for data in (problem.validation, problem.held_out):
-        if data is not None:
-            batches += _own(data, max(length, LONGEST))
-    return batches
+    own = (data for data in (problem.validation, problem.held_out) if data is not None)
+    return [batch for data in own for batch in _own(data, max(length, LONGEST))]
 
 
 def _own(data: Sequences, longest: int) -> list[np.ndarray]:

@@ -20,8 +20,8 @@ from weights2code.json_values import items, mapping, name, names, text, truth
 from weights2code.language import Domain, OverAll, Recurrence, Selection, expression_of
 from weights2code.language.categories import categories_of, encoded, in_words
 from weights2code.language.domain import Category, read_categories
+from weights2code.language.latex import latex_source
 from weights2code.language.python_source import formula_lines, identifier, python_source
-from weights2code.program.latex import latex_source
 
 
 class Origin(StrEnum):

@@ -8,18 +8,17 @@ become code: a variable is its place in a list.
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
+from weights2code.export.loops import helpers
+from weights2code.export.rules import number_text, written
 from weights2code.language import (
     OPERATORS,
-    Const,
     Count,
     Definition,
     Domain,
     Expr,
     Number,
-    Op,
     Recurrence,
     Retrieval,
     Var,
@@ -55,6 +54,12 @@ def machine(recurrence: Recurrence, domains: tuple[Domain, ...], categories: Cat
     return f"{{...{literal(facts)},\nstart: [{starts}],\nsteps: [\n{steps}\n]}}"
 
 
+def operators() -> str:
+    """What operators call, as exported modules have it."""
+    called = " ".join(entry.javascript for entry in OPERATORS.values())
+    return "\n".join(code for word, code in helpers("helpers.mjs").items() if f"{word}(" in called)
+
+
 def literal(value: Any) -> str:
     """JSON that may stand inside a script element, whatever the names are."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False)
@@ -63,13 +68,7 @@ def literal(value: Any) -> str:
 
 def expression(expr: Expr, names: list[str]) -> str:
     """The value of an expression; `r(index, lag)` reads a variable."""
-    if isinstance(expr, Const):
-        return _number(expr.value)
-    if isinstance(expr, Var):
-        return f"r({names.index(expr.name)}, {expr.lag})"
-    assert isinstance(expr, Op)
-    arguments = [expression(argument, names) for argument in expr.args]
-    return OPERATORS[expr.name].javascript.format(*arguments)
+    return written(expr, "javascript", lambda v: f"r({names.index(v.name)}, {v.lag})", _number)
 
 
 def step_text(recurrence: Recurrence, index: int) -> str:
@@ -110,10 +109,4 @@ def _start(recurrence: Recurrence, name: str) -> str:
 
 
 def _number(value: Number) -> str:
-    plain = float(value)
-    if math.isnan(plain):
-        return "NaN"
-    if math.isinf(plain):
-        return "Infinity" if plain > 0 else "(-Infinity)"
-    text = repr(plain).removesuffix(".0")
-    return f"({text})" if text.startswith("-") else text
+    return number_text(float(value), "Infinity", "NaN", decimals=False)

@@ -41,16 +41,6 @@
 
 const LONGEST = 1000;
 
-// What operators call, as Python and NumPy compute it.
-const larger = (a, b) => (b > a ? b : a);
-const smaller = (a, b) => (b < a ? b : a);
-const power = (a, b) => (a === 1 || (a === -1 && Math.abs(b) === Infinity) ? 1 : Math.pow(a, b));
-const mod = (a, b) => {
-  const rest = a % b;
-  if (rest === 0) return b < 0 ? -0 : 0;
-  return (rest < 0) !== (b < 0) ? rest + b : rest;
-};
-
 // Every variable at every position, for one array an input column.
 function compute(machine, columns) {
   const length = columns[0].length;
