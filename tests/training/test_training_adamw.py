@@ -13,7 +13,8 @@ def parameters() -> list[torch.Tensor]:
 def descend(optimizer, own: list[torch.Tensor], steps: range) -> None:
     for step in steps:
         optimizer.zero_grad()
-        sum((part * (1 + step % 3)).cos().sum() for part in own[:2]).backward()  # the last has no gradient
+        first, second, _ = (part * (1 + step % 3) for part in own)  # the last has no gradient
+        (first.cos().sum() + second.cos().sum()).backward()
         optimizer.step()
 
 

@@ -39,8 +39,8 @@ class AdamW:
                 self.state[parameter] = {"step": count, "exp_avg": first, "exp_avg_sq": second}
         kept = [self.state[parameter] for parameter in moved]
         steps = [own["step"] for own in kept]
-        torch._foreach_add_(steps, 1)
-        torch._fused_adamw_(
+        torch._foreach_add_(steps, 1)  # pyright: ignore[reportPrivateImportUsage]
+        torch._fused_adamw_(  # pyright: ignore[reportPrivateImportUsage]
             moved,
             [parameter.grad for parameter in moved],  # type: ignore[misc]
             [own["exp_avg"] for own in kept],
