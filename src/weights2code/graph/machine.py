@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+import numpy as np
+from jaxtyping import Float
+
 from weights2code.errors import NotExtracted
 from weights2code.graph.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
 from weights2code.language import (
@@ -63,6 +66,29 @@ def token_machine_of(graph: DiscreteGraph, *, whole: bool) -> Recurrence:
     """The network of the layout `concat` as a recurrence of tokens: the inputs, and whether a token is one's
     own last output (`OWN` is not 0), so that the columns do not count."""
     return _of_nodes(graph, (*graph.inputs, OWN), whole, {})
+
+
+def rounded(values: np.ndarray) -> np.ndarray:
+    """The nearest whole numbers, floor(y + 1/2): halves go up."""
+    return np.floor(values + 0.5)
+
+
+def free_running(
+    graph: DiscreteGraph, x: Float[np.ndarray, "sequence pos input"], *, whole: bool
+) -> Float[np.ndarray, "sequence pos output"]:
+    """Outputs of the network by itself, on its own past outputs, in the user's units; with `whole` they are
+    rounded, and so is what is fed back.
+
+    What grows beyond all numbers is infinite or none.
+    """
+    length = x.shape[1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        if graph.layout.name != "concat":
+            return machine_of(graph, whole=whole).run(x)
+        # all inputs come first, and the last of them gives the first output
+        tokens = np.zeros((len(x), max(2 * length - 1, 0), x.shape[2] + 1))
+        tokens[:, :length, :-1], tokens[:, length:, -1] = x, 1.0
+        return token_machine_of(graph, whole=whole).run(tokens)[:, -length:]
 
 
 def _of_nodes(

@@ -39,8 +39,12 @@ def wired_for(program: Recurrence, graph: DiscreteGraph, problem: Problem, seed:
     read = {leaf for formula in formulas for leaf in formula.variables()}
     leaves = sorted(read, key=lambda leaf: (leaf.name, leaf.lag))
     made = Compiler(program, graph, problem)
+    node_of: dict[Var, tuple[int, float]] = {}
     try:
-        node_of = {leaf: next(iter(made.read(leaf).items())) for leaf in leaves}
+        for leaf in leaves:
+            ((node, scale),) = made.read(leaf).items()
+            assert node is not None
+            node_of[leaf] = node, scale
     except (Unwired, KeyError):
         return None
     rng = np.random.default_rng(seed)
