@@ -166,7 +166,7 @@ class Compiler:
             raise Unwired
         if isinstance(definition, Op) and definition.name in ("max", "min"):
             parts = [part for part in _flat(definition.name, definition) if part != Var(name, 1)]
-            return self._extremum(name, "max" if definition.name == "max" else "min", parts, float(start))
+            return self._extremum(name, definition.name, parts, float(start))
         rest = self.value(definition.substitute({Var(name, 1): Const(0)}))
         once = definition.substitute({Var(name, 1): Const(1)})
         if any(v.name == name for v in once.variables()) or not _adds(definition, Var(name, 1)):
@@ -282,9 +282,11 @@ class Compiler:
         name, lag, outputs = variable.name, variable.lag, self.program.outputs
         if not lag:
             return self.values[name]
-        start = start_of(self.program, self.problem, name)
-        if start is None:
+        before = self.program.start_of(name)
+        if isinstance(before, str):  # that depends on the sequence
             raise Unwired
+        far = FAR * (1.0 + float(np.abs(self.problem.validation.y).max(initial=0.0)))
+        start = float(np.clip(before, -far, far))
         if name in outputs and self.graph.layout.name == "autoregressive":
             node = len(self.program.inputs) + outputs.index(name)
             unit, lag = channel_scales(self.graph.layout)[node], lag - 1
@@ -329,15 +331,6 @@ class Compiler:
             self.nodes.append(node)
             self._known[key] = len(self.nodes) - 1
         return self._known[key]
-
-
-def start_of(program: Recurrence, problem: Problem, name: str) -> float | None:
-    """What lies before the start, as a number of a network: infinity is far from all that was seen. None if
-    that depends on the sequence."""
-    start = program.start_of(name)
-    if isinstance(start, str):
-        return None
-    return float(np.clip(start, -(far := FAR * (1.0 + np.abs(problem.validation.y).max(initial=0.0))), far))
 
 
 def _flat(name: str, expr: Expr) -> list[Expr]:
