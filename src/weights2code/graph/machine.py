@@ -55,17 +55,11 @@ def machine_of(
     ------
     NotExtracted
         In the layout `concat`, where one sequence holds inputs and then outputs: what lies a number of tokens
-        back is now the one and now the other, so there is no recurrence (but `token_machine_of`).
+        back is now the one and now the other, so there is no recurrence (but one of tokens: `free_running`).
     """
     if graph.layout.name == "concat":
         raise NotExtracted("a network that reads inputs and outputs as one sequence is no recurrence.")
     return _of_nodes(graph, graph.inputs, whole, formulas or {})
-
-
-def token_machine_of(graph: DiscreteGraph, *, whole: bool) -> Recurrence:
-    """The network of the layout `concat` as a recurrence of tokens: the inputs, and whether a token is one's
-    own last output (`OWN` is not 0), so that the columns do not count."""
-    return _of_nodes(graph, (*graph.inputs, OWN), whole, {})
 
 
 def rounded(values: np.ndarray) -> np.ndarray:
@@ -85,10 +79,11 @@ def free_running(
     with np.errstate(over="ignore", invalid="ignore"):
         if graph.layout.name != "concat":
             return machine_of(graph, whole=whole).run(x)
+        # a recurrence of tokens, each with whether it is one's own last output, so that columns do not count:
         # all inputs come first, and the last of them gives the first output
         tokens = np.zeros((len(x), max(2 * length - 1, 0), x.shape[2] + 1))
         tokens[:, :length, :-1], tokens[:, length:, -1] = x, 1.0
-        return token_machine_of(graph, whole=whole).run(tokens)[:, -length:]
+        return _of_nodes(graph, (*graph.inputs, OWN), whole, {}).run(tokens)[:, -length:]
 
 
 def _of_nodes(

@@ -107,9 +107,10 @@ def compiled(program: Recurrence, graph: DiscreteGraph, problem: Problem) -> Dis
     if graph.layout.name == "concat":
         return None
     try:
-        return laid_out(Compiler(program, graph, problem).network())
+        loose = Compiler(program, graph, problem).network()
     except (Unwired, KeyError):
         return None
+    return laid_out(loose)
 
 
 @dataclass
