@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 from weights2code.effort import Effort, time_is_up
 from weights2code.kernel import claims as kernel
@@ -27,7 +28,7 @@ from weights2code.tasks.step_function import Reference, StepFunction
 from weights2code.verify.called import Called
 from weights2code.verify.certificate import Certificate, Sequence, Verdict, versions
 from weights2code.verify.induction import invariant_for
-from weights2code.verify.testing import Sampler, Trial, run_tests
+from weights2code.verify.testing import SOME, Sampler, Trial, run_tests
 
 #: Transitions that are taken at first, and at last where nothing else helps; a plain function takes its time.
 FIRST, MOST, MOST_CALLED = 60_000, 1_050_000, 100_000
@@ -98,7 +99,8 @@ def certify(
     texts = (tuple(types.get(name) for name in names) for names in (program.inputs, program.outputs))
     text = kernel.ProgramText(python_source(program, domains, "program"), program.inputs, *texts)
 
-    trial = run_tests(
+    tests = partial(
+        run_tests,
         program,
         reference,
         domains,
@@ -110,6 +112,7 @@ def certify(
         count=count,
         tolerance=tolerance,
     )
+    trial = tests()
     found = tested = _tested(trial, domains, seed, integer_outputs, tolerance)
     if trial.passed and specification is not None and (trial.exact or integer_outputs):
         near = NEAR if integer_outputs else REAL_NEAR * Fraction(max(1.0, trial.scale))
@@ -120,8 +123,10 @@ def certify(
             found = replace(found, notes=(*found.notes, _CUT_SHORT))
     if found.verdict != "tested":
         return found
+    again = tests(some=count + SOME)  # that is all there is: then by the text alone
     inexact = () if trial.exact else ("not exact, so no proof was tried",)
-    return replace(found, notes=(*trial.notes, *inexact, *found.notes[len(trial.notes) :]))
+    notes = (*again.notes, *inexact, *found.notes[len(trial.notes) :])
+    return replace(_tested(again, domains, seed, integer_outputs, tolerance), notes=notes)
 
 
 def _specified(
