@@ -250,6 +250,11 @@ class Rule:
     def to_dict(self) -> dict[str, Any]:
         return to_fields(self) | {"explanation": self.explain()}
 
+    @staticmethod
+    def from_dict(data: Any) -> Rule:
+        """Inverse of `to_dict`."""
+        return from_fields(Rule, data, "the rule")
+
 
 @dataclass(frozen=True, slots=True)
 class Listing:
@@ -283,3 +288,8 @@ class Listing:
 
     def to_dict(self) -> dict[str, Any]:
         return to_fields(self, _beyond)
+
+    @staticmethod
+    def from_dict(data: Any) -> Listing:
+        """Inverse of `to_dict`."""
+        return from_fields(Listing, data, "the listing")
