@@ -17,10 +17,10 @@ import numpy as np
 from weights2code.data import Problem
 from weights2code.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
 from weights2code.graph.graph import channel_scales
+from weights2code.graph.machine import free_running
 from weights2code.heads import RECENCY
 from weights2code.language import Domain, Recurrence
 from weights2code.network import certify
-from weights2code.network.running import free_running
 from weights2code.network.trial import Trial, drawn
 from weights2code.verify.links import NetworkCertificate
 

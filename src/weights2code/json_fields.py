@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from math import isfinite
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -28,6 +29,8 @@ def to_fields(value: Any, beyond: Callable[[float], Any] = str, **own: Any) -> d
             return {str(key): plain(entry) for key, entry in item.items()}
         if isinstance(item, tuple):
             return [plain(entry) for entry in item]
+        if hasattr(item, "tolist"):  # an array
+            return item.tolist()
         return beyond(item) if isinstance(item, float) and not isfinite(item) else item
 
     return {f.name: own[f.name] if f.name in own else plain(getattr(value, f.name)) for f in fields(value)}
@@ -36,9 +39,14 @@ def to_fields(value: Any, beyond: Callable[[float], Any] = str, **own: Any) -> d
 def from_fields(kind: type[T], data: Any, what: str, later: tuple[str, ...] = (), **own: Any) -> T:
     """Inverse of `to_fields`, given what was written otherwise; older files lack what came `later`."""
     data = mapping(data, what)
-    hints = get_type_hints(kind, include_extras=True)
+    hints = _hints(kind)
     asked = (name for name in hints if name not in own and (name in data or name not in later))
     return kind(**{name: _read(data[name], hints[name], name) for name in asked}, **own)
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)
 
 
 def _read(data: Any, kind: Any, what: str) -> Any:

@@ -9,6 +9,7 @@ from weights2code.data import Layout, from_arrays
 from weights2code.errors import NotExtracted
 from weights2code.explain import own_heads
 from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode, machine_of
+from weights2code.graph.machine import free_running
 from weights2code.heads import BUILT_IN, HEADS
 from weights2code.language import (
     Recurrence,
@@ -23,7 +24,6 @@ from weights2code.language import (
 from weights2code.language.kinds import kinds_of
 from weights2code.language.product import expand_retrievals, product
 from weights2code.language.python_source import formula_lines
-from weights2code.network.running import free_running
 from weights2code.program import Program
 
 WINDOW = 4

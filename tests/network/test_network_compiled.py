@@ -9,6 +9,7 @@ import pytest
 
 from weights2code.data import Problem, fit_layout, from_arrays
 from weights2code.graph import ChannelNode, DiscreteGraph
+from weights2code.graph.machine import free_running
 from weights2code.language import (
     Count,
     Domain,
@@ -24,7 +25,6 @@ from weights2code.language import (
     where,
 )
 from weights2code.language.operators import order_name
-from weights2code.network.running import free_running
 from weights2code.network.tuning.compiled import compiled
 
 A, B, N, S = Var("a"), Var("b"), Var("n"), Var("s")

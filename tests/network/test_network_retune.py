@@ -11,9 +11,9 @@ import torch
 from weights2code.data import Layout, Sequences, from_arrays
 from weights2code.graph import DiscreteGraph, Node, OperatorNode, to_dict
 from weights2code.graph.from_model import graph_with_names
+from weights2code.graph.machine import free_running
 from weights2code.graph.to_model import model_of
 from weights2code.model import Architecture, DiscreteTransformer
-from weights2code.network.running import free_running
 from weights2code.network.tuning.retune import retuned
 
 LENGTH = 8

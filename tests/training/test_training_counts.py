@@ -9,10 +9,10 @@ from weights2code.data import fit_layout, from_arrays
 from weights2code.data.problem import Problem
 from weights2code.graph import RouterNode
 from weights2code.graph.from_model import graph_of
+from weights2code.graph.machine import free_running
 from weights2code.graph.to_model import model_of_all
 from weights2code.heads import COUNTS, HEADS
 from weights2code.language import Count, Domain, Expr, Recurrence, Step, Var, integers, reals, texts, uniform
-from weights2code.network.running import free_running
 from weights2code.pipeline import search as run_search
 from weights2code.program import Program
 from weights2code.program.sandbox import check_source, run_program

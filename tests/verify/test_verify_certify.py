@@ -23,7 +23,7 @@ from weights2code.language import (
 )
 from weights2code.tasks import get
 from weights2code.verify import Certificate, certify, certify_on_data, compare, run_tests
-from weights2code.verify.held_out import Allowed
+from weights2code.verify.own_data import Allowed
 from weights2code.verify.testing import executed
 
 x, x1, y1 = Var("x"), Var("x", 1), Var("y", 1)

@@ -6,8 +6,8 @@ import numpy as np
 
 from weights2code.data import Problem, Regime, from_lists
 from weights2code.language import Recurrence, Step, Var, op
-from weights2code.verify.mistakes import flips
 from weights2code.verify.own_data import certify_measured
+from weights2code.verify.residuals import flips
 
 a, b, y1 = Var("a"), Var("b"), Var("y", 1)
 

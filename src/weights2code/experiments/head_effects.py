@@ -16,8 +16,8 @@ from weights2code.experiments.head_reasons import FITS_LOSS, FITS_RIGHT, MORE_WR
 from weights2code.experiments.jobs import Row
 from weights2code.experiments.measures import fresh
 from weights2code.graph import DiscreteGraph
+from weights2code.graph.machine import rounded
 from weights2code.graph.pruning import FACTOR, HARMLESS, NOTICEABLE
-from weights2code.network.running import rounded
 
 #: Sequences that everything is judged on, and those of them that are run free.
 JUDGED, RUN_FREE = 512, 128

@@ -22,7 +22,7 @@ from weights2code.extraction.values import Extraction, Log
 from weights2code.language import Recurrence
 from weights2code.memory.hidden import Memory
 from weights2code.program import Origin
-from weights2code.verify.mistakes import MOST as MOST_MISTAKES
+from weights2code.verify.residuals import MOST_WRONG as MOST_MISTAKES
 from weights2code.verify.residuals import residuals, structure
 
 if TYPE_CHECKING:

@@ -5,27 +5,48 @@ routers (attention heads) and operators (sub-MLPs). The graph evaluates by itsel
 hard model. Values inside are scaled (see `data.layouts`); `units` says by how much.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Annotated, Any
 
 import numpy as np
 from jaxtyping import Float
 
 from weights2code.data import Layout, Sequences
-from weights2code.heads import EQUALITY_SHARPNESS, HEADS, HeadFacts, HeadKind, count_of
+from weights2code.heads import EQUALITY_SHARPNESS, HEADS, HeadFacts, count_of
+from weights2code.json_fields import from_fields, to_fields
 from weights2code.json_values import MOST_NODES, items, mapping, name, names, number, shown, whole
 from weights2code.language.scores import Scores
+
+
+def _row(data: Any, what: str) -> np.ndarray:
+    """Finite numbers in a list."""
+    return np.array([number(value, what) for value in items(data, what)], float)
+
+
+def _rows(data: Any, what: str) -> np.ndarray:
+    """Lists of finite numbers, each as long as the others."""
+    rows = [_row(row, what) for row in items(data, what)]
+    return np.stack(rows) if rows else np.zeros((0, 0))
+
+
+def _range(data: Any, what: str) -> tuple[float, float]:
+    low, high = _row(data, what)
+    if not low < high:
+        raise ValueError(f"{what} is empty: {shown(data)}")
+    return float(low), float(high)
+
+
+Name = Annotated[str, name]
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelNode:
     """A channel of the layout; `start` is added at the first position (a learned past output)."""
 
-    name: str
-    label: str
+    name: Name
+    label: Name
     start: float = 0.0
 
     def sources(self) -> tuple[int, ...]:
@@ -43,16 +64,16 @@ class RouterNode:
     equality heads tell keys apart as sharply as `sharpness` says.
     """
 
-    name: str
-    kind: HeadKind
-    reads: dict[str, int]
+    name: Name
+    kind: Name
+    reads: Mapping[str, int]
     offset: int | None = None
     start: float = 0.0
-    query_table: Float[np.ndarray, "boundary width"] | None = None
-    key_table: Float[np.ndarray, "boundary width"] | None = None
-    relative_bias: Float[np.ndarray, " window"] | None = None
+    query_table: Annotated[Float[np.ndarray, "boundary width"], _rows] | None = None
+    key_table: Annotated[Float[np.ndarray, "boundary width"], _rows] | None = None
+    relative_bias: Annotated[Float[np.ndarray, " window"], _row] | None = None
     null_score: float = 0.0
-    value_range: tuple[float, float] = (-1.0, 1.0)
+    value_range: Annotated[tuple[float, float], _range] = (-1.0, 1.0)
     sharpness: float = EQUALITY_SHARPNESS
 
     @property
@@ -113,11 +134,11 @@ class RouterNode:
 class OperatorNode:
     """A sub-MLP: W2 relu(W1 u + b1) + b2 of the operands u."""
 
-    name: str
+    name: Name
     operands: tuple[int, ...]
-    hidden_weight: Float[np.ndarray, "hidden operand"]
-    hidden_bias: Float[np.ndarray, " hidden"]
-    output_weight: Float[np.ndarray, " hidden"]
+    hidden_weight: Annotated[Float[np.ndarray, "hidden operand"], _rows]
+    hidden_bias: Annotated[Float[np.ndarray, " hidden"], _row]
+    output_weight: Annotated[Float[np.ndarray, " hidden"], _row]
     output_bias: float
 
     def apply(self, u: Float[np.ndarray, "*shape operand"]) -> Float[np.ndarray, "*shape"]:
@@ -154,11 +175,11 @@ class DiscreteGraph:
     """Nodes in stream order and the linear head: one row an output, the intercept last."""
 
     nodes: tuple[Node, ...]
-    head: Float[np.ndarray, "output variable_and_one"]
+    head: Annotated[Float[np.ndarray, "output variable_and_one"], _rows]
     layout: Layout
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    length: int
+    inputs: Annotated[tuple[str, ...], names]
+    outputs: Annotated[tuple[str, ...], names]
+    length: Annotated[int, partial(whole, least=1)]
 
     def stream(
         self,
@@ -243,83 +264,24 @@ def shifted(value: np.ndarray, offset: int | None, start: float) -> np.ndarray:
 
 def to_dict(graph: DiscreteGraph) -> dict[str, Any]:
     """JSON form of a graph; lists and numbers only."""
-
-    def plain(value: Any) -> Any:
-        return value.tolist() if isinstance(value, np.ndarray) else value
-
-    nodes = []
-    for node in graph.nodes:
-        kind = next(name for name, made in _TYPES.items() if isinstance(node, made))
-        nodes.append({"type": kind, **{name: plain(getattr(node, name)) for name in node.__slots__}})
-    return {
-        "nodes": nodes,
-        "head": graph.head.tolist(),
-        "layout": graph.layout.to_dict(),
-        "inputs": list(graph.inputs),
-        "outputs": list(graph.outputs),
-        "length": graph.length,
-    }
+    kinds = {made: kind for kind, made in _TYPES.items()}
+    return to_fields(graph, nodes=[{"type": kinds[type(node)], **to_fields(node)} for node in graph.nodes])
 
 
 def from_dict(data: dict[str, Any]) -> DiscreteGraph:
     """Inverse of `to_dict`; what is no graph raises KeyError, TypeError or ValueError."""
-    data = dict(mapping(data, "a graph"))
-    graph = DiscreteGraph(
-        tuple(_node(item) for item in items(data["nodes"], "the nodes", MOST_NODES)),
-        _array(data["head"], 2, "the head"),
-        Layout.from_dict(data["layout"]),
-        names(data["inputs"], "the inputs"),
-        names(data["outputs"], "the outputs"),
-        whole(data["length"], "the length", least=1),
-    )
+    nodes = items(mapping(data, "a graph")["nodes"], "the nodes", MOST_NODES)
+    graph = from_fields(DiscreteGraph, data, "a graph", nodes=tuple(map(_node, nodes)))
     _refuse_nonsense(graph)
     return graph
 
 
 def _node(data: Any) -> Node:
-    kind = str(mapping(data, "a node")["type"])
-    fields = {field: _FIELDS[field](value, field) for field, value in data.items() if field != "type"}
-    return _TYPES[kind](**fields)
-
-
-def _array(data: Any, axes: int, what: str) -> np.ndarray:
-    """Finite numbers in a list, or in a list of lists as long as each other."""
-    if axes == 2:
-        rows = [_array(row, 1, what) for row in items(data, what)]
-        return np.stack(rows) if rows else np.zeros((0, 0))
-    return np.array([number(value, what) for value in items(data, what)], float)
-
-
-def _reads(data: Any, what: str) -> dict[str, int]:
-    return {role: whole(index, what) for role, index in mapping(data, what).items()}
-
-
-def _range(data: Any, what: str) -> tuple[float, float]:
-    low, high = _array(data, 1, what)
-    if not low < high:
-        raise ValueError(f"{what} is empty: {shown(data)}")
-    return float(low), float(high)
-
-
-def _optional(read: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
-    return lambda data, what: None if data is None else read(data, what)
-
-
-#: How each field of a node is read.
-_FIELDS: dict[str, Callable[[Any, str], Any]] = {
-    **dict.fromkeys(("name", "label", "kind"), name),
-    **dict.fromkeys(
-        ("start", "null_score", "sharpness", "output_bias"), lambda data, what: float(number(data, what))
-    ),
-    **dict.fromkeys(("query_table", "key_table"), _optional(lambda data, what: _array(data, 2, what))),
-    "relative_bias": _optional(lambda data, what: _array(data, 1, what)),
-    "hidden_weight": lambda data, what: _array(data, 2, what),
-    **dict.fromkeys(("hidden_bias", "output_weight"), lambda data, what: _array(data, 1, what)),
-    "reads": _reads,
-    "offset": _optional(lambda data, what: whole(data, what)),
-    "value_range": _range,
-    "operands": lambda data, what: tuple(whole(item, what) for item in items(data, what)),
-}
+    kind = _TYPES[str(mapping(data, "a node")["type"])]
+    known = tuple(own.name for own in fields(kind))
+    if not set(data) <= {"type", *known}:
+        raise ValueError(f"a node has other fields than {', '.join(known)}")
+    return from_fields(kind, data, "a node", known)
 
 
 def _refuse_nonsense(graph: DiscreteGraph) -> None:

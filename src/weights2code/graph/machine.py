@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+import numpy as np
+from jaxtyping import Float
+
 from weights2code.errors import NotExtracted
 from weights2code.graph.graph import ChannelNode, DiscreteGraph, OperatorNode, RouterNode
 from weights2code.language import (
@@ -52,17 +55,35 @@ def machine_of(
     ------
     NotExtracted
         In the layout `concat`, where one sequence holds inputs and then outputs: what lies a number of tokens
-        back is now the one and now the other, so there is no recurrence (but `token_machine_of`).
+        back is now the one and now the other, so there is no recurrence (but one of tokens: `free_running`).
     """
     if graph.layout.name == "concat":
         raise NotExtracted("a network that reads inputs and outputs as one sequence is no recurrence.")
     return _of_nodes(graph, graph.inputs, whole, formulas or {})
 
 
-def token_machine_of(graph: DiscreteGraph, *, whole: bool) -> Recurrence:
-    """The network of the layout `concat` as a recurrence of tokens: the inputs, and whether a token is one's
-    own last output (`OWN` is not 0), so that the columns do not count."""
-    return _of_nodes(graph, (*graph.inputs, OWN), whole, {})
+def rounded(values: np.ndarray) -> np.ndarray:
+    """The nearest whole numbers, floor(y + 1/2): halves go up."""
+    return np.floor(values + 0.5)
+
+
+def free_running(
+    graph: DiscreteGraph, x: Float[np.ndarray, "sequence pos input"], *, whole: bool
+) -> Float[np.ndarray, "sequence pos output"]:
+    """Outputs of the network by itself, on its own past outputs, in the user's units; with `whole` they are
+    rounded, and so is what is fed back.
+
+    What grows beyond all numbers is infinite or none.
+    """
+    length = x.shape[1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        if graph.layout.name != "concat":
+            return machine_of(graph, whole=whole).run(x)
+        # a recurrence of tokens, each with whether it is one's own last output, so that columns do not count:
+        # all inputs come first, and the last of them gives the first output
+        tokens = np.zeros((len(x), max(2 * length - 1, 0), x.shape[2] + 1))
+        tokens[:, :length, :-1], tokens[:, length:, -1] = x, 1.0
+        return _of_nodes(graph, (*graph.inputs, OWN), whole, {}).run(tokens)[:, -length:]
 
 
 def _of_nodes(

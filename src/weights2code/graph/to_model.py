@@ -4,21 +4,23 @@ Pruning and tuning change a graph, and some graphs were never trained: written a
 file of weights holds the network that is meant, and reading it again gives the same graph, bit for bit.
 Loose nodes, which read earlier ones in any order, are laid out in layers first: a head reads what stands in
 the stream before its layer, a sub-MLP the heads of its own layer too. So each node goes to the first layer at
-which all that it reads is there, and as every layer has as many of each kind as any other, nodes that nothing
-reads make up the number.
+which all that it reads is there, and as every layer has as many of each kind as any other, nodes that do
+nothing make up the number.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from weights2code.graph.from_model import graph_with_names
 from weights2code.graph.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
 from weights2code.heads import EQUALITY_SHARPNESS, FORBIDDEN, HEADS
 from weights2code.model import Architecture, DiscreteTransformer
@@ -35,33 +37,30 @@ def model_of(graph: DiscreteGraph, like: DiscreteTransformer) -> DiscreteTransfo
     layers = [int(found[1]) if found else -1 for found in named]
     seeks = any(isinstance(node, RouterNode) and node.facts.seeks for node in graph.nodes)
     window = like.architecture.window if seeks else 1
-    architecture = replace(
-        _architecture([graph], [layers], window), bins=like.architecture.bins, width=like.architecture.width
-    )
-    model = DiscreteTransformer(
-        architecture, 1, like.value_range, dtype=torch.float64, sharpness=like.sharpness
-    )
-    _write(model, 0, graph)
-    return model
+    sizes = {"bins": like.architecture.bins, "width": like.architecture.width}
+    architecture = replace(_architecture([graph], [layers], window), **sizes)
+    if tuple(node.name for node in graph.nodes) != wiring(architecture).variables:
+        raise ValueError("the nodes of the graph are not those of an architecture")
+    return _written([graph], architecture, [range(len(graph.nodes))], like.value_range, like.sharpness)
 
 
 def model_of_all(
     graphs: Sequence[DiscreteGraph], window: int, value_range: tuple[float, float], sharpness: float
 ) -> DiscreteTransformer:
     """An ensemble whose members are graphs of loose nodes, in an architecture that holds each of them."""
-    architecture = _architecture(graphs, [_layers(graph.nodes) for graph in graphs], window)
-    model = DiscreteTransformer(
-        architecture, len(graphs), value_range, dtype=torch.float64, sharpness=sharpness
-    )
-    for member, graph in enumerate(graphs):
-        _write(model, member, _laid_out(graph, architecture, sharpness))
-    return model
+    layers = [_layers(graph.nodes) for graph in graphs]
+    architecture = _architecture(graphs, layers, window)
+    pairs = zip(graphs, layers, strict=True)
+    places = [_places(graph, own, architecture) for graph, own in pairs]
+    return _written(graphs, architecture, places, value_range, sharpness)
 
 
 def laid_out(graph: DiscreteGraph) -> DiscreteGraph:
     """A graph of loose nodes, none of which seeks, in the smallest architecture that holds it."""
-    architecture = _architecture([graph], [_layers(graph.nodes)], 2)
-    return _laid_out(graph, architecture, EQUALITY_SHARPNESS)
+    model = model_of_all([graph], 2, (-1.0, 1.0), EQUALITY_SHARPNESS)
+    found = graph_with_names(model, 0, graph.layout, graph.inputs, graph.outputs, graph.length)
+    channels = graph.layout.channels
+    return replace(found, nodes=(*graph.nodes[:channels], *found.nodes[channels:]))
 
 
 def _architecture(
@@ -110,68 +109,54 @@ def _layers(nodes: Sequence[Node]) -> list[int]:
     return found
 
 
-def _laid_out(graph: DiscreteGraph, architecture: Architecture, sharpness: float) -> DiscreteGraph:
-    """The same graph with the nodes of an architecture, which must be large enough."""
+def _places(graph: DiscreteGraph, layers: Sequence[int], architecture: Architecture) -> list[int]:
+    """Where each node stands in the stream of an architecture, which must be large enough."""
     kinds = [*architecture.head_kinds(), *["submlp"] * architecture.submlps]
-    names = wiring(architecture).variables
-    nodes: list[Node] = [*graph.nodes[: architecture.channels]]
-    nodes += [
-        _idle(name, kind, architecture, sharpness)
-        for name, kind in zip(names[len(nodes) :], kinds * architecture.layers, strict=True)
-    ]
-    moved: dict[int, int] = {}
-    for index, (layer, node) in enumerate(zip(_layers(graph.nodes), graph.nodes, strict=True)):
-        if isinstance(node, ChannelNode):
-            moved[index] = index
-            continue
-        begin, taken = architecture.stream_width(layer), set(moved.values())
+    found: list[int] = []
+    for index, (layer, node) in enumerate(zip(layers, graph.nodes, strict=True)):
+        begin = architecture.stream_width(layer) if layer >= 0 else 0
         same = (begin + place for place, kind in enumerate(kinds) if kind == _kind(node))
-        moved[index] = next(place for place in same if place not in taken)
-        nodes[moved[index]] = _renamed(node, names[moved[index]], moved, architecture)
-    head = np.zeros((len(graph.head), len(nodes) + 1))
-    head[:, [*moved.values(), -1]] = graph.head[:, [*moved, -1]]
-    return replace(graph, nodes=tuple(nodes), head=head)
-
-
-def _renamed(node: Node, name: str, moved: dict[int, int], architecture: Architecture) -> Node:
-    if isinstance(node, RouterNode):
-        bias, window = node.relative_bias, architecture.window
-        if bias is not None and len(bias) < window:
-            bias = np.pad(bias, (0, window - len(bias)), mode="edge")
-        reads = {role: moved[source] for role, source in node.reads.items()}
-        return replace(node, name=name, reads=reads, relative_bias=bias)
-    assert isinstance(node, OperatorNode)
-    more = architecture.arity - len(node.operands)
-    operands = tuple(moved[operand] for operand in node.operands)
-    weight = np.pad(node.hidden_weight, ((0, 0), (0, more)))
-    return replace(node, name=name, operands=operands + operands[:1] * more, hidden_weight=weight)
-
-
-def _idle(name: str, kind: str, architecture: Architecture, sharpness: float) -> Node:
-    """A node that does nothing."""
-    if kind == "submlp":
-        weight = np.zeros((1, architecture.arity))
-        return OperatorNode(name, (0,) * architecture.arity, weight, np.zeros(1), np.zeros(1), 0.0)
-    reads = dict.fromkeys(HEADS[kind].reads, 0)
-    if kind == "equality":
-        return RouterNode(name, kind, reads, relative_bias=np.zeros(architecture.window), sharpness=sharpness)
-    return RouterNode(name, kind, reads)
+        found.append(index if layer < 0 else next(place for place in same if place not in found))
+    return found
 
 
 @torch.no_grad()
-def _write(model: DiscreteTransformer, member: int, graph: DiscreteGraph) -> None:
-    """Make one member the graph, which has the nodes of the architecture."""
-    a = model.architecture
+def _written(
+    graphs: Sequence[DiscreteGraph],
+    architecture: Architecture,
+    places: Sequence[Sequence[int]],
+    value_range: tuple[float, float],
+    sharpness: float,
+) -> DiscreteTransformer:
+    """The model whose members are graphs, each node at its place."""
+    model = DiscreteTransformer(
+        architecture, len(graphs), value_range, dtype=torch.float64, sharpness=sharpness
+    )
     rows = {(c.layer, c.kind, c.index, c.role): row for row, c in enumerate(model.wiring.choices)}
-    if tuple(node.name for node in graph.nodes) != model.wiring.variables:
-        raise ValueError("the nodes of the graph are not those of an architecture")
+    for parameter in model.parameters():
+        parameter.zero_()
+    for member, (graph, own) in enumerate(zip(graphs, places, strict=True)):
+        _write(model, member, graph, own, rows)
+    return model
+
+
+def _write(
+    model: DiscreteTransformer,
+    member: int,
+    graph: DiscreteGraph,
+    places: Sequence[int],
+    rows: Mapping[tuple[int, str, int, str], int],
+) -> None:
+    """Make one member the graph; locations that it does not have point at nothing."""
+    a = model.architecture
 
     def choose(layer: int, kind: str, place: int, role: str, option: int) -> None:
         model.choices[member, rows[layer, kind, place, role], option] = SETTLED
 
-    for parameter in model.parameters():
-        parameter[member] = 0.0
-    for index, node in enumerate(graph.nodes):
+    for layer, place in product(range(a.layers), range(a.location)):
+        if a.stream_width(layer) + place not in places:
+            choose(layer, "location", place, "offset", a.window)
+    for index, node in zip(places, graph.nodes, strict=True):
         layer, place = divmod(index - a.channels, max(a.heads + a.submlps, 1))
         if isinstance(node, ChannelNode):
             past = index - (a.channels - a.past)
@@ -180,32 +165,39 @@ def _write(model: DiscreteTransformer, member: int, graph: DiscreteGraph) -> Non
             elif node.start:
                 raise ValueError(f"{node.name} is an input: nothing of it lies before the start")
         elif isinstance(node, OperatorNode):
-            own, units = place - a.heads, len(node.hidden_bias)
-            for slot, operand in enumerate(node.operands):
-                choose(layer, "submlp", own, f"operand{slot}", operand)
-            model.hidden_weight[member, layer, own, :units] = _tensor(node.hidden_weight)
+            own, units, arity = place - a.heads, len(node.hidden_bias), len(node.operands)
+            for slot, operand in enumerate(node.operands + node.operands[:1] * (a.arity - arity)):
+                choose(layer, "submlp", own, f"operand{slot}", places[operand])
+            model.hidden_weight[member, layer, own, :units, :arity] = _tensor(node.hidden_weight)
             model.hidden_bias[member, layer, own, :units, 0] = _tensor(node.hidden_bias)
             model.output_weight[member, layer, own, 0, :units] = _tensor(node.output_weight)
             model.output_bias[member, layer, own, 0, 0] = node.output_bias
         else:
             for role, source in node.reads.items():
-                choose(layer, node.kind, place, role, source)
+                choose(layer, node.kind, place, role, places[source])
             if node.kind == "location":
                 offset = a.window if node.offset is None else node.offset
                 choose(layer, node.kind, place, "offset", offset)
                 model.start[member, a.past + layer * a.location + place] = node.start
             if node.facts.seeks:
-                told = {"equality": "sharpness", "pointer": "value_range"}[node.kind]
-                if getattr(node, told) != getattr(model, told):
-                    raise ValueError(f"{node.name} has another {told} than the model")
-                seeker = place - a.location  # heads that seek come next
-                for name in node.facts.weights:
-                    getattr(model, name)[member, layer, seeker] = _tensor(getattr(node, name))
-                model.null_score[member, layer, seeker] = node.null_score
+                _write_seeker(model, member, layer, place - a.location, node)
     bias = model.relative_bias[member]
     if bias.numel():  # offsets that no head that seeks may look at stay forbidden
         model.offset_mask[member] = (bias != -FORBIDDEN).flatten(0, 1).any(0)
-    model.head[member] = _tensor(graph.head)
+    model.head[member][:, [*places, -1]] = _tensor(graph.head)
+
+
+def _write_seeker(model: DiscreteTransformer, member: int, layer: int, place: int, node: RouterNode) -> None:
+    """What a head that seeks has learned; such heads come after those of locations."""
+    told = {"equality": "sharpness", "pointer": "value_range"}[node.kind]
+    if getattr(node, told) != getattr(model, told):
+        raise ValueError(f"{node.name} has another {told} than the model")
+    for name in node.facts.weights:
+        weights = getattr(node, name)
+        if name == "relative_bias":  # beyond what was learned it goes on as it was
+            weights = np.pad(weights, (0, model.architecture.window - len(weights)), mode="edge")
+        getattr(model, name)[member, layer, place] = _tensor(weights)
+    model.null_score[member, layer, place] = node.null_score
 
 
 def _tensor(values: np.ndarray) -> Tensor:

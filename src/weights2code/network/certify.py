@@ -22,18 +22,8 @@ from weights2code.effort import Effort, time_is_up
 from weights2code.errors import NotExtracted
 from weights2code.graph import DiscreteGraph, OperatorNode
 from weights2code.graph.machine import machine_of
-from weights2code.kernel.claims import Certificate as Proposal
-from weights2code.kernel.claims import (
-    Claim,
-    Closure,
-    Inductive,
-    Network,
-    ProgramText,
-    Proved,
-    Refuted,
-    Within,
-    check,
-)
+from weights2code.kernel import claims as kernel
+from weights2code.kernel.claims import Claim, Closure, Inductive, Network, Proved, Refuted, Within
 from weights2code.kernel.closing import Unsuited
 from weights2code.language import Recurrence, Var
 from weights2code.language.arithmetic import off_by
@@ -52,12 +42,8 @@ FIRST, MOST, POINTING = 60_000, 150_000, 8
 #: Effort for invariants, in seconds of a usual machine, and positions that are counted at most.
 EFFORT, MOST_POSITIONS = 0.5, 256
 #: How far from the program outputs may be: with a margin, just below a half, and a half where both are run.
-WIDER, WIDE, NEARLY, HALF = (
-    Fraction(1, 64),
-    Fraction(1, 4),
-    Fraction(1, 2) - Fraction(1, 1 << 20),
-    Fraction(1, 2),
-)
+WIDER, WIDE, HALF = Fraction(1, 64), Fraction(1, 4), Fraction(1, 2)
+NEARLY = HALF - Fraction(1, 1 << 20)
 #: Rounding of float32 is so many times that of float64.
 SINGLE = 2.0**29
 
@@ -87,24 +73,12 @@ def certify_network(
 def claim_of(graph: DiscreteGraph, program: Recurrence, problem: Problem) -> Claim:
     """What is claimed of a network and its program."""
     program = replace(program, outputs=problem.outputs)
-    known = problem.categories
-    source = python_source(
-        program,
-        problem.domains,
-        "program",
-        categories=problem.output_categories,
-        truths=problem.output_truths,
-    )
-    text = ProgramText(
-        source,
-        program.inputs,
-        tuple(known.get(name) for name in program.inputs),
-        tuple(problem.output_categories.get(name) for name in problem.outputs),
-    )
-    machine = machine_of(graph, whole=problem.integer_outputs)
-    return Claim(
-        Network(machine), text, problem.domains, HALF if problem.integer_outputs else Fraction(10) ** 300
-    )
+    known, own, truths = problem.categories, problem.output_categories, problem.output_truths
+    source = python_source(program, problem.domains, "program", categories=own, truths=truths)
+    texts = (tuple(map(known.get, program.inputs)), tuple(map(own.get, problem.outputs)))
+    text = kernel.ProgramText(source, program.inputs, *texts)
+    network = Network(machine_of(graph, whole=problem.integer_outputs))
+    return Claim(network, text, problem.domains, HALF if problem.integer_outputs else Fraction(BEYOND))
 
 
 def _compared(
@@ -124,7 +98,7 @@ def _compared(
     for number, (asked, proposal) in enumerate(ways(claim, graph, problem, seed, stored)):
         if number and trial.counterexample is not None:
             break  # it is known to be another; closing came first, for a shorter sequence
-        answer = check(asked, proposal, time_is_up)
+        answer = kernel.check(asked, proposal, time_is_up)
         if isinstance(answer, Refuted):
             return _different(answer.sequence, trial)
         if isinstance(answer, Proved):
@@ -140,7 +114,7 @@ def _compared(
 
 def _of_whole(
     claim: Claim, graph: DiscreteGraph, problem: Problem, seed: int, stored: Offered | None
-) -> Iterator[tuple[Claim, Proposal]]:
+) -> Iterator[tuple[Claim, kernel.Certificate]]:
     """What may show that both are equal, cheap things first."""
     least = _least_limit(claim, problem)
     proposal = None if stored is None else stored.proposal()
@@ -177,10 +151,12 @@ def _least_limit(claim: Claim, problem: Problem) -> float:
 
 
 def _inductive(claim: Claim, seed: int, least: float) -> Iterator[tuple[Claim, Inductive]]:
+    """An invariant, for the widest margin that has one; a smaller limit than `least` is of no use."""
     effort = Effort(EFFORT)
     try:
-        bounds = bounds_of(claim.right.recurrence(claim.domains), claim.domains)
-        grows = not all(bounds[name].finite for name in claim.right.recurrence(claim.domains).outputs)
+        program = claim.right.recurrence(claim.domains)
+        bounds = bounds_of(program, claim.domains)
+        grows = not all(bounds[name].finite for name in program.outputs)
         for eps in _margins(grows):
             near = replace(claim, eps=eps)
             joint = near.joint()
@@ -193,10 +169,9 @@ def _inductive(claim: Claim, seed: int, least: float) -> Iterator[tuple[Claim, I
                 room = float(Fraction(1, 2) - eps) / off if off else 1.0
                 limit = limit if room > 1 else 1 << int(log2(limit * room))  # rounding grows with values
             found = invariant_for(joint, effort, eps=eps, limit=limit, seed=seed, stages=2)
-            if found.outcome == "equal":
-                yield replace(near, within=limit), Inductive(found.invariant, found.steps)
-                return
-            if effort.spent():
+            if isinstance(found, Inductive):
+                yield replace(near, within=limit), found
+            if isinstance(found, Inductive) or effort.spent():
                 return
     except (Unsuited, Unwritten, ArithmeticError, ValueError):
         return
@@ -214,7 +189,7 @@ def _rounding(claim: Claim, limit: int | None) -> float | None:
 
 def _of_reals(
     claim: Claim, graph: DiscreteGraph, problem: Problem, seed: int, stored: Offered | None
-) -> Iterator[tuple[Claim, Proposal]]:
+) -> Iterator[tuple[Claim, kernel.Certificate]]:
     """Where past values lie along sequences as they come, and steps between them."""
     x = drawn(problem, seed)
     try:
@@ -235,11 +210,9 @@ def _of_reals(
         }
         if first >= x.shape[1] or not all(np.isfinite(values).all() for values in past.values()):
             return
+        nearer = {leaf: past.get(Var(leaf.name, leaf.lag - 1)) for leaf in past}
         region[place.age] = {
-            leaf: (
-                _ends(values),
-                _ends(past[after] - values) if (after := Var(leaf.name, leaf.lag - 1)) in past else None,
-            )
+            leaf: (_ends(values), None if (after := nearer[leaf]) is None else _ends(after - values))
             for leaf, values in past.items()
         }
     yield claim, Within(region)
@@ -250,42 +223,35 @@ def _ends(values: np.ndarray) -> tuple[float, float]:
 
 
 def _proved(answer: Proved, program: Recurrence, trial: Trial, problem: Problem) -> NetworkCertificate:
+    """What a proof says, in words."""
     domain = ", ".join(dict.fromkeys(str(item) for item in problem.domains))
-    every, proposal = f"at every length for inputs in {domain}", answer.certificate
-    if isinstance(proposal, Closure):
-        rounding = _rounding(answer.claim, None)
-        order = "in the order in which load_network adds up"
-        off = 0.0
-        if rounding is not None and rounding < 0.5 - float(answer.error):
-            single = SINGLE * rounding < 0.5 - float(answer.error)
-            order = f"errors of float64{' and float32' * single} arithmetic included"
-            off = rounding
-        margin = 0.5 - float(answer.error) - off
-        where = every if answer.length is None else f"up to length {answer.length}"
-        method = (
-            f"in all {answer.words.replace(' (', ' that both reach (')} outputs stay {at_least(margin)} from "
-            f"the nearest rounding border, {order}"
-        )
-        verdict = "proved" if answer.length is None else "exhaustive"
-        return NetworkCertificate(
-            verdict, method, where, margin, 0.5 - margin, None, trial.sequences, proof=answer
-        )
+    every, proposal, error = (
+        f"at every length for inputs in {domain}",
+        answer.certificate,
+        float(answer.error),
+    )
     if isinstance(proposal, Within):
         return _bounded(answer, proposal, domain, trial, problem)
-    assert isinstance(proposal, Inductive)
-    margin = 0.5 - float(answer.error)
-    limit = answer.claim.limit
-    if limit is not None:
-        positions = positions_below(program, problem.domains, limit, MOST_POSITIONS)
-        power = limit.bit_length() - 1
-        every += f", as long as no past value exceeds 2**{power} (not in the first {positions} positions)"
-    method = (
-        f"by induction with z3, one step ahead, outputs stay {at_least(margin)} from the nearest rounding "
-        "border, errors of float64 arithmetic included"
-    )
-    return NetworkCertificate(
-        "proved", method, every, margin, float(answer.error), None, trial.sequences, proof=answer
-    )
+    verdict, margin = "proved", 0.5 - error
+    if isinstance(proposal, Closure):
+        order, rounding = "in the order in which load_network adds up", _rounding(answer.claim, None)
+        if rounding is not None and rounding < margin:
+            order = f"errors of float64{' and float32' * (SINGLE * rounding < margin)} arithmetic included"
+            margin -= rounding
+        error = 0.5 - margin
+        how = f"in all {answer.words.replace(' (', ' that both reach (')}"
+        if answer.length is not None:
+            verdict, every = "exhaustive", f"up to length {answer.length}"
+    else:
+        assert isinstance(proposal, Inductive)
+        order, how = "errors of float64 arithmetic included", "by induction with z3, one step ahead,"
+        limit = answer.claim.limit
+        if limit is not None:
+            positions = positions_below(program, problem.domains, limit, MOST_POSITIONS)
+            power = limit.bit_length() - 1
+            every += f", as long as no past value exceeds 2**{power} (not in the first {positions} positions)"
+    method = f"{how} outputs stay {at_least(margin)} from the nearest rounding border, {order}"
+    return NetworkCertificate(verdict, method, every, margin, error, None, trial.sequences, proof=answer)
 
 
 def _bounded(
@@ -302,30 +268,20 @@ def _bounded(
     for leaf, (own, _) in proposal.region[None].items():
         low, high = ends.get(leaf.name, own)
         ends[leaf.name] = min(low, own[0]), max(high, own[1])
-    past = "; ".join(
-        f"{n.removeprefix('r.')} between {low:.3g} and {high:.3g}" for n, (low, high) in ends.items()
-    )
-    if past:
-        past = (
-            f" and past values of {past}, which at the first positions, and from one position to the next, "
-            f"stay within what sequences of length {problem.length} show"
+    told = (f"{n.removeprefix('r.')} between {low:.3g} and {high:.3g}" for n, (low, high) in ends.items())
+    covers = f"for inputs in {domain}"
+    if ends:
+        covers += (
+            f" and past values of {'; '.join(told)}, which at the first positions, and from one position to "
+            f"the next, stay within what sequences of length {problem.length} show"
         )
-    covers = f"for inputs in {domain}{past}"
     error = float(answer.error)
     return NetworkCertificate("bounded", method, covers, None, error, free, trial.sequences, proof=answer)
 
 
 def _different(example: Sequence, trial: Trial) -> NetworkCertificate:
-    return NetworkCertificate(
-        "differs",
-        "it rounds to another number",
-        "the counterexample",
-        None,
-        _finite(trial.error),
-        None,
-        trial.sequences,
-        example,
-    )
+    said = ("differs", "it rounds to another number", "the counterexample")
+    return NetworkCertificate(*said, None, _finite(trial.error), None, trial.sequences, example)
 
 
 def _tested(trial: Trial, problem: Problem) -> NetworkCertificate:
@@ -333,9 +289,8 @@ def _tested(trial: Trial, problem: Problem) -> NetworkCertificate:
     method = f"{trial.sequences} sequences of length {lengths}; the largest difference is {trial.error:.3g}"
     margin = trial.margin if problem.integer_outputs else None
     free = None if trial.free_running is None else _finite(trial.free_running)
-    return NetworkCertificate(
-        "tested", method, f"lengths {lengths}", margin, _finite(trial.error), free, trial.sequences
-    )
+    said = ("tested", method, f"lengths {lengths}", margin)
+    return NetworkCertificate(*said, _finite(trial.error), free, trial.sequences)
 
 
 def _finite(value: float) -> float:

@@ -15,8 +15,8 @@ import numpy as np
 
 from weights2code.errors import InputError
 from weights2code.graph import DiscreteGraph
+from weights2code.graph.machine import free_running
 from weights2code.json_values import mapping, truth
-from weights2code.network.running import free_running
 from weights2code.run_folder import CERTIFICATE, MODEL, TAUGHT, read_json
 from weights2code.verify.links import NetworkCertificate
 

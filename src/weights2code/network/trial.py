@@ -13,10 +13,10 @@ import numpy as np
 
 from weights2code.data import Problem, Sequences
 from weights2code.graph import DiscreteGraph
+from weights2code.graph.machine import free_running, rounded
 from weights2code.language import Recurrence
-from weights2code.network.running import free_running, rounded
 from weights2code.verify.links import Sequence
-from weights2code.verify.testing import probes
+from weights2code.verify.testing import differences, probes, shortest_wrong_prefix
 
 #: Sequences of each length that are drawn, of those that are run free, and positions of one batch.
 COUNT, FREE, POSITIONS = 96, 16, 400
@@ -45,42 +45,36 @@ class Trial:
         return 0.5 - self.error
 
 
-def run_side_by_side(
-    graph: DiscreteGraph, program: Recurrence, problem: Problem, seed: int, most: float = LARGEST
-) -> Trial:
-    """Compare on drawn sequences, and on those of the problem, as long as no output passes `most`."""
-    whole, rng = problem.integer_outputs, np.random.default_rng(seed)
+def run_side_by_side(graph: DiscreteGraph, program: Recurrence, problem: Problem, seed: int) -> Trial:
+    """Compare on drawn sequences, and on those of the problem, as long as no output passes `LARGEST`."""
+    whole, rng, own = problem.integer_outputs, np.random.default_rng(seed), problem.validation
     fixed = graph.layout.name == "concat"
-    lengths = (graph.length,) if fixed else tuple(dict.fromkeys(_lengths(graph.length)))
+    longer = (min(graph.length * factor, max(POSITIONS, graph.length)) for factor in LENGTHS)
+    lengths = (graph.length,) if fixed else tuple(dict.fromkeys(longer))
     count, error, free = 0, 0.0, 0.0
-    example: Sequence | None = None
+    examples: list[Sequence] = []
     worst: list[tuple[float, Sequence]] = []
     for length in lengths:
-        drawn = probes(rng, problem.domains, COUNT, length, problem.sampler)
-        if length == graph.length and not problem.validation.given.any():
-            same = problem.validation.x.shape[1] == length
-            drawn = np.concatenate([drawn, problem.validation.x[:COUNT]]) if same else drawn
-        right = outputs_of(program, drawn)
+        x = probes(rng, problem.domains, COUNT, length, problem.sampler)
+        if length == graph.length == own.x.shape[1] and not own.given.any():
+            x = np.concatenate([x, own.x[:COUNT]])
+        right = outputs_of(program, x)
         right = np.round(right) if whole else right
-        answer = one_step(graph, drawn, right, whole=whole)
-        skip = graph.layout.first_scored if fixed else 0
-        small = np.isfinite(right) & (np.abs(right) <= min(most, LARGEST))
+        answer = one_step(graph, x, right, whole=whole)
+        small = np.isfinite(right) & (np.abs(right) <= LARGEST)
         counts = np.logical_and.accumulate(small.all(2), axis=1)[..., None] & small
-        counts[:, :skip] = False
-        apart = np.where(counts, np.abs(answer - right), 0.0)
-        apart = np.where(np.isnan(apart), np.inf, apart)
-        error, count = max(error, float(apart.max())), count + len(drawn)
-        worst += [] if fixed else _farthest(drawn, apart.max(2))
-        wrong = np.asarray(np.any(counts & whole & (rounded(answer) != right), axis=2))
+        counts[:, : graph.layout.first_scored if fixed else 0] = False
+        apart = np.where(counts, differences(answer, right), 0.0)
+        error, count = max(error, float(apart.max())), count + len(x)
+        worst += [] if fixed else _farthest(x, apart.max(2))
+        wrong = counts & whole & (rounded(answer) != right)
         if wrong.any():
-            found = shortest(drawn, wrong, cut=not fixed)
-            example = found if example is None or len(found) < len(example) else example
+            examples.append(shortest_wrong_prefix(x, wrong, cut=not fixed))
         if not whole and not fixed:
-            some = drawn[:FREE]
-            own = free_running(graph, some, whole=whole)
-            apart = np.where(counts[:FREE], np.abs(own - right[:FREE]), 0.0)
-            free = max(free, float(np.where(np.isnan(apart), np.inf, apart).max()))
+            apart = differences(free_running(graph, x[:FREE], whole=whole), right[:FREE])
+            free = max(free, float(np.where(counts[:FREE], apart, 0.0).max()))
     least = tuple(sequence for _, sequence in sorted(worst, reverse=True)[:KEPT])
+    example = min(examples, key=len, default=None)
     return Trial(count, lengths, error, None if whole or fixed else free, example, least)
 
 
@@ -100,11 +94,8 @@ def drawn(problem: Problem, seed: int) -> np.ndarray:
     return own.x[: 4 * COUNT] if same else probes(rng, problem.domains, 4 * COUNT, problem.length, None)
 
 
-def _lengths(length: int) -> list[int]:
-    return [min(length * factor, max(POSITIONS, length)) for factor in LENGTHS]
-
-
 def outputs_of(program: Recurrence, x: np.ndarray) -> np.ndarray:
+    """The program's outputs, whatever they are."""
     with np.errstate(all="ignore"):
         return program.run(x)
 
@@ -115,10 +106,3 @@ def one_step(graph: DiscreteGraph, x: np.ndarray, past: np.ndarray, *, whole: bo
     past = np.round(past) if whole else past
     with np.errstate(all="ignore"):
         return graph.run(Sequences(x.astype(float), past, np.full(len(x), x.shape[1])))
-
-
-def shortest(x: np.ndarray, wrong: np.ndarray, *, cut: bool) -> Sequence:
-    """The inputs up to the earliest wrong position; all of them if later ones matter too."""
-    first = np.where(wrong.any(1), wrong.argmax(1), wrong.shape[1])
-    row = int(first.argmin())
-    return tuple(tuple(values) for values in x[row, : first[row] + 1 if cut else None].tolist())

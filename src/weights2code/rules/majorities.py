@@ -3,7 +3,7 @@
 No rule is exact on them, so the exact route finds nothing. But where the values that the output depends on
 take few combinations, each comes up often, and most of its rows are right: the majority says what the rule
 gives there. The rule is then searched on the majorities, exactly as without mistakes, and the certificate
-tells mistakes from a rule that was missed (`verify.mistakes`).
+tells mistakes from a rule that was missed (`verify.residuals`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from weights2code.verify.certificate import Agreement, Certificate, Verdict
 from weights2code.verify.certify import certify
-from weights2code.verify.held_out import certify_on_data
+from weights2code.verify.own_data import certify_on_data
 from weights2code.verify.testing import compare, run_tests
 
 __all__ = ["Agreement", "Certificate", "Verdict", "certify", "certify_on_data", "compare", "run_tests"]

@@ -94,7 +94,7 @@ def certify(
     stored
         A certificate that was found before; it is checked before any other is looked for.
     """
-    _refuse_misfits(program, reference, domains)
+    specification = _specified(program, reference, domains)
     types = with_locals(program, categories_of(program.inputs, domains))
     texts = (tuple(types.get(name) for name in names) for names in (program.inputs, program.outputs))
     text = kernel.ProgramText(python_source(program, domains, "program"), program.inputs, *texts)
@@ -114,7 +114,6 @@ def certify(
     )
     trial = tests()
     found = tested = _tested(trial, domains, seed, integer_outputs, tolerance)
-    specification = _specified(reference)
     if trial.passed and specification is not None and (trial.exact or integer_outputs):
         near = NEAR if integer_outputs else REAL_NEAR * Fraction(max(1.0, trial.scale))
         claim = kernel.Claim(text, specification, domains, near, _ROOM * trial.largest)
@@ -130,9 +129,12 @@ def certify(
     return replace(_tested(again, domains, seed, integer_outputs, tolerance), notes=notes)
 
 
-def _refuse_misfits(program: Recurrence, reference: Reference, domains: tuple[Domain, ...]) -> None:
+def _specified(
+    program: Recurrence, reference: Reference, domains: tuple[Domain, ...]
+) -> kernel.Machine | None:
+    """What a program is proved against: formulas mean exact numbers, a function what it answers."""
     if not isinstance(reference, (Recurrence, StepFunction)):
-        return
+        return None
     if len({len(reference.inputs), len(program.inputs), len(domains)}) > 1:
         raise ValueError(
             f"the reference reads {len(reference.inputs)} columns, the program {len(program.inputs)}, "
@@ -142,13 +144,7 @@ def _refuse_misfits(program: Recurrence, reference: Reference, domains: tuple[Do
         raise ValueError(
             f"the reference has {len(reference.outputs)} outputs and the program {len(program.outputs)}"
         )
-
-
-def _specified(reference: Reference) -> kernel.Machine | None:
-    """What a program is proved against: formulas mean exact numbers, a function what it answers."""
-    if isinstance(reference, Recurrence):
-        return kernel.Specification(reference)
-    return Called(reference) if isinstance(reference, StepFunction) else None
+    return kernel.Specification(reference) if isinstance(reference, Recurrence) else Called(reference)
 
 
 def _tested(
@@ -224,10 +220,8 @@ def _proposals(
         with suppress(Unsuited, Unwritten, ArithmeticError, ValueError):
             yield _same(claim.beside())
             found = invariant_for(claim.joint(), request.effort, seed=request.tested.seed)
-            if found.counterexample is not None:
-                yield kernel.Refuted(found.counterexample, "outputs differ")
-            elif found.outcome == "equal":
-                yield kernel.Inductive(found.invariant, found.steps)
+            if isinstance(found, kernel.Inductive | kernel.Refuted):
+                yield found
     closed = first.certificate if isinstance(first, kernel.Proved) else None
     if isinstance(closed, kernel.Closure):
         yield kernel.Closure(4 * FIRST if closed.growing else MOST)

@@ -7,12 +7,12 @@ left is offered to the kernel, which asks its own questions; nothing here is tru
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
-from typing import Any, Literal
+from typing import Any
 
 from weights2code.effort import Effort, TimeUp, check_time, seconds_left
+from weights2code.kernel.claims import Inductive, Refuted, Rejected
 from weights2code.kernel.induction import MEMORY, State, Transition, relation_of
 from weights2code.language import Expr
 from weights2code.language.product import Product, depth
@@ -28,17 +28,6 @@ _STEPS = 4e6
 _QUESTION = 1e-3
 #: Times the seconds that its steps should take, after which a question is given up all the same.
 _PATIENCE = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Induction:
-    """`equal` has an invariant to be checked, `different` a counterexample, `unknown` a reason."""
-
-    outcome: Literal["equal", "different", "unknown"]
-    reason: str = ""
-    steps: int = 1
-    invariant: tuple[Expr, ...] = ()
-    counterexample: Sequence | None = None
 
 
 #: What is guessed, and over how many positions the induction reaches, cheapest first.
@@ -71,16 +60,16 @@ def invariant_for(
     limit: int | None = None,
     seed: int = 0,
     stages: int = len(_STAGES),
-) -> Induction:
-    """Look for an invariant that keeps the outputs of the joint machine within `eps` of each other.
+) -> Inductive | Refuted | Rejected:
+    """An invariant that keeps the outputs of the joint machine within `eps` of each other, a sequence after
+    which they are not, or why there is neither.
 
     Parameters
     ----------
     joint
         Both machines side by side, without lookups.
     effort
-        In seconds of a usual machine, counted in the solver's steps; without an answer by then the outcome is
-        `unknown`.
+        In seconds of a usual machine, counted in the solver's steps; without an answer by then there is none.
     limit
         No value of the past that has no bound is larger than this.
     seed
@@ -89,17 +78,17 @@ def invariant_for(
         How many kinds of guesses are tried.
     """
     if depth(joint.machine) > _MOST_DEPTH:
-        return Induction("unknown", f"the machines look back more than {_MOST_DEPTH} positions")
+        return Rejected(f"the machines look back more than {_MOST_DEPTH} positions")
     import z3
 
     try:
         return _Prover(Transition(joint, eps, limit), effort).prove(seed, stages)
     except _Undecided:
-        return Induction("unknown", "z3 cannot decide the first positions")
+        return Rejected("z3 cannot decide the first positions")
     except (Unsupported, _GaveUp, TimeUp, ArithmeticError) as obstacle:
-        return Induction("unknown", str(obstacle))
+        return Rejected(str(obstacle))
     except z3.Z3Exception as obstacle:
-        return Induction("unknown", f"z3: {obstacle}")
+        return Rejected(f"z3: {obstacle}")
 
 
 def largest_limit(joint: Product, effort: Effort, eps: Fraction, seed: int = 0) -> int | None:
@@ -129,13 +118,13 @@ class _Prover:
         self.inside: list[Any] = []
         self.states: list[State] = []
 
-    def prove(self, seed: int, stages: int) -> Induction:
+    def prove(self, seed: int, stages: int) -> Inductive | Refuted | Rejected:
         runs = observe(self.transition.joint, seed)
         claims = affine_relations(runs)
         for stage, steps in _STAGES[:stages]:
             wrong = self._unroll(self.base - 1 + steps)
             if wrong is not None:
-                return Induction("different", counterexample=wrong)
+                return Refuted(wrong, "outputs differ")
             relations = [claim for claim in claims if relation_of(claim)]
             if stage == "bounds":
                 claims += _first(guesses(self.transition.joint, runs, relations))
@@ -145,8 +134,8 @@ class _Prover:
                 claims = self._cut(self.inside, claims, state)
             kept = self._inductive(claims, steps)
             if kept is not None:
-                return Induction("equal", steps=steps, invariant=tuple(kept))
-        return Induction("unknown", "no invariant that was tried is enough")
+                return Inductive(tuple(kept), steps)
+        return Rejected("no invariant that was tried is enough")
 
     def _unroll(self, positions: int) -> Sequence | None:
         """Check that many positions from the start; the inputs of a wrong one, or None."""

@@ -257,12 +257,13 @@ def wrong_positions(
     return differences(answer, right) > tolerance * scale + 1e-12
 
 
-def shortest_wrong_prefix(x: np.ndarray, wrong: np.ndarray) -> Sequence:
-    """The inputs up to the earliest wrong position, of the sequence that fails first."""
+def shortest_wrong_prefix(x: np.ndarray, wrong: np.ndarray, *, cut: bool = True) -> Sequence:
+    """The inputs up to the earliest wrong position, of the sequence that fails first; all of them if later
+    ones matter too, and it is not to be `cut`."""
     times = np.asarray(wrong.any(axis=2))
     first = np.where(times.any(axis=1), np.argmax(times, axis=1), x.shape[1])
     row = int(np.argmin(first))
-    return tuple(tuple(position) for position in x[row, : int(first[row]) + 1].tolist())
+    return tuple(map(tuple, x[row, : int(first[row]) + 1 if cut else None].tolist()))
 
 
 def agreement(parts: Iterable[tuple[np.ndarray, np.ndarray, np.ndarray]], whole: bool) -> Agreement:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -46,16 +47,59 @@ MOST_VALUES = 256
 #: How far infinity lies, in largest outputs.
 FAR = 10.0
 
-#: Operators that are linear between corners, or made of such; products are differences of squares.
-CORNERS = {"add", "sub", "neg", "mul", "relu", "abs", "max", "min", "clip"}
 _U = Var("u")
-
-#: A weighted sum of nodes, in the user's units; None is the constant.
-Sum = dict[int | None, float]
+#: Units of a ramp, (shift, weight) each, and of comparisons of whole numbers by how much one side is larger.
+RAMP = ((0, 1),)
+ABOVE = {"gt": ((0, 1), (-1, -1)), "ge": ((1, 1), (0, -1)), "eq": ((1, 1), (0, -2), (-1, 1))}
+TURNED = {"lt": "gt", "le": "ge"}
 
 
 class Unwired(Exception):
     """A rule that no such network has."""
+
+
+class Sum(dict[int | None, float]):
+    """A weighted sum of nodes, in the user's units; None is the constant."""
+
+    @staticmethod
+    def of(value: float) -> Sum:
+        return Sum({None: float(value)} if value else {})
+
+    def __add__(self, other: Sum) -> Sum:
+        total = Sum(self)
+        for node, weight in other.items():
+            total[node] = total.get(node, 0.0) + weight
+        return total * 1.0
+
+    def __mul__(self, factor: float) -> Sum:
+        return Sum({node: factor * weight for node, weight in self.items() if factor * weight})
+
+    def __neg__(self) -> Sum:
+        return self * -1.0
+
+    def __sub__(self, other: Sum) -> Sum:
+        return self + -other
+
+    @property
+    def constant(self) -> bool:
+        return set(self) <= {None}
+
+
+ONE = Sum.of(1)
+#: What is linear between corners, or made of such; `c` is the compiler.
+CORNERS: dict[str, Callable[..., Sum]] = {
+    "add": lambda c, a, b: a + b,
+    "sub": lambda c, a, b: a - b,
+    "neg": lambda c, a: -a,
+    "relu": lambda c, a: c.units(a, RAMP),
+    "abs": lambda c, a: -a + c.units(a, RAMP) * 2,
+    "max": lambda c, a, b: c.greater(a, b),
+    "min": lambda c, a, b: c.lesser(a, b),
+    "clip": lambda c, a, low, high: c.lesser(c.greater(a, low), high),
+    "not": lambda c, p: ONE - p,
+    "and": lambda c, p, q: c.units(p + q - ONE, RAMP),
+    "or": lambda c, p, q: ONE - c.units(ONE - (p + q), RAMP),
+}
 
 
 def compiled(program: Recurrence, graph: DiscreteGraph, problem: Problem) -> DiscreteGraph | None:
@@ -63,52 +107,49 @@ def compiled(program: Recurrence, graph: DiscreteGraph, problem: Problem) -> Dis
     if graph.layout.name == "concat":
         return None
     try:
-        loose = _Compiler(program, graph, problem).network()
+        loose = Compiler(program, graph, problem).network()
     except (Unwired, KeyError):
         return None
     return laid_out(loose)
 
 
-def _added(one: Sum, other: Sum, factor: float = 1.0) -> Sum:
-    total = dict(one)
-    for node, weight in other.items():
-        total[node] = total.get(node, 0.0) + factor * weight
-    return {node: weight for node, weight in total.items() if weight}
+@dataclass
+class Compiler:
+    """The nodes so far, and what each name of a program is as a sum of them."""
 
-
-def _number(value: float) -> Sum:
-    return {None: float(value)} if value else {}
-
-
-@dataclass(slots=True)
-class _Compiler:
     program: Recurrence
     graph: DiscreteGraph
     problem: Problem
     nodes: list[Node] = field(default_factory=list)
     values: dict[str, Sum] = field(default_factory=dict)
-    kinds: Kinds = field(init=False)
     _known: dict[tuple[object, ...], int] = field(default_factory=dict)
 
-    def network(self) -> DiscreteGraph:
-        graph, program = self.graph, self.program
-        domains = self.problem.domains
-        whole = whole_names(program, domains, infinities=True)  # which are only read by heads
-        self.kinds = replace(kinds_of(program, domains), integers=whole)
-        for index in range(graph.layout.channels):
-            node = graph.nodes[index]
+    def __post_init__(self) -> None:
+        for node in self.graph.nodes[: self.graph.layout.channels]:
             assert isinstance(node, ChannelNode)
             self.nodes.append(replace(node, start=0.0))
-        for place, name in enumerate(program.inputs):
-            self.values[name] = {place: channel_scales(graph.layout)[place]}
-        for step in program.steps:
+        for place, name in enumerate(self.program.inputs):
+            self.values[name] = Sum({place: channel_scales(self.graph.layout)[place]})
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        """What is known of values; infinities are only read by heads."""
+        domains = self.problem.domains
+        whole = whole_names(self.program, domains, infinities=True)
+        return replace(kinds_of(self.program, domains), integers=whole)
+
+    def network(self) -> DiscreteGraph:
+        """The network of the whole program, its nodes in any order that computes them."""
+        for step in self.program.steps:
             self.values[step.name] = self._step(step.name, step.definition)
-        head = np.zeros((len(program.outputs), len(self.nodes) + 1))
-        for row, name in enumerate(program.outputs):
-            scale = graph.layout.output_scales[row]
+        if len(self.nodes) > MOST_NODES:
+            raise Unwired
+        head = np.zeros((len(self.program.outputs), len(self.nodes) + 1))
+        for row, name in enumerate(self.program.outputs):
+            scale = self.graph.layout.output_scales[row]
             for node, weight in self.values[name].items():
                 head[row, -1 if node is None else node] = weight / scale
-        return replace(graph, nodes=tuple(self.nodes), head=head)
+        return replace(self.graph, nodes=tuple(self.nodes), head=head)
 
     # -- steps -----------------------------------------------------------------------------------------------
 
@@ -118,7 +159,7 @@ class _Compiler:
         if isinstance(definition, Count):
             kind: HeadKind = next(kind for kind in COUNTS if HEADS[kind].relation == definition.relation)
             key, query = self.values[definition.key], self.value(definition.query)
-            return {self._head(kind, key=self._node(key), value=self._node(query)): 1.0}
+            return self._head(kind, key=self._node(key), value=self._node(query))
         if Var(name, 1) not in definition.variables() or name in self.program.outputs:
             return self.value(definition)
         start = self.program.start_of(name)
@@ -126,73 +167,54 @@ class _Compiler:
             raise Unwired
         if isinstance(definition, Op) and definition.name in ("max", "min"):
             parts = [part for part in _flat(definition.name, definition) if part != Var(name, 1)]
-            return self._extremum(name, "max" if definition.name == "max" else "min", parts, float(start))
+            return self._extremum(name, definition.name, parts, float(start))
         rest = self.value(definition.substitute({Var(name, 1): Const(0)}))
         once = definition.substitute({Var(name, 1): Const(1)})
         if any(v.name == name for v in once.variables()) or not _adds(definition, Var(name, 1)):
             raise Unwired
-        return _added({self._head("sum", value=self._node(rest)): 1.0}, _number(float(start)))
+        return self._head("sum", value=self._node(rest)) + Sum.of(start)
 
     def _extremum(self, name: str, kind: HeadKind, parts: list[Expr], start: float) -> Sum:
         if not parts or any(v.name == name for part in parts for v in part.variables()):
             raise Unwired
         best = self.value(parts[0])
-        combine = self._greater if kind == "max" else self._lesser
+        combine = self.greater if kind == "max" else self.lesser
         for part in parts[1:]:
             best = combine(best, self.value(part))
-        found: Sum = {self._head(kind, value=self._node(best)): 1.0}
-        return combine(found, _number(start)) if np.isfinite(start) else found
+        found = self._head(kind, value=self._node(best))
+        return combine(found, Sum.of(start)) if np.isfinite(start) else found
 
     # -- formulas --------------------------------------------------------------------------------------------
 
     def value(self, expr: Expr) -> Sum:
+        """A formula as a sum of nodes."""
         if isinstance(expr, Const):
             if not np.isfinite(float(expr.value)):
                 raise Unwired
-            return _number(float(expr.value))
+            return Sum.of(float(expr.value))
         if isinstance(expr, Var):
-            return self._read(expr)
+            return self.read(expr)
         assert isinstance(expr, Op)
-        name, args = expr.name, expr.args
-        entry = OPERATORS[name]
+        name, args, order = expr.name, expr.args, order_of(expr.name)
         if name == "where":
             return self._choice(*args)
-        if name in ("and", "or", "not"):
-            bits = [self._truth(part) for part in args]
-            if name == "not":
-                return _added(_number(1), bits[0], -1)
-            both = _added(bits[0], bits[1])
-            if name == "and":
-                return self._units(_added(both, _number(-1)), ((0, 1),))
-            return _added(_number(1), self._units(_added(_number(1), both, -1), ((0, 1),)), -1)
-        if entry.compares:
+        if OPERATORS[name].compares:
             return self._compared(name, args)
-        if order_of(name) is None and name not in CORNERS:
+        if order is None and name not in CORNERS and name != "mul":
             core, formula = self._core(expr)
             return self._of_one(core, lambda u: evaluate(formula, {_U: u}))
-        parts = [self.value(part) for part in args]
-        constant = [set(part) <= {None} for part in parts]
-        if (order := order_of(name)) is not None:
-            return ordered(parts, order[0], self._lesser, self._greater)
-        if name in ("add", "sub"):
-            return _added(parts[0], parts[1], 1 if name == "add" else -1)
-        if name == "neg":
-            return _added({}, parts[0], -1)
-        if name == "mul" and any(constant):
-            number, other = parts if constant[0] else parts[::-1]
-            return _added({}, other, number.get(None, 0.0))
-        if name == "mul":  # u*v = ((u + v)**2 - (u - v)**2) / 4
-            squares = [self._of_one(op(sign, *args), lambda u: u * u / 4) for sign in ("add", "sub")]
-            return _added(squares[0], squares[1], -1)
-        if name == "relu":
-            return self._units(parts[0], ((0, 1),))
-        if name == "abs":
-            return _added(_added({}, parts[0], -1), self._units(parts[0], ((0, 1),)), 2)
-        if name == "max":
-            return self._greater(*parts)
-        if name == "min":
-            return self._lesser(*parts)
-        return self._lesser(self._greater(parts[0], parts[1]), parts[2])  # clip
+        logic = name in ("and", "or", "not")
+        parts = [self._truth(part) if logic else self.value(part) for part in args]
+        if order is not None:
+            return ordered(parts, order[0], self.lesser, self.greater)
+        if name != "mul":
+            return CORNERS[name](self, *parts)
+        for number, other in (parts, parts[::-1]):
+            if number.constant:
+                return other * number.get(None, 0.0)
+        # u*v = ((u + v)**2 - (u - v)**2) / 4
+        squares = [self._of_one(op(sign, *args), lambda u: u * u / 4) for sign in ("add", "sub")]
+        return squares[0] - squares[1]
 
     def _core(self, expr: Expr) -> tuple[Expr, Expr]:
         """The one whole number that decides a value, and how."""
@@ -214,37 +236,30 @@ class _Compiler:
         if not np.isfinite(values).all():
             raise Unwired
         slopes, value = np.diff(values), self.value(expr)
-        first = _added(_number(values[0] - slopes[0] * at[0]), value, float(slopes[0]))
+        first = Sum.of(values[0] - slopes[0] * at[0]) + value * float(slopes[0])
         bends = [(-float(u), float(b)) for u, b in zip(at[1:-1], np.diff(slopes), strict=True) if b]
-        return _added(first, self._units(value, tuple(bends))) if bends else first
+        return first + self.units(value, tuple(bends)) if bends else first
 
     def _compared(self, name: str, args: tuple[Expr, ...]) -> Sum:
         """Of whole numbers: ramps of width one."""
         if not all(self.kinds.is_integer(part) for part in args):
             raise Unwired
-        minus = _added(self.value(args[0]), self.value(args[1]), -1)
-        if name in ("lt", "le"):
-            minus, name = _added({}, minus, -1), {"lt": "gt", "le": "ge"}[name]
-        if name == "gt":
-            return self._units(minus, ((0, 1), (-1, -1)))
-        if name == "ge":
-            return self._units(minus, ((1, 1), (0, -1)))
-        same = self._units(minus, ((1, 1), (0, -2), (-1, 1)))
-        return same if name == "eq" else _added(_number(1), same, -1)
+        apart = self.value(args[0]) - self.value(args[1])
+        if name in TURNED:
+            apart, name = -apart, TURNED[name]
+        return ONE - self.units(apart, ABOVE["eq"]) if name == "ne" else self.units(apart, ABOVE[name])
 
     def _truth(self, expr: Expr) -> Sum:
         return self.value(expr) if self.kinds.is_bit(expr) else self._compared("ne", (expr, Const(0)))
 
     def _choice(self, condition: Expr, yes: Expr, no: Expr) -> Sum:
         truth, other = self._truth(condition), self.value(no)
-        apart = _added(self.value(yes), other, -1)
-        if set(apart) <= {None}:
-            return _added(other, truth, apart.get(None, 0.0))
+        apart = self.value(yes) - other
+        if apart.constant:
+            return other + truth * apart.get(None, 0.0)
         most = float(self._bounds(yes).size + self._bounds(no).size)
-        off = _added(_number(-most), truth, most)  # 0 where the condition holds, else far below
-        above = self._units(_added(apart, off), ((0, 1),))
-        below = self._units(_added(off, apart, -1), ((0, 1),))
-        return _added(_added(other, above), below, -1)
+        off = Sum.of(-most) + truth * most  # 0 where the condition holds, else far below
+        return other + self.units(apart + off, RAMP) - self.units(off - apart, RAMP)
 
     def _bounds(self, expr: Expr) -> Interval:
         """Between what a value lies, for every length."""
@@ -255,88 +270,68 @@ class _Compiler:
             raise Unwired
         return found
 
-    def _greater(self, one: Sum, other: Sum) -> Sum:
-        return _added(other, self._units(_added(one, other, -1), ((0, 1),)))
+    def greater(self, one: Sum, other: Sum) -> Sum:
+        return other + self.units(one - other, RAMP)
 
-    def _lesser(self, one: Sum, other: Sum) -> Sum:
-        return _added(one, self._units(_added(one, other, -1), ((0, 1),)), -1)
+    def lesser(self, one: Sum, other: Sum) -> Sum:
+        return one - self.units(one - other, RAMP)
 
     # -- nodes -----------------------------------------------------------------------------------------------
 
-    def _read(self, variable: Var) -> Sum:
-        name, lag = variable.name, variable.lag
-        outputs = self.program.outputs
+    def read(self, variable: Var) -> Sum:
+        """A value now or at a lag, as a sum of nodes; at a lag it is one node."""
+        name, lag, outputs = variable.name, variable.lag, self.program.outputs
         if not lag:
             return self.values[name]
-        start = start_of(self.program, self.problem, name)
-        if start is None:
+        before = self.program.start_of(name)
+        if isinstance(before, str):  # that depends on the sequence
             raise Unwired
+        far = FAR * (1.0 + float(np.abs(self.problem.validation.y).max(initial=0.0)))
+        start = float(np.clip(before, -far, far))
         if name in outputs and self.graph.layout.name == "autoregressive":
-            channel = len(self.program.inputs) + outputs.index(name)
-            scale = channel_scales(self.graph.layout)[channel]
-            node = self.nodes[channel]
-            assert isinstance(node, ChannelNode)
-            self.nodes[channel] = replace(node, start=start / scale)
-            return {self._back(channel, lag - 1, start / scale): scale} if lag > 1 else {channel: scale}
-        if name in outputs and name not in self.values:
-            raise Unwired
-        source = self.values[name]
-        if len(source) == 1 and None not in source:
-            ((node, unit),) = source.items()
-            assert node is not None
+            node = len(self.program.inputs) + outputs.index(name)
+            unit, lag = channel_scales(self.graph.layout)[node], lag - 1
+            self.nodes[node] = replace(self.nodes[node], start=start / unit)
         else:
-            node, unit = self._node(source), 1.0
-        return {self._back(node, lag, start / unit): unit}
+            source = self.values[name]
+            node, unit = next(iter(source.items()), (None, 1.0))
+            if len(source) != 1 or node is None:
+                node, unit = self._node(source), 1.0
+        if lag:
+            key = ("back", node, lag, start / unit)
+            node = self._add(key, RouterNode("", "location", {"value": node}, lag, start / unit))
+        return Sum({node: unit})
 
-    def _back(self, node: int, lag: int, start: float) -> int:
-        return self._add(("back", node, lag, start), RouterNode("", "location", {"value": node}, lag, start))
-
-    def _head(self, kind: HeadKind, **reads: int) -> int:
-        return self._add((kind, *sorted(reads.items())), RouterNode("", kind, reads))
+    def _head(self, kind: HeadKind, **reads: int) -> Sum:
+        return Sum({self._add((kind, *sorted(reads.items())), RouterNode("", kind, reads)): 1.0})
 
     def _node(self, value: Sum) -> int:
         """A node that holds a sum in the user's units."""
-        if set(value) - {None} and len(value) == 1 and next(iter(value.values())) == 1:
-            (node,) = value
-            assert node is not None
-            return node
-        return next(node for node in self._units(value, ((0, 1), (0, -1)), (1, -1)) if node is not None)
+        if not value.constant and list(value.values()) == [1]:
+            return next(node for node in value if node is not None)
+        return next(node for node in self.units(value, ((0, 1), (0, -1)), (1, -1)) if node is not None)
 
-    def _units(self, value: Sum, hinges: tuple[tuple[float, float], ...], signs: tuple[int, ...] = ()) -> Sum:
+    def units(self, value: Sum, hinges: tuple[tuple[float, float], ...], signs: tuple[int, ...] = ()) -> Sum:
         """The sum of weight * relu(value + shift) over hinges (shift, weight); with signs, of +-value."""
-        operands = [node for node in value if node is not None]
+        constant = value.get(None, 0.0)
+        if value.constant and not signs:
+            return Sum.of(sum(weight * max(constant + shift, 0.0) for shift, weight in hinges))
+        operands = [node for node in value if node is not None] or [0]
         if len(operands) > MOST_OPERANDS:
             raise Unwired
-        if not operands:
-            constant = value.get(None, 0.0)
-            if signs:
-                operands, value = [0], {0: 0.0, None: constant}
-            else:
-                return _number(sum(weight * max(constant + shift, 0.0) for shift, weight in hinges))
         turns = np.array(signs or (1,) * len(hinges), float)
-        row = np.array([value[node] for node in operands])
-        bias = turns * value.get(None, 0.0) + np.array([shift for shift, _ in hinges])
+        row = np.array([value.get(node, 0.0) for node in operands])
+        bias = turns * constant + np.array([shift for shift, _ in hinges])
         weights = np.array([weight for _, weight in hinges], float)
-        node = OperatorNode("", tuple(operands), turns[:, None] * row, bias, weights, 0.0)
         key = (tuple(operands), tuple(row), tuple(bias), tuple(weights), tuple(turns))
-        return {self._add(key, node): 1.0}
+        node = OperatorNode("", tuple(operands), turns[:, None] * row, bias, weights, 0.0)
+        return Sum({self._add(key, node): 1.0})
 
     def _add(self, key: tuple[object, ...], node: Node) -> int:
         if key not in self._known:
-            if len(self.nodes) >= MOST_NODES:
-                raise Unwired
             self.nodes.append(node)
             self._known[key] = len(self.nodes) - 1
         return self._known[key]
-
-
-def start_of(program: Recurrence, problem: Problem, name: str) -> float | None:
-    """What lies before the start, as a number of a network: infinity is far from all that was seen. None if
-    that depends on the sequence."""
-    start = program.start_of(name)
-    if isinstance(start, str):
-        return None
-    return float(np.clip(start, -(far := FAR * (1.0 + np.abs(problem.validation.y).max(initial=0.0))), far))
 
 
 def _flat(name: str, expr: Expr) -> list[Expr]:

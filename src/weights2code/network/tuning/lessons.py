@@ -38,40 +38,27 @@ def to_learn_from(
         past given. None if it looks back to the start.
     first : how many positions at the start of a sequence are never judged.
     """
-    rng = np.random.default_rng(seed)
-    inputs = drawn(problem, seed)[:DRAWN]
-    sequences = [np.array(sequence, dtype=float) for sequence in worst] + list(inputs)
-    longest = max(len(sequence) for sequence in sequences)
-    x = np.zeros((len(sequences), longest, inputs.shape[2]))
-    for place, sequence in enumerate(sequences):
-        x[place, : len(sequence)] = sequence
-    y, lengths = outputs_of(program, x), np.array([len(sequence) for sequence in sequences])
-    given = np.zeros(len(x), int)
+    sequences = [*(np.array(sequence, dtype=float) for sequence in worst), *drawn(problem, seed)[:DRAWN]]
+    lengths, given = np.array([len(sequence) for sequence in sequences]), np.zeros(len(sequences), int)
+    x = np.stack([np.pad(own, ((0, lengths.max() - len(own)), (0, 0))) for own in sequences])
+    y = outputs_of(program, x)
     kept = max(problem.length, (window or 0) + 1)
-    if window is not None and longest > kept:
-        x, y, lengths, given = _ends(x, y, lengths, kept)
-        longest = kept
-    pasts = _pasts(program, problem, outputs_of(program, drawn(problem, region)), rng, first)
+    if window is not None and x.shape[1] > kept:  # of longer ones the end, of which only the last is judged
+        begin = np.maximum(lengths - kept, 0)
+        index = (begin[:, None] + np.arange(kept))[..., None]
+        x, y = np.take_along_axis(x, index, axis=1), np.take_along_axis(y, index, axis=1)
+        lengths, given = np.minimum(lengths, kept), np.where(begin > 0, kept - 1, 0)
+    seen = outputs_of(program, drawn(problem, region))
+    pasts = _pasts(program, problem, seen, np.random.default_rng(seed), first)
     if pasts is not None:
-        more_x, more_y = pasts
-        depth = more_x.shape[1]
-        pad = ((0, 0), (0, longest - depth), (0, 0))
-        x, y = np.concatenate([x, np.pad(more_x, pad)]), np.concatenate([y, np.pad(more_y, pad)])
-        lengths = np.concatenate([lengths, np.full(len(more_x), depth)])
-        given = np.concatenate([given, np.full(len(more_x), depth - 1)])
+        depth = pasts[0].shape[1]
+        pad = ((0, 0), (0, x.shape[1] - depth), (0, 0))
+        x, y = (np.concatenate([own, np.pad(more, pad)]) for own, more in zip((x, y), pasts, strict=True))
+        lengths = np.append(lengths, np.full(PASTS, depth))
+        given = np.append(given, np.full(PASTS, depth - 1))
     y = np.round(y) if problem.integer_outputs else y
     sound = np.isfinite(y).all(axis=(1, 2))
     return Sequences(x[sound], y[sound], lengths[sound], given[sound])
-
-
-def _ends(
-    x: np.ndarray, y: np.ndarray, lengths: np.ndarray, kept: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The last `kept` positions of longer sequences, of which only the last is judged."""
-    first = np.maximum(lengths - kept, 0)
-    index = first[:, None] + np.arange(kept)
-    x, y = (np.take_along_axis(part, index[..., None], axis=1) for part in (x, y))
-    return x, y, np.minimum(lengths, kept), np.where(first > 0, kept - 1, 0)
 
 
 def _pasts(
@@ -89,10 +76,9 @@ def _pasts(
         where = rng.uniform(-0.15, 1.15, shape).clip(0.0, 1.0)
         return low + where * (high - low)
 
-    ends_of = [np.array([getattr(domain, end) for domain in problem.domains]) for end in ("low", "high")]
-    x = within(ends_of[0], ends_of[1], (PASTS, depth, len(problem.domains)))
-    for column, domain in enumerate(problem.domains):
-        x[..., column] = np.round(x[..., column]) if domain.discrete else x[..., column]
+    ends = np.array([[domain.low, domain.high] for domain in problem.domains], float)
+    x = within(ends[:, 0], ends[:, 1], (PASTS, depth, len(ends)))
+    x = np.where([domain.discrete for domain in problem.domains], np.round(x), x)
     low, high = y.min(axis=(0, 1)), y.max(axis=(0, 1))
     past = within(low, high, (PASTS, depth, y.shape[2]))
     steps = np.diff(y, axis=1)  # from one position to the next they stay between those that come about, too

@@ -48,9 +48,9 @@ def retuned(graph: DiscreteGraph, sequences: Sequences, *, whole: bool) -> Discr
     operators = direct_operators(graph)
     if not np.isfinite(first) or (whole and first <= AIM and operators):
         return graph
-    best, least, enough = graph, first, EXACT * rows.scale
+    best, least = graph, first
     for fresh in (False, True)[: 2 if operators else 1]:
-        if least <= enough or time_is_up():
+        if least <= EXACT * _size(rows.wanted) or time_is_up():
             break
         found = rows.solved(rows.with_units(graph) if fresh else graph)
         error = rows.error(found)
@@ -90,10 +90,6 @@ class _Rows:
         kept = np.sort(np.unique(np.round(flat / size, DIGITS), axis=0, return_index=True)[1])
         return _Rows(values[kept], targets[kept] * np.array(graph.layout.output_scales))
 
-    @property
-    def scale(self) -> float:
-        return max(float(np.abs(self.wanted).max(initial=0.0)), 1e-300)
-
     def errors(self, graph: DiscreteGraph) -> np.ndarray:
         """The largest error of each row."""
         values = self.values.copy()
@@ -124,11 +120,8 @@ class _Rows:
         return found
 
     def _solved(self, graph: DiscreteGraph) -> DiscreteGraph:
-        scales, direct, head = (
-            np.array(graph.layout.output_scales),
-            direct_operators(graph),
-            graph.head.copy(),
-        )
+        scales, direct = np.array(graph.layout.output_scales), direct_operators(graph)
+        head = graph.head.copy()
         columns: list[np.ndarray] = []
         for index in direct:  # their own output weights stand for their weight in the head
             hidden = _hidden(graph.nodes[index], self.values)
@@ -187,6 +180,10 @@ class _Rows:
         return replace(node, hidden_weight=weight, hidden_bias=bias, output_weight=np.zeros(len(bias)))
 
 
+def _size(values: np.ndarray) -> float:
+    return max(float(np.abs(values).max(initial=0.0)), 1e-300)
+
+
 def _hidden(node: Node, values: np.ndarray) -> np.ndarray:
     assert isinstance(node, OperatorNode)
     return np.maximum(values[:, list(node.operands)] @ node.hidden_weight.T + node.hidden_bias, 0.0)
@@ -196,7 +193,7 @@ def _least_largest(features: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """No larger weights than are needed; what counts is the largest error, so rows that are wrong get more
     weight from round to round, and the best of all rounds is kept."""
     best, least = np.zeros(features.shape[1]), np.inf
-    exact = EXACT * max(float(np.abs(wanted).max(initial=0.0)), 1e-300)
+    exact = EXACT * _size(wanted)
     for firmness in FIRMNESS:
         solution = np.linalg.lstsq(features, wanted, rcond=firmness)[0]
         error = float(np.abs(features @ solution - wanted).max(initial=0.0))

@@ -8,13 +8,16 @@ direction in which the rule bends. What adds up goes to the linear head alone, w
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from weights2code.data import Problem
-from weights2code.graph import ChannelNode, DiscreteGraph, Node, OperatorNode, RouterNode
+from weights2code.graph import DiscreteGraph, OperatorNode
+from weights2code.graph.to_model import laid_out
 from weights2code.language import Expr, Recurrence, Var, evaluate
 from weights2code.language.product import inlined
-from weights2code.network.tuning.compiled import start_of
+from weights2code.network.tuning.compiled import Compiler, Unwired
 
 #: Leaves of a rule that a sub-MLP sees.
 MOST_LEAVES = 12
@@ -35,46 +38,31 @@ def wired_for(program: Recurrence, graph: DiscreteGraph, problem: Problem, seed:
     formulas = [inlined(program)[name] for name in program.outputs]
     read = {leaf for formula in formulas for leaf in formula.variables()}
     leaves = sorted(read, key=lambda leaf: (leaf.name, leaf.lag))
-    known = {*program.inputs} | ({*program.outputs} if graph.layout.name == "autoregressive" else set())
-    starts = {name: start_of(program, problem, name) for name in known}
-    if any(leaf.name not in known or (leaf.lag and starts[leaf.name] is None) for leaf in leaves):
+    made = Compiler(program, graph, problem)
+    node_of: dict[Var, tuple[int, float]] = {}
+    try:
+        for leaf in leaves:
+            ((node, scale),) = made.read(leaf).items()
+            assert node is not None
+            node_of[leaf] = node, scale
+    except (Unwired, KeyError):
         return None
     rng = np.random.default_rng(seed)
     seen = _seen(program, problem, leaves)
     curved = [_curved(formula, seen, rng) for formula in formulas]
     if any(len(some) > MOST_LEAVES for some in curved):
         return None
-    channel_of = {name: place for place, name in enumerate((*graph.inputs, *graph.outputs))}
-    units, nodes = graph.units(), list[Node]()
-    for place in range(graph.layout.channels):
-        like = graph.nodes[place]
-        assert isinstance(like, ChannelNode)
-        past = place - len(graph.inputs)
-        before = starts[graph.outputs[past]] if past >= 0 else 0.0
-        nodes.append(ChannelNode(like.name, like.label, (before or 0.0) / units[place]))
-    place_of: dict[Var, int] = {}
-    for leaf in leaves:
-        source, back = channel_of[leaf.name], leaf.lag - (leaf.name in program.outputs)
-        place_of[leaf] = len(nodes) if back else source
-        if back:
-            name = f"V{len(nodes)}_Attn_L0H{len(nodes) - graph.layout.channels}"
-            start = (starts[leaf.name] or 0.0) / units[source]
-            nodes.append(RouterNode(name, "location", {"value": source}, back, start))
-    heads, arity = len(nodes), max([1, *(len(some) for some in curved)])
-    head = np.zeros((len(formulas), heads + sum(map(bool, curved)) + 1))
+    nodes = made.nodes
+    head = np.zeros((len(formulas), len(nodes) + sum(map(bool, curved)) + 1))
     for row, (formula, some) in enumerate(zip(formulas, curved, strict=True)):
-        head[row, [place_of[leaf] for leaf in formula.variables()]] = UNKNOWN  # every leaf may add up
+        head[row, [node_of[leaf][0] for leaf in formula.variables()]] = UNKNOWN  # every leaf may add up
         if some:
             head[row, len(nodes)] = 1.0
-            operands = tuple(place_of[leaf] for leaf in some)
-            scales = np.array([units[channel_of[leaf.name]] for leaf in some])
-            weight = _directions(formula, some, seen, rng) * scales
-            padded = np.pad(weight, ((0, 0), (0, arity - len(some))))
+            operands, scales = zip(*(node_of[leaf] for leaf in some), strict=True)
+            weight = _directions(formula, some, seen, rng) * np.array(scales)
             blank = np.zeros(len(weight))
-            name = f"V{len(nodes)}_MLP_L0M{len(nodes) - heads}"
-            repeated = operands + operands[:1] * (arity - len(some))
-            nodes.append(OperatorNode(name, repeated, padded, blank, blank, 0.0))
-    return DiscreteGraph(tuple(nodes), head, graph.layout, graph.inputs, graph.outputs, graph.length)
+            nodes.append(OperatorNode("", operands, weight, blank, blank, 0.0))
+    return laid_out(replace(graph, nodes=tuple(nodes), head=head))
 
 
 def _seen(program: Recurrence, problem: Problem, leaves: list[Var]) -> dict[Var, np.ndarray]:
