@@ -7,10 +7,10 @@ last, a positive term first.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
 from functools import lru_cache, reduce
-from math import lcm
+from math import gcd, lcm
 
 from weights2code.language import Const, Expr, Number, Op, Var, exact_number
 
@@ -19,6 +19,8 @@ Monomial = tuple[Expr, ...]
 Polynomial = dict[Monomial, Number]
 
 MOST_TERMS = 64
+#: What sums and products are written with.
+ARITHMETIC = ("add", "sub", "mul", "div", "neg", "pow")
 
 
 @lru_cache(maxsize=4096)
@@ -49,8 +51,9 @@ def polynomial(expr: Expr, *, expand: bool, bits: Collection[Expr] = ()) -> Poly
         if expr.name == "div" and set(read[1]) == {()} and isinstance(read[1][()], (int, Fraction)):
             return scale(read[0], Fraction(1) / Fraction(read[1][()]))
         factors = _factors(expr, read)
-        if factors is not None:
-            return _multiply(factors, expand=expand, bits=bits) or {(expr,): 1}
+        product = None if factors is None else _multiply(factors, expand=expand, bits=bits)
+        if product is not None:
+            return product
     return {(expr,): 1}
 
 
@@ -101,6 +104,19 @@ def add(first: Mapping[Monomial, Number], second: Mapping[Monomial, Number]) -> 
 def scale(terms: Mapping[Monomial, Number], factor: Number) -> Polynomial:
     """Every coefficient times `factor`."""
     return {key: value * factor for key, value in terms.items()} if factor else {}
+
+
+def content(values: Iterable[Number]) -> Fraction:
+    """The largest number that all are whole multiples of; 1 of none."""
+    exact = [Fraction(value) for value in values if value]
+    if not exact:
+        return Fraction(1)
+    return Fraction(gcd(*(v.numerator for v in exact)), lcm(*(v.denominator for v in exact)))
+
+
+def sides(terms: Polynomial) -> tuple[Polynomial, Polynomial]:
+    """u = a - b with only positive terms in a and b."""
+    return {k: v for k, v in terms.items() if v > 0}, {k: -v for k, v in terms.items() if v < 0}
 
 
 def build(terms: Mapping[Monomial, Number], *, decimals: bool = True) -> Expr:
@@ -176,15 +192,15 @@ def _is_decimal(value: Fraction) -> bool:
 def collect(expr: Expr, *, expand: bool = False, bits: Collection[Expr] = ()) -> Expr:
     """Collect like terms everywhere in the tree, innermost first."""
     decimals, bits = has_decimals(expr), frozenset(bits)
-    return expr.transform(
-        lambda node: _tidied(node, expand, bits, decimals) if isinstance(node, Op) else node
-    )
+    return expr.transform(lambda node: collected(node, expand, bits, decimals))
 
 
 @lru_cache(maxsize=1 << 14)
-def _tidied(node: Op, expand: bool, bits: frozenset[Expr], decimals: bool) -> Expr:
-    """Remembered, because candidates for a simpler form differ in one place each."""
-    if node.name in ("add", "sub", "mul", "div", "neg", "pow"):
+def collected(node: Expr, expand: bool, bits: frozenset[Expr], decimals: bool) -> Expr:
+    """One node; remembered, because candidates for a simpler form differ in one place each."""
+    if not isinstance(node, Op):
+        return node
+    if node.name in ARITHMETIC:
         return build(polynomial(node, expand=expand, bits=bits), decimals=decimals)
     return _over_one_denominator(node) if node.name == "floor" and not decimals else node
 

@@ -28,7 +28,7 @@ _BINARY = ("add", "sub", "mul", "max", "min", "eq", "ne", "ge", "gt", "and", "or
 _UNARY = ("abs", "relu")
 
 
-def finite_candidates(expr: Expr, check: CheckSet) -> Iterator[Expr]:
+def equivalents(expr: Expr, check: CheckSet) -> Iterator[Expr]:
     """Expressions that agree with `expr` on probe rows of a complete check set, cheapest first."""
     variables = expr.variables()
     if not check.complete or not 1 <= len(variables) <= MOST_VARIABLES or expr.size() <= 3:
