@@ -143,7 +143,7 @@ def places(expr: Expr) -> Iterator[tuple[Expr, Callable[[Expr], Expr]]]:
     terms, decimals = polynomial(expr, expand=False), has_decimals(expr)
     for key, value in terms.items():
         term = build({key: value}, decimals=decimals)
-        if key != (term,) and len(terms) > 1:
+        if key and key != (term,) and len(terms) > 1:
             yield term, partial(_with_terms, add(terms, {key: -value}), decimals)
     for factor in dict.fromkeys(factor for key in terms for factor in key):
         if factor != expr:

@@ -148,10 +148,10 @@ def _substituted(recurrence: Recurrence, name: str, rule: Expr) -> Recurrence | 
         if step.name != name:
             steps.append(Step(step.name, replaced))
     start = {key: value for key, value in recurrence.start.items() if key != name}
-    return _valid(recurrence, steps, start)
+    return valid(recurrence, steps, start)
 
 
-def _valid(recurrence: Recurrence, steps: list[Step], start: Mapping[str, Start]) -> Recurrence | None:
+def valid(recurrence: Recurrence, steps: list[Step], start: Mapping[str, Start]) -> Recurrence | None:
     try:
         return replace(recurrence, steps=tuple(steps), start=dict(start))
     except ValueError:
@@ -261,5 +261,5 @@ def _named(recurrence: Recurrence, part: Expr) -> Recurrence | None:
         if rule != step.definition and all(other.name != name for other in steps):
             steps.append(Step(name, part))
         steps.append(Step(step.name, rule))
-    found = _valid(recurrence, steps, {**recurrence.start, **({name: before} if before else {})})
+    found = valid(recurrence, steps, {**recurrence.start, **({name: before} if before else {})})
     return None if found is None else found.live()

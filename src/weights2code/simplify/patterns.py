@@ -9,9 +9,10 @@ multiple of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache
+from itertools import permutations
 
 from weights2code.language import OPERATORS, Const, Expr, Number, Op, Var, is_boolean
 from weights2code.language.formula_reading import read_formula
@@ -117,14 +118,17 @@ def _letters(
         if letter in bound:
             terms = add(terms, scale(polynomial(bound[letter], expand=True), -weight * factor))
     opened = [(letter, Fraction(weight * factor)) for letter, weight in wanted if letter not in bound]
-    shares: list[Polynomial] = [terms]
     if not opened:
         yield bound, terms
         return
-    if len(opened) == 2:
-        shares = [*sides(terms)] if opened[1][1] < 0 else [{key: value} for key, value in terms.items()]
-        opened = [(letter, abs(weight)) for letter, weight in opened]
-    if len(shares) == len(opened) and all(shares):
-        values = [build(scale(s, 1 / w)) for s, (_, w) in zip(shares, opened, strict=True)]
-        if all(_may_be(letter, value) for (letter, _), value in zip(opened, values, strict=True)):
-            yield {**bound, **{letter: v for (letter, _), v in zip(opened, values, strict=True)}}, {}
+    shared: Iterable[Sequence[Polynomial]] = [[terms]]
+    if len(opened) == 2 and opened[1][1] < 0:
+        shared, opened = [sides(terms)], [(letter, abs(weight)) for letter, weight in opened]
+    elif len(opened) == 2:
+        shared = permutations([{key: value} for key, value in terms.items()]) if len(terms) == 2 else ()
+    for shares in shared:
+        if all(shares):
+            pairs = zip(opened, shares, strict=True)
+            found = {letter: build(scale(share, 1 / weight)) for (letter, weight), share in pairs}
+            if all(_may_be(letter, value) for letter, value in found.items()):
+                yield {**bound, **found}, {}
