@@ -103,7 +103,7 @@ def _arrange(expr: Expr) -> Expr:
 
 def _collected(expr: Expr, check: CheckSet, bits: Bits) -> Iterator[Expr]:
     for expand in (False, True):
-        yield collect(expr, expand=expand, bits=bits)
+        yield collect(expr, expand=expand)
 
 
 def _rewritten(expr: Expr, check: CheckSet, bits: Bits) -> Iterator[Expr]:
@@ -113,7 +113,7 @@ def _rewritten(expr: Expr, check: CheckSet, bits: Bits) -> Iterator[Expr]:
         for suggestion in suggestions(node, bits):
             yield put(suggestion)
         if isinstance(node, Op):
-            yield put(collected(node, True, bits, decimals))
+            yield put(collected(node, True, decimals))
             values = check.values(node)
             if len(values) and np.all(values == values[0]):
                 yield put(Const(float(values[0])))

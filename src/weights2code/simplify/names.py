@@ -34,46 +34,40 @@ _PLAIN = r"[a-z][a-z0-9_]{0,19}"
 #: A node, or a head, that was numbered: s6, m7, c0, cm1.
 _NUMBERED = r"([a-z]{1,2})(\d+)_*"
 
-#: What a step is by its formula; the first that fits says it, and where nothing is said there is no word.
+#: What a step is by its formula: the first that fits says it, and the last name is none.
 _WORDS = """
-max(a, 0) -> positive_part
-min(a, 0) -> negative_part
-max(a, c) -> at_least
-min(a, c) -> capped
-max(a, b) -> larger
-min(a, b) -> smaller
-relu(a) -> positive_part
-clip(a, u, v) -> capped
-a % b -> remainder
-floor(a/b) -> quotient
-a*c ->
-a*b -> product
-a/c ->
-a/b -> ratio
-a**2 -> square
-a**c -> power
-abs(a - b) -> distance
-abs(a) -> magnitude
-a == b -> is_equal
-a != b -> differs
-a > b -> above
-a >= b -> above
-a < b -> below
-a <= b -> below
-a and b -> both
-a or b -> either
-a if b else -a -> signed
--a if b else a -> signed
-a if b else u -> chosen
+positive_part: max(a, 0) | relu(a)
+negative_part: min(a, 0)
+at_least: max(a, c)
+capped: min(a, c) | clip(a, u, v)
+larger: max(a, b)
+smaller: min(a, b)
+remainder: a % b
+quotient: floor(a/b)
+: a*c | a/c
+product: a*b
+ratio: a/b
+square: a**2
+power: a**c
+distance: abs(a - b)
+magnitude: abs(a)
+is_equal: a == b
+differs: a != b
+above: a > b | a >= b
+below: a < b | a <= b
+both: a and b
+either: a or b
+signed: a if b else -a | -a if b else a
+chosen: a if b else u
 """
 #: The same of a step that reads its own past, which is `z`.
 _RUNNING = """
-max(a, b) -> highest
-min(a, b) -> lowest
-a % b -> remainder
-a if b else z[t-1] -> latest
-z[t-1] if b else a -> latest
+highest: max(a, b)
+lowest: min(a, b)
+remainder: a % b
+latest: a if b else z[t-1] | z[t-1] if b else a
 """
+_COUNTER = read_pattern("z[t-1] + (v == c)")
 
 
 def rename_locals(recurrence: Recurrence, nameless: Collection[str] = ()) -> Recurrence:
@@ -83,22 +77,16 @@ def rename_locals(recurrence: Recurrence, nameless: Collection[str] = ()) -> Rec
     """
     letters = free_letters(recurrence)
     taken = {*recurrence.inputs, *(step.name for step in recurrence.steps)}
-    words: dict[str, str] = {}
-    for step in recurrence.steps:
-        if step.name not in recurrence.outputs and (step.name in nameless or _is_node(step.name)):
-            word = word_for(step)
-            if word:
-                words[step.name] = word
+    local = [step for step in recurrence.steps if step.name not in recurrence.outputs]
+    words = {s.name: word_for(s) for s in local if s.name in nameless or _is_node(s.name)}
     table = {}
-    for step in recurrence.steps:
-        word = words.get(step.name)
-        if word:
-            alike = [name for name, other in words.items() if other == word]
-            chosen = word if len(alike) == 1 else f"{word}{alike.index(step.name) + 1}"
-            if chosen not in taken:
-                table[step.name] = chosen
-        elif step.name not in recurrence.outputs and _is_node(step.name) and letters:
-            table[step.name] = letters.pop(0)
+    for name, word in words.items():
+        alike = [other for other, same in words.items() if same == word]
+        numbered = f"{word}{alike.index(name) + 1}" if len(alike) > 1 else word
+        if numbered and word and numbered not in taken:
+            table[name] = numbered
+        elif not word and _is_node(name) and letters:
+            table[name] = letters.pop(0)
     return with_names(recurrence, table)
 
 
@@ -107,11 +95,10 @@ def name_counters(recurrence: Recurrence, categories: Categories) -> Recurrence:
     taken = {*recurrence.inputs, *(step.name for step in recurrence.steps)}
     table: dict[str, str] = {}
     for step in recurrence.steps:
-        for test in step.definition.args if isinstance(step.definition, Op) else ():
-            counts = step.definition == Op("add", (Var(step.name, 1), test))
-            if not counts or step.name in recurrence.outputs or not isinstance(test, Op) or test.name != "eq":
-                continue
-            read, code = test.args
+        rule = step.definition if step.name not in recurrence.outputs else None
+        past: Bound = {Var("z", 1): Var(step.name, 1)}
+        for bound in matches(_COUNTER, rule, past) if isinstance(rule, Expr) else ():
+            read, code = bound[Var("v")], bound[Var("c")]
             if isinstance(read, Var) and read.name in categories and isinstance(code, Const):
                 text = str(categories[read.name][int(code.value) - 1])
                 name = "count_" + re.sub(r"\W+", "_", text)
@@ -153,7 +140,7 @@ def word_for(step: Step) -> str | None:
     if not isinstance(rule, Expr):
         return "found" if isinstance(rule, Retrieval) else "count" if isinstance(rule, Count) else "selected"
     if any(variable.name == step.name for variable in rule.variables()):
-        past: dict[Var, Expr] = {Var("z", 1): Var(step.name, 1)}
+        past: Bound = {Var("z", 1): Var(step.name, 1)}
         return _first(_RUNNING, rule, past) or _running_sum(step.name, rule)
     if isinstance(rule, Op) and OPERATORS[rule.name].compares:
         left, right = rule.args
@@ -176,8 +163,8 @@ def _first(table: str, rule: Expr, bound: Bound) -> str | None:
 
 @lru_cache
 def _patterns(table: str) -> list[tuple[Expr, str]]:
-    lines = [line.split(" ->") for line in table.strip().splitlines()]
-    return [(read_pattern(pattern), word.strip()) for pattern, word in lines]
+    lines = [line.split(": ") for line in table.strip().splitlines()]
+    return [(read_pattern(text), word) for word, texts in lines for text in texts.split(" | ")]
 
 
 def _running_sum(name: str, rule: Expr) -> str | None:

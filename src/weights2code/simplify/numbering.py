@@ -19,20 +19,18 @@ from weights2code.language import (
     Const,
     Expr,
     Op,
-    OverAll,
     Recurrence,
     Start,
     Step,
     Var,
     exact_number,
     expression_of,
-    searched_by,
     with_formula,
 )
 from weights2code.simplify.collect import ARITHMETIC, Polynomial, build, content, has_decimals, polynomial
 from weights2code.simplify.cost import cost, recurrence_cost
 from weights2code.simplify.identities import tidied
-from weights2code.simplify.passes import with_formulas
+from weights2code.simplify.passes import must_stay, with_formulas
 
 #: The new variable is alpha times the old one, plus beta.
 Numbering = tuple[Fraction, Fraction]
@@ -82,10 +80,8 @@ def renumberings(recurrence: Recurrence, name: str, levels: Levels) -> list[Recu
 
 def is_free(recurrence: Recurrence, name: str) -> bool:
     """Whether a step is nobody's but its formulas': no output, no lookup nor count, nor what those search."""
-    steps = {step.name: step.definition for step in recurrence.steps}
-    if name in recurrence.outputs or not isinstance(steps.get(name), Expr):
-        return False
-    return not any(name in searched_by(rule) for rule in steps.values() if isinstance(rule, OverAll))
+    local = any(step.name == name and isinstance(step.definition, Expr) for step in recurrence.steps)
+    return local and not must_stay(recurrence, name)
 
 
 def renumbered(recurrence: Recurrence, name: str, numbering: Numbering) -> Recurrence:

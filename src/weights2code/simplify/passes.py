@@ -6,8 +6,8 @@ Each pass proposes. Whether the outputs stay the same and whether it is worth it
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -35,9 +35,8 @@ from weights2code.simplify.cost import cost, recurrence_cost
 LONG = 64
 DEEP = 2
 _TRIVIAL = 3.5
-_REPEATED = 4.0
-#: Parts that cost less are as quickly read at two lags, and how much cheaper a line of their own must be.
-_LEAST, _GAIN = 3.0, 2.0
+#: Parts that cost less are as quickly read twice, and how much cheaper a line of their own must be.
+_LEAST, _GAIN = 3.0, 1.0
 _ITSELF = "\0itself"
 #: A remainder, a choice or a test is one thought; an arbitrary piece of a sum is not.
 _PARTS = {"mod", "floor", "max", "min", "clip", "relu", "abs", "where", "div"} | {
@@ -93,7 +92,7 @@ def without_copies(recurrence: Recurrence) -> Recurrence:
         made, start = step.definition, recurrence.start_of(step.name)
         if not isinstance(made, Var) or made.lag or made.name in recurrence.inputs:
             continue
-        if not _must_stay(recurrence, step.name) and start != recurrence.start_of(made.name):
+        if not must_stay(recurrence, step.name) and start != recurrence.start_of(made.name):
             merged = with_names(recurrence, {step.name: made.name}, without={step.name})
             return replace(merged, start={**merged.start, made.name: start}).live()
     return recurrence
@@ -123,7 +122,7 @@ def inline(recurrence: Recurrence, trivial: float = _TRIVIAL) -> Recurrence:
     nodes = [node for step in recurrence.steps for node in expression_of(step.definition).walk()]
     for step in recurrence.steps:
         rule = step.definition
-        if isinstance(rule, OverAll) or _must_stay(recurrence, step.name):
+        if isinstance(rule, OverAll) or must_stay(recurrence, step.name):
             continue
         reads = [node for node in nodes if isinstance(node, Var) and node.name == step.name]
         itself = any(variable.name == step.name for variable in rule.variables())
@@ -158,7 +157,7 @@ def valid(recurrence: Recurrence, steps: list[Step], start: Mapping[str, Start])
         return None  # something is read that is computed later
 
 
-def _must_stay(recurrence: Recurrence, name: str) -> bool:
+def must_stay(recurrence: Recurrence, name: str) -> bool:
     """Whether `name` is an output, or a retrieval or a count looks into its history."""
     return name in recurrence.outputs or any(
         name in searched_by(step.definition) for step in recurrence.steps
@@ -175,36 +174,33 @@ def before_start(recurrence: Recurrence, rule: Expr) -> float | None:
 
 
 def name_repeats(recurrence: Recurrence) -> Recurrence:
-    """With a step for every part that is computed at several lags, where that makes the whole cheaper.
+    """With a step for every part that is computed more than once, where that makes the whole cheaper.
 
     `(x - min(x, 5)) - (x[t-2] - min(x[t-2], 5))` says the same thing at t and at t-2.
     """
-    while True:
-        limit = recurrence_cost(recurrence) - _GAIN
-        best = min(_with_repeats(recurrence), key=recurrence_cost, default=recurrence)
-        if recurrence_cost(best) > limit:
-            return recurrence
-        recurrence = best
-
-
-def _with_repeats(recurrence: Recurrence) -> Iterator[Recurrence]:
-    found: dict[Expr, set[int]] = defaultdict(set)
+    found: dict[Expr, list[int]] = defaultdict(list)
     for step in recurrence.steps:
-        for node in expression_of(step.definition).walk():
-            if isinstance(node, Op) and cost(node) >= _LEAST and node.variables():
-                lag = min(variable.lag for variable in node.variables())
-                found[node.shift(-lag)].add(lag)
-    for part, lags in found.items():
-        named = _named(recurrence, part.shift(min(lags))) if len(lags) > 1 else None
-        if named is not None:
-            yield named
+        for node in _parts(step.definition):
+            found[node.shift(-_latest(node))].append(_latest(node))
+    often = [part.shift(min(lags)) for part, lags in found.items() if len(lags) > 1 and cost(part) >= _LEAST]
+    named = [candidate for part in often if (candidate := _named(recurrence, part)) is not None]
+    best = min(named, key=recurrence_cost, default=recurrence)
+    cheaper = recurrence_cost(best) <= recurrence_cost(recurrence) - _GAIN
+    return name_repeats(best) if cheaper else recurrence
 
 
 def name_parts(recurrence: Recurrence) -> Recurrence:
-    """Sub-expressions that repeat, and parts of formulas that are too long, become steps of their own."""
-    part = _repeated_part(recurrence) or _long_part(recurrence)
-    named = None if part is None else _named(recurrence, part)
-    return recurrence if named is None else name_parts(named)
+    """Parts that repeat, and parts of formulas that are too long, become steps of their own."""
+    recurrence = name_repeats(recurrence)
+    for step in recurrence.steps:
+        rule = step.definition
+        if isinstance(rule, Expr) and _is_heavy(rule):
+            fitting = [n for n in _parts(rule) if n.name in _PARTS and 5 <= cost(n) <= 0.75 * cost(rule)]
+            part = max(fitting, key=lambda n: (cost(n), str(n)), default=None)
+            named = None if part is None else _named(recurrence, part)
+            if named is not None:
+                return name_parts(named)
+    return recurrence
 
 
 def _parts(definition: Definition) -> list[Op]:
@@ -214,21 +210,9 @@ def _parts(definition: Definition) -> list[Op]:
     return [node for node in expr.walk() if isinstance(node, Op) and (whole or node != expr)]
 
 
-def _repeated_part(recurrence: Recurrence) -> Expr | None:
-    counts = Counter(node for step in recurrence.steps for node in _parts(step.definition))
-    repeated = [node for node, count in counts.items() if count > 1 and cost(node) >= _REPEATED]
-    named = {step.definition for step in recurrence.steps if isinstance(step.definition, Expr)}
-    return max((n for n in repeated if n not in named), key=lambda n: (cost(n), str(n)), default=None)
-
-
-def _long_part(recurrence: Recurrence) -> Expr | None:
-    for step in recurrence.steps:
-        rule = step.definition
-        if isinstance(rule, Expr) and _is_heavy(rule):
-            fitting = [n for n in _parts(rule) if n.name in _PARTS and 5 <= cost(n) <= 0.75 * cost(rule)]
-            if fitting:
-                return max(fitting, key=lambda n: (cost(n), str(n)))
-    return None
+def _latest(expr: Expr) -> int:
+    """The least lag that is read."""
+    return min((variable.lag for variable in expr.variables()), default=0)
 
 
 def _is_heavy(expr: Expr) -> bool:
@@ -244,13 +228,13 @@ def _named(recurrence: Recurrence, part: Expr) -> Recurrence | None:
     letters, before = free_letters(recurrence), before_start(recurrence, part)
     if not letters or any(step.definition == part for step in recurrence.steps):
         return None
-    name, least = letters[0], min((variable.lag for variable in part.variables()), default=0)
+    name = letters[0]
 
     def read(node: Expr) -> Expr:
         """From the top, and not inside of what is read."""
         if not isinstance(node, Op):
             return node
-        lag = min((variable.lag for variable in node.variables()), default=0) - least
+        lag = _latest(node) - _latest(part)
         if node.name == getattr(part, "name", None) and lag >= 0 and node == part.shift(lag):
             return Var(name, lag) if before is not None or not lag else node
         return Op(node.name, tuple(read(argument) for argument in node.args))
