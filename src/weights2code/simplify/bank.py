@@ -3,7 +3,7 @@
 Where the check set is the whole domain, a formula is its table of values. All expressions of at most three
 operators over the same variables and constants are laid out as tables, and whatever equals the target is a
 candidate: `a + b - 2*a*b` on bits becomes `[a != b]`. So is a choice between two of them by a third. Only a
-bank of small expressions is stored; the outermost operator is tried on all pairs at once, on a few rows first.
+bank of small expressions is stored; the outermost operator is tried on all pairs at once, on few rows first.
 """
 
 from __future__ import annotations

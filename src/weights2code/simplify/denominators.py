@@ -7,12 +7,13 @@ n > 0. The second form stays in whole numbers: it is exact, and induction can pr
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
 from weights2code.language import OPERATORS, Const, Expr, Op, Recurrence, Step, Var
 from weights2code.simplify.passes import with_formulas
-from weights2code.simplify.patterns import matches, read_pattern
+from weights2code.simplify.patterns import Bound, matches, read_pattern
 
 _LARGEST_DENOMINATOR = 100
 _ROUNDING = 1e-9
@@ -36,16 +37,16 @@ def _running_quotient(step: Step, recurrence: Recurrence) -> Op | None:
     rule = step.definition
     counts = {Var(s.name) for s in recurrence.steps if s.definition == Var(s.name, 1) + 1}
     for text, nothing in _RUNNING.items():
-        past = {Var("z", 1): Var(step.name, 1)}
+        past: Bound = {Var("z", 1): Var(step.name, 1)}
         found = matches(read_pattern(text), rule, past) if isinstance(rule, Expr) else iter(())
         for bound in found if recurrence.start_of(step.name) == nothing else ():
             counter = bound[Var("n")]
-            if counter in counts and not recurrence.start.get(counter.name):
+            if isinstance(counter, Var) and counter in counts and not recurrence.start.get(counter.name):
                 return Op("div", (bound[Var("a")], counter))
     return None
 
 
-def _apart(name: str):
+def _apart(name: str) -> Callable[[Expr], Expr]:
     """Where an extremum of `name` and others is compared, a comparison for each."""
 
     def split(node: Expr) -> Expr:

@@ -1,8 +1,8 @@
 """Explicit simplification: many candidates, one judge.
 
-Every step is the same: suggest other forms of the expression or of a part of it (collected terms, the table of
-rewritings, the smallest equivalents on a finite domain), keep the cheapest that is equal on the check set of
-the domain, repeat until nothing is cheaper. What is cheap is said in `cost`, what is equal in `equality`;
+Every step is the same: suggest other forms of the expression or of a part of it (collected terms, the table
+of rewritings, the smallest equivalents on a finite domain), keep the cheapest that is equal on the check set
+of the domain, repeat until nothing is cheaper. What is cheap is said in `cost`, what is equal in `equality`;
 nothing is trusted because of where it came from. (Design, "Extraction", step 5.)
 """
 

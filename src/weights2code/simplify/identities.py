@@ -1,4 +1,4 @@
-"""What holds for all numbers and needs no check: a first look at what a formula comes to, and its reading order.
+"""What holds for all numbers and needs no check: first sight of a formula, and its reading order.
 
 Like terms are collected; a comparison loses what both sides share and the factor that all its terms share;
 the larger of 2*a - 3 and 2*b - 3 is 2*max(a, b) - 3; a choice between 1 and 0 is its condition.

@@ -192,5 +192,6 @@ def _sum(rule: Expr) -> str | None:
 
 def _same_sequence(first: Expr, last: Expr) -> bool:
     """The present and the past of one sequence."""
-    both = isinstance(first, Var) and isinstance(last, Var)
-    return both and first.name == last.name and first.lag < last.lag
+    if not (isinstance(first, Var) and isinstance(last, Var)):
+        return False
+    return first.name == last.name and first.lag < last.lag

@@ -3,8 +3,8 @@
 An intermediate variable means only what its readers make of it. A network numbers it as it likes,
 `s = 3 - 2*((a + b) % 7)` with `(3 - s)/2` in its readers; scale, offset and sign are free, and a bit may as
 well be its opposite. What the constants in the definition, the levels of the variable and the sums that it is
-read in suggest is proposed: the shortest definition of every variable at once, which pushes factors and offsets
-along the chain of readers to the outputs, or one variable at a time.
+read in suggest is proposed: the shortest definition of every variable at once, which pushes factors and
+offsets along the chain of readers to the outputs, or one variable at a time.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ def _substituted(recurrence: Recurrence, name: str, rule: Expr) -> Recurrence | 
             return None
         if step.name != name:
             steps.append(Step(step.name, replaced))
-    start = {key: value for key, value in recurrence.start.items() if key != name}
+    start: dict[str, Start] = {key: value for key, value in recurrence.start.items() if key != name}
     return valid(recurrence, steps, start)
 
 
@@ -245,5 +245,6 @@ def _named(recurrence: Recurrence, part: Expr) -> Recurrence | None:
         if rule != step.definition and all(other.name != name for other in steps):
             steps.append(Step(name, part))
         steps.append(Step(step.name, rule))
-    found = valid(recurrence, steps, {**recurrence.start, **({name: before} if before else {})})
+    start: dict[str, Start] = {**recurrence.start, **({name: before} if before else {})}
+    found = valid(recurrence, steps, start)
     return None if found is None else found.live()

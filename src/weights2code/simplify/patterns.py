@@ -1,9 +1,9 @@
 """Rewritings in the language's own words, `relu(a - b) -> max(a, b) - b`, and the matcher that finds them.
 
 The letters `c` and `d` stand for numbers, `p` and `q` for truth values, others for anything. A sum is matched
-as a sum, whatever the order of its terms: what is known already is taken away, one open letter is what is left,
-of two in a difference the first has the positive terms. A sum of functions may be a part of a longer sum, and a
-multiple of it.
+as a sum, whatever the order of its terms: what is known already is taken away, one open letter is what is
+left, of two in a difference the first has the positive terms. A sum of functions may be a part of a longer
+sum, and a multiple of it.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _terms(pattern: Expr) -> tuple[tuple[Expr, Number], ...]:
 def _parts(
     wanted: Sequence[tuple[Expr, Number]], terms: Polynomial, bound: Bound, factor: Number | None
 ) -> Iterator[tuple[Bound, Polynomial, Number]]:
-    """What letters of a sum stand for, what is left of the terms, and the factor that the pattern has in them."""
+    """What letters of a sum stand for, what is left of the terms, and the factor of the pattern in them."""
     if not wanted or isinstance(wanted[0][0], Var):
         for found, left in _letters(wanted, terms, bound, factor or 1):
             yield found, left, factor or 1
@@ -115,9 +115,9 @@ def _letters(
 ) -> Iterator[tuple[Bound, Polynomial]]:
     """Letters of a sum: known ones are taken away, open ones share what is left."""
     for letter, weight in wanted:
-        if letter in bound:
+        if isinstance(letter, Var) and letter in bound:
             terms = add(terms, scale(polynomial(bound[letter], expand=True), -weight * factor))
-    opened = [(letter, Fraction(weight * factor)) for letter, weight in wanted if letter not in bound]
+    opened = [(v, Fraction(w * factor)) for v, w in wanted if isinstance(v, Var) and v not in bound]
     if not opened:
         yield bound, terms
         return
@@ -129,6 +129,6 @@ def _letters(
     for shares in shared:
         if all(shares):
             pairs = zip(opened, shares, strict=True)
-            found = {letter: build(scale(share, 1 / weight)) for (letter, weight), share in pairs}
+            found: Bound = {letter: build(scale(share, 1 / weight)) for (letter, weight), share in pairs}
             if all(_may_be(letter, value) for letter, value in found.items()):
                 yield {**bound, **found}, {}

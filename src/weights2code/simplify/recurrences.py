@@ -1,9 +1,9 @@
 """Simplification of whole recurrences: fewer steps, shorter formulas, readable names.
 
-Passes propose, one place accepts, to a fixed point: what is cheaper and gives the same outputs on sequences of
-the domain. First steps go that need not be there; then every formula is simplified on the values that its
-variables can take, and variables are numbered and written out so that the whole becomes shortest; at last what
-repeats or grows too long gets a line and a name of its own.
+Passes propose, one place accepts, to a fixed point: what is cheaper and gives the same outputs on sequences
+of the domain. First steps go that need not be there; then every formula is simplified on the values that its
+variables can take, and variables are numbered and written out so that the whole becomes shortest; at last
+what repeats or grows too long gets a line and a name of its own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The table of rewritings: other forms that a node may have. `simplify` checks each on the domain.
 
-Because nothing here is trusted, the rules can be bold: a node may always be its own argument or a constant, a
-choice one of its branches, a sum a choice by any truth value in it. What is arithmetic with numbers (common
-factors, remainders of coefficients, borders of comparisons) cannot be said in words and stands below the table.
+Because nothing here is trusted, the rules can be bold: a node may always be its own argument or a constant,
+a choice one of its branches, a sum a choice by any truth value in it. What is arithmetic with numbers (common
+factors, remainders of coefficients, borders of comparisons) cannot be said in words and stands below.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def _whole_part(node: Op) -> Iterator[Expr]:
 
 
 def _reduced(node: Op) -> Iterator[Expr]:
-    """Coefficients as their remainders, also as the nearest to zero; what is a remainder already as itself."""
+    """Coefficients as their remainders, also as those nearest to zero; remainders as what they are of."""
     inner, modulus = node.args
     if not isinstance(modulus, Const) or isinstance(modulus.value, float) or modulus.value == 0:
         return
@@ -194,8 +194,8 @@ def _reduced(node: Op) -> Iterator[Expr]:
 def _cases(node: Op, bits: frozenset[Expr], decimals: bool) -> Iterator[Expr]:
     """A formula as a choice by each truth value in it: what it is where that holds, and where it does not.
 
-    A network multiplies by bits where a person says if and else. In a branch another truth value may be settled
-    (`x < 2` is false where `x > 6`), or be the next choice.
+    A network multiplies by bits where a person says if and else. In a branch another truth value may be
+    settled (`x < 2` is false where `x > 6`), or be the next choice.
     """
     truths = _truths(node, bits if node.name in ARITHMETIC else frozenset())
 
