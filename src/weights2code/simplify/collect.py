@@ -7,7 +7,7 @@ last, a positive term first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import lru_cache, reduce
 from itertools import product
@@ -18,11 +18,63 @@ from weights2code.language import Const, Expr, Number, Op, Var, exact_number
 
 #: The factors of one term, sorted; the empty tuple is the constant term.
 Monomial = tuple[Expr, ...]
-Polynomial = dict[Monomial, Number]
 
 MOST_TERMS = 64
 #: What sums and products are written with.
 ARITHMETIC = ("add", "sub", "mul", "div", "neg", "pow")
+
+
+class Sum(dict[Monomial, Number]):
+    """The coefficient of every term; terms that cancel disappear."""
+
+    def __add__(self, other: Mapping[Monomial, Number]) -> Sum:
+        total = Sum(self)
+        for key, value in other.items():
+            total[key] = total.get(key, 0) + value
+            if total[key] == 0:
+                del total[key]
+        return total
+
+    def __sub__(self, other: Sum) -> Sum:
+        return self + other * -1
+
+    def __mul__(self, factor: Number) -> Sum:
+        return Sum({key: value * factor for key, value in self.items()} if factor else {})
+
+    def __truediv__(self, number: Number) -> Sum:
+        return self * (1 / Fraction(number))
+
+    def where(self, holds: Callable[[Monomial, Number], object]) -> Sum:
+        """The terms for which something holds."""
+        return Sum({key: value for key, value in self.items() if holds(key, value)})
+
+    def varying(self) -> Sum:
+        """Without the number."""
+        return self.where(lambda key, value: key)
+
+    def sides(self) -> tuple[Sum, Sum]:
+        """u = a - b with only positive terms in a and b."""
+        return self.where(lambda key, value: value > 0), self.where(lambda key, value: value < 0) * -1
+
+    def written(self, decimals: bool = True) -> Expr:
+        """The expression; `decimals` writes 1/4 as 0.25, otherwise as a quotient."""
+        ordered = sorted(self.items(), key=lambda item: _term_key(item[0]))
+        # start with something positive: 1 - x, not -x + 1
+        first = next((item for item in ordered if item[1] > 0), ordered[0] if ordered else ((), 0))
+        result = _term(*first, decimals)
+        for key, value in ordered:
+            if key != first[0]:
+                name = "sub" if value < 0 else "add"
+                result = Op(name, (result, _term(key, abs(value), decimals)))
+        return result
+
+
+def content(*sums: Sum) -> Fraction:
+    """The largest number that all coefficients are whole multiples of; 1 of none."""
+    exact = [Fraction(value) for terms in sums for value in terms.values()]
+    if not exact:
+        return Fraction(1)
+    return Fraction(gcd(*(v.numerator for v in exact)), lcm(*(v.denominator for v in exact)))
 
 
 @lru_cache(maxsize=4096)
@@ -35,82 +87,39 @@ def sort_key(expr: Expr) -> tuple:
     return (0, min(lags, default=0), expr.size(), numbers, str(expr))
 
 
-def polynomial(expr: Expr, *, expand: bool) -> Polynomial:
-    """The expression as a polynomial; products of sums are multiplied out only if `expand`."""
+def polynomial(expr: Expr, *, expand: bool = False) -> Sum:
+    """The expression as a sum of products; products of sums are multiplied out only if `expand`."""
     if isinstance(expr, Const):
         value = exact_number(expr.value)
         if not isinstance(value, (int, Fraction)):
-            return {(expr,): 1}  # an infinity is no coefficient
-        return {} if value == 0 else {(): value}
+            return Sum({(expr,): 1})  # an infinity is no coefficient
+        return Sum({(): value} if value else {})
     if not isinstance(expr, Op) or expr.name not in ARITHMETIC:
-        return {(expr,): 1}
+        return Sum({(expr,): 1})
     first, *others = (polynomial(argument, expand=expand) for argument in expr.args)
     if expr.name == "neg":
-        return scale(first, -1)
+        return first * -1
     second = others[0]
     if expr.name in ("add", "sub"):
-        return add(first, scale(second, 1 if expr.name == "add" else -1))
+        return first + second if expr.name == "add" else first - second
     number = second.get((), 0) if len(second) == 1 else 0
-    made = None
     if expr.name == "div" and number:
-        return scale(first, Fraction(1) / Fraction(number))
+        return first / number
+    made = None
     if expr.name == "mul" or (expr.name == "pow" and number in (2, 3)):
         made = _multiply([first, second] if expr.name == "mul" else [first] * int(number), expand)
-    return {(expr,): 1} if made is None else made
+    return Sum({(expr,): 1}) if made is None else made
 
 
-def _multiply(factors: list[Polynomial], expand: bool) -> Polynomial | None:
-    result: Polynomial = {(): 1}
+def _multiply(factors: list[Sum], expand: bool) -> Sum | None:
+    result = Sum({(): 1})
     for factor in factors:
-        left, right = result, factor
-        if not expand:
-            left, right = (p if len(p) <= 1 else {(build(p),): 1} for p in (left, right))
-        result = {}
-        for (a, u), (b, v) in product(left.items(), right.items()):
-            result = add(result, {tuple(sorted((*a, *b), key=sort_key)): u * v})
+        pair = [terms if expand or len(terms) <= 1 else {(terms.written(),): 1} for terms in (result, factor)]
+        result = Sum()
+        for (a, u), (b, v) in product(pair[0].items(), pair[1].items()):
+            result += {tuple(sorted((*a, *b), key=sort_key)): u * v}
         if len(result) > MOST_TERMS:
             return None
-    return result
-
-
-def add(first: Mapping[Monomial, Number], second: Mapping[Monomial, Number]) -> Polynomial:
-    """The sum; terms that cancel disappear."""
-    total = dict(first)
-    for key, value in second.items():
-        total[key] = total.get(key, 0) + value
-        if total[key] == 0:
-            del total[key]
-    return total
-
-
-def scale(terms: Mapping[Monomial, Number], factor: Number) -> Polynomial:
-    """Every coefficient times `factor`."""
-    return {key: value * factor for key, value in terms.items()} if factor else {}
-
-
-def content(values: Iterable[Number]) -> Fraction:
-    """The largest number that all are whole multiples of; 1 of none."""
-    exact = [Fraction(value) for value in values if value]
-    if not exact:
-        return Fraction(1)
-    return Fraction(gcd(*(v.numerator for v in exact)), lcm(*(v.denominator for v in exact)))
-
-
-def sides(terms: Polynomial) -> tuple[Polynomial, Polynomial]:
-    """u = a - b with only positive terms in a and b."""
-    return {k: v for k, v in terms.items() if v > 0}, {k: -v for k, v in terms.items() if v < 0}
-
-
-def build(terms: Mapping[Monomial, Number], *, decimals: bool = True) -> Expr:
-    """The expression of a polynomial; `decimals` writes 1/4 as 0.25, otherwise as a quotient."""
-    ordered = sorted(terms.items(), key=lambda item: _term_key(item[0]))
-    # start with something positive: 1 - x, not -x + 1
-    first = next((item for item in ordered if item[1] > 0), ordered[0] if ordered else ((), 0))
-    result = _term(*first, decimals)
-    for key, value in ordered:
-        if key != first[0]:
-            name = "sub" if value < 0 else "add"
-            result = Op(name, (result, _term(key, abs(value), decimals)))
     return result
 
 
@@ -164,12 +173,12 @@ def collected(node: Expr, expand: bool, decimals: bool) -> Expr:
     if not isinstance(node, Op):
         return node
     if node.name in ARITHMETIC:
-        return build(polynomial(node, expand=expand), decimals=decimals)
+        return polynomial(node, expand=expand).written(decimals)
     if node.name != "floor" or decimals:
         return node
     # floor((x + 4*y)/6), not floor(x/6 + 2*y/3)
-    terms = polynomial(node.args[0], expand=False)
+    terms = polynomial(node.args[0])
     bottom = lcm(*(Fraction(value).denominator for value in terms.values()))
     if len(terms) < 2 or bottom == 1:
         return node
-    return Op("floor", (Op("div", (build(scale(terms, bottom)), Const(bottom))),))
+    return Op("floor", (Op("div", ((terms * bottom).written(), Const(bottom))),))

@@ -17,17 +17,7 @@ import numpy as np
 from weights2code.effort import TimeUp, check_time
 from weights2code.language import BITS, Const, Domain, Expr, Op, Var
 from weights2code.simplify.bank import equivalents
-from weights2code.simplify.collect import (
-    ARITHMETIC,
-    Polynomial,
-    add,
-    build,
-    collect,
-    collected,
-    has_decimals,
-    polynomial,
-    scale,
-)
+from weights2code.simplify.collect import ARITHMETIC, Sum, collect, collected, has_decimals, polynomial
 from weights2code.simplify.cost import cost
 from weights2code.simplify.equality import CheckSet, check_set
 from weights2code.simplify.identities import arranged
@@ -140,11 +130,11 @@ def places(expr: Expr) -> Iterator[tuple[Expr, Callable[[Expr], Expr]]]:
         for index, argument in enumerate(expr.args):
             yield from _inside(argument, partial(_with_argument, expr, index))
         return
-    terms, decimals = polynomial(expr, expand=False), has_decimals(expr)
+    terms, decimals = polynomial(expr), has_decimals(expr)
     for key, value in terms.items():
-        term = build({key: value}, decimals=decimals)
+        term = Sum({key: value}).written(decimals)
         if key and key != (term,) and len(terms) > 1:
-            yield term, partial(_with_terms, add(terms, {key: -value}), decimals)
+            yield term, lambda new, term=term: collected(expr - term + new, False, decimals)
     for factor in dict.fromkeys(factor for key in terms for factor in key):
         if factor != expr:
             yield from _inside(factor, partial(_with_factor, terms, decimals, factor))
@@ -159,16 +149,10 @@ def _with_argument(expr: Op, index: int, new: Expr) -> Expr:
     return Op(expr.name, (*expr.args[:index], new, *expr.args[index + 1 :]))
 
 
-def _with_terms(terms: Polynomial, decimals: bool, new: Expr) -> Expr:
-    return build(add(terms, polynomial(new, expand=False)), decimals=decimals)
-
-
-def _with_factor(terms: Polynomial, decimals: bool, factor: Expr, new: Expr) -> Expr:
+def _with_factor(terms: Sum, decimals: bool, factor: Expr, new: Expr) -> Expr:
     """The sum with another expression for one of the factors in it."""
-    total: Polynomial = {}
+    total = terms.where(lambda key, value: factor not in key)
     for key, value in terms.items():
-        part: Polynomial = {key: 1}
         if factor in key:
-            part = polynomial(reduce(mul, [new if f == factor else f for f in key]), expand=False)
-        total = add(total, scale(part, value))
-    return build(total, decimals=decimals)
+            total += polynomial(reduce(mul, [new if f == factor else f for f in key])) * value
+    return total.written(decimals)

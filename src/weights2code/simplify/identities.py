@@ -11,17 +11,7 @@ from functools import lru_cache, reduce
 from math import isfinite
 
 from weights2code.language import OPERATORS, Const, Expr, Op, Var, evaluate_exact, is_boolean, op
-from weights2code.simplify.collect import (
-    ARITHMETIC,
-    Polynomial,
-    add,
-    build,
-    content,
-    has_decimals,
-    polynomial,
-    scale,
-    sort_key,
-)
+from weights2code.simplify.collect import ARITHMETIC, Sum, content, has_decimals, polynomial, sort_key
 
 ZERO, ONE = Const(0), Const(1)
 
@@ -48,7 +38,7 @@ def tidy(node: Expr, decimals: bool) -> Expr:
     if not isinstance(node, Op):
         return node
     if node.name in ARITHMETIC:
-        return build(polynomial(node, expand=False), decimals=decimals)
+        return polynomial(node).written(decimals)
     if all(isinstance(argument, Const) for argument in node.args):
         return _folded(node)
     if OPERATORS[node.name].compares:
@@ -56,10 +46,9 @@ def tidy(node: Expr, decimals: bool) -> Expr:
     if node.name in ("max", "min"):
         return _extremum(node, decimals)
     if node.name == "abs":
-        terms = polynomial(node.args[0], expand=False)
-        common = content(terms.values())
-        inner = op("abs", build(scale(terms, 1 / common), decimals=decimals))
-        return build({(inner,): common}, decimals=decimals)
+        terms = polynomial(node.args[0])
+        inner = op("abs", (terms / content(terms)).written(decimals))
+        return Sum({(inner,): content(terms)}).written(decimals)
     if node.name in ("and", "or"):
         return _connective(node)
     return _choice(node) if node.name == "where" else negated(node.args[0]) if node.name == "not" else node
@@ -73,29 +62,26 @@ def _folded(node: Op) -> Expr:
 
 
 def _comparison(node: Op, decimals: bool) -> Expr:
-    difference = polynomial(Op("sub", node.args), expand=False)
+    difference = polynomial(Op("sub", node.args))
     if any(isinstance(part, Const) and not isfinite(part.value) for key in difference for part in key):
         return node
-    difference = scale(difference, 1 / content(value for key, value in difference.items() if key))
-    name = node.name
-    if all(value < 0 for key, value in difference.items() if key):
-        difference, name = scale(difference, -1), OPERATORS[name].mirror or name
-    left: Polynomial = {key: value for key, value in difference.items() if value > 0 and key}
-    right = add(left, scale(difference, -1))
-    made = Op(name, (build(left, decimals=decimals), build(right, decimals=decimals)))
+    difference, name = difference / content(difference.varying()), node.name
+    if all(value < 0 for value in difference.varying().values()):
+        difference, name = difference * -1, OPERATORS[name].mirror or name
+    left = difference.varying().where(lambda key, value: value > 0)
+    made = Op(name, (left.written(decimals), (left - difference).written(decimals)))
     return _folded(made) if not made.variables() else made
 
 
 def _extremum(node: Op, decimals: bool) -> Expr:
-    first, second = (polynomial(argument, expand=False) for argument in node.args)
-    shared: Polynomial = {key: value for key, value in first.items() if second.get(key) == value}
-    first, second = (add(terms, scale(shared, -1)) for terms in (first, second))
-    common = content(value for terms in (first, second) for key, value in terms.items() if key)
-    name = node.name
-    if all(value < 0 for value in (*first.values(), *second.values())):
+    first, second = (polynomial(argument) for argument in node.args)
+    shared = first.where(lambda key, value: second.get(key) == value)
+    first, rest, name = first - shared, second - shared, node.name
+    common = content(first.varying(), rest.varying())
+    if all(value < 0 for value in (*first.values(), *rest.values())):
         common, name = -common, "min" if name == "max" else "max"
-    inner = op(name, *(build(scale(terms, 1 / common), decimals=decimals) for terms in (first, second)))
-    return build(add({(inner,): common}, shared), decimals=decimals)
+    inner = op(name, *((terms / common).written(decimals) for terms in (first, rest)))
+    return (shared + {(inner,): common}).written(decimals)
 
 
 def _connective(node: Op) -> Expr:

@@ -169,7 +169,7 @@ def _patterns(table: str) -> list[tuple[Expr, str]]:
 
 def _running_sum(name: str, rule: Expr) -> str | None:
     """A sum or a count of what has been so far."""
-    terms = polynomial(rule, expand=False)
+    terms = polynomial(rule)
     if terms.pop((Var(name, 1),), 0) != 1:
         return None
     head = re.fullmatch(_NUMBERED, name)
@@ -180,7 +180,7 @@ def _running_sum(name: str, rule: Expr) -> str | None:
 
 
 def _sum(rule: Expr) -> str | None:
-    terms = {key: value for key, value in polynomial(rule, expand=False).items() if key}
+    terms = polynomial(rule).varying()
     if len(terms) > 1 and all(value > 0 for value in terms.values()):
         return "total"
     if len(terms) != 2 or sum(terms.values()) != 0:

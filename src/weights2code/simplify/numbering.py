@@ -27,7 +27,7 @@ from weights2code.language import (
     expression_of,
     with_formula,
 )
-from weights2code.simplify.collect import ARITHMETIC, Polynomial, build, content, has_decimals, polynomial
+from weights2code.simplify.collect import ARITHMETIC, Sum, content, has_decimals, polynomial
 from weights2code.simplify.cost import cost, recurrence_cost
 from weights2code.simplify.identities import tidied
 from weights2code.simplify.passes import must_stay, with_formulas
@@ -89,7 +89,7 @@ def renumbered(recurrence: Recurrence, name: str, numbering: Numbering) -> Recur
     alpha, beta = numbering
 
     def old(variable: Var) -> Expr:
-        return build({(variable,): 1 / alpha, **({(): -beta / alpha} if beta else {})})
+        return (Sum() + {(variable,): 1 / alpha, (): -beta / alpha}).written()
 
     steps = []
     for step in recurrence.steps:
@@ -112,7 +112,7 @@ def renumbered(recurrence: Recurrence, name: str, numbering: Numbering) -> Recur
 def unnatural(recurrence: Recurrence, name: str) -> float:
     """A variable that is all multiples of a number is worth more trouble in its readers: nobody counts so."""
     added = [_added(branch, name) for branch in _branches(_definition(recurrence, name))]
-    return 0.0 if content(value for terms in added for value in terms.values()) == 1 else _UNNATURAL
+    return 0.0 if content(*added) == 1 else _UNNATURAL
 
 
 def _drafts(recurrence: Recurrence, name: str, numberings: Iterable[Numbering]) -> list[Recurrence]:
@@ -140,9 +140,7 @@ def _affine(expr: Expr, numbering: Numbering) -> Expr:
     if isinstance(expr, Op) and expr.name == "where":
         return Op("where", (expr.args[0], *(_affine(branch, numbering) for branch in expr.args[1:])))
     alpha, beta = numbering
-    terms = {key: alpha * value for key, value in polynomial(expr, expand=False).items()}
-    constant = terms.pop((), Fraction(0)) + beta
-    return build({**terms, **({(): constant} if constant else {})}, decimals=has_decimals(expr))
+    return (polynomial(expr) * alpha + {(): beta}).written(has_decimals(expr))
 
 
 def _definition(recurrence: Recurrence, name: str) -> Expr:
@@ -157,7 +155,7 @@ def _from_definition(recurrence: Recurrence, name: str) -> Iterator[Numbering]:
     # s = k*s[t-1] + ... + c has no constant when it is counted from where it would rest
     offsets = []
     for branch, s in zip(branches, terms, strict=True):
-        own = polynomial(branch, expand=False)
+        own = polynomial(branch)
         past = sum(value for key, value in own.items() if len(key) == 1 and _reads(key[0], name))
         if past != 1:
             offsets.append(Fraction(s.get((), 0)) / (1 - Fraction(past)))
@@ -167,7 +165,7 @@ def _from_definition(recurrence: Recurrence, name: str) -> Iterator[Numbering]:
     if not factors and not any(offsets):
         return
     first = abs(factors[0]) if factors else Fraction(1)
-    for scale in dict.fromkeys((Fraction(1), content(factors), first)):
+    for scale in dict.fromkeys((Fraction(1), content(*(s.varying() for s in terms)), first)):
         for sign in (1, -1) if factors and all(factor < 0 for factor in factors) else (1,):
             for offset in dict.fromkeys((Fraction(0), *offsets[:3])):
                 yield sign / scale, -sign * offset / scale
@@ -181,10 +179,9 @@ def _branches(definition: Expr) -> Iterator[Expr]:
         yield definition
 
 
-def _added(expr: Expr, name: str) -> Polynomial:
+def _added(expr: Expr, name: str) -> Sum:
     """What a running sum adds, without what it had."""
-    terms = polynomial(expr, expand=False)
-    return {key: value for key, value in terms.items() if not any(_reads(factor, name) for factor in key)}
+    return polynomial(expr).where(lambda key, value: not any(_reads(factor, name) for factor in key))
 
 
 def _reads(expr: Expr, name: str) -> bool:
@@ -204,7 +201,7 @@ def _from_levels(values: tuple[float, ...]) -> Iterator[Numbering]:
 def _from_reader(rule: Expr, name: str) -> Iterator[Numbering]:
     """The sums that readers make of it: if all read 3 - 2*s, that is the better variable."""
     for node in rule.walk():
-        terms = polynomial(node, expand=False) if isinstance(node, Op) and node.name in ARITHMETIC else {}
+        terms = polynomial(node) if isinstance(node, Op) and node.name in ARITHMETIC else Sum()
         for key, value in terms.items():
             if any(_reads(factor, name) for factor in key):
                 factor, constant = Fraction(value), Fraction(terms.get((), 0))

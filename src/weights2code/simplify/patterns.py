@@ -16,7 +16,7 @@ from itertools import permutations
 
 from weights2code.language import OPERATORS, Const, Expr, Number, Op, Var, is_boolean
 from weights2code.language.formula_reading import read_formula
-from weights2code.simplify.collect import Polynomial, add, build, polynomial, scale, sides
+from weights2code.simplify.collect import Sum, polynomial
 from weights2code.simplify.identities import tidy
 
 #: What letters stand for.
@@ -53,12 +53,10 @@ def matches(pattern: Expr, node: Expr, bound: Bound) -> Iterator[Bound]:
 def rewritten(pattern: Expr, replacements: Sequence[Expr], node: Expr, decimals: bool) -> Iterator[Expr]:
     """The replacements of a node, or of some terms of a sum, that is of the pattern's form."""
     if isinstance(pattern, Op) and pattern.name in ("add", "sub"):
-        for bound, left, factor in _parts(
-            _terms(pattern), polynomial(node, expand=False), bound={}, factor=None
-        ):
+        for bound, left, factor in _parts(_terms(pattern), polynomial(node), bound={}, factor=None):
             for replacement in replacements:
-                made = polynomial(filled(replacement, bound, decimals), expand=False)
-                yield build(add(left, scale(made, factor)), decimals=decimals)
+                made = polynomial(filled(replacement, bound, decimals))
+                yield (left + made * factor).written(decimals)
         return
     for bound in matches(pattern, node, {}):
         for replacement in replacements:
@@ -90,13 +88,13 @@ def _may_be(letter: Var, node: Expr) -> bool:
 @cache
 def _terms(pattern: Expr) -> tuple[tuple[Expr, Number], ...]:
     """Functions first, since they say what letters stand for; then letters, numbers among them first."""
-    items = [(key[0], value) for key, value in polynomial(pattern, expand=False).items()]
+    items = [(key[0], value) for key, value in polynomial(pattern).items()]
     return tuple(sorted(items, key=lambda item: (isinstance(item[0], Var), str(item[0])[0] not in _NUMBERS)))
 
 
 def _parts(
-    wanted: Sequence[tuple[Expr, Number]], terms: Polynomial, bound: Bound, factor: Number | None
-) -> Iterator[tuple[Bound, Polynomial, Number]]:
+    wanted: Sequence[tuple[Expr, Number]], terms: Sum, bound: Bound, factor: Number | None
+) -> Iterator[tuple[Bound, Sum, Number]]:
     """What letters of a sum stand for, what is left of the terms, and the factor of the pattern in them."""
     if not wanted or isinstance(wanted[0][0], Var):
         for found, left in _letters(wanted, terms, bound, factor or 1):
@@ -107,28 +105,28 @@ def _parts(
         times = Fraction(value) / Fraction(weight)
         if len(key) == 1 and factor in (None, times):
             for found in matches(pattern, key[0], bound):
-                yield from _parts(wanted[1:], add(terms, {key: -value}), found, times)
+                yield from _parts(wanted[1:], terms + {key: -value}, found, times)
 
 
 def _letters(
-    wanted: Sequence[tuple[Expr, Number]], terms: Polynomial, bound: Bound, factor: Number
-) -> Iterator[tuple[Bound, Polynomial]]:
+    wanted: Sequence[tuple[Expr, Number]], terms: Sum, bound: Bound, factor: Number
+) -> Iterator[tuple[Bound, Sum]]:
     """Letters of a sum: known ones are taken away, open ones share what is left."""
     for letter, weight in wanted:
         if isinstance(letter, Var) and letter in bound:
-            terms = add(terms, scale(polynomial(bound[letter], expand=True), -weight * factor))
+            terms -= polynomial(bound[letter], expand=True) * (weight * factor)
     opened = [(v, Fraction(w * factor)) for v, w in wanted if isinstance(v, Var) and v not in bound]
     if not opened:
         yield bound, terms
         return
-    shared: Iterable[Sequence[Polynomial]] = [[terms]]
+    shared: Iterable[Sequence[Sum]] = [[terms]]
     if len(opened) == 2 and opened[1][1] < 0:
-        shared, opened = [sides(terms)], [(letter, abs(weight)) for letter, weight in opened]
+        shared, opened = [terms.sides()], [(letter, abs(weight)) for letter, weight in opened]
     elif len(opened) == 2:
-        shared = permutations([{key: value} for key, value in terms.items()]) if len(terms) == 2 else ()
+        shared = permutations([Sum({key: value}) for key, value in terms.items()]) if len(terms) == 2 else ()
     for shares in shared:
         if all(shares):
             pairs = zip(opened, shares, strict=True)
-            found: Bound = {letter: build(scale(share, 1 / weight)) for (letter, weight), share in pairs}
+            found: Bound = {letter: (share / weight).written() for (letter, weight), share in pairs}
             if all(_may_be(letter, value) for letter, value in found.items()):
-                yield {**bound, **found}, {}
+                yield {**bound, **found}, Sum()

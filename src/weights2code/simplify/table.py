@@ -11,21 +11,9 @@ import itertools
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
-from math import lcm
 
 from weights2code.language import OPERATORS, Const, Expr, Op, Var, is_boolean, op
-from weights2code.simplify.collect import (
-    ARITHMETIC,
-    Polynomial,
-    add,
-    build,
-    content,
-    has_decimals,
-    polynomial,
-    scale,
-    sides,
-    sort_key,
-)
+from weights2code.simplify.collect import ARITHMETIC, Sum, content, has_decimals, polynomial, sort_key
 from weights2code.simplify.identities import negated, tidy
 from weights2code.simplify.patterns import read_pattern, rewritten
 
@@ -112,11 +100,9 @@ def suggestions(node: Expr, bits: frozenset[Expr] = frozenset()) -> tuple[Expr, 
     for pattern, replacements in _RULES.get(node.name, ()):
         found += rewritten(pattern, replacements, node, decimals)
     if node.name in ARITHMETIC:
-        found += _factored(polynomial(node, expand=False), decimals)
+        found += _factored(polynomial(node), decimals)
     elif OPERATORS[node.name].compares:
         found += _borders(node, decimals)
-    elif node.name == "floor":
-        found += _whole_part(node)
     elif node.name == "mod":
         found += _reduced(node)
     if node.name not in ("and", "or", "not"):
@@ -124,23 +110,17 @@ def suggestions(node: Expr, bits: frozenset[Expr] = frozenset()) -> tuple[Expr, 
     return tuple(dict.fromkeys(found))
 
 
-def _factored(terms: Polynomial, decimals: bool) -> Iterator[Expr]:
+def _factored(terms: Sum, decimals: bool) -> Iterator[Expr]:
     """A common number or a common factor pulled out of the sum."""
     if len(terms) > 1:
-        common = content(terms.values())
-        yield build({(build(scale(terms, 1 / common), decimals=decimals),): common}, decimals=decimals)
+        inner = (terms / content(terms)).written(decimals)
+        yield Sum({(inner,): content(terms)}).written(decimals)
     for factor in sorted({factor for key in terms for factor in key}, key=sort_key):
-        inside: Polynomial = {}
-        outside: Polynomial = {}
-        for key, value in terms.items():
-            place = key.index(factor) if factor in key else None
-            if place is None:
-                outside[key] = value
-            else:
-                inside[key[:place] + key[place + 1 :]] = value
-        if len(inside) > 1 and set(outside) <= {()}:
-            product = (factor, build(inside, decimals=decimals))
-            yield build(add(outside, {product: 1}), decimals=decimals)
+        outside = terms.where(lambda key, value, factor=factor: factor not in key)
+        if len(terms) > len(outside) + 1 and not outside.varying():
+            places = {key: key.index(factor) for key in terms if factor in key}
+            inside = Sum({key[:place] + key[place + 1 :]: terms[key] for key, place in places.items()})
+            yield (outside + {(factor, inside.written(decimals)): 1}).written(decimals)
 
 
 def _borders(node: Op, decimals: bool) -> Iterator[Expr]:
@@ -149,11 +129,11 @@ def _borders(node: Op, decimals: bool) -> Iterator[Expr]:
     difference = polynomial(Op("sub", node.args), expand=True)
     if not any(difference):
         return
-    difference = scale(difference, 1 / content(value for key, value in difference.items() if key))
+    difference /= content(difference.varying())
     mirror = OPERATORS[node.name].mirror or node.name
-    for terms, name in ((difference, node.name), (scale(difference, -1), mirror)):
-        yield op(name, *(build(side, decimals=decimals) for side in sides(terms)))
-        body = build({key: value for key, value in terms.items() if key}, decimals=decimals)
+    for terms, name in ((difference, node.name), (difference * -1, mirror)):
+        yield op(name, *(side.written(decimals) for side in terms.sides()))
+        body = terms.varying().written(decimals)
         bound = -Fraction(terms.get((), 0))
         yield op(name, body, Const(bound))
         if mirror != node.name:
@@ -164,31 +144,20 @@ def _borders(node: Op, decimals: bool) -> Iterator[Expr]:
                     yield op(relation, body, Const(whole))
 
 
-def _whole_part(node: Op) -> Iterator[Expr]:
-    """Whole multiples come out of a floor."""
-    terms = polynomial(node.args[0], expand=True)
-    whole: Polynomial = {key: value for key, value in terms.items() if Fraction(value).denominator == 1}
-    if whole and len(whole) < len(terms):
-        rest = add(terms, scale(whole, -1))
-        bottom = lcm(*(Fraction(value).denominator for value in rest.values()))
-        floored = op("floor", op("div", build(scale(rest, bottom)), bottom))
-        yield build(add(whole, {(floored,): 1}))
-
-
 def _reduced(node: Op) -> Iterator[Expr]:
     """Coefficients as their remainders, also as those nearest to zero; remainders as what they are of."""
     inner, modulus = node.args
     if not isinstance(modulus, Const) or isinstance(modulus.value, float) or modulus.value == 0:
         return
-    reduced: Polynomial = {}
+    reduced = Sum()
     for key, value in polynomial(inner, expand=True).items():
-        terms: Polynomial = {key: 1}
+        terms = Sum({key: 1})
         if len(key) == 1 and isinstance(key[0], Op) and key[0].name == "mod" and key[0].args[1] == modulus:
             terms = polynomial(key[0].args[0], expand=True)
-        reduced = add(reduced, scale(terms, Fraction(value) % Fraction(modulus.value)))
-    yield op("mod", build(reduced), modulus)
-    centred = {key: v - modulus.value if 2 * v > modulus.value else v for key, v in reduced.items()}
-    yield op("mod", build(centred), modulus)
+        reduced += terms * (Fraction(value) % Fraction(modulus.value))
+    yield op("mod", reduced.written(), modulus)
+    centred = Sum({key: v - modulus.value if 2 * v > modulus.value else v for key, v in reduced.items()})
+    yield op("mod", centred.written(), modulus)
 
 
 def _cases(node: Op, bits: frozenset[Expr], decimals: bool) -> Iterator[Expr]:
