@@ -8,7 +8,7 @@ outermost operator is tried on all pairs at once, on a few rows first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -45,15 +45,8 @@ def equivalents(expr: Expr, check: CheckSet) -> Iterator[Expr]:
     with np.errstate(all="ignore"):
         for name in _BINARY:
             few = _apply(name, tables[:, None, :_FEW_ROWS], tables[None, :, :_FEW_ROWS])
-            for wrap, numbers in [("", ()), *(outer if name in ("add", "sub") else ())]:
-
-                def wrapped(
-                    made: np.ndarray, wrap: str = wrap, numbers: tuple[Const, ...] = numbers
-                ) -> np.ndarray:
-                    return OPERATORS[wrap].numpy(made, *(float(n.value) for n in numbers)) if wrap else made
-
-                inner = _pairs(name, wrapped, expressions, tables, few, target)
-                found += [Op(wrap, (pair, *numbers)) for pair in inner] if wrap else inner
+            for wrap in (None, *(outer if name in ("add", "sub") else ())):
+                found += _pairs(name, wrap, expressions, tables, few, target)
     yield from sorted(dict.fromkeys(found), key=lambda e: (cost(e), str(e)))
 
 
@@ -93,16 +86,22 @@ def _apply(name: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 def _pairs(
     name: str,
-    wrapped: Callable[[np.ndarray], np.ndarray],
+    outer: tuple[str, tuple[Const, ...]] | None,
     expressions: list[Expr],
     tables: np.ndarray,
     few: np.ndarray,
     target: np.ndarray,
 ) -> list[Expr]:
-    """The pairs that give the target when they are wrapped, on a few rows and then on all."""
+    """The pairs that give the target, inside of `outer`, on a few rows and then on all."""
+    wrap, numbers = outer or ("", ())
+
+    def wrapped(made: np.ndarray) -> np.ndarray:
+        return OPERATORS[wrap].numpy(made, *(float(number.value) for number in numbers)) if outer else made
+
     pairs = np.argwhere((wrapped(few) == target[: few.shape[2]]).all(axis=2))[:_MOST_PAIRS]
     equal = (wrapped(_apply(name, tables[pairs[:, 0]], tables[pairs[:, 1]])) == target).all(axis=1)
-    return [Op(name, (expressions[i], expressions[j])) for i, j in pairs[equal][:_MOST_HITS]]
+    inner = [Op(name, (expressions[i], expressions[j])) for i, j in pairs[equal][:_MOST_HITS]]
+    return [Op(wrap, (pair, *numbers)) if outer else pair for pair in inner]
 
 
 def _probe(columns: np.ndarray, target: np.ndarray) -> np.ndarray:

@@ -24,7 +24,6 @@ from weights2code.language import (
     Var,
     exact_number,
     expression_of,
-    with_formula,
 )
 from weights2code.simplify.collect import ARITHMETIC, Sum, content, has_decimals, polynomial
 from weights2code.simplify.cost import cost, recurrence_cost
@@ -82,25 +81,17 @@ def renumbered(recurrence: Recurrence, name: str, numbering: Numbering) -> Recur
     """The same recurrence with alpha*name + beta in place of `name`, tidied."""
     alpha, beta = numbering
 
-    def old(variable: Var) -> Expr:
-        return (Sum() + {(variable,): 1 / alpha, (): -beta / alpha}).written()
+    def read(rule: Expr) -> Expr:
+        own = [variable for variable in rule.variables() if variable.name == name]
+        old = {v: (Sum() + {(v,): 1 / alpha, (): -beta / alpha}).written() for v in own}
+        return tidied(rule.substitute(old)) if own else rule
 
-    steps = []
-    for step in recurrence.steps:
-        definition = step.definition
-        table = {v: old(v) for v in expression_of(definition).variables() if v.name == name}
-        if table:
-            definition = with_formula(definition, lambda rule, table=table: tidied(rule.substitute(table)))
-        if step.name == name:
-            assert isinstance(definition, Expr)
-            definition = tidied(_affine(definition, numbering))
-        steps.append(Step(step.name, definition))
-    before = float(recurrence.start_of(name))
-    after = (
-        float(alpha * exact_number(before) + beta) if isfinite(before) else before * (1 if alpha > 0 else -1)
-    )
+    made = with_formulas(recurrence, read)
+    own = Step(name, tidied(_affine(_definition(made, name), numbering)))
     start: dict[str, Start] = {n: value for n, value in recurrence.start.items() if n != name}
-    return replace(recurrence, steps=tuple(steps), start=start | ({name: after} if after else {})).live()
+    after = float(alpha * exact_number(recurrence.start_of(name)) + beta)
+    steps = tuple(own if step.name == name else step for step in made.steps)
+    return replace(made, steps=steps, start=start | ({name: after} if after else {})).live()
 
 
 def unnatural(recurrence: Recurrence, name: str) -> float:
