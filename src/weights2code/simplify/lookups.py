@@ -32,7 +32,7 @@ def _rewritten(
         made = change(step, definitions, start, Var(free))
         definitions |= {other.name: other.definition for other in made}
         steps += made
-    found = valid(recurrence, steps, start)  # or else a value is known only later
+    found = valid(recurrence, steps, start)
     return recurrence if found is None else found.live()
 
 

@@ -151,10 +151,11 @@ def _substituted(recurrence: Recurrence, name: str, rule: Expr) -> Recurrence | 
 
 
 def valid(recurrence: Recurrence, steps: list[Step], start: Mapping[str, Start]) -> Recurrence | None:
+    """The recurrence with these steps; None if something is read that is computed later."""
     try:
         return replace(recurrence, steps=tuple(steps), start=dict(start))
     except ValueError:
-        return None  # something is read that is computed later
+        return None
 
 
 def must_stay(recurrence: Recurrence, name: str) -> bool:

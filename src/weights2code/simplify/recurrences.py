@@ -49,7 +49,6 @@ Change = Callable[[Recurrence], Recurrence]
 Proposals = Callable[[Recurrence], Iterable[Recurrence]]
 Test = Callable[[Recurrence], bool]
 
-
 #: What is done before formulas are looked at one by one.
 _FEWER = (merge_equal, without_delay, without_query, of_one_value, without_copies, inline_single)
 
