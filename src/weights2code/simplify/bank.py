@@ -2,8 +2,8 @@
 
 Where the check set is the whole domain, a formula is its table of values. All expressions of at most three
 operators over the same variables and constants are laid out as tables, and whatever equals the target is a
-candidate: `a + b - 2*a*b` on bits becomes `[a != b]`. Only a bank of small expressions is stored; the
-outermost operator is tried on all pairs at once, on a few rows first.
+candidate: `a + b - 2*a*b` on bits becomes `[a != b]`. So is a choice between two of them by a third. Only a
+bank of small expressions is stored; the outermost operator is tried on all pairs at once, on few rows first.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from weights2code.language import OPERATORS, Const, Expr, Op, Var
+from weights2code.language import OPERATORS, Const, Expr, Op, Var, is_boolean
 from weights2code.simplify.cost import cost
 from weights2code.simplify.equality import CheckSet
 
@@ -47,6 +47,7 @@ def equivalents(expr: Expr, check: CheckSet) -> Iterator[Expr]:
             few = _apply(name, tables[:, None, :_FEW_ROWS], tables[None, :, :_FEW_ROWS])
             for wrap in (None, *(outer if name in ("add", "sub") else ())):
                 found += _pairs(name, wrap, expressions, tables, few, target)
+    found += _choices(expressions, tables, target)
     yield from sorted(dict.fromkeys(found), key=lambda e: (cost(e), str(e)))
 
 
@@ -102,6 +103,21 @@ def _pairs(
     equal = (wrapped(_apply(name, tables[pairs[:, 0]], tables[pairs[:, 1]])) == target).all(axis=1)
     inner = [Op(name, (expressions[i], expressions[j])) for i, j in pairs[equal][:_MOST_HITS]]
     return [Op(wrap, (pair, *numbers)) if outer else pair for pair in inner]
+
+
+def _choices(expressions: list[Expr], tables: np.ndarray, target: np.ndarray) -> list[Expr]:
+    """Choices by a test of the bank between two of it: each is right where it is taken."""
+    wrong = (tables != target).astype(float)
+    tests = [i for i, expr in enumerate(expressions) if isinstance(expr, Var) or is_boolean(expr)]
+    met = (tables[tests] != 0).astype(float)
+
+    def simplest(fits: np.ndarray) -> Expr:
+        fitting = (expressions[i] for i in np.flatnonzero(fits))
+        return min(fitting, key=lambda expr: (cost(expr), not isinstance(expr, Const)))
+
+    branches = zip(tests, met @ wrong.T == 0, (1 - met) @ wrong.T == 0, strict=True)
+    fitting = [(expressions[test], yes, no) for test, yes, no in branches if yes.any() and no.any()]
+    return [Op("where", (test, simplest(yes), simplest(no))) for test, yes, no in fitting[:_MOST_HITS]]
 
 
 def _probe(columns: np.ndarray, target: np.ndarray) -> np.ndarray:

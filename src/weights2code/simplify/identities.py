@@ -7,6 +7,7 @@ the larger of 2*a - 3 and 2*b - 3 is 2*max(a, b) - 3; a choice between 1 and 0 i
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import lru_cache, reduce
 from math import isfinite
 
@@ -47,8 +48,9 @@ def tidy(node: Expr, decimals: bool) -> Expr:
         return _extremum(node, decimals)
     if node.name == "abs":
         terms = polynomial(node.args[0])
-        inner = op("abs", (terms / content(terms)).written(decimals))
-        return Sum({(inner,): content(terms)}).written(decimals)
+        common = Fraction(1) if decimals else content(terms)
+        inner = op("abs", (terms / common).written(decimals))
+        return Sum({(inner,): common}).written(decimals)
     if node.name in ("and", "or"):
         return _connective(node)
     return _choice(node) if node.name == "where" else negated(node.args[0]) if node.name == "not" else node
@@ -77,7 +79,7 @@ def _extremum(node: Op, decimals: bool) -> Expr:
     first, second = (polynomial(argument) for argument in node.args)
     shared = first.where(lambda key, value: second.get(key) == value)
     first, rest, name = first - shared, second - shared, node.name
-    common = content(first.varying(), rest.varying())
+    common = Fraction(1) if decimals else content(first.varying(), rest.varying())
     if all(value < 0 for value in (*first.values(), *rest.values())):
         common, name = -common, "min" if name == "max" else "max"
     inner = op(name, *((terms / common).written(decimals) for terms in (first, rest)))

@@ -2,16 +2,17 @@
 
 An intermediate variable means only what its readers make of it. A network numbers it as it likes,
 `s = 3 - 2*((a + b) % 7)` with `(3 - s)/2` in its readers; scale, offset and sign are free, and a bit may as
-well be its opposite. What the constants in the definition and the sums that it is read in suggest is
-proposed: the shortest definition of every variable at once, which pushes factors and offsets along the chain
-of readers to the outputs, or one variable at a time.
+well be its opposite. What the constants in the definition, the levels of the variable and the sums that it is
+read in suggest is proposed: the shortest definition of every variable at once, which pushes factors and
+offsets along the chain of readers to the outputs, or one variable at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from math import isfinite, isinf
 
 from weights2code.language import (
@@ -32,6 +33,8 @@ from weights2code.simplify.passes import must_stay, with_formulas
 
 #: The new variable is alpha times the old one, plus beta.
 Numbering = tuple[Fraction, Fraction]
+#: The values of the names that take few, of a recurrence.
+Levels = Callable[[Recurrence], Mapping[str, tuple[float, ...]]]
 
 #: Numberings that are worked out for one variable, of those whose first look is promising.
 MOST_TRIED = 2
@@ -40,12 +43,14 @@ _UNNATURAL = 2.5
 _MOST_DENOMINATOR = 10**6
 
 
-def pushed(recurrence: Recurrence) -> Recurrence:
+def pushed(recurrence: Recurrence, levels: Levels) -> Recurrence:
     """Every free variable, in order, with the numbering that makes its own definition shortest."""
     recurrence = with_formulas(recurrence, tidied)
     for step in recurrence.steps:
         if is_free(recurrence, step.name):
-            proposals = _from_definition(recurrence, step.name)
+            proposals = [*_from_definition(recurrence, step.name)]
+            if proposals:
+                proposals += _from_levels(levels(recurrence).get(step.name, ()))
 
             def own(draft: Recurrence, name: str = step.name) -> float:
                 return cost(_definition(draft, name)) + (draft.start.get(name, 0) != 0)
@@ -54,7 +59,7 @@ def pushed(recurrence: Recurrence) -> Recurrence:
     return recurrence
 
 
-def renumberings(recurrence: Recurrence, name: str) -> list[Recurrence]:
+def renumberings(recurrence: Recurrence, name: str, levels: Levels) -> list[Recurrence]:
     """The recurrence with `name` numbered otherwise, where that looks cheaper: the cheapest few."""
     if not is_free(recurrence, name):
         return []
@@ -62,6 +67,7 @@ def renumberings(recurrence: Recurrence, name: str) -> list[Recurrence]:
     proposals = [*_from_definition(recurrence, name)]
     for step in recurrence.steps:
         proposals += _from_reader(expression_of(step.definition), name)
+    proposals += _from_levels(levels(recurrence).get(name, ()))
 
     def price(draft: Recurrence) -> float:
         return recurrence_cost(draft) + unnatural(draft, name)
@@ -171,6 +177,16 @@ def _added(expr: Expr, name: str) -> Sum:
 
 def _reads(expr: Expr, name: str) -> bool:
     return isinstance(expr, Var) and expr.name == name
+
+
+def _from_levels(values: tuple[float, ...]) -> Iterator[Numbering]:
+    """Few levels at equal distances as 0, 1, 2, ..., from below or from above."""
+    exact = [Fraction(exact_number(value)) for value in values if isfinite(value)]
+    gaps = {second - first for first, second in pairwise(exact)}
+    if len(gaps) == 1 and len(exact) == len(values):
+        gap = gaps.pop()
+        yield 1 / gap, -exact[0] / gap
+        yield -1 / gap, exact[-1] / gap
 
 
 def _from_reader(rule: Expr, name: str) -> Iterator[Numbering]:

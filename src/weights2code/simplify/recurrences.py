@@ -64,14 +64,22 @@ def simplify_recurrence(recurrence: Recurrence, domains: Sequence[Domain]) -> Re
         One domain an input.
     """
     same = _same_outputs(recurrence, domains)
+    kinds = lru_cache(lambda candidate: kinds_of(candidate, domains))
+
+    def levels(candidate: Recurrence) -> Mapping[str, tuple[float, ...]]:
+        return kinds(candidate).values
 
     @lru_cache
     def short(candidate: Recurrence) -> Recurrence:
-        return _shortened(candidate, domains, same).live()
+        return _shortened(candidate, domains, kinds(candidate), same).live()
 
     result = settled(recurrence.live(), _alone(*_FEWER), Recurrence.live, same)
-    numberings = [partial(renumberings, name=step.name) for step in result.steps]
-    passes = [*_alone(pushed), *numberings, *_alone(merge_equal, inline, inline_single)]
+    numberings = [partial(renumberings, name=step.name, levels=levels) for step in result.steps]
+    passes = [
+        *_alone(partial(pushed, levels=levels)),
+        *numberings,
+        *_alone(merge_equal, inline, inline_single),
+    ]
     for _ in range(2):  # once more on what has become of the formulas
         result = settled(result, passes, short, same)
     result = settled(result, _alone(absorb_aliases, name_repeats), Recurrence.live, same)
@@ -140,9 +148,9 @@ def _price(recurrence: Recurrence) -> tuple[int, float]:
     return over, round(recurrence_cost(recurrence) + odd, 6)
 
 
-def _shortened(recurrence: Recurrence, domains: Sequence[Domain], same: Test) -> Recurrence:
+def _shortened(recurrence: Recurrence, domains: Sequence[Domain], kinds: Kinds, same: Test) -> Recurrence:
     """Each formula on the values that its variables can take; where that is too bold, one at a time."""
-    inputs, kinds = dict(zip(recurrence.inputs, domains, strict=True)), kinds_of(recurrence, domains)
+    inputs = dict(zip(recurrence.inputs, domains, strict=True))
 
     def shorter(expr: Expr) -> Expr:
         return simplify(expr, {v: _domain(v.name, kinds, inputs) for v in expr.variables()})

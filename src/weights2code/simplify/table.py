@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
+from math import lcm
 
 from weights2code.language import OPERATORS, Const, Expr, Op, Var, is_boolean, op
 from weights2code.simplify.collect import ARITHMETIC, Sum, content, has_decimals, polynomial, sort_key
@@ -23,6 +24,7 @@ a + b -> a or b | a != b | max(a, b)
 a - b -> a > b | a < b | a != b
 relu(a - b) -> max(a, b) - b | a - min(a, b)
 relu(a) -> a + relu(-a) | a/2 + abs(a)/2 | max(a, 0) | abs(a) - relu(-a)
+relu(a*c) -> c*relu(a)
 relu(a) - relu(a - c) -> clip(a, 0, c)
 abs(a - b) -> 2*max(a, b) - a - b | a + b - 2*min(a, b)
 abs(a) -> 2*relu(a) - a | -a | abs(-a)
@@ -31,6 +33,8 @@ max(max(a, b), u) -> max(a, u)
 max(min(a, b), u) -> max(a, u)
 min(min(a, b), u) -> min(a, u)
 min(max(a, b), u) -> min(a, u)
+max(u if a else v, b) -> max(u, b) if a else v | u if a else max(v, b)
+min(u if a else v, b) -> min(u, b) if a else v | u if a else min(v, b)
 max(relu(a), b) -> max(a, b)
 min(relu(a), b) -> min(a, b)
 min(relu(a), c) -> clip(a, 0, c)
@@ -38,13 +42,14 @@ min(max(a, c), d) -> clip(a, c, d)
 max(min(a, d), c) -> clip(a, c, d)
 clip(a, u, v) -> max(a, u) | min(a, v) | a > u | a >= v
 floor(a/c) -> (a - a % c)/c
+floor(a*c) -> a*c - c*(a % (1/c))
 a % b % c -> a % c
 p -> 1 - (not p)
 not a -> 1 - a
 not (a and b) -> (not a) or (not b)
 not (a or b) -> (not a) and (not b)
-a and b -> a*b | a S b
-a or b -> max(a, b) | a S b
+a and b -> a*b | a S b | a if b else 0
+a or b -> max(a, b) | a S b | 1 if b else a
 (a R b) and q -> a S b
 (a R b) or q -> a S b
 a > b -> a and 1 - b
@@ -103,6 +108,8 @@ def suggestions(node: Expr, bits: frozenset[Expr] = frozenset()) -> tuple[Expr, 
         found += _factored(polynomial(node), decimals)
     elif OPERATORS[node.name].compares:
         found += _borders(node, decimals)
+    elif node.name == "floor":
+        found += _whole_part(node)
     elif node.name == "mod":
         found += _reduced(node)
     if node.name not in ("and", "or", "not"):
@@ -115,6 +122,11 @@ def _factored(terms: Sum, decimals: bool) -> Iterator[Expr]:
     if len(terms) > 1:
         inner = (terms / content(terms)).written(decimals)
         yield Sum({(inner,): content(terms)}).written(decimals)
+    for value in dict.fromkeys(abs(value) for value in terms.values()):
+        alike = terms.varying().where(lambda key, own, value=value: abs(own) == value != 1)
+        if 1 < len(alike) < len(terms):
+            rest, inner = terms - alike, (alike / value).written(decimals)
+            yield (rest + {(inner,): value}).written(decimals)
     for factor in sorted({factor for key in terms for factor in key}, key=sort_key):
         outside = terms.where(lambda key, value, factor=factor: factor not in key)
         if len(terms) > len(outside) + 1 and not outside.varying():
@@ -142,6 +154,17 @@ def _borders(node: Op, decimals: bool) -> Iterator[Expr]:
             for whole in (bound - 1, bound + 1, bound // 1, -(-bound // 1)):
                 for relation in (name, close, "eq", "ne"):
                     yield op(relation, body, Const(whole))
+
+
+def _whole_part(node: Op) -> Iterator[Expr]:
+    """Whole multiples come out of a floor."""
+    terms = polynomial(node.args[0], expand=True)
+    whole = terms.where(lambda key, value: Fraction(value).denominator == 1)
+    if whole and len(whole) < len(terms):
+        rest = terms - whole
+        bottom = lcm(*(Fraction(value).denominator for value in rest.values()))
+        floored = op("floor", op("div", (rest * bottom).written(), bottom))
+        yield (whole + {(floored,): 1}).written()
 
 
 def _reduced(node: Op) -> Iterator[Expr]:
