@@ -25,6 +25,7 @@ a - b -> a > b | a < b | a != b
 relu(a - b) -> max(a, b) - b | a - min(a, b)
 relu(a) -> a + relu(-a) | a/2 + abs(a)/2 | max(a, 0) | abs(a) - relu(-a)
 relu(a*c) -> c*relu(a)
+max(a*c, 0) -> c*max(a, 0)
 relu(a) - relu(a - c) -> clip(a, 0, c)
 abs(a - b) -> 2*max(a, b) - a - b | a + b - 2*min(a, b)
 abs(a) -> 2*relu(a) - a | -a | abs(-a)
