@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from weights2code.language import Expr, Recurrence, Retrieval, Start, Step, Var, maximum
-from weights2code.simplify.recurrences import absorb_aliases, merge_equal
+from weights2code.simplify.passes import absorb_aliases, merge_equal
 
 x, n = Var("x"), Var("n")
 

@@ -19,7 +19,7 @@ from weights2code.language import (
 )
 from weights2code.simplify import simplify_recurrence
 from weights2code.simplify.names import in_reading_order, rename_locals, word_for
-from weights2code.simplify.repeats import name_repeats
+from weights2code.simplify.passes import name_repeats
 
 x, x1, a, b = Var("x"), Var("x", 1), Var("a"), Var("b")
 past = Var("s6", 1)

@@ -23,8 +23,8 @@ from weights2code.language import (
 )
 from weights2code.simplify import simplify, simplify_recurrence
 from weights2code.simplify.cost import recurrence_cost
-from weights2code.simplify.gauge import renumbered
 from weights2code.simplify.identities import tidied
+from weights2code.simplify.numbering import renumbered
 
 x, a, b, c = (Var(name) for name in "xabc")
 

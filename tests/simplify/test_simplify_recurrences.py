@@ -23,7 +23,7 @@ from weights2code.language import (
 from weights2code.program import Program
 from weights2code.simplify import simplify_recurrence
 from weights2code.simplify.names import rename_locals
-from weights2code.simplify.recurrences import inline, merge_equal, name_parts
+from weights2code.simplify.passes import inline, merge_equal, name_parts
 
 x, x1, x2, y1, y2 = Var("x"), Var("x", 1), Var("x", 2), Var("y", 1), Var("y", 2)
 INTEGERS = integers(-9, 9)

@@ -11,21 +11,12 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
-from weights2code.language import (
-    OPERATORS,
-    Const,
-    Domain,
-    Expr,
-    Number,
-    Op,
-    Var,
-    evaluate,
-    evaluate_exact,
-    exact_number,
-)
+from weights2code.language import OPERATORS, Const, Domain, Expr, Number, Op, Var, evaluate, evaluate_exact
+from weights2code.language import exact_number as exactly
 
 MOST_COMPLETE = 2**14
 RANDOM_POINTS = 1024
@@ -39,28 +30,30 @@ _ROUNDING = 1e-10
 _LOOSELY = 1e-7
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CheckSet:
     """Points of the domain: an array of shape (points, variables), and whether they are all of it."""
 
     variables: tuple[Var, ...]
     points: np.ndarray
     complete: bool
-    columns: Mapping[Var, np.ndarray] = field(init=False)
-    #: The same at a few points, for a first look.
-    few: Mapping[Var, np.ndarray] = field(init=False)
-    chosen: np.ndarray = field(init=False)
-    #: The values of the variables at each chosen point, exactly, and of the expressions asked for before.
-    rows: list[dict[Var, Number]] = field(init=False, default_factory=list)
-    known: dict[Expr, list[Number | None]] = field(init=False, default_factory=dict)
+    #: Exact values of the expressions that were asked for before.
+    known: dict[Expr, list[Number | None]] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        columns = {v: self.points[:, i] for i, v in enumerate(self.variables)}
-        object.__setattr__(self, "columns", columns)
-        count = len(self.points)
-        rows = np.random.default_rng(0).permutation(count)[:EXACT_POINTS]
-        object.__setattr__(self, "chosen", np.sort(rows))
-        object.__setattr__(self, "few", {v: column[rows[:FEW_POINTS]] for v, column in columns.items()})
+    @cached_property
+    def columns(self) -> Mapping[Var, np.ndarray]:
+        """The points, a column a variable."""
+        return {v: self.points[:, i] for i, v in enumerate(self.variables)}
+
+    @cached_property
+    def chosen(self) -> np.ndarray:
+        """Rows that are compared exactly, and the first of them before all others."""
+        return np.random.default_rng(0).permutation(len(self.points))[:EXACT_POINTS]
+
+    @cached_property
+    def rows(self) -> list[dict[Var, Number]]:
+        """The chosen points in exact numbers."""
+        return [dict(zip(self.variables, map(exactly, row), strict=True)) for row in self.points[self.chosen]]
 
     def values(self, expr: Expr) -> np.ndarray:
         """The expression at every point, as floats."""
@@ -71,50 +64,29 @@ class CheckSet:
         """Whether the two expressions agree on the whole check set."""
         a, b = self.values(first), self.values(second)
         defined = np.isfinite(a)
-        if not np.array_equal(a[~defined], b[~defined], equal_nan=True) or not np.all(
-            np.isfinite(b[defined])
-        ):
-            return False
         scale = 1 + float(np.max(np.abs(a[defined]), initial=0))
+        if not np.array_equal(a[~defined], b[~defined], equal_nan=True):
+            return False
         if not np.all(np.abs(a[defined] - b[defined]) <= _ROUNDING * scale):
             return False
         if _is_inexact(first) or _is_inexact(second):
             return True
-        return all(map(self._agrees_with(second), self._rows(), self._exact(first)))
+        if first not in self.known:
+            self.known[first] = [_exact_value(first, row) for row in self.rows]
+        pairs = zip(self.known[first], self.rows, strict=True)
+        return all(value is None or _exact_value(second, row) == value for value, row in pairs)
 
     def may_equal(self, first: Expr) -> Callable[[Expr], bool]:
         """Whether another expression agrees with this one at a few points: what does not is not equal."""
-
-        def values(expr: Expr) -> np.ndarray:
-            with np.errstate(all="ignore"):
-                return np.asarray(evaluate(expr, self.few), dtype=float)
-
-        expected = values(first)
+        few = {v: column[self.chosen[:FEW_POINTS]] for v, column in self.columns.items()}
+        with np.errstate(all="ignore"):
+            expected = np.asarray(evaluate(first, few), dtype=float)
         defined = np.isfinite(expected)
         room = _LOOSELY * (1 + float(np.max(np.abs(expected), initial=0, where=defined)))
 
         def agrees(other: Expr) -> bool:
             with np.errstate(all="ignore"):
-                return not np.any((np.abs(values(other) - expected) > room) & defined)
-
-        return agrees
-
-    def _rows(self) -> list[dict[Var, Number]]:
-        if not self.rows:
-            for row in self.chosen:
-                self.rows.append({v: exact_number(self.points[row, i]) for i, v in enumerate(self.variables)})
-        return self.rows
-
-    def _exact(self, expr: Expr) -> list[Number | None]:
-        """The exact value at each chosen point, None where there is none; remembered."""
-        if expr not in self.known:
-            self.known[expr] = [_exact_value(expr, values) for values in self._rows()]
-        return self.known[expr]
-
-    @staticmethod
-    def _agrees_with(other: Expr) -> Callable[[dict[Var, Number], Number | None], bool]:
-        def agrees(values: dict[Var, Number], expected: Number | None) -> bool:
-            return expected is None or _exact_value(other, values) == expected
+                return not np.any((np.abs(evaluate(other, few) - expected) > room) & defined)
 
         return agrees
 
@@ -131,35 +103,27 @@ def check_set(domains: Mapping[Var, Domain], numbers: Sequence[float] = ()) -> C
 
     `numbers` are constants of the formula: there, and a little beside, its pieces may meet.
     """
-    variables = tuple(domains)
-    if all(domain.discrete for domain in domains.values()):
-        sizes = [int(domain.high - domain.low) + 1 for domain in domains.values()]
-        if math.prod(sizes) <= MOST_COMPLETE:
-            rows = list(itertools.product(*(domain.values() for domain in domains.values())))
-            return CheckSet(variables, np.array(rows, dtype=float).reshape(len(rows), -1), True)
+    variables, ranges = tuple(domains), list(domains.values())
+    discrete = [domain.discrete for domain in ranges]
+    if all(discrete) and math.prod(int(d.high - d.low) + 1 for d in ranges) <= MOST_COMPLETE:
+        rows = list(itertools.product(*(domain.values() for domain in ranges)))
+        return CheckSet(variables, np.array(rows, dtype=float).reshape(len(rows), -1), True)
     rng = np.random.default_rng(0)
-    columns = [_random_column(domain, rng) for domain in domains.values()]
-    random = np.stack(columns, axis=1)
+    random = np.stack([_random_column(domain, rng) for domain in ranges], axis=1)
     # piecewise formulas differ where variables tie or nearly tie, which random reals never do
     ties = random[: RANDOM_POINTS // 4].copy()
-    for row in range(len(ties)):
+    for row in ties:
         i, j = rng.integers(len(variables), size=2)
-        ties[row, i] = ties[row, j] + rng.integers(-1, 2)
-    corners = [
-        (d.low, d.high, *(v for v in (-1.0, 0.0, 1.0) if d.low <= v <= d.high)) for d in domains.values()
-    ]
-    extremes = rng.permuted(
-        np.array(list(itertools.islice(itertools.product(*corners), 256)), dtype=float), axis=0
-    )
+        row[i] = row[j] + rng.integers(-1, 2)
+    corners = [(d.low, d.high, *(v for v in (-1.0, 0.0, 1.0) if d.low <= v <= d.high)) for d in ranges]
+    extremes = np.array(list(itertools.islice(itertools.product(*corners), 256)), dtype=float)
     beside = np.array([n + d for n in (*numbers, 0) if math.isfinite(n) for d in _BESIDE])
     meetings = random[-RANDOM_POINTS // 4 :].copy()
-    rows = np.arange(len(meetings))
-    meetings[rows, rng.integers(len(variables), size=len(rows))] = rng.choice(beside, len(rows))
-    points = np.concatenate([random, ties, extremes, meetings])
-    whole = [i for i, domain in enumerate(domains.values()) if domain.discrete]
-    points[:, whole] = np.round(points[:, whole])
-    low = np.array([domain.low for domain in domains.values()])
-    high = np.array([domain.high for domain in domains.values()])
+    places = np.arange(len(meetings)), rng.integers(len(variables), size=len(meetings))
+    meetings[places] = rng.choice(beside, len(meetings))
+    points = np.concatenate([random, ties, rng.permuted(extremes, axis=0), meetings])
+    points[:, discrete] = np.round(points[:, discrete])
+    low, high = ([getattr(domain, end) for domain in ranges] for end in ("low", "high"))
     return CheckSet(variables, np.unique(np.clip(points, low, high), axis=0), False)
 
 
@@ -172,16 +136,14 @@ def _random_column(domain: Domain, rng: np.random.Generator) -> np.ndarray:
 
 def _is_inexact(expr: Expr) -> bool:
     for node in expr.walk():
-        if isinstance(node, Op) and (
-            OPERATORS[node.name].irrational or (node.name == "pow" and not _whole(node.args[1]))
-        ):
-            return True
-        if isinstance(node, Const) and isinstance(node.value, float):
+        if isinstance(node, Op):
+            power = node.args[1] if node.name == "pow" else Const(1)
+            if OPERATORS[node.name].irrational or not (
+                isinstance(power, Const) and isinstance(power.value, int)
+            ):
+                return True
+        elif isinstance(node, Const) and isinstance(node.value, float):
             digits = repr(node.value).partition("e")[0].replace(".", "").lstrip("-0")
             if len(digits) > _DIGITS:
                 return True
     return False
-
-
-def _whole(expr: Expr) -> bool:
-    return isinstance(expr, Const) and isinstance(expr.value, int)

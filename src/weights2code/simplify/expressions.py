@@ -1,30 +1,34 @@
 """Explicit simplification: many candidates, one judge.
 
-Every step is the same: suggest other forms of the expression or of a part of it (collected terms, local
-rewritings, the smallest equivalents on a finite domain), keep the cheapest that is equal on
-the check set of the domain, repeat until nothing is cheaper. What is cheap is said in `cost`, what is equal
-in `equality`; nothing is trusted because of where it came from. (Design, "Extraction", step 5.)
+Every step is the same: suggest other forms of the expression or of a part of it (collected terms, the table
+of rewritings, the smallest equivalents on a finite domain), keep the cheapest that is equal on the check set
+of the domain, repeat until nothing is cheaper. What is cheap is said in `cost`, what is equal in `equality`;
+nothing is trusted because of where it came from. (Design, "Extraction", step 5.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache, partial, reduce
+from operator import mul
 
 import numpy as np
 
 from weights2code.effort import TimeUp, check_time
 from weights2code.language import BITS, Const, Domain, Expr, Op, Var
-from weights2code.simplify.collect import build, collect, has_decimals, polynomial
+from weights2code.simplify.bank import equivalents
+from weights2code.simplify.collect import ARITHMETIC, Sum, collect, collected, has_decimals, polynomial
 from weights2code.simplify.cost import cost
 from weights2code.simplify.equality import CheckSet, check_set
-from weights2code.simplify.finite_search import finite_candidates
-from weights2code.simplify.rewrites import arranged, suggestions
+from weights2code.simplify.identities import arranged
+from weights2code.simplify.table import suggestions
 
 MOST_ROUNDS = 40
 MOST_NODES = 120
 #: A candidate that costs more than this, times what there is, is not arranged to see whether it becomes less.
 ROOM = 1.25
+
+Bits = frozenset[Expr]
 
 
 def simplify(expr: Expr, domains: Mapping[Var, Domain]) -> Expr:
@@ -52,7 +56,7 @@ def _simplified(expr: Expr, domains: tuple[tuple[Var, Domain], ...]) -> Expr:
     """Remembered, because recurrences are simplified in several passes."""
     numbers = [float(node.value) for node in expr.walk() if isinstance(node, Const)]
     check = check_set(dict(domains), list(dict.fromkeys(numbers)))
-    bits = {variable for variable, domain in domains if domain == BITS}
+    bits = frozenset(variable for variable, domain in domains if domain == BITS)
     best = _arrange(expr)
     if not check.equal(expr, best):
         best = expr
@@ -64,12 +68,12 @@ def _simplified(expr: Expr, domains: tuple[tuple[Var, Domain], ...]) -> Expr:
     return best
 
 
-def _improved(expr: Expr, original: Expr, check: CheckSet, bits: Collection[Expr]) -> Expr | None:
+def _improved(expr: Expr, original: Expr, check: CheckSet, bits: Bits) -> Expr | None:
     """The cheapest strictly cheaper candidate that is equal, from the first generator that has one."""
     limit, may_equal = cost(expr) - 1e-9, check.may_equal(original)
-    for generator in (_collected, _local, _finite):
+    for generator in (_collected, _rewritten, _searched):
         candidates = set()
-        for candidate in generator(expr, check, bits):
+        for candidate in dict.fromkeys(generator(expr, check, bits)):
             check_time()
             if cost(candidate) < ROOM * limit and may_equal(candidate):
                 candidates.add(_arrange(candidate))
@@ -87,45 +91,68 @@ def _arrange(expr: Expr) -> Expr:
     return collect(expr.transform(arranged)) if expr.size() <= MOST_NODES else expr
 
 
-def _collected(expr: Expr, check: CheckSet, bits: Collection[Expr]) -> Iterator[Expr]:
+def _collected(expr: Expr, check: CheckSet, bits: Bits) -> Iterator[Expr]:
     for expand in (False, True):
-        yield collect(expr, expand=expand, bits=bits)
+        yield collect(expr, expand=expand)
 
 
-def _local(expr: Expr, check: CheckSet, bits: Collection[Expr]) -> Iterator[Expr]:
+def _rewritten(expr: Expr, check: CheckSet, bits: Bits) -> Iterator[Expr]:
     """Every suggestion for every node, put back in its place; constant nodes as their value."""
+    decimals = has_decimals(expr)
     for node, put in places(expr):
         for suggestion in suggestions(node, bits):
             yield put(suggestion)
         if isinstance(node, Op):
-            for expand in (False, True):
-                yield put(build(polynomial(node, expand=expand, bits=bits), decimals=has_decimals(expr)))
+            yield put(collected(node, True, decimals))
             values = check.values(node)
             if len(values) and np.all(values == values[0]):
                 yield put(Const(float(values[0])))
 
 
-def _finite(expr: Expr, check: CheckSet, bits: Collection[Expr]) -> Iterator[Expr]:
+def _searched(expr: Expr, check: CheckSet, bits: Bits) -> Iterator[Expr]:
     for node, put in places(expr):
         limit = cost(node)
-        for candidate in finite_candidates(node, check):
+        for candidate in equivalents(node, check):
             if cost(candidate) >= limit:
                 break
             yield put(candidate)
 
 
 def places(expr: Expr) -> Iterator[tuple[Expr, Callable[[Expr], Expr]]]:
-    """Every node with the function that puts another in its place, outermost first."""
+    """Every node with the function that puts another in its place, outermost first.
+
+    Sums have terms and terms have factors, however they are nested, and are collected when one is replaced.
+    """
     yield expr, lambda replacement: replacement
-    if isinstance(expr, Op):
+    if not isinstance(expr, Op):
+        return
+    if expr.name not in ARITHMETIC:
         for index, argument in enumerate(expr.args):
-            for node, put in places(argument):
-                yield node, _placer(expr, index, put)
+            yield from _inside(argument, partial(_with_argument, expr, index))
+        return
+    terms, decimals = polynomial(expr), has_decimals(expr)
+    for key, value in terms.items():
+        term = Sum({key: value}).written(decimals)
+        if key and key != (term,) and len(terms) > 1:
+            yield term, lambda new, term=term: collected(expr - term + new, False, decimals)
+    for factor in dict.fromkeys(factor for key in terms for factor in key):
+        if factor != expr:
+            yield from _inside(factor, partial(_with_factor, terms, decimals, factor))
 
 
-def _placer(parent: Op, index: int, put: Callable[[Expr], Expr]) -> Callable[[Expr], Expr]:
-    def place(replacement: Expr) -> Expr:
-        arguments = (*parent.args[:index], put(replacement), *parent.args[index + 1 :])
-        return Op(parent.name, arguments)
+def _inside(part: Expr, place: Callable[[Expr], Expr]) -> Iterator[tuple[Expr, Callable[[Expr], Expr]]]:
+    for node, put in places(part):
+        yield node, lambda replacement, put=put: place(put(replacement))
 
-    return place
+
+def _with_argument(expr: Op, index: int, new: Expr) -> Expr:
+    return Op(expr.name, (*expr.args[:index], new, *expr.args[index + 1 :]))
+
+
+def _with_factor(terms: Sum, decimals: bool, factor: Expr, new: Expr) -> Expr:
+    """The sum with another expression for one of the factors in it."""
+    total = terms.where(lambda key, value: factor not in key)
+    for key, value in terms.items():
+        if factor in key:
+            total += polynomial(reduce(mul, [new if f == factor else f for f in key])) * value
+    return total.written(decimals)

@@ -1,84 +1,146 @@
-"""Rewritings that hold for all numbers and need no check: a first look at what a formula comes to.
+"""What holds for all numbers and needs no check: first sight of a formula, and its reading order.
 
 Like terms are collected; a comparison loses what both sides share and the factor that all its terms share;
-the larger of 2*a - 3 and 2*b - 3 is 2*max(a, b) - 3; a choice between 1 and 0 is its condition. `simplify`
-finds all this too, but tries and checks much else on the way.
+the larger of 2*a - 3 and 2*b - 3 is 2*max(a, b) - 3; a choice between 1 and 0 is its condition.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
-from math import gcd, isfinite, lcm
+from functools import lru_cache, reduce
+from math import isfinite
 
-from weights2code.language import OPERATORS, Const, Expr, Op, op
-from weights2code.simplify.choices import negated
-from weights2code.simplify.collect import Polynomial, add, build, has_decimals, polynomial, scale
+from weights2code.language import OPERATORS, Const, Expr, Op, Var, evaluate_exact, is_boolean, op
+from weights2code.simplify.collect import ARITHMETIC, Sum, content, has_decimals, polynomial, sort_key
 
-_ARITHMETIC = ("add", "sub", "mul", "div", "neg", "pow")
+ZERO, ONE = Const(0), Const(1)
+
+
+def negated(node: Expr) -> Expr:
+    """The opposite truth value."""
+    opposite = OPERATORS[node.name].opposite if isinstance(node, Op) else None
+    if isinstance(node, Op) and opposite:
+        return Op(opposite, node.args)
+    if isinstance(node, Op) and node.name == "not":
+        return node.args[0]
+    return op("not", node)
 
 
 def tidied(expr: Expr) -> Expr:
     """The same formula after these rewritings, innermost first."""
     decimals = has_decimals(expr)
-
-    def tidy(node: Expr) -> Expr:
-        if not isinstance(node, Op):
-            return node
-        if node.name in _ARITHMETIC:
-            return build(polynomial(node, expand=False), decimals=decimals)
-        if OPERATORS[node.name].compares:
-            return _comparison(node, decimals)
-        if node.name in ("max", "min"):
-            return _extremum(node, decimals)
-        if node.name == "abs":
-            terms = polynomial(node.args[0], expand=False)
-            common = content(list(terms.values()))
-            inner = op("abs", build(scale(terms, 1 / common), decimals=decimals))
-            return build({(inner,): common}, decimals=decimals)
-        return _choice(node) if node.name == "where" else node
-
-    return expr.transform(tidy)
+    return expr.transform(lambda node: tidy(node, decimals))
 
 
-def content(values: list) -> Fraction:
-    """The largest number that all are whole multiples of; 1 of none."""
-    exact = [Fraction(value) for value in values if value]
-    if not exact:
-        return Fraction(1)
-    return Fraction(gcd(*(v.numerator for v in exact)), lcm(*(v.denominator for v in exact)))
+@lru_cache(maxsize=1 << 14)
+def tidy(node: Expr, decimals: bool) -> Expr:
+    """The same of one node whose parts are as they should be; `decimals` writes 1/4 as 0.25."""
+    if not isinstance(node, Op):
+        return node
+    if node.name in ARITHMETIC:
+        return polynomial(node).written(decimals)
+    if all(isinstance(argument, Const) for argument in node.args):
+        return _folded(node)
+    if OPERATORS[node.name].compares:
+        return _comparison(node, decimals)
+    if node.name in ("max", "min"):
+        return _extremum(node, decimals)
+    if node.name == "abs":
+        terms = polynomial(node.args[0])
+        common = Fraction(1) if decimals else content(terms)
+        inner = op("abs", (terms / common).written(decimals))
+        return Sum({(inner,): common}).written(decimals)
+    if node.name in ("and", "or"):
+        return _connective(node)
+    return _choice(node) if node.name == "where" else negated(node.args[0]) if node.name == "not" else node
+
+
+def _folded(node: Op) -> Expr:
+    try:
+        return Const(evaluate_exact(node, {}))
+    except (ArithmeticError, ValueError):
+        return node
 
 
 def _comparison(node: Op, decimals: bool) -> Expr:
-    difference = polynomial(Op("sub", node.args), expand=False)
+    difference = polynomial(Op("sub", node.args))
     if any(isinstance(part, Const) and not isfinite(part.value) for key in difference for part in key):
         return node
-    common = content([value for key, value in difference.items() if key])
-    difference = scale(difference, 1 / common)
-    name = node.name
-    if all(value < 0 for key, value in difference.items() if key):
-        difference, name = scale(difference, -1), OPERATORS[name].mirror or name
-    left: Polynomial = {key: value for key, value in difference.items() if value > 0 and key}
-    right = add(left, scale(difference, -1))
-    return op(name, build(left, decimals=decimals), build(right, decimals=decimals))
+    difference, name = difference / content(difference.varying()), node.name
+    if all(value < 0 for value in difference.varying().values()):
+        difference, name = difference * -1, OPERATORS[name].mirror or name
+    left = difference.varying().where(lambda key, value: value > 0)
+    made = Op(name, (left.written(decimals), (left - difference).written(decimals)))
+    return _folded(made) if not made.variables() else made
 
 
 def _extremum(node: Op, decimals: bool) -> Expr:
-    first, second = (polynomial(argument, expand=False) for argument in node.args)
-    shared: Polynomial = {key: value for key, value in first.items() if second.get(key) == value}
-    first, second = (add(terms, scale(shared, -1)) for terms in (first, second))
-    common = content([value for terms in (first, second) for key, value in terms.items() if key])
-    name = node.name
-    if all(value < 0 for value in (*first.values(), *second.values())):
+    first, second = (polynomial(argument) for argument in node.args)
+    shared = first.where(lambda key, value: second.get(key) == value)
+    first, rest, name = first - shared, second - shared, node.name
+    common = Fraction(1) if decimals else content(first.varying(), rest.varying())
+    if all(value < 0 for value in (*first.values(), *rest.values())):
         common, name = -common, "min" if name == "max" else "max"
-    inner = op(name, *(build(scale(terms, 1 / common), decimals=decimals) for terms in (first, second)))
-    return build(add({(inner,): common}, shared), decimals=decimals)
+    inner = op(name, *((terms / common).written(decimals) for terms in (first, rest)))
+    return (shared + {(inner,): common}).written(decimals)
+
+
+def _connective(node: Op) -> Expr:
+    """`p and 1` is p, `p or 1` is 1."""
+    neutral = ONE if node.name == "and" else ZERO
+    for part, other in (node.args, node.args[::-1]):
+        if isinstance(other, Const):
+            settled = bool(other.value) != bool(neutral.value)
+            return Const(1 - neutral.value) if settled else part if is_boolean(part) else node
+    return node
 
 
 def _choice(node: Op) -> Expr:
     condition, yes, no = node.args
-    if isinstance(condition, Op) and OPERATORS[condition.name].boolean:
-        if (yes, no) == (Const(1), Const(0)):
-            return condition
-        if (yes, no) == (Const(0), Const(1)):
-            return negated(condition)
+    if isinstance(condition, Const) or yes == no:
+        return yes if not isinstance(condition, Const) or condition.value else no
+    if not is_boolean(condition):
+        return node
+    for branch, other, test in ((yes, no, condition), (no, yes, negated(condition))):
+        if is_boolean(branch) or branch == ONE:
+            if other == ZERO:
+                return tidy(op("and", test, branch), False)
+            if branch == ONE and is_boolean(other):
+                return op("or", test, other)
     return node
+
+
+def arranged(node: Expr) -> Expr:
+    """Arguments of symmetric operators in reading order: the present before the past, numbers last.
+
+    A choice asks for what is, not for what is not.
+    """
+    if not isinstance(node, Op):
+        return node
+    entry = OPERATORS[node.name]
+    if entry.associative and node.name not in ("add", "mul"):  # those are arranged as polynomials
+        first, *others = sorted(_chain(node, node.name), key=sort_key)
+        return reduce(lambda left, right: Op(node.name, (left, right)), others, first)
+    if entry.compares and entry.mirror:
+        left, right = node.args
+        swap = isinstance(left, Const) or (entry.commutative and sort_key(right) < sort_key(left))
+        return Op(entry.mirror, (right, left)) if swap else node
+    inner = node.args[0]
+    if node.name == "where" and isinstance(inner, Op):
+        _, yes, no = node.args
+        number_first = isinstance(yes, Const) and isinstance(no, Var)
+        if inner.name in ("ne", "not") or (inner.name in ("le", "ge") and number_first):
+            return Op("where", (negated(inner), no, yes))
+    if node.name == "abs" and isinstance(inner, Op) and inner.name == "sub":
+        return Op("abs", (Op("sub", tuple(sorted(inner.args, key=sort_key))),))
+    return node
+
+
+def _chain(node: Expr, name: str) -> Iterator[Expr]:
+    """The operands of a chain such as a and b and c, however it is nested."""
+    if isinstance(node, Op) and node.name == name:
+        for argument in node.args:
+            yield from _chain(argument, name)
+    else:
+        yield node

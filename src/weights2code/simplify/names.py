@@ -9,57 +9,65 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import replace
+from functools import lru_cache
 
 from weights2code.language import (
+    OPERATORS,
     Const,
     Count,
     Expr,
     Op,
     Recurrence,
     Retrieval,
-    Selection,
-    Start,
     Step,
     Var,
     definition_variables,
     is_boolean,
-    renamed,
 )
 from weights2code.language.categories import Categories
 from weights2code.simplify.collect import polynomial
+from weights2code.simplify.passes import free_letters, with_names
+from weights2code.simplify.patterns import Bound, matches, read_pattern
 
-_LETTERS = ["r", "s", "u", "v", "w", "p", "q", "h", "g", "m", "n", "k", "d", "e"]
 #: What a person might have called it; anything else is the name of a node.
 _PLAIN = r"[a-z][a-z0-9_]{0,19}"
 #: A node, or a head, that was numbered: s6, m7, c0, cm1.
 _NUMBERED = r"([a-z]{1,2})(\d+)_*"
 
-_WORDS = {
-    "eq": "is_equal",
-    "ne": "differs",
-    "gt": "above",
-    "ge": "above",
-    "lt": "below",
-    "le": "below",
-    "and": "both",
-    "or": "either",
-    "max": "larger",
-    "min": "smaller",
-    "relu": "positive_part",
-    "clip": "capped",
-    "mod": "remainder",
-    "mul": "product",
-    "div": "ratio",
-    "where": "chosen",
-}
-#: The same with a number on the right.
-_WITH_NUMBER = {"max": "at_least", "min": "capped", "mul": None, "div": None, "pow": "power"}
-
-
-def free_letters(recurrence: Recurrence) -> list[str]:
-    """Letters that name nothing yet."""
-    taken = {*recurrence.inputs, *(step.name for step in recurrence.steps)}
-    return [name for name in _LETTERS if name not in taken]
+#: What a step is by its formula: the first that fits says it, and the last name is none.
+_WORDS = """
+positive_part: max(a, 0) | relu(a)
+negative_part: min(a, 0)
+at_least: max(a, c)
+capped: min(a, c) | clip(a, u, v)
+larger: max(a, b)
+smaller: min(a, b)
+remainder: a % b
+quotient: floor(a/b)
+: a*c | a/c
+product: a*b
+ratio: a/b
+square: a**2
+power: a**c
+distance: abs(a - b)
+magnitude: abs(a)
+is_equal: a == b
+differs: a != b
+above: a > b | a >= b
+below: a < b | a <= b
+both: a and b
+either: a or b
+signed: a if b else -a | -a if b else a
+chosen: a if b else u
+"""
+#: The same of a step that reads its own past, which is `z`.
+_RUNNING = """
+highest: max(a, b)
+lowest: min(a, b)
+remainder: a % b
+latest: a if b else z[t-1] | z[t-1] if b else a
+"""
+_COUNTER = read_pattern("z[t-1] + (v == c)")
 
 
 def rename_locals(recurrence: Recurrence, nameless: Collection[str] = ()) -> Recurrence:
@@ -69,25 +77,17 @@ def rename_locals(recurrence: Recurrence, nameless: Collection[str] = ()) -> Rec
     """
     letters = free_letters(recurrence)
     taken = {*recurrence.inputs, *(step.name for step in recurrence.steps)}
-    words: dict[str, str] = {}
-    for step in recurrence.steps:
-        if step.name not in recurrence.outputs and (step.name in nameless or _is_node(step.name)):
-            word = word_for(step)
-            if word:
-                words[step.name] = word
+    local = [step for step in recurrence.steps if step.name not in recurrence.outputs]
+    words = {s.name: word_for(s) for s in local if s.name in nameless or _is_node(s.name)}
     table = {}
-    for step in recurrence.steps:
-        word = words.get(step.name)
-        if word:
-            alike = [name for name, other in words.items() if other == word]
-            chosen = word if len(alike) == 1 else f"{word}{alike.index(step.name) + 1}"
-            if chosen not in taken:
-                table[step.name] = chosen
-        elif step.name not in recurrence.outputs and _is_node(step.name) and letters:
-            table[step.name] = letters.pop(0)
-    steps = tuple(Step(table.get(s.name, s.name), renamed(s.definition, table)) for s in recurrence.steps)
-    start: dict[str, Start] = {table.get(name, name): value for name, value in recurrence.start.items()}
-    return Recurrence(recurrence.inputs, steps, recurrence.outputs, start)
+    for name, word in words.items():
+        alike = [other for other, same in words.items() if same == word]
+        numbered = f"{word}{alike.index(name) + 1}" if len(alike) > 1 else word
+        if numbered and word and numbered not in taken:
+            table[name] = numbered
+        elif not word and _is_node(name) and letters:
+            table[name] = letters.pop(0)
+    return with_names(recurrence, table)
 
 
 def name_counters(recurrence: Recurrence, categories: Categories) -> Recurrence:
@@ -95,19 +95,16 @@ def name_counters(recurrence: Recurrence, categories: Categories) -> Recurrence:
     taken = {*recurrence.inputs, *(step.name for step in recurrence.steps)}
     table: dict[str, str] = {}
     for step in recurrence.steps:
-        for test in step.definition.args if isinstance(step.definition, Op) else ():
-            counts = step.definition == Op("add", (Var(step.name, 1), test))
-            if not counts or step.name in recurrence.outputs or not isinstance(test, Op) or test.name != "eq":
-                continue
-            read, code = test.args
+        rule = step.definition if step.name not in recurrence.outputs else None
+        past: Bound = {Var("z", 1): Var(step.name, 1)}
+        for bound in matches(_COUNTER, rule, past) if isinstance(rule, Expr) else ():
+            read, code = bound[Var("v")], bound[Var("c")]
             if isinstance(read, Var) and read.name in categories and isinstance(code, Const):
                 text = str(categories[read.name][int(code.value) - 1])
                 name = "count_" + re.sub(r"\W+", "_", text)
                 if name not in taken | {*table.values()}:
                     table[step.name] = name
-    steps = tuple(Step(table.get(s.name, s.name), renamed(s.definition, table)) for s in recurrence.steps)
-    start: dict[str, Start] = {table.get(name, name): value for name, value in recurrence.start.items()}
-    return Recurrence(recurrence.inputs, steps, recurrence.outputs, start)
+    return with_names(recurrence, table)
 
 
 def in_reading_order(recurrence: Recurrence) -> Recurrence:
@@ -140,76 +137,57 @@ def _is_node(name: str) -> bool:
 def word_for(step: Step) -> str | None:
     """What to call a step; None where its formula has no name of its own."""
     rule = step.definition
-    if isinstance(rule, Retrieval):
-        return "found"
-    if isinstance(rule, Count):
-        return "count"
-    if isinstance(rule, Selection):
-        return "selected"
+    if not isinstance(rule, Expr):
+        return "found" if isinstance(rule, Retrieval) else "count" if isinstance(rule, Count) else "selected"
     if any(variable.name == step.name for variable in rule.variables()):
-        return _running(step.name, rule)
-    return _operator(rule)
+        past: Bound = {Var("z", 1): Var(step.name, 1)}
+        return _first(_RUNNING, rule, past) or _running_sum(step.name, rule)
+    if isinstance(rule, Op) and OPERATORS[rule.name].compares:
+        left, right = rule.args
+        if _same_sequence(left, right) and rule.name not in ("eq", "ne"):
+            return "rises" if rule.name in ("gt", "ge") else "falls"
+        number = str(right.value) if isinstance(right, Const) and isinstance(left, Var) else ""
+        if rule.name == "eq" and number.isdigit():
+            return f"is_{number}"
+    return (
+        _sum(rule)
+        if isinstance(rule, Op) and rule.name in ("add", "sub", "neg")
+        else _first(_WORDS, rule, {})
+    )
 
 
-def _running(name: str, rule: Expr) -> str | None:
-    """A sum, a count or an extremum of what has been so far."""
-    before = Var(name, 1)
-    if isinstance(rule, Op) and rule.name in ("max", "min"):
-        return "highest" if rule.name == "max" else "lowest"
-    if isinstance(rule, Op) and rule.name == "mod":
-        return "remainder"
-    if isinstance(rule, Op) and rule.name == "where" and before in rule.args[1:]:
-        return "latest"
-    terms = polynomial(rule, expand=False)
-    if terms.get((before,)) != 1:
+def _first(table: str, rule: Expr, bound: Bound) -> str | None:
+    fitting = (word for pattern, word in _patterns(table) if any(True for _ in matches(pattern, rule, bound)))
+    return next(fitting, "") or None
+
+
+@lru_cache
+def _patterns(table: str) -> list[tuple[Expr, str]]:
+    lines = [line.split(": ") for line in table.strip().splitlines()]
+    return [(read_pattern(text), word) for word, texts in lines for text in texts.split(" | ")]
+
+
+def _running_sum(name: str, rule: Expr) -> str | None:
+    """A sum or a count of what has been so far."""
+    terms = polynomial(rule)
+    if terms.pop((Var(name, 1),), 0) != 1:
         return None
     head = re.fullmatch(_NUMBERED, name)
     if head and head[1] in ("c", "cm"):
         return f"count_{'neg' if head[1] == 'cm' else ''}{head[2]}"
-    added = [key for key in terms if key != (before,)]
-    one = added[0] if len(added) == 1 and terms[added[0]] == 1 else None
-    counts = one == () or (one is not None and len(one) == 1 and is_boolean(one[0]))
+    counts = [*terms.values()] == [1] and all(is_boolean(factor) for key in terms for factor in key)
     return "count" if counts else "total"
 
 
-def _operator(rule: Expr) -> str | None:
-    if not isinstance(rule, Op):
-        return None
-    first, last = rule.args[0], rule.args[-1]
-    if rule.name in ("add", "sub", "neg"):
-        return _sum(rule)
-    if rule.name == "eq" and isinstance(first, Var) and isinstance(last, Const):
-        number = str(last.value)
-        return f"is_{number}" if number.isdigit() else "is_equal"
-    if rule.name in ("max", "min") and last == Const(0):
-        return "positive_part" if rule.name == "max" else "negative_part"
-    if rule.name in ("gt", "ge", "lt", "le") and _same_sequence(first, last):
-        return "rises" if rule.name in ("gt", "ge") else "falls"
-    if rule.name == "where" and (last == Op("neg", (rule.args[1],)) or rule.args[1] == Op("neg", (last,))):
-        return "signed"
-    if rule.name == "abs":
-        return "distance" if isinstance(first, Op) and first.name == "sub" else "magnitude"
-    if rule.name == "floor":
-        return "quotient" if isinstance(first, Op) and first.name == "div" else None
-    if rule.name == "pow" and last == Const(2):
-        return "square"
-    if isinstance(last, Const) and rule.name in _WITH_NUMBER:
-        return _WITH_NUMBER[rule.name]
-    return _WORDS.get(rule.name)
-
-
-def _sum(rule: Op) -> str | None:
-    terms = {key: value for key, value in polynomial(rule, expand=False).items() if key}
-    if len(terms) < 2:
-        return None
-    if all(value > 0 for value in terms.values()):
+def _sum(rule: Expr) -> str | None:
+    terms = polynomial(rule).varying()
+    if len(terms) > 1 and all(value > 0 for value in terms.values()):
         return "total"
-    if len(terms) > 2 or sum(terms.values()) != 0:
+    if len(terms) != 2 or sum(terms.values()) != 0:
         return None
     (added, _), (taken, _) = sorted(terms.items(), key=lambda item: -item[1])
-    return (
-        "change" if _same_sequence(*added[:1], *taken[:1]) and len(added) == len(taken) == 1 else "difference"
-    )
+    changes = len(added) == len(taken) == 1 and _same_sequence(added[0], taken[0])
+    return "change" if changes else "difference"
 
 
 def _same_sequence(first: Expr, last: Expr) -> bool:

@@ -1,0 +1,251 @@
+"""Other forms of a whole recurrence: fewer steps, or steps with a name for what repeats or is too long.
+
+Each pass proposes. Whether the outputs stay the same and whether it is worth it is seen in one place,
+`recurrences.settled`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from weights2code.language import (
+    OPERATORS,
+    Definition,
+    Expr,
+    Op,
+    OverAll,
+    Recurrence,
+    Start,
+    Step,
+    Var,
+    evaluate,
+    expression_of,
+    formula,
+    renamed,
+    searched_by,
+    with_formula,
+)
+from weights2code.simplify.cost import cost, recurrence_cost
+
+#: A formula longer, or with brackets nested deeper, is worth a second line.
+LONG = 64
+DEEP = 2
+_TRIVIAL = 3.5
+#: Parts that cost less are as quickly read twice, and how much cheaper a line of their own must be.
+_LEAST, _GAIN = 3.0, 1.0
+_ITSELF = "\0itself"
+#: A remainder, a choice or a test is one thought; an arbitrary piece of a sum is not.
+_PARTS = {"mod", "floor", "max", "min", "clip", "relu", "abs", "where", "div"} | {
+    name for name, entry in OPERATORS.items() if entry.boolean
+}
+_LETTERS = ["r", "s", "u", "v", "w", "p", "q", "h", "g", "m", "n", "k", "d", "e"]
+
+
+def with_names(recurrence: Recurrence, names: Mapping[str, str], without: Collection[str] = ()) -> Recurrence:
+    """The same steps under other names, some left out."""
+    steps = tuple(
+        Step(names.get(step.name, step.name), renamed(step.definition, names))
+        for step in recurrence.steps
+        if step.name not in without
+    )
+    start = {names.get(n, n): value for n, value in recurrence.start.items() if n not in without}
+    return replace(recurrence, steps=steps, start=start)
+
+
+def with_formulas(recurrence: Recurrence, change: Callable[[Expr], Expr]) -> Recurrence:
+    """The same steps with every formula changed."""
+    steps = tuple(Step(step.name, with_formula(step.definition, change)) for step in recurrence.steps)
+    return replace(recurrence, steps=steps)
+
+
+def free_letters(recurrence: Recurrence) -> list[str]:
+    """Letters that name nothing yet."""
+    taken = {*recurrence.inputs, *(step.name for step in recurrence.steps)}
+    return [name for name in _LETTERS if name not in taken]
+
+
+def merge_equal(recurrence: Recurrence) -> Recurrence:
+    """Later steps with the same definition and start as an earlier one are read from there.
+
+    What a step reads of its own past is compared as such: two counters of the same thing are one.
+    """
+    first: dict[tuple[Definition, Start], str] = {}
+    aliases: dict[str, str] = {}
+    for step in recurrence.steps:
+        own = {step.name: _ITSELF}
+        key = (renamed(renamed(step.definition, aliases), own), recurrence.start_of(step.name))
+        if key in first and step.name not in recurrence.outputs:
+            aliases[step.name] = first[key]
+        else:
+            first.setdefault(key, step.name)
+    return with_names(recurrence, aliases, without=aliases).live()
+
+
+def without_copies(recurrence: Recurrence) -> Recurrence:
+    """A local step that is only another one, with something else before the start, is that step, which starts
+    as the copy does."""
+    for step in recurrence.steps:
+        made, start = step.definition, recurrence.start_of(step.name)
+        if not isinstance(made, Var) or made.lag or made.name in recurrence.inputs:
+            continue
+        if not must_stay(recurrence, step.name) and start != recurrence.start_of(made.name):
+            merged = with_names(recurrence, {step.name: made.name}, without={step.name})
+            return replace(merged, start={**merged.start, made.name: start}).live()
+    return recurrence
+
+
+def absorb_aliases(recurrence: Recurrence) -> Recurrence:
+    """A local step whose present value is an output becomes that output."""
+    depths = recurrence.depths()
+    for step in recurrence.steps:
+        source = step.definition
+        if step.name not in recurrence.outputs or not isinstance(source, Var) or source.lag:
+            continue
+        if source.name in (*recurrence.inputs, *recurrence.outputs):
+            continue
+        if step.name not in depths or recurrence.start_of(step.name) == recurrence.start_of(source.name):
+            return absorb_aliases(with_names(recurrence, {source.name: step.name}, without={step.name}))
+    return recurrence
+
+
+def inline_single(recurrence: Recurrence) -> Recurrence:
+    """Local steps that are read once and short, or that are only another name, go where they are read."""
+    return inline(recurrence, trivial=1.0)
+
+
+def inline(recurrence: Recurrence, trivial: float = _TRIVIAL) -> Recurrence:
+    """Local steps that are trivial, or read once and short, are written where they are read."""
+    nodes = [node for step in recurrence.steps for node in expression_of(step.definition).walk()]
+    for step in recurrence.steps:
+        rule = step.definition
+        if isinstance(rule, OverAll) or must_stay(recurrence, step.name):
+            continue
+        reads = [node for node in nodes if isinstance(node, Var) and node.name == step.name]
+        itself = any(variable.name == step.name for variable in rule.variables())
+        if itself or (cost(rule) > trivial and len(reads) != 1):
+            continue
+        if any(v.lag for v in reads) and before_start(recurrence, rule) != recurrence.start_of(step.name):
+            continue
+        candidate = _substituted(recurrence, step.name, rule)
+        if candidate is not None:
+            return inline(candidate, trivial)
+    return recurrence
+
+
+def _substituted(recurrence: Recurrence, name: str, rule: Expr) -> Recurrence | None:
+    steps = []
+    for step in recurrence.steps:
+        variables = expression_of(step.definition).variables()
+        table = {v: rule.shift(v.lag) for v in variables if v.name == name}
+        replaced = with_formula(step.definition, lambda expr, table=table: expr.substitute(table))
+        if table and cost(rule) > _TRIVIAL and isinstance(replaced, Expr) and _is_heavy(replaced):
+            return None
+        if step.name != name:
+            steps.append(Step(step.name, replaced))
+    start: dict[str, Start] = {key: value for key, value in recurrence.start.items() if key != name}
+    return valid(recurrence, steps, start)
+
+
+def valid(recurrence: Recurrence, steps: list[Step], start: Mapping[str, Start]) -> Recurrence | None:
+    """The recurrence with these steps; None if something is read that is computed later."""
+    try:
+        return replace(recurrence, steps=tuple(steps), start=dict(start))
+    except ValueError:
+        return None
+
+
+def must_stay(recurrence: Recurrence, name: str) -> bool:
+    """Whether `name` is an output, or a retrieval or a count looks into its history."""
+    return name in recurrence.outputs or any(
+        name in searched_by(step.definition) for step in recurrence.steps
+    )
+
+
+def before_start(recurrence: Recurrence, rule: Expr) -> float | None:
+    """What a formula gives when it is fed with what lies before the start; None if that is not known."""
+    starts = {v: recurrence.start_of(v.name) for v in rule.variables()}
+    if any(isinstance(value, str) for value in starts.values()):
+        return None
+    with np.errstate(all="ignore"):
+        return float(evaluate(rule, starts))
+
+
+def name_repeats(recurrence: Recurrence) -> Recurrence:
+    """With a step for every part that is computed more than once, where that makes the whole cheaper.
+
+    `(x - min(x, 5)) - (x[t-2] - min(x[t-2], 5))` says the same thing at t and at t-2.
+    """
+    found: dict[Expr, list[int]] = defaultdict(list)
+    for step in recurrence.steps:
+        for node in _parts(step.definition):
+            found[node.shift(-_latest(node))].append(_latest(node))
+    often = [part.shift(min(lags)) for part, lags in found.items() if len(lags) > 1 and cost(part) >= _LEAST]
+    named = [candidate for part in often if (candidate := _named(recurrence, part)) is not None]
+    best = min(named, key=recurrence_cost, default=recurrence)
+    cheaper = recurrence_cost(best) <= recurrence_cost(recurrence) - _GAIN
+    return name_repeats(best) if cheaper else recurrence
+
+
+def name_parts(recurrence: Recurrence) -> Recurrence:
+    """Parts that repeat, and parts of formulas that are too long, become steps of their own."""
+    recurrence = name_repeats(recurrence)
+    for step in recurrence.steps:
+        rule = step.definition
+        if isinstance(rule, Expr) and _is_heavy(rule):
+            fitting = [n for n in _parts(rule) if n.name in _PARTS and 5 <= cost(n) <= 0.75 * cost(rule)]
+            part = max(fitting, key=lambda n: (cost(n), str(n)), default=None)
+            named = None if part is None else _named(recurrence, part)
+            if named is not None:
+                return name_parts(named)
+    return recurrence
+
+
+def _parts(definition: Definition) -> list[Op]:
+    """The operations of a formula; of a retrieval, those inside its query."""
+    expr = expression_of(definition)
+    whole = isinstance(definition, Expr)
+    return [node for node in expr.walk() if isinstance(node, Op) and (whole or node != expr)]
+
+
+def _latest(expr: Expr) -> int:
+    """The least lag that is read."""
+    return min((variable.lag for variable in expr.variables()), default=0)
+
+
+def _is_heavy(expr: Expr) -> bool:
+    depth = deepest = 0
+    for character in formula(expr, lambda variable: variable.name):
+        depth += (character in "([") - (character in ")]")
+        deepest = max(deepest, depth)
+    return deepest > DEEP or len(str(expr)) > LONG
+
+
+def _named(recurrence: Recurrence, part: Expr) -> Recurrence | None:
+    """The recurrence with `part` as a step, read wherever the part stands, now or some steps ago."""
+    letters, before = free_letters(recurrence), before_start(recurrence, part)
+    if not letters or any(step.definition == part for step in recurrence.steps):
+        return None
+    name = letters[0]
+
+    def read(node: Expr) -> Expr:
+        """From the top, and not inside of what is read."""
+        if not isinstance(node, Op):
+            return node
+        lag = _latest(node) - _latest(part)
+        if node.name == getattr(part, "name", None) and lag >= 0 and node == part.shift(lag):
+            return Var(name, lag) if before is not None or not lag else node
+        return Op(node.name, tuple(read(argument) for argument in node.args))
+
+    steps: list[Step] = []
+    for step in recurrence.steps:
+        rule = with_formula(step.definition, read)
+        if rule != step.definition and all(other.name != name for other in steps):
+            steps.append(Step(name, part))
+        steps.append(Step(step.name, rule))
+    start: dict[str, Start] = {**recurrence.start, **({name: before} if before else {})}
+    found = valid(recurrence, steps, start)
+    return None if found is None else found.live()
