@@ -17,6 +17,7 @@ from weights2code.language import OPERATORS, Const, Expr, Op, Recurrence, Var, e
 from weights2code.language.operators import Binding
 
 _NUMBER_CHARACTER = 0.15
+_SIGN = 0.05
 _TRUTH_AS_NUMBER = 2.5
 _COUNTED = 0.5
 _NUMBER_AS_TRUTH = 2.5
@@ -28,8 +29,8 @@ _START = 1.0
 def cost(expr: Expr, *, as_number: bool = False, as_truth: bool = False) -> float:
     """The cost of reading `expr`, where a number or a truth value is asked for; smaller is simpler."""
     if isinstance(expr, Const):
-        text = number_text(expr.value).removeprefix("-")
-        return 1 + _NUMBER_CHARACTER * (len(text) - 1)
+        text = number_text(expr.value)
+        return 1 + _NUMBER_CHARACTER * (len(text.removeprefix("-")) - 1) + _SIGN * text.startswith("-")
     if not isinstance(expr, Op):
         return 1.0
     entry = OPERATORS[expr.name]

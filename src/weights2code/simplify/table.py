@@ -63,6 +63,7 @@ p R a -> not p
 u if a else v -> max(u, v) | min(u, v) | relu(u) | abs(u) | abs(v) | v + a*(u - v) | a*u
 u if a else v -> not a | a and u | (not a) and v | a or v | (not a) or u | a != v | a == u
 u if a else v -> v if not a else u
+c if a else d -> -(-c if a else -d)
 u if a else u if b else v -> u if a or b else v
 u if a else v if b else u -> u if a or not b else v
 (u if b else v) if a else v -> u if a and b else v
