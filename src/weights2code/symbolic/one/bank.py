@@ -1,0 +1,322 @@
+"""The bank: values of small formulas on the rows, built bottom-up by cost, one value vector one formula.
+
+Every operator is applied to entries whose costs add up, thousands at a time. Who is looking for something sees
+every new entry as it is made (`grow`); the likeliest are kept to build on. Entries that nothing is built on come
+beside: sums of the columns with small whole weights, what is made of such a sum and a number, ranked columns.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from weights2code.language import Const, Expr, Op, op
+from weights2code.language.operators import order_name
+from weights2code.symbolic.notation import weighted_sum
+from weights2code.symbolic.one.searched import SEARCHED, Searched
+from weights2code.symbolic.one.table import Table
+from weights2code.symbolic.search.rows import Problem
+
+#: Cells of one block of values; entries kept of an operator and a cost.
+BLOCK, KEPT = 600_000, 1000
+#: Levels of all columns together that entries are compared with; sums of columns; of those, plain ones bent.
+LEVELS, SUMS, BENT = 40, 2000, 60
+#: Seconds of a usual machine for a cell that is made or compared.
+CELL = 6e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """New entries: their values (m, rows), how each is written, and the least cost among them."""
+
+    values: np.ndarray
+    write: Callable[[int], Expr]
+    cost: int
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+Look = Callable[[Block], None]
+
+
+class Bank:
+    """Entries lie by cost; `kinds` of operators follow the columns and what is wanted."""
+
+    def __init__(self, table: Table, problem: Problem, levels: Sequence[float], whole: bool) -> None:
+        self.table, self.problem = table, problem
+        self.X = table.X[table.few]
+        kinds = {"whole"} if table.discrete else {"real"}
+        kinds |= {"bits"} if table.bits else set()
+        kinds |= {"real"} if table.discrete and not whole and not table.bits else set()
+        self.operators = [
+            entry
+            for entry in SEARCHED
+            if kinds & {*entry.kinds.split()}
+            and problem.allows(*entry.needed)
+            and not (table.discrete and entry.name in ("exp", "log", "sin", "cos", "sqrt"))
+        ]
+        rows = len(self.X)
+        self.values = np.empty((0, rows))
+        self.cost = self.rank = np.empty(0, dtype=np.int64)
+        self.number = np.empty(0, dtype=bool)
+        #: Of each entry the operator and its arguments; leaves and sums have -1 and their place in `written`.
+        self.recipe = np.empty((0, 3), dtype=np.int64)
+        self.written: list[Callable[[], Expr]] = []
+        self.layers: dict[int, tuple[int, int]] = {}
+        self.grown = 0
+        self.summed = False
+        self.seen = np.empty(0, dtype=np.int64)
+        self.hash = np.random.default_rng(7).uniform(0.5, 1.5, rows)
+        leaves: list[tuple[Expr, np.ndarray]] = list(zip(table.variables, self.X.T, strict=True))
+        leaves += [(Const(float(c)), np.full(rows, float(c))) for c in self._levels(levels)]
+        self._add_written(np.array([v for _, v in leaves]), [functools.partial(_same, e) for e, _ in leaves],
+                          np.array([1] * len(table.variables) + [1] * (len(leaves) - len(table.variables))))  # fmt: skip
+        self.rank = self.cost + self.number
+        self.layers[1] = 0, len(self)
+        self.grown = 1
+
+    def __len__(self) -> int:
+        return len(self.cost)
+
+    def _levels(self, more: Sequence[float]) -> list[float]:
+        """Numbers to compare with and to bound by: small ones, ends of ranges, levels between."""
+        found, room = {0.0, 1.0, *more}, LEVELS // max(self.X.shape[1], 1)
+        for column, domain in zip(self.X.T, self.table.domains, strict=True):
+            found |= {*levels_of(column, room, whole=domain.discrete)}
+            if domain.discrete:
+                found |= {2.0, float(column.max()), float(column.max()) + 1}
+        return sorted(found, key=lambda v: (abs(v), v))
+
+    def fresh(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Places of values that are usable and not known, each once, and their keys."""
+        self.problem.effort.spend(CELL * values.size)
+        with np.errstate(all="ignore"):
+            sums = values @ self.hash
+            good = np.isfinite(sums)
+            good[good] = np.abs(values[good]).max(axis=1) < 1e7
+        keys = np.round(np.where(good, sums, 0) * 1e6).astype(np.int64)
+        _, first = np.unique(keys, return_index=True)
+        first.sort()
+        first = first[good[first]]
+        known = np.searchsorted(self.seen, keys[first])
+        known = np.minimum(known, len(self.seen) - 1)
+        first = first[self.seen[known] != keys[first]] if len(self.seen) else first
+        return first, keys[first]
+
+    def _append(
+        self, values: np.ndarray, keys: np.ndarray, cost: np.ndarray, rank: np.ndarray, recipe: np.ndarray
+    ) -> None:
+        self.seen = np.sort(np.concatenate([self.seen, keys]))
+        self.values = np.concatenate([self.values, values])
+        self.cost = np.concatenate([self.cost, cost])
+        self.rank = np.concatenate([self.rank, rank])
+        self.number = np.concatenate([self.number, np.ptp(values, axis=1) < 1e-12])
+        self.recipe = np.concatenate([self.recipe, recipe])
+
+    def _add_written(
+        self, values: np.ndarray, writes: Sequence[Callable[[], Expr]], cost: np.ndarray
+    ) -> Block | None:
+        """Entries that are not made by an operator of two entries."""
+        places, keys = self.fresh(values) if len(values) else (np.empty(0, int), np.empty(0, int))
+        if not len(places):
+            return None
+        start = len(self.written)
+        self.written += [writes[i] for i in places]
+        recipe = np.column_stack(
+            [np.full(len(places), -1), np.arange(start, len(self.written)), np.zeros(len(places), int)]
+        )
+        self._append(values[places], keys, cost[places], cost[places], recipe)
+        return Block(values[places], lambda i: writes[places[i]](), int(cost[places].min()))
+
+    def first(self, chosen: np.ndarray, most: int) -> np.ndarray:
+        """The likeliest of some entries."""
+        return chosen[np.argsort(self.rank[chosen], kind="stable")][:most]
+
+    def varying(self, cost: int, most: int) -> np.ndarray:
+        """The likeliest entries up to a cost that are no numbers."""
+        return self.first(np.flatnonzero(~self.number & (self.cost <= cost)), most)
+
+    def kept(self, cost: int) -> Block:
+        """The entries of a cost that are there."""
+        places = np.flatnonzero(self.cost == cost)
+        places = self.first(places, len(places))
+        return Block(self.values[places], lambda i: self.expr(int(places[i])), cost)
+
+    def grow(self, cost: int, look: Look) -> None:
+        """All entries of a cost: `look` sees every one that is new, the first of each operator are kept."""
+        parts: list[tuple[np.ndarray, ...]] = []
+        own = np.empty(0, dtype=np.int64)
+        room = dict.fromkeys(range(len(self.operators)), KEPT)
+        for place, values, arguments in self._blocks(cost):
+            if self.problem.expired():
+                break
+            chosen, keys = self.fresh(values)
+            if len(own) and len(chosen):
+                new = ~np.isin(keys, own)
+                chosen, keys = chosen[new], keys[new]
+            if not len(chosen):
+                continue
+            own = np.concatenate([own, keys])
+            left, right = arguments(chosen)
+            made = values[chosen]
+            look(Block(made, functools.partial(self._write, place, left, right), cost))
+            most = room[place]
+            if most > 0:
+                rare = self.operators[place].rare + sum(
+                    self.rank[side[:most]] - self.cost[side[:most]]
+                    for side in ((left, right) if self.operators[place].arity == 2 else (left,))
+                )
+                recipe = np.column_stack([np.full(len(left), place), left, right])[:most]
+                parts.append((made[:most], keys[:most], cost + rare, recipe))
+                room[place] -= len(made[:most])
+        start = len(self)
+        if parts:
+            values, keys, rank, recipe = (np.concatenate([part[i] for part in parts]) for i in range(4))
+            self._append(values, keys, np.full(len(values), cost), rank, recipe)
+        self.layers[cost] = start, len(self)
+        self.grown = cost
+
+    def _blocks(self, cost: int) -> Iterator[tuple[int, np.ndarray, Callable[[np.ndarray], tuple]]]:
+        """Values of every operator on entries whose costs add up, a block at a time, and their arguments."""
+        for place, entry in enumerate(self.operators):
+            if entry.arity == 1:
+                start, stop = self.layers.get(cost - entry.cost, (0, 0))
+                if stop > start:
+                    yield place, entry.compute(self.values[start:stop]), lambda i, s=start: (s + i, 0 * i)
+                continue
+            for left in range(1, cost - entry.cost):
+                right = cost - entry.cost - left
+                if (entry.commutes and left < right) or left not in self.layers or right not in self.layers:
+                    continue
+                yield from self._pairs(place, entry, self.layers[left], self.layers[right])
+
+    def _pairs(
+        self, place: int, entry: Searched, left: tuple[int, int], right: tuple[int, int]
+    ) -> Iterator[tuple[int, np.ndarray, Callable[[np.ndarray], tuple]]]:
+        one, other = np.arange(*left), np.arange(*right)
+        one = one[~self.number[one]]
+        if entry.right == "varies":
+            other = other[~self.number[other]]
+        elif entry.right == "divisor":
+            other = other[self.number[other] & (self.values[other, 0] >= 2)]
+        if not len(other):
+            return
+        step = max(BLOCK // (len(other) * len(self.X)), 1)
+        width = len(other)
+        for start in range(0, len(one), step):
+            part = one[start : start + step]
+            values = entry.compute(self.values[part][:, None], self.values[other][None])
+            yield (
+                place,
+                values.reshape(len(part) * width, -1),
+                lambda i, part=part: (part[i // width], other[i % width]),
+            )
+
+    def add_sums(self, look: Look) -> None:
+        """Ranked columns, sums of columns with small whole weights, and plain sums bent at a number."""
+        table, k, variables = self.table, self.X.shape[1], self.table.variables
+        several = [tuple(range(k)), *(itertools.combinations(range(k), 3) if 3 < k <= 7 else ())]
+        for some in several if 3 <= k <= 15 and self.problem.allows("max", "min") else ():
+            names, size = [variables[j] for j in some], len(some)
+            writes = [functools.partial(ranked, names, place) for place in range(1, size + 1)]
+            self._see(np.sort(self.X[:, some], axis=1).T, writes, np.full(size, size + 1), look)
+        most = next((w for w in (9, 6, 4, 3, 2, 1) if ((2 * w + 1) ** k - 1) // 2 <= SUMS), 0)
+        if k < 2:
+            return
+        if most:
+            weights = np.array(list(itertools.product(range(-most, most + 1), repeat=k)))
+        else:  # runs of equal weights: windows
+            runs = [(i, j) for i in range(k) for j in range(i + 2, k + 1)]
+            weights = np.array([[int(i <= c < j) for c in range(k)] for i, j in runs])
+        first = weights[np.arange(len(weights)), np.argmax(weights != 0, axis=1)]
+        weights = weights[(first > 0) & (np.sum(weights != 0, axis=1) > 1)]
+        weights = weights[np.gcd.reduce(weights, axis=1) == 1]
+        costs = np.sum((weights != 0) * 2 + 2 * (np.abs(weights) > 1), axis=1) - 1
+        order = np.argsort(costs * 100 + np.abs(weights).sum(axis=1), kind="stable")
+        weights, costs = weights[order], costs[order]
+        writes = [functools.partial(_weighted, w, variables) for w in weights]
+        if table.discrete:
+            self._see(weights @ self.X.T, writes, costs, look)
+        plain = np.flatnonzero((np.abs(weights).max(axis=1) == 1) & (np.sum(weights != 0, axis=1) > 2))[:BENT]
+        for i in plain:
+            self._bend(weights[i] @ self.X.T, writes[i], int(costs[i]), look)
+
+    def _bend(self, v: np.ndarray, write: Callable[[], Expr], cost: int, look: Look) -> None:
+        """A quantity with each operator that takes a number, at its levels."""
+        levels = np.array(levels_of(v, 24, whole=self.table.discrete))
+        for entry in self.operators:
+            if entry.right == "varies" or entry.arity == 1 or self.problem.expired():
+                continue
+            use = levels if entry.right == "any" else np.arange(2, min(np.ptp(v), 12) + 1)
+            if len(use):
+                writes = [functools.partial(_bent, entry, write, float(c)) for c in use]
+                values = entry.compute(v[None], use[:, None])
+                self._see(values, writes, np.full(len(use), cost + entry.cost + 1), look)
+
+    def _see(
+        self, values: np.ndarray, writes: Sequence[Callable[[], Expr]], cost: np.ndarray, look: Look
+    ) -> None:
+        block = self._add_written(values, writes, cost)
+        if block is not None:
+            look(block)
+
+    def _write(self, place: int, left: np.ndarray, right: np.ndarray, i: int) -> Expr:
+        entry = self.operators[place]
+        arguments = (left[i], right[i]) if entry.arity == 2 else (left[i],)
+        return entry.write(*(self.expr(int(a)) for a in arguments))
+
+    def expr(self, i: int) -> Expr:
+        place, left, right = self.recipe[i]
+        if place < 0:
+            return self.written[left]()
+        entry = self.operators[place]
+        return entry.write(*(self.expr(int(a)) for a in ((left, right) if entry.arity == 2 else (left,))))
+
+    @functools.cached_property
+    def reads(self) -> Callable[[int], int]:
+        """Which columns an entry reads, as bits."""
+        known: dict[int, int] = {}
+        names = {variable: 1 << j for j, variable in enumerate(self.table.variables)}
+
+        def reads(i: int) -> int:
+            if i not in known:
+                place, left, right = (int(v) for v in self.recipe[i])
+                if place < 0:
+                    known[i] = sum(names[v] for v in self.written[left]().variables())
+                else:
+                    known[i] = reads(left) | (reads(right) if self.operators[place].arity == 2 else 0)
+            return known[i]
+
+        return reads
+
+
+def levels_of(values: np.ndarray, room: int, *, whole: bool) -> list[float]:
+    """The different values of a quantity, thinned where there are many."""
+    levels = np.unique(values)
+    if len(levels) > room:
+        levels = np.unique(np.round(np.quantile(levels, np.linspace(0, 1, max(room, 2))), 0 if whole else 1))
+    return [float(v) for v in levels]
+
+
+def ranked(variables: Sequence[Expr], place: int) -> Expr:
+    """The `place`-th smallest of some variables."""
+    if 1 < place < len(variables):
+        return Op(order_name(place, len(variables)), tuple(variables))
+    return functools.reduce(lambda a, b: op("max" if place > 1 else "min", a, b), variables)
+
+
+def _same(expr: Expr) -> Expr:
+    return expr
+
+
+def _weighted(weights: np.ndarray, variables: Sequence[Expr]) -> Expr:
+    return weighted_sum([(int(w), v) for w, v in zip(weights, variables, strict=True) if w])
+
+
+def _bent(entry: Searched, write: Callable[[], Expr], level: float) -> Expr:
+    return entry.write(write(), Const(level))

@@ -1,0 +1,228 @@
+"""The search: one agenda, best first by the nodes that a formula has so far and what is left to explain.
+
+A task is a goal on a table. Its steps (lines, layers of the bank, sums, pieces, reductions) wait on one heap, each
+at the length of formula that it can lead to; what a reduction leaves is a task of its own. Nothing is asked twice
+of the same rows, and effort is counted in work, so the same data give the same answer on any machine. An exact
+formula ends all that could only be longer, and what is shorter is looked for only so long.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Unpack
+
+import numpy as np
+
+from weights2code.language import Domain, Expr, Var
+from weights2code.symbolic.engine import Candidate, Options, preference
+from weights2code.symbolic.one import linear, pieces, reductions
+from weights2code.symbolic.one.bank import Bank, Block
+from weights2code.symbolic.one.readings import Reader
+from weights2code.symbolic.one.table import Goal, Left, Table
+from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.search.noise_floor import noise_floor
+from weights2code.symbolic.search.rows import Problem, prepare
+
+#: The largest cost of entries of the bank, and steps of a rule.
+LARGEST, DEEPEST = 5, 4
+#: Effort for a shorter formula, as a share of what the first one took, and at least.
+SHORTER, AT_LEAST = 0.5, 0.05
+#: How often rows are added on which a formula turned out wrong.
+REPEATS = 3
+
+
+@dataclass(eq=False)
+class Task:
+    """A goal on a table, what becomes of a formula that meets it, the nodes around it, and steps so far."""
+
+    table: Table
+    goal: Goal
+    problem: Problem
+    finish: Callable[[Expr], Expr] = lambda expr: expr
+    cost: float = 0.0
+    depth: int = 0
+
+    @cached_property
+    def reader(self) -> Reader:
+        near = self.depth == 0 and self.problem.estimated and not self.problem.whole
+        goal = self.goal if len(self.table.few) == len(self.table.X) else self.goal.at(self.table.few)
+        return Reader(self.problem, self.table, goal, beside=self.depth == 0, near=near)
+
+
+@dataclass
+class Search:
+    """One walk over the agenda."""
+
+    problem: Problem
+    collector: Collector
+    heap: list[tuple[float, int, Task, Callable[[Task], None]]] = field(default_factory=list)
+    seen: set[bytes] = field(default_factory=set)
+    banks: dict[int, Bank] = field(default_factory=dict)
+    ticket: itertools.count = field(default_factory=itertools.count)
+    least: float = -np.inf
+
+    def run(self) -> None:
+        problem = self.problem
+        tolerance = problem.accuracy * (1 + 1e-9)
+        told = tuple(int(i) for i in np.searchsorted(problem.rows, self.told)) if len(self.told) else ()
+        table = Table(problem.variables, problem.domains, problem.Xs, told)
+        goal = Goal(problem.ys - tolerance, problem.ys + tolerance)
+        began = problem.effort.left
+        self.began = began
+        self.start(Task(table, goal, problem))
+        while self.heap:
+            priority, _, task, step = heapq.heappop(self.heap)
+            if priority >= self.collector.limit():
+                return
+            if problem.expired() or problem.effort.left < self.least:
+                return
+            step(task)
+
+    told: tuple[int, ...] = ()
+
+    def push(self, task: Task, nodes: float, step: Callable[[Task], None]) -> None:
+        heapq.heappush(self.heap, (task.cost + nodes, next(self.ticket), task, step))
+
+    def start(self, task: Task) -> None:
+        """The steps of a task, unless it was met before."""
+        mark = task.goal.key() + task.table.X.tobytes()
+        if mark in self.seen or task.cost + 1 >= self.collector.limit():
+            return
+        self.seen.add(mark)
+        constant = task.reader.constant()
+        if constant is not None:
+            self.offer(task, [constant])
+            if len(task.goal.known) == len(task.goal.low) or task.depth:
+                return
+        for expr in linear.linear(task.reader):
+            self.offer(task, [expr])
+        if task.depth == 0 and self.collector.exact is not None:
+            return
+        later = 1.5 * task.depth
+        self.push(task, 1 + later, self.around)
+        for cost in range(1, LARGEST + 1):
+            self.push(task, cost + later, lambda task, cost=cost: self.layer(task, cost))
+        self.push(task, 3.5 + later, self.weighted)
+        self.push(task, 6 + 2 * later, self.reduce)
+        self.push(task, 6.5 + 2 * later, self.sums)
+        self.push(task, 6.5 + 2 * later, self.pieces)
+
+    def offer(self, task: Task, exprs: Iterable[Expr]) -> None:
+        for expr in exprs:
+            before, left = self.collector.limit(), self.problem.effort.left
+            if task.cost + expr.size() > before + 2:
+                continue
+            self.collector.offer(task.finish(expr))
+            if before > 10**8 and self.collector.exact is not None:
+                self.least = left - AT_LEAST - SHORTER * (self.began - left)
+
+    def below(self, task: Task, lefts: Iterable[Expr | Left]) -> None:
+        """Formulas are offered, and what is left becomes tasks."""
+        for left in lefts:
+            if isinstance(left, Left):
+                self.follow(task, left)
+            else:
+                self.offer(task, [left])
+            if self.problem.expired():
+                return
+
+    def follow(self, task: Task, left: Left) -> None:
+        if task.depth >= DEEPEST or not len(left.goal.known):
+            return
+        left = reductions.dropped(self.problem, left)
+        finish = lambda e, outer=task.finish, inner=left.finish: outer(inner(e))
+        self.start(Task(left.table, left.goal, self.problem, finish, task.cost + left.cost, task.depth + 1))
+
+    def bank(self, task: Task) -> Bank:
+        key = id(task.table)
+        if key not in self.banks:
+            y = task.goal.middle[task.goal.known]
+            ends = [float(y.min()), float(y.max()), float(y.max()) + 1] if task.goal.whole and len(y) else []
+            self.banks[key] = Bank(task.table, self.problem, ends, task.goal.whole)
+        return self.banks[key]
+
+    # ------------------------------------------------------------------------------------------------ steps
+
+    def layer(self, task: Task, cost: int) -> None:
+        """Readings of the entries of a cost."""
+        bank = self.bank(task)
+        if bank.grown >= cost:
+            self.look(task, bank.kept(cost))
+        for larger in range(bank.grown + 1, cost + 1):
+            bank.grow(larger, lambda block: self.look(task, block))
+
+    def look(self, task: Task, block: Block) -> None:
+        if task.cost + block.cost < self.collector.limit():
+            self.offer(task, sorted(task.reader.read(block), key=preference))
+
+    def weighted(self, task: Task) -> None:
+        """Readings of sums of columns."""
+        bank = self.bank(task)
+        before = len(bank)
+        if bank.summed:
+            places = np.flatnonzero((bank.recipe[:, 0] < 0) & (bank.cost > 1))
+            self.look(task, Block(bank.values[places], lambda i: bank.expr(int(places[i])), 3))
+        else:
+            bank.summed = True
+            bank.add_sums(lambda block: self.look(task, block))
+        del before
+
+    def sums(self, task: Task) -> None:
+        bank = self.bank(task)
+        for expr in linear.sums(task.reader, bank, beside=task.depth == 0):
+            self.offer(task, [expr])
+
+    def pieces(self, task: Task) -> None:
+        self.below(task, pieces.pieces(task.reader, self.bank(task), task.goal))
+
+    def around(self, task: Task) -> None:
+        """What stands inside bounds, a remainder, a function of one argument."""
+        self.below(task, reductions.bounds(task.reader, task.goal))
+        self.below(task, reductions.undone(task.reader, task.goal))
+
+    def reduce(self, task: Task) -> None:
+        bank = self.bank(task)
+        self.below(task, reductions.put(task.reader, bank, task.goal))
+        self.below(task, reductions.inverses(task.reader, bank, task.goal))
+        self.below(task, reductions.along(task.reader, task.goal))
+
+
+class OneEngine:
+    """Deterministic search behind the `Engine` protocol."""
+
+    name = "native"
+
+    def search(
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        *,
+        variables: tuple[Var, ...],
+        domains: tuple[Domain, ...],
+        **options: Unpack[Options],
+    ) -> tuple[Candidate, ...]:
+        """See `Engine.search`."""
+        problem = prepare(X, y, variables=variables, domains=domains, **options)
+        collector = Collector(problem)
+        told: tuple[int, ...] = ()
+        for attempt in range(1 + REPEATS):
+            Search(problem, collector, told=told).run()
+            floor = noise_floor(problem, collector) if attempt == 0 else None
+            if collector.exact is not None or problem.expired() or not (floor or collector.counterexamples):
+                break
+            if floor is not None:  # what is left over looks like noise: as exact as that is exact enough
+                problem = replace(problem, tolerance=floor, noise=floor / 4.5)
+                offered = [candidate.expr for candidate in collector.best.values()]
+                collector = Collector(problem)
+                for expr in offered:
+                    collector.offer(expr)
+                collector.exact = None
+            else:
+                told = tuple(sorted({*told, *collector.counterexamples[:60]}))
+                problem = replace(problem, rows=np.unique([*problem.rows, *told]).astype(int))
+                collector = Collector(problem, collector.best)
+        return collector.front()
