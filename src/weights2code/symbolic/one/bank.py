@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,8 +25,10 @@ from weights2code.symbolic.search.rows import Problem
 BLOCK, KEPT = 600_000, 1000
 #: Levels of all columns together that entries are compared with; sums of columns; of those, plain ones bent.
 LEVELS, SUMS, BENT = 40, 2000, 60
+#: Levels of a column that bounds of both sides are taken from.
+CLIPPED = 18
 #: Seconds of a usual machine for a cell that is made or compared.
-CELL = 6e-9
+CELL = 1.5e-8
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class Block:
 
 
 Look = Callable[[Block], None]
+#: Values, how each is written, what each costs.
+Pending = Iterable[tuple[np.ndarray, Sequence[Callable[[], Expr]], np.ndarray]]
 
 
 class Bank:
@@ -218,18 +222,51 @@ class Bank:
             )
 
     def add_sums(self, look: Look) -> None:
-        """Ranked columns, sums of columns with small whole weights, and plain sums bent at a number."""
-        table, k, variables = self.table, self.X.shape[1], self.table.variables
+        """Columns between two bounds, ranked columns, sums of columns with small whole weights, also bent."""
+        self.summed = True
+        self._see(itertools.chain(self._clipped(), self._ranked()), look)
+        k = self.X.shape[1]
+        if k < 2:
+            return
+        weights, costs = self._weights()
+        writes = [functools.partial(_weighted, w, self.table.variables) for w in weights]
+        values = weights @ self.X.T
+        if self.table.discrete:
+            self._see([(values, writes, costs)], look)
+        # sums of two columns and numbers are in the bank already
+        plain = (np.abs(weights).max(axis=1) == 1) & (np.sum(weights != 0, axis=1) == 2)
+        bent = np.flatnonzero(~plain & (costs <= 2 * k + 1))[:BENT]
+        for start in range(0, len(bent), 12):
+            if not self.problem.expired():
+                some = bent[start : start + 12]
+                self._see((p for i in some for p in self._bend(values[i], writes[i], int(costs[i]))), look)
+
+    def _clipped(self) -> Pending:
+        if not self.problem.allows("clip"):
+            return
+        for variable, v in zip(self.table.variables, self.X.T, strict=True):
+            levels = levels_of(v, CLIPPED, whole=self.table.discrete)[1:-1]
+            ends = list(itertools.combinations(levels, 2))
+            if ends:
+                numbers = [tuple(Const(e).value for e in pair) for pair in ends]
+                writes = [functools.partial(op, "clip", variable, *pair) for pair in numbers]
+                low, high = np.array(ends).T[:, :, None]
+                yield np.clip(v[None], low, high), writes, np.full(len(ends), 4)
+
+    def _ranked(self) -> Pending:
+        k, variables = self.X.shape[1], self.table.variables
         several = [tuple(range(k)), *(itertools.combinations(range(k), 3) if 3 < k <= 7 else ())]
         for some in several if 3 <= k <= 15 and self.problem.allows("max", "min") else ():
             names, size = [variables[j] for j in some], len(some)
             writes = [functools.partial(ranked, names, place) for place in range(1, size + 1)]
-            self._see(np.sort(self.X[:, some], axis=1).T, writes, np.full(size, size + 1), look)
+            yield np.sort(self.X[:, some], axis=1).T, writes, np.full(size, size + 1)
+
+    def _weights(self) -> tuple[np.ndarray, np.ndarray]:
+        """Small whole weights of the columns, the shortest sums first, and what these cost."""
+        k = self.X.shape[1]
         most = next((w for w in (9, 6, 4, 3, 2, 1) if ((2 * w + 1) ** k - 1) // 2 <= SUMS), 0)
-        if k < 2:
-            return
         if most:
-            weights = np.array(list(itertools.product(range(-most, most + 1), repeat=k)))
+            weights = np.stack(np.meshgrid(*[np.arange(-most, most + 1)] * k, indexing="ij"), -1).reshape(-1, k)
         else:  # runs of equal weights: windows
             runs = [(i, j) for i in range(k) for j in range(i + 2, k + 1)]
             weights = np.array([[int(i <= c < j) for c in range(k)] for i, j in runs])
@@ -238,32 +275,28 @@ class Bank:
         weights = weights[np.gcd.reduce(weights, axis=1) == 1]
         costs = np.sum((weights != 0) * 2 + 2 * (np.abs(weights) > 1), axis=1) - 1
         order = np.argsort(costs * 100 + np.abs(weights).sum(axis=1), kind="stable")
-        weights, costs = weights[order], costs[order]
-        writes = [functools.partial(_weighted, w, variables) for w in weights]
-        if table.discrete:
-            self._see(weights @ self.X.T, writes, costs, look)
-        plain = np.flatnonzero((np.abs(weights).max(axis=1) == 1) & (np.sum(weights != 0, axis=1) > 2))[:BENT]
-        for i in plain:
-            self._bend(weights[i] @ self.X.T, writes[i], int(costs[i]), look)
+        return weights[order], costs[order]
 
-    def _bend(self, v: np.ndarray, write: Callable[[], Expr], cost: int, look: Look) -> None:
+    def _bend(self, v: np.ndarray, write: Callable[[], Expr], cost: int) -> Pending:
         """A quantity with each operator that takes a number, at its levels."""
         levels = np.array(levels_of(v, 24, whole=self.table.discrete))
         for entry in self.operators:
-            if entry.right == "varies" or entry.arity == 1 or self.problem.expired():
+            if entry.right == "varies" or entry.arity == 1:
                 continue
             use = levels if entry.right == "any" else np.arange(2, min(np.ptp(v), 12) + 1)
             if len(use):
                 writes = [functools.partial(_bent, entry, write, float(c)) for c in use]
                 values = entry.compute(v[None], use[:, None])
-                self._see(values, writes, np.full(len(use), cost + entry.cost + 1), look)
+                yield values, writes, np.full(len(use), cost + entry.cost + 1)
 
-    def _see(
-        self, values: np.ndarray, writes: Sequence[Callable[[], Expr]], cost: np.ndarray, look: Look
-    ) -> None:
-        block = self._add_written(values, writes, cost)
-        if block is not None:
-            look(block)
+    def _see(self, pending: Pending, look: Look) -> None:
+        """Entries made together are looked at and kept together."""
+        parts = [part for part in pending if len(part[0])]
+        if parts:
+            values, cost = (np.concatenate([part[i] for part in parts]) for i in (0, 2))
+            block = self._add_written(values, [write for part in parts for write in part[1]], cost)
+            if block is not None:
+                look(block)
 
     def _write(self, place: int, left: np.ndarray, right: np.ndarray, i: int) -> Expr:
         entry = self.operators[place]

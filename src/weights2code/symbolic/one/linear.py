@@ -25,7 +25,7 @@ PAIRED, SMALL_SUMS, SMALL_PRODUCTS, TOGETHER = 3500, 300, 250, 100
 #: Pairs that are written; of those that do not fit, how many are asked for a third.
 WRITTEN, THIRDS = 6, 3
 #: Seconds of a usual machine for a multiplication in the product of two matrices.
-PRODUCT = 2.5e-10
+PRODUCT = 5e-11
 #: Weights modulo a number that are tried in all.
 RESIDUES = 20_000
 #: Seconds of a usual machine for a linear program; the largest whole weight that its direction is rounded to.
@@ -94,7 +94,7 @@ def sums(reader: Reader, bank: Bank, *, beside: bool) -> Iterator[Expr]:
             blocks = _of_products(V, Q, y) if product else _of_sums(V, Q, y)
             for start, left in blocks:
                 problem.effort.spend(PRODUCT * left.size * len(y) * (2 + Q.shape[1] if product else 1))
-                problem.effort.spend(CELL * left.size * 2)
+                problem.effort.spend(0.3 * CELL * left.size)
                 rows, columns = np.nonzero(left <= good)
                 order = np.argsort(cost[rows + start] + cost[columns], kind="stable")[:WRITTEN]
                 for o in order:

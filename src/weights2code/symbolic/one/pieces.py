@@ -73,7 +73,7 @@ def _terms(reader: Reader, bank: Bank) -> Terms:
     live = bank.varying(5, ENTRIES)
     for sign in (1, -1):
         apart = y[known] - sign * bank.values[np.ix_(live, known)]
-        problem.effort.spend(CELL * apart.size * 3)
+        problem.effort.spend(CELL * apart.size)
         apart = np.sort(apart if goal.modulus is None else apart % goal.modulus, axis=1)
         left = np.arange(len(live))
         for length in sorted({max(int(len(known) * f), 3) for f in SHARES}, reverse=True):
@@ -146,7 +146,8 @@ def _chosen(reader: Reader, terms: Terms, goal: Goal) -> Iterator[Expr | Left]:
         if np.all(first | second) and np.any(first & ~second) and np.any(second & ~first):
             bits = bit_goal(first & ~second, second & ~first)
             cost = float(terms.cost[i] + terms.cost[j] + 1)
-            yield Left(reader.table, bits, lambda e, one=one, other=other: branch(e, one, other), cost)
+            finish = lambda e, one=one, other=other: branch(e, one, other)
+            yield Left("choice", reader.table, bits, finish, cost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +172,7 @@ def _settling(
         bad = P[:, ~right[t]]
         if not bad.shape[1]:
             continue
-        reader.problem.effort.spend(CELL * P.size)
+        reader.problem.effort.spend(0.3 * CELL * P.size)
         for turned, holds in ((False, P > bad.max(axis=1)[:, None]), (True, P < bad.min(axis=1)[:, None])):
             count = holds.sum(axis=1)
             score = np.where(count > 0, count / len(left) - greed * (bank.cost[use] + terms.cost[t]), -np.inf)
@@ -221,7 +222,8 @@ def _parts(reader: Reader, bank: Bank, terms: Terms, goal: Goal) -> Iterator[Lef
             continue
         cost = float(found.test.size() + found.term.size() + 1)
         test, term = found.test, found.term
-        yield Left(reader.table, goal.where(~settled), lambda e, t=test, term=term: branch(t, term, e), cost)
+        finish = lambda e, test=test, term=term: branch(test, term, e)
+        yield Left("part", reader.table, goal.where(~settled), finish, cost)
 
 
 def believable(goal: Goal, expr: Expr) -> bool:

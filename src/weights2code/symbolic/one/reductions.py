@@ -8,6 +8,8 @@ A reduction counts by how many cells it leaves, and how much there is to say of 
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -23,14 +25,16 @@ from weights2code.symbolic.one.table import INF, Goal, Left, Table, common, join
 from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.snapping import simplest
 
-#: Cells of given arguments and their most cost; steps kept of an operator.
-GIVEN, GIVEN_COST, EACH = 60_000, 5, 5
+#: Cells of given arguments; steps kept of an operator, and of those that read the same columns.
+GIVEN, EACH, ALIKE = 60_000, 4, 2
 #: A goal is smaller if it has at most this share of the cells and bits.
 SMALLER = 0.8
-#: Quantities that are put in: asked for, kept; the share of rows that may be left.
-ASKED, PUT, MERGED = 700, 8, 0.75
-#: The share of known rows that must have another that agrees in all other columns, to drop a column.
-SEEN = 0.3
+#: Quantities that are put in: cells asked for, asked at all lags at once, followed; bits that they must save.
+ASKED, EVERYWHERE, PUT, LESS = 500_000, 60, 8, 0.3
+#: Bits that rows must tell which agree in some quantities, and could differ in what is wanted.
+EVIDENCE = 14.0
+#: What a node counts for beside a bit of what is left.
+COST = 0.5
 #: Columns with at most so many values may be gates of a direction.
 GATES = 6
 
@@ -52,12 +56,12 @@ def bounds(reader: Reader, goal: Goal) -> Iterator[Left]:
     enough = [group.sum() >= 2 and len(known) - group.sum() > 2 for group in at]
     low, high = np.where(at[0], -INF, goal.low), np.where(at[1], INF, goal.high)
     if enough[0] and reader.problem.allows("max"):
-        yield Left(table, Goal(low, goal.high), lambda e: op("max", e, least), 2)
+        yield Left("bounds", table, Goal(low, goal.high), lambda e: op("max", e, least), 2)
     if enough[1] and reader.problem.allows("min"):
-        yield Left(table, Goal(goal.low, high), lambda e: op("min", e, most), 2)
+        yield Left("bounds", table, Goal(goal.low, high), lambda e: op("min", e, most), 2)
     both = len(known) - at[0].sum() - at[1].sum()
     if all(enough) and both >= table.X.shape[1] + 2 and reader.problem.allows("max", "min"):
-        yield Left(table, Goal(low, high), lambda e: op("min", op("max", e, least), most), 3)
+        yield Left("bounds", table, Goal(low, high), lambda e: op("min", op("max", e, least), most), 3)
 
 
 def _plain(values: np.ndarray, slack: float) -> float | int:
@@ -73,29 +77,29 @@ def undone(reader: Reader, goal: Goal) -> Iterator[Left]:
         return
     if table.discrete and goal.whole:
         top = int(y[known].max()) + 1
-        if y[known].min() == 0 and 2 <= top <= 100 and problem.allows("mod"):
-            yield Left(table, Goal(goal.low, goal.high, top), lambda e: op("mod", e, top), 2)
+        if y[known].min() == 0 and 3 <= top <= 100 and problem.allows("mod"):
+            yield Left("remainder", table, Goal(goal.low, goal.high, top), lambda e: op("mod", e, top), 2)
         return
     if table.discrete or goal.whole or not np.all(goal.tight):
         return
     for name, (valid, inverse) in UNDONE.items():
         if problem.allows(name) and np.all(valid(y)):
             ends = np.sort([inverse(np.where(valid(e), e, y)) for e in (goal.low, goal.high)], axis=0)
-            yield Left(table, Goal(ends[0], ends[1]), lambda e, name=name: _applied(name, e), 1)
+            yield Left("function", table, Goal(ends[0], ends[1]), lambda e, name=name: _applied(name, e), 1)
 
 
 def _applied(name: str, inner: Expr) -> Expr:
     return op("div", 1, inner) if name == "div" else op(name, inner)
 
 
-def inverses(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Left]:
+def inverses(reader: Reader, bank: Bank, goal: Goal, cost: int) -> Iterator[Left]:
     """What the other argument of an operator must be, given an entry of the bank, where that is less."""
     problem, small = reader.problem, reader.goal
     whole_size = size(small)
     bits = bool(np.all(np.isin(np.round(small.middle[small.known], 6), (0, 1)))) and small.modulus is None
-    some = bank.first(np.flatnonzero(bank.cost <= GIVEN_COST), GIVEN // len(reader.X))
+    some = bank.first(np.flatnonzero(bank.cost <= cost), GIVEN // len(reader.X))
     for entry in bank.operators:
-        if entry.inverse is None or (entry.name == "ne" and not bits):
+        if entry.inverse is None or (entry.name == "ne" and not bits) or (entry.name == "min" and bits):
             continue
         if small.modulus is not None and entry.name not in ("add", "sub"):
             continue
@@ -103,14 +107,25 @@ def inverses(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Left]:
         for _, i, shift in ranked[:EACH]:
             given = weighted_sum([(1, bank.expr(i))], shift)
             values = reader.table.values(given)
-            with np.errstate(all="ignore"):
-                low, high = entry.inverse(goal.low, goal.high, values)
+            low, high = _undone(entry, goal, values, bits)
             problem.effort.spend(1e-4)
             if np.any(np.isnan(low) | np.isnan(high)):
                 continue
-            cost = float(bank.cost[i] + 1 + 2 * (shift != 0))
+            nodes = float(bank.cost[i] + 1 + 2 * (shift != 0))
             finish = lambda e, entry=entry, given=given: _joined(entry, given, e)
-            yield Left(reader.table, Goal(low, high, goal.modulus), finish, cost)
+            yield Left("inverse", reader.table, Goal(low, high, goal.modulus), finish, nodes)
+
+
+def _undone(entry: Searched, goal: Goal, given: np.ndarray, bits: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The ends of the other argument; of bits no end lies outside of 0 and 1."""
+    assert entry.inverse is not None
+    with np.errstate(all="ignore"):
+        low, high = entry.inverse(goal.low, goal.high, given)
+    if bits and entry.name in ("max", "min"):
+        low, high = np.where(high < 0.5, -1e-6, low), np.where(low > 0.5, 1 + 1e-6, high)
+        free = (low < 0.5) & (high > 0.5)
+        low, high = np.where(free, -INF, low), np.where(free, INF, high)
+    return low, high
 
 
 def _joined(entry: Searched, given: Expr, inner: Expr) -> Expr:
@@ -127,13 +142,17 @@ def _joined(entry: Searched, given: Expr, inner: Expr) -> Expr:
 def _ranked(
     reader: Reader, bank: Bank, entry: Searched, some: np.ndarray, whole_size: float
 ) -> list[tuple[float, int, float]]:
-    """Entries (and shifts) that leave a smaller goal, the best first, judged on the rows of the bank."""
+    """Entries (and shifts) that leave a smaller goal, the best first, judged on the rows of the bank.
+
+    A goal is smaller that has fewer known cells or fewer levels, or that needs fewer columns.
+    """
     goal = reader.goal
-    use = some if entry.right == "any" else some[~bank.number[some]]
-    if entry.name == "ne":
+    use, bits = some[~bank.number[some]], bool(np.all(np.isin(np.round(goal.middle[goal.known], 6), (0, 1))))
+    extremum = entry.name in ("max", "min")
+    if entry.name == "ne" or (extremum and bits):
         use = use[np.all((bank.values[use] == 0) | (bank.values[use] == 1), axis=1)]
     shift = np.zeros(len(use))
-    if entry.name in ("max", "min") and len(use):  # also moved until it touches the goal
+    if extremum and not bits and len(use):  # also moved until it touches the goal
         apart = goal.middle[goal.known] - bank.values[np.ix_(use, goal.known)]
         moved = apart.min(axis=1) if entry.name == "max" else apart.max(axis=1)
         more = np.flatnonzero((np.abs(moved) > goal.slack) & ~bank.number[use])
@@ -141,11 +160,15 @@ def _ranked(
     if not len(use):
         return []
     given = bank.values[use] + shift[:, None]
-    reader.problem.effort.spend(CELL * given.size * 6)
-    assert entry.inverse is not None
-    with np.errstate(all="ignore"):
-        low, high = entry.inverse(goal.low, goal.high, given)
+    reader.problem.effort.spend(CELL * given.size * 8)
+    low, high = _undone(entry, goal, given, bits)
     fine = ~np.any(np.isnan(low) | np.isnan(high), axis=1)
+    if extremum and not bits:  # it must explain more than one value, or it is a bound
+        at = goal.tight & ~(np.isfinite(low) & np.isfinite(high))
+        y = np.where(at, goal.middle, np.nan)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            fine &= np.nanmax(y, axis=1) - np.nanmin(y, axis=1) > 2 * goal.slack
     use, low, high, shift = use[fine], low[fine], high[fine], shift[fine]
     if not len(use):
         return []
@@ -154,13 +177,64 @@ def _ranked(
         middle = 0.5 * (low + high)
         if goal.modulus is not None:
             middle = np.round(middle) % goal.modulus
+            low, high = np.where(known, middle - 1e-6, -INF), np.where(known, middle + 1e-6, INF)
         middle = np.sort(np.where(known, middle, INF), axis=1)
         steps = (np.diff(middle, axis=1) > max(2 * goal.slack, 1e-7)) & np.isfinite(middle[:, 1:])
-    left = known.sum(axis=1) * np.log2(2 + steps.sum(axis=1))
-    score = left / whole_size + 0.05 * (bank.cost[use] + 2 * (shift != 0))
-    smaller = np.flatnonzero((left < SMALLER * whole_size) & (known.sum(axis=1) > 0))
-    order = smaller[np.argsort(score[smaller], kind="stable")][:EACH]
-    return [(float(score[i]), int(use[i]), float(number(float(shift[i])))) for i in order]
+    cells, bits = known.sum(axis=1), np.log2(2 + steps.sum(axis=1))
+    cells = np.where(cells > 0, np.minimum(cells, _fewest(reader, bank, use, low, high)), 0)
+    left = cells * bits
+    cost = bank.rank[use] + 2 * (shift != 0)
+    smaller = np.flatnonzero((left < SMALLER * whole_size) & (cells > 0))
+    found: list[tuple[float, int, float]] = []
+    masks: Counter[int] = Counter()
+    for i in smaller[np.argsort(np.log2(left[smaller]) + COST * cost[smaller], kind="stable")]:
+        masks[bank.reads(int(use[i]))] += 1
+        if masks[bank.reads(int(use[i]))] <= ALIKE:
+            found.append((float(left[i]), int(use[i]), float(number(float(shift[i])))))
+            if len(found) == EACH:
+                break
+    return found
+
+
+def _fewest(reader: Reader, bank: Bank, use: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """For goals (a row each) the fewest cells that are known when the columns of their entry are dropped.
+
+    All columns that the entry reads, or all but one; where rows that agree in the others have nothing in
+    common, or where too few agree to tell, all cells are left.
+    """
+    table, count = reader.table, len(reader.X)
+    fewest = np.full(len(use), count)
+    if not table.discrete:
+        return fewest
+    codes, k = table.codes[:, table.few], table.X.shape[1]
+    masks = np.array([bank.reads(int(i)) for i in use])
+    told = evidence(reader.goal)
+    for mask in np.unique(masks):
+        inside = [j for j in range(k) if mask >> j & 1]
+        others = [j for j in range(k) if not mask >> j & 1]
+        places = np.flatnonzero(masks == mask)
+        for kept in [others, *([*others, j] for j in inside if len(inside) > 1)]:
+            if not kept:
+                continue
+            rest = joined([codes[j] for j in kept])
+            order = np.argsort(rest, kind="stable")
+            starts = np.flatnonzero(np.r_[True, np.diff(rest[order]) > 0])
+            reader.problem.effort.spend(3e-5 + CELL * 3 * len(places) * count)
+            if len(starts) == count:
+                continue
+            least = np.maximum.reduceat(low[np.ix_(places, order)], starts, axis=1)
+            most = np.minimum.reduceat(high[np.ix_(places, order)], starts, axis=1)
+            fine = np.all(least <= most + 1e-9 * (1 + np.abs(most)), axis=1)
+            cells = np.sum(np.isfinite(least) & np.isfinite(most), axis=1)
+            enough = (count - len(starts)) * told >= EVIDENCE
+            fewest[places] = np.where(fine & enough, np.minimum(fewest[places], cells), fewest[places])
+    return fewest
+
+
+def evidence(goal: Goal) -> float:
+    """Bits that one pair of rows tells which agree in what is wanted, though it could differ."""
+    shares = np.unique(goal.coded, return_counts=True)[1] / max(len(goal.known), 1)
+    return -float(np.log2(np.sum(shares**2))) if len(shares) else 0.0
 
 
 # ---------------------------------------------------------------------------------- fewer and other columns
@@ -180,7 +254,7 @@ def dropped(problem: Problem, left: Left) -> Left:
         return left
     code = joined([table.codes[i] for i in kept])
     smaller = merged(table, goal, [table.X[:, i] for i in kept], [table.variables[i] for i in kept], code)
-    return left if smaller is None else Left(*smaller, left.finish, left.cost)
+    return left if smaller is None else Left(left.step, *smaller, left.finish, left.cost)
 
 
 def _needless(problem: Problem, table: Table, goal: Goal, kept: Sequence[int]) -> bool:
@@ -188,27 +262,27 @@ def _needless(problem: Problem, table: Table, goal: Goal, kept: Sequence[int]) -
     problem.effort.spend(CELL * 4 * len(code) * len(kept) + 5e-5)
     if common(goal, code) is None:
         return False
-    counts = np.bincount(code[goal.known], minlength=int(code.max()) + 1)
-    return float(np.mean(counts[code[goal.known]] > 1)) >= SEEN
+    pairs = len(goal.known) - len(np.unique(code[goal.known]))
+    return pairs * evidence(goal) >= EVIDENCE
 
 
 @dataclass(frozen=True, slots=True)
 class _Put:
-    """An entry of the bank that takes the place of columns: how many rows are left, and the columns kept."""
+    """An entry of the bank that takes the place of columns: the room that is left, and the columns kept."""
 
-    rows: int
+    room: float
     entry: int
     kept: tuple[int, ...]
 
 
-def put(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Left]:
-    """Quantities in place of the columns that they are made of, those that leave fewest rows first."""
+def put(reader: Reader, bank: Bank, goal: Goal, cost: int) -> Iterator[Left]:
+    """Quantities in place of the columns that they are made of, those that leave the least room first."""
     table, problem = reader.table, reader.problem
-    if not table.discrete or len(goal.known) < 6:
+    if not table.discrete or len(goal.known) < 6 or len(table.variables) < 2:
         return
-    ranked = sorted(_puts(reader, bank), key=lambda p: np.log2(p.rows) + 0.35 * int(bank.rank[p.entry]))
+    lefts = [*_everywhere(reader, bank, goal, cost)]
+    ranked = sorted(_puts(reader, bank, cost), key=lambda p: p.room + COST * int(bank.rank[p.entry]))
     seen: set[bytes] = set()
-    followed = 0
     for found in ranked:
         expr = bank.expr(found.entry)
         code = joined([_numbered(table.values(expr)), *(table.codes[i] for i in found.kept)])
@@ -216,28 +290,34 @@ def put(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Left]:
         if mark in seen:
             continue
         seen.add(mark)
-        kept = [table.variables[i] for i in found.kept]
-        left = _with_copies(problem, table, goal, expr, kept)
+        left = _with_copies(problem, table, goal, expr, [table.variables[i] for i in found.kept])
         if left is not None:
-            yield left
-            followed += 1
-            if followed >= PUT:
-                return
+            lefts.append(left)
+            if len(seen) >= 2 * PUT:
+                break
+    yield from sorted(lefts, key=lambda left: room(left.table) + COST * left.cost)[:PUT]
+
+
+def room(table: Table) -> float:
+    """Bits of a place in the table: all combinations of the values of its columns."""
+    return float(np.sum(np.log2(table.codes.max(axis=1) + 1.0)))
 
 
 def _numbered(values: np.ndarray) -> np.ndarray:
     return np.unique(np.round(values, 6), return_inverse=True)[1].reshape(-1)
 
 
-def _puts(reader: Reader, bank: Bank) -> Iterator[_Put]:
-    """Entries that leave no two rows that agree and differ in what is wanted, and clearly fewer rows."""
+def _puts(reader: Reader, bank: Bank, cost: int) -> Iterator[_Put]:
+    """Entries that leave no two rows that agree and differ in what is wanted, and less room."""
     small, table = reader.goal, reader.table
     known = small.known
     codes = table.codes[:, table.few][:, known]
     y = small.middle[known]
     k, count = len(codes), len(known)
+    rooms = np.log2(codes.max(axis=1) + 1.0)
+    told = evidence(small)
     groups: dict[int, list[int]] = {}
-    for i in bank.varying(GIVEN_COST, ASKED):
+    for i in bank.varying(cost, ASKED // count):
         groups.setdefault(bank.reads(int(i)), []).append(int(i))
     for mask, entries in groups.items():
         inside = [j for j in range(k) if mask >> j & 1]
@@ -254,20 +334,64 @@ def _puts(reader: Reader, bank: Bank) -> Iterator[_Put]:
             order = np.argsort(key, axis=1)
             same = np.diff(np.take_along_axis(key, order, axis=1), axis=1) == 0
             conflict = np.any(same & (np.diff(y[order], axis=1) != 0), axis=1)
-            rows = count - same.sum(axis=1)
-            good = ~conflict & (rows <= MERGED * count)
+            levels = (np.diff(np.sort(V, axis=1), axis=1) > 0).sum(axis=1) + 1
+            left = float(rooms[list(kept)].sum()) + np.log2(levels)
+            good = ~conflict & (same.sum(axis=1) * told >= EVIDENCE) & (left <= rooms.sum() - LESS)
             for i in np.flatnonzero(good):
-                yield _Put(int(rows[i]), int(waiting[i]), kept)
+                yield _Put(float(left[i]), int(waiting[i]), kept)
             waiting = waiting[conflict]
 
 
-def _with_copies(
-    problem: Problem, table: Table, goal: Goal, expr: Expr, kept: Sequence[Var]
-) -> Left | None:
+def _everywhere(reader: Reader, bank: Bank, goal: Goal, cost: int) -> Iterator[Left]:
+    """A quantity in place of its columns at all lags at once: alone at one of them too few rows would agree."""
+    table, problem = reader.table, reader.problem
+    lags: dict[str, list[int]] = {}
+    for v in table.variables:
+        lags.setdefault(v.name, []).append(v.lag)
+    several = {name for name, found in lags.items() if len(found) > 1}
+    if not several:
+        return
+    asked = [0, 0, 0]
+    for i in bank.varying(cost, ASKED // len(goal.known)):
+        mask = bank.reads(int(i))
+        reads = [v for j, v in enumerate(table.variables) if mask >> j & 1]
+        if len(reads) > 2 or not any(v.name in several for v in reads):
+            continue
+        first = min(v.lag for v in reads)
+        if first and {Var(v.name, v.lag - 1) for v in reads} <= {*table.variables}:
+            continue  # the same a step later is asked already
+        asked[len(reads)] += 1
+        if asked[len(reads)] > EVERYWHERE // len(reads):
+            continue
+        if problem.expired():
+            return
+        expr = bank.expr(int(i))
+        shifts = [lag - first for lag in range(max(v.lag for v in table.variables) + 1)]
+        moved = [{v: Var(v.name, v.lag + s) for v in reads} for s in shifts]
+        moved = [m for m in moved if {*m.values()} <= {*table.variables}]
+        name = _fresh(table)
+        parts = {
+            Var(name, min(v.lag for v in m.values())): expr.substitute(m) for m in moved
+        }
+        gone = {v for m in moved for v in m.values()}
+        if len(parts) < 2:
+            continue
+        kept = [v for v in table.variables if v not in gone]
+        result = _replaced(problem, table, goal, parts, kept)
+        if result is not None and room(result[0]) <= room(table) - LESS:
+            nodes = sum(max(e.size() - 1, 0) for e in parts.values())
+            yield Left("put", *result, lambda e, parts=parts: e.substitute(parts), float(nodes))
+
+
+def _fresh(table: Table) -> str:
+    return next(f"part{i}" for i in range(99) if all(v.name != f"part{i}" for v in table.variables))
+
+
+def _with_copies(problem: Problem, table: Table, goal: Goal, expr: Expr, kept: Sequence[Var]) -> Left | None:
     """The table with a quantity in place of columns, and the same at other lags where that is possible."""
     reads = expr.variables()
     lag = min(v.lag for v in reads)
-    name = next(f"part{i}" for i in range(99) if all(v.name != f"part{i}" for v in table.variables))
+    name = _fresh(table)
     parts: dict[Var, Expr] = {Var(name, lag): expr}
     gone = {v for v in table.variables if v not in kept}
     result = _replaced(problem, table, goal, parts, kept)
@@ -287,7 +411,7 @@ def _with_copies(
             parts, gone, result = more, gone | leaving, smaller
     meaning = dict(parts)
     cost = sum(max(e.size() - 1, 0) for e in parts.values())
-    return Left(*result, lambda e: e.substitute(meaning), float(cost))
+    return Left("put", *result, lambda e: e.substitute(meaning), float(cost))
 
 
 def _replaced(
@@ -299,7 +423,7 @@ def _replaced(
     places = [table.variables.index(v) for v in kept]
     code = joined([*(_numbered(c) for c in columns), *(table.codes[i] for i in places)])
     problem.effort.spend(2e-4 + CELL * 8 * len(code) * (len(parts) + len(kept)))
-    if int(code.max()) + 1 >= len(code):
+    if (len(goal.known) - len(np.unique(code[goal.known]))) * evidence(goal) < EVIDENCE:
         return None
     return merged(table, goal, [*columns, *(table.X[:, i] for i in places)], [*parts, *kept], code)
 
@@ -316,11 +440,12 @@ def along(reader: Reader, goal: Goal) -> Iterator[Left]:
             terms = [(number(float(w)), v) for w, v in zip(weights, table.variables, strict=True) if w]
             expr = weighted_sum(terms)
             kept = [table.variables[j] for j in some]
-            new = Var(next(f"part{i}" for i in range(99) if all(v.name != f"part{i}" for v in table.variables)))
+            new = Var(_fresh(table))
             values = table.values(expr)
             code = joined([_numbered(values), *(table.codes[j] for j in some)])
             made = merged(table, goal, [values, *(table.X[:, j] for j in some)], [new, *kept], code)
             if made is not None:
-                yield Left(*made, lambda e, new=new, expr=expr: e.substitute({new: expr}), float(expr.size() - 1))
+                finish = lambda e, new=new, expr=expr: e.substitute({new: expr})
+                yield Left("along", *made, finish, float(expr.size() - 1))
         if problem.expired():
             return

@@ -33,6 +33,8 @@ LARGEST, DEEPEST = 5, 4
 SHORTER, AT_LEAST = 0.5, 0.05
 #: How often rows are added on which a formula turned out wrong.
 REPEATS = 3
+#: Nodes of a formula for which it is worth as much to look for a shorter one.
+SHORT = 12
 
 
 @dataclass(eq=False)
@@ -45,12 +47,13 @@ class Task:
     finish: Callable[[Expr], Expr] = lambda expr: expr
     cost: float = 0.0
     depth: int = 0
+    step: str = ""
 
     @cached_property
     def reader(self) -> Reader:
         near = self.depth == 0 and self.problem.estimated and not self.problem.whole
         goal = self.goal if len(self.table.few) == len(self.table.X) else self.goal.at(self.table.few)
-        return Reader(self.problem, self.table, goal, beside=self.depth == 0, near=near)
+        return Reader(self.problem, self.table, goal, beside=True, near=near)
 
 
 @dataclass
@@ -64,6 +67,8 @@ class Search:
     banks: dict[int, Bank] = field(default_factory=dict)
     ticket: itertools.count = field(default_factory=itertools.count)
     least: float = -np.inf
+    told: tuple[int, ...] = ()
+    floor: float | None = None
 
     def run(self) -> None:
         problem = self.problem
@@ -73,16 +78,21 @@ class Search:
         goal = Goal(problem.ys - tolerance, problem.ys + tolerance)
         began = problem.effort.left
         self.began = began
+        self.size = max(reductions.size(goal), 1.0)
         self.start(Task(table, goal, problem))
+        judged: Candidate | None = None
         while self.heap:
+            nearest = self.collector.nearest()
+            if nearest is not judged and self.collector.exact is None:
+                self.floor, judged = noise_floor(problem, self.collector), nearest
+                if self.floor is not None:
+                    return
             priority, _, task, step = heapq.heappop(self.heap)
             if priority >= self.collector.limit():
                 return
             if problem.expired() or problem.effort.left < self.least:
                 return
             step(task)
-
-    told: tuple[int, ...] = ()
 
     def push(self, task: Task, nodes: float, step: Callable[[Task], None]) -> None:
         heapq.heappush(self.heap, (task.cost + nodes, next(self.ticket), task, step))
@@ -102,14 +112,16 @@ class Search:
             self.offer(task, [expr])
         if task.depth == 0 and self.collector.exact is not None:
             return
-        later = 1.5 * task.depth
+        ahead = 0.25 * np.log2(max(reductions.size(task.goal), 1.0) / self.size)
+        later = 1.5 * task.depth + float(ahead)
         self.push(task, 1 + later, self.around)
         for cost in range(1, LARGEST + 1):
             self.push(task, cost + later, lambda task, cost=cost: self.layer(task, cost))
         self.push(task, 3.5 + later, self.weighted)
-        self.push(task, 6 + 2 * later, self.reduce)
-        self.push(task, 6.5 + 2 * later, self.sums)
-        self.push(task, 6.5 + 2 * later, self.pieces)
+        self.push(task, 3.6 + 1.5 * later, lambda task: self.reduce(task, 3))
+        self.push(task, 5.5 + 1.5 * later, lambda task: self.reduce(task, 5))
+        self.push(task, 6.5 + 1.5 * later, self.sums)
+        self.push(task, (4.2 if not task.table.discrete else 6.5) + 1.5 * later, self.pieces)
 
     def offer(self, task: Task, exprs: Iterable[Expr]) -> None:
         for expr in exprs:
@@ -118,7 +130,8 @@ class Search:
                 continue
             self.collector.offer(task.finish(expr))
             if before > 10**8 and self.collector.exact is not None:
-                self.least = left - AT_LEAST - SHORTER * (self.began - left)
+                long = self.collector.limit() / SHORT
+                self.least = left - AT_LEAST - SHORTER * max(long, 1.0) ** 2 * (self.began - left)
 
     def below(self, task: Task, lefts: Iterable[Expr | Left]) -> None:
         """Formulas are offered, and what is left becomes tasks."""
@@ -135,7 +148,7 @@ class Search:
             return
         left = reductions.dropped(self.problem, left)
         finish = lambda e, outer=task.finish, inner=left.finish: outer(inner(e))
-        self.start(Task(left.table, left.goal, self.problem, finish, task.cost + left.cost, task.depth + 1))
+        self.start(Task(left.table, left.goal, self.problem, finish, task.cost + left.cost, task.depth + 1, left.step))
 
     def bank(self, task: Task) -> Bank:
         key = id(task.table)
@@ -162,18 +175,15 @@ class Search:
     def weighted(self, task: Task) -> None:
         """Readings of sums of columns."""
         bank = self.bank(task)
-        before = len(bank)
         if bank.summed:
             places = np.flatnonzero((bank.recipe[:, 0] < 0) & (bank.cost > 1))
             self.look(task, Block(bank.values[places], lambda i: bank.expr(int(places[i])), 3))
         else:
-            bank.summed = True
             bank.add_sums(lambda block: self.look(task, block))
-        del before
 
     def sums(self, task: Task) -> None:
         bank = self.bank(task)
-        for expr in linear.sums(task.reader, bank, beside=task.depth == 0):
+        for expr in linear.sums(task.reader, bank, beside=task.depth <= 1):
             self.offer(task, [expr])
 
     def pieces(self, task: Task) -> None:
@@ -181,14 +191,17 @@ class Search:
 
     def around(self, task: Task) -> None:
         """What stands inside bounds, a remainder, a function of one argument."""
-        self.below(task, reductions.bounds(task.reader, task.goal))
+        if task.step != "bounds":
+            self.below(task, reductions.bounds(task.reader, task.goal))
         self.below(task, reductions.undone(task.reader, task.goal))
 
-    def reduce(self, task: Task) -> None:
+    def reduce(self, task: Task, cost: int) -> None:
+        """What is left when a step is undone that has an entry of at most a cost in it."""
         bank = self.bank(task)
-        self.below(task, reductions.put(task.reader, bank, task.goal))
-        self.below(task, reductions.inverses(task.reader, bank, task.goal))
-        self.below(task, reductions.along(task.reader, task.goal))
+        self.below(task, reductions.put(task.reader, bank, task.goal, cost))
+        self.below(task, reductions.inverses(task.reader, bank, task.goal, cost))
+        if cost == LARGEST:
+            self.below(task, reductions.along(task.reader, task.goal))
 
 
 class OneEngine:
@@ -210,9 +223,10 @@ class OneEngine:
         collector = Collector(problem)
         told: tuple[int, ...] = ()
         for attempt in range(1 + REPEATS):
-            Search(problem, collector, told=told).run()
-            floor = noise_floor(problem, collector) if attempt == 0 else None
-            if collector.exact is not None or problem.expired() or not (floor or collector.counterexamples):
+            search = Search(problem, collector, told=told)
+            search.run()
+            floor = search.floor if attempt == 0 else None
+            if collector.exact is not None or not (floor or collector.counterexamples) or problem.expired():
                 break
             if floor is not None:  # what is left over looks like noise: as exact as that is exact enough
                 problem = replace(problem, tolerance=floor, noise=floor / 4.5)

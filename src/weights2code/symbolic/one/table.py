@@ -206,6 +206,7 @@ def merged(
 class Left:
     """What a step leaves to be found, what becomes of a formula for it, and the nodes that this adds."""
 
+    step: str
     table: Table
     goal: Goal
     finish: Callable[[Expr], Expr]
