@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weights2code.language import Const, Expr, Op, op
+from weights2code.language import Const, Expr, Number, Op, op
 from weights2code.language.operators import order_name
 from weights2code.symbolic.notation import weighted_sum
 from weights2code.symbolic.one.searched import SEARCHED, Searched
@@ -25,8 +25,8 @@ from weights2code.symbolic.search.rows import Problem
 BLOCK, KEPT = 600_000, 1000
 #: Levels of all columns together that entries are compared with; sums of columns; of those, plain ones bent.
 LEVELS, SUMS, BENT = 40, 2000, 60
-#: Levels of a column that bounds of both sides are taken from.
-CLIPPED = 18
+#: Levels that bounds of both sides are taken from, and sums of two columns that are bounded.
+CLIPPED, CLIPPED_SUMS = 18, 6
 #: Seconds of a usual machine for a cell that is made or compared.
 CELL = 1.5e-8
 
@@ -142,8 +142,8 @@ class Bank:
         return chosen[np.argsort(self.rank[chosen], kind="stable")][:most]
 
     def varying(self, cost: int, most: int) -> np.ndarray:
-        """The likeliest entries up to a cost that are no numbers."""
-        return self.first(np.flatnonzero(~self.number & (self.cost <= cost)), most)
+        """The likeliest entries up to a cost that are no numbers, and sums of columns."""
+        return self.first(np.flatnonzero(~self.number & ((self.cost <= cost) | (self.recipe[:, 0] < 0))), most)
 
     def kept(self, cost: int) -> Block:
         """The entries of a cost that are there."""
@@ -224,7 +224,8 @@ class Bank:
     def add_sums(self, look: Look) -> None:
         """Columns between two bounds, ranked columns, sums of columns with small whole weights, also bent."""
         self.summed = True
-        self._see(itertools.chain(self._clipped(), self._ranked()), look)
+        columns = [(functools.partial(_same, v), c) for v, c in zip(self.table.variables, self.X.T, strict=True)]
+        self._see(itertools.chain(self._clipped(columns), self._ranked()), look)
         k = self.X.shape[1]
         if k < 2:
             return
@@ -233,6 +234,8 @@ class Bank:
         values = weights @ self.X.T
         if self.table.discrete:
             self._see([(values, writes, costs)], look)
+        pairs = [(writes[i], values[i]) for i in np.flatnonzero(costs == 3)[:CLIPPED_SUMS]]
+        self._see(self._clipped(pairs), look)
         # sums of two columns and numbers are in the bank already
         plain = (np.abs(weights).max(axis=1) == 1) & (np.sum(weights != 0, axis=1) == 2)
         bent = np.flatnonzero(~plain & (costs <= 2 * k + 1))[:BENT]
@@ -241,17 +244,16 @@ class Bank:
                 some = bent[start : start + 12]
                 self._see((p for i in some for p in self._bend(values[i], writes[i], int(costs[i]))), look)
 
-    def _clipped(self) -> Pending:
-        if not self.problem.allows("clip"):
-            return
-        for variable, v in zip(self.table.variables, self.X.T, strict=True):
+    def _clipped(self, quantities: Sequence[tuple[Callable[[], Expr], np.ndarray]]) -> Pending:
+        for write, v in quantities if self.problem.allows("clip") else ():
             levels = levels_of(v, CLIPPED, whole=self.table.discrete)[1:-1]
             ends = list(itertools.combinations(levels, 2))
             if ends:
                 numbers = [tuple(Const(e).value for e in pair) for pair in ends]
-                writes = [functools.partial(op, "clip", variable, *pair) for pair in numbers]
+                size = write().size()
+                writes = [functools.partial(_clip, write, *pair) for pair in numbers]
                 low, high = np.array(ends).T[:, :, None]
-                yield np.clip(v[None], low, high), writes, np.full(len(ends), 4)
+                yield np.clip(v[None], low, high), writes, np.full(len(ends), size + 3)
 
     def _ranked(self) -> Pending:
         k, variables = self.X.shape[1], self.table.variables
@@ -345,6 +347,10 @@ def ranked(variables: Sequence[Expr], place: int) -> Expr:
 
 def _same(expr: Expr) -> Expr:
     return expr
+
+
+def _clip(write: Callable[[], Expr], low: Number, high: Number) -> Expr:
+    return op("clip", write(), low, high)
 
 
 def _weighted(weights: np.ndarray, variables: Sequence[Expr]) -> Expr:

@@ -26,6 +26,8 @@ PAIRED, SMALL_SUMS, SMALL_PRODUCTS, TOGETHER = 3500, 300, 250, 100
 WRITTEN, THIRDS = 6, 3
 #: Seconds of a usual machine for a multiplication in the product of two matrices.
 PRODUCT = 5e-11
+#: Entries that are taken off up to multiples of a number.
+MODULO = 1500
 #: Weights modulo a number that are tried in all.
 RESIDUES = 20_000
 #: Seconds of a usual machine for a linear program; the largest whole weight that its direction is rounded to.
@@ -74,17 +76,17 @@ def _linear_modulo(reader: Reader) -> Iterator[Expr]:
     yield weighted_sum(terms, shift - m if shift > m // 2 else shift)
 
 
-def sums(reader: Reader, bank: Bank, *, beside: bool) -> Iterator[Expr]:
+def sums(reader: Reader, bank: Bank) -> Iterator[Expr]:
     """Sums of two and three entries and products of two, beside a constant and beside all columns."""
     known, goal, problem = reader.goal.known, reader.goal, reader.problem
-    if len(known) < min(8, len(reader.X)) or goal.modulus is not None:
+    if len(known) < min(8, len(reader.X)):
         return
     y = goal.middle[known]
     live = bank.varying(99, PAIRED)
     V, cost = bank.values[np.ix_(live, known)], bank.cost[live]
     good = good_enough(y, goal.slack)
     for wide in (False, True):
-        if wide and (not beside or len(y) < reader.X.shape[1] + 5):
+        if wide and len(y) < reader.X.shape[1] + 5:
             return
         Q = orthonormal(reader.columns[known] if wide else reader.columns[known, :1])
         for product in (False, True):
@@ -108,6 +110,33 @@ def sums(reader: Reader, bank: Bank, *, beside: bool) -> Iterator[Expr]:
             for place, (_, _, i, j) in enumerate(best[:WRITTEN]):
                 third = place < THIRDS
                 yield from _of_pair(reader, bank, live, V, (i, j), product=product, wide=wide, third=third)
+
+
+def sums_modulo(reader: Reader, bank: Bank) -> Iterator[Expr]:
+    """Sums and differences of two entries up to multiples of the modulus: one is what the other leaves."""
+    goal, known, m = reader.goal, reader.goal.known, reader.goal.modulus
+    if m is None or len(known) < 4:
+        return
+    live = bank.varying(99, PAIRED)
+    V = bank.values[np.ix_(live, known)]
+    whole = np.all(V == np.round(V), axis=1)
+    live, V = live[whole], V[whole]
+    key = np.random.default_rng(3).integers(1, 1 << 40, len(known)).astype(float)
+    reader.problem.effort.spend(CELL * V.size * 3)
+    there: dict[float, int] = {}
+    for i, k in enumerate((((V - V[:, :1]) % m) @ key).tolist()):
+        there.setdefault(k, i)
+    y, pairs = goal.middle[known], []
+    for sign in (1, -1):
+        rest = y - sign * V[:MODULO]
+        for i, k in enumerate((((rest - rest[:, :1]) % m) @ key).tolist()):
+            j = there.get(k)
+            if j is not None:
+                pairs.append((int(bank.cost[live[i]] + bank.cost[live[j]]), sign, i, j))
+    for _, sign, i, j in sorted(pairs)[:WRITTEN]:
+        shift = int((y[0] - sign * V[i, 0] - V[j, 0]) % m)
+        terms = [(1, bank.expr(int(live[j]))), (sign, bank.expr(int(live[i])))]
+        yield weighted_sum(terms, shift - m if shift > m // 2 else shift)
 
 
 def _of_pair(

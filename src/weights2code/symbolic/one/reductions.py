@@ -18,7 +18,7 @@ import numpy as np
 from weights2code.language import Const, Expr, Var, op
 from weights2code.symbolic.notation import weighted_sum
 from weights2code.symbolic.one.bank import CELL, Bank
-from weights2code.symbolic.one.linear import directions
+from weights2code.symbolic.one.linear import PRODUCT, directions
 from weights2code.symbolic.one.readings import Reader, number
 from weights2code.symbolic.one.searched import UNDONE, Searched
 from weights2code.symbolic.one.table import INF, Goal, Left, Table, common, joined, merged
@@ -27,10 +27,13 @@ from weights2code.symbolic.snapping import simplest
 
 #: Cells of given arguments; steps kept of an operator, and of those that read the same columns.
 GIVEN, EACH, ALIKE = 60_000, 4, 2
+#: How much more often than others a value must be there to be taken for a bound.
+OFTEN = 1.3
 #: A goal is smaller if it has at most this share of the cells and bits.
 SMALLER = 0.8
-#: Quantities that are put in: cells asked for, asked at all lags at once, followed; bits that they must save.
-ASKED, EVERYWHERE, PUT, LESS = 500_000, 60, 8, 0.3
+#: Quantities that are put in: cells asked for, asked at all lags at once,
+#: followed of those that are made of the same columns, and of all; bits that they must save.
+ASKED, EVERYWHERE, SAME, PUT, LESS = 500_000, 60, 3, 8, 0.3
 #: Bits that rows must tell which agree in some quantities, and could differ in what is wanted.
 EVIDENCE = 14.0
 #: What a node counts for beside a bit of what is left.
@@ -53,7 +56,8 @@ def bounds(reader: Reader, goal: Goal) -> Iterator[Left]:
     ends = float(y[known].min()), float(y[known].max())
     at = [goal.tight & (np.abs(y - end) <= 2 * slack + 1e-9) for end in ends]
     least, most = (Const(_plain(y[group], slack)) for group in at)
-    enough = [group.sum() >= 2 and len(known) - group.sum() > 2 for group in at]
+    often = OFTEN * len(known) / len(goal.levels) if table.discrete else 2
+    enough = [group.sum() >= max(2, often) and len(known) - group.sum() > 2 for group in at]
     low, high = np.where(at[0], -INF, goal.low), np.where(at[1], INF, goal.high)
     if enough[0] and reader.problem.allows("max"):
         yield Left("bounds", table, Goal(low, goal.high), lambda e: op("max", e, least), 2)
@@ -69,18 +73,21 @@ def _plain(values: np.ndarray, slack: float) -> float | int:
     return simplest(0.5 * (low + high), max(slack - 0.5 * (high - low), 0.0) + 1e-9)  # pyright: ignore
 
 
-def undone(reader: Reader, goal: Goal) -> Iterator[Left]:
+def undone(reader: Reader, goal: Goal, *, functions: bool) -> Iterator[Left]:
     """What stands inside a function of one argument; a remainder leaves its argument up to multiples."""
     table, problem, y = reader.table, reader.problem, goal.middle
     known = goal.known
     if goal.modulus is not None or len(known) < 3:
         return
     if table.discrete and goal.whole:
-        top = int(y[known].max()) + 1
-        if y[known].min() == 0 and 3 <= top <= 100 and problem.allows("mod"):
-            yield Left("remainder", table, Goal(goal.low, goal.high, top), lambda e: op("mod", e, top), 2)
+        least = int(y[known].min())
+        m = int(y[known].max()) + 1 - least
+        if 3 <= m <= 100 and problem.allows("mod"):
+            finish = lambda e: weighted_sum([(1, op("mod", e, m))], least)
+            rest = Goal(goal.low - least, goal.high - least, m)
+            yield Left("remainder", table, rest, finish, 2 + 2 * (least != 0))
         return
-    if table.discrete or goal.whole or not np.all(goal.tight):
+    if table.discrete or goal.whole or not np.all(goal.tight) or not functions:
         return
     for name, (valid, inverse) in UNDONE.items():
         if problem.allows(name) and np.all(valid(y)):
@@ -333,12 +340,13 @@ def _puts(reader: Reader, bank: Bank, cost: int) -> Iterator[_Put]:
             key = rest * 1e8 + V
             order = np.argsort(key, axis=1)
             same = np.diff(np.take_along_axis(key, order, axis=1), axis=1) == 0
-            conflict = np.any(same & (np.diff(y[order], axis=1) != 0), axis=1)
+            conflict = np.any(same & (np.abs(np.diff(y[order], axis=1)) > 2 * small.slack), axis=1)
             levels = (np.diff(np.sort(V, axis=1), axis=1) > 0).sum(axis=1) + 1
             left = float(rooms[list(kept)].sum()) + np.log2(levels)
             good = ~conflict & (same.sum(axis=1) * told >= EVIDENCE) & (left <= rooms.sum() - LESS)
-            for i in np.flatnonzero(good):
-                yield _Put(float(left[i]), int(waiting[i]), kept)
+            good = np.flatnonzero(good)
+            better = good[np.argsort(left[good] + COST * bank.rank[waiting[good]], kind="stable")][:SAME]
+            yield from (_Put(float(left[i]), int(waiting[i]), kept) for i in better)
             waiting = waiting[conflict]
 
 
@@ -426,6 +434,46 @@ def _replaced(
     if (len(goal.known) - len(np.unique(code[goal.known]))) * evidence(goal) < EVIDENCE:
         return None
     return merged(table, goal, [*columns, *(table.X[:, i] for i in places)], [*parts, *kept], code)
+
+
+def repeated(reader: Reader, goal: Goal) -> Iterator[Left]:
+    """y = g(x[t]) + g(x[t-1]) + ..., or the difference of two, beside a linear function: what g is.
+
+    One design matrix, with a column for every value of x: how often it stands among the lags.
+    """
+    table, problem = reader.table, reader.problem
+    if not table.discrete or goal.modulus is not None or len(goal.levels) < 3:
+        return
+    names: dict[str, list[int]] = {}
+    for j, v in enumerate(table.variables):
+        names.setdefault(v.name, []).append(j)
+    known, y = goal.known, goal.middle[goal.known]
+    for name, places in names.items():
+        levels, code = np.unique(table.X[:, places], return_inverse=True)
+        code = code.reshape(-1, len(places))[known]
+        signs = [np.ones(len(places)), *([np.array([1.0, -1.0])] if len(places) == 2 else [])]
+        if len(places) < 2 or not 3 <= len(levels) <= min(40, len(known) // 3):
+            continue
+        others = [j for j in range(len(table.variables)) if j not in places]
+        for sign in signs:
+            counts = np.zeros((len(known), len(levels)))
+            for c, s in zip(code.T, sign, strict=True):
+                counts[np.arange(len(known)), c] += s
+            matrix = np.column_stack([counts, table.X[np.ix_(known, others)]])
+            problem.effort.spend(1e-4 + PRODUCT * matrix.size * matrix.shape[1] * 10)
+            weights = np.linalg.lstsq(matrix, y, rcond=None)[0]
+            if np.abs(matrix @ weights - y).max() > goal.slack + 1e-7:
+                continue
+            g, rest = weights[: len(levels)], [number(round(float(w), 6)) for w in weights[len(levels) :]]
+            g = g - g[int(np.argmin(np.abs(levels)))] if sign.sum() == 0 else g
+            x = Var(name, 0)
+            column = Table((x,), (table.domains[places[0]],), levels[:, None].astype(float))
+            terms = [(w, table.variables[j]) for w, j in zip(rest, others, strict=True)]
+            finish = lambda e, places=places, sign=sign, terms=terms, x=x: weighted_sum(
+                [*((int(s), e.substitute({x: table.variables[j]})) for j, s in zip(places, sign, strict=True)), *terms]
+            )
+            slack = max(goal.slack / len(places), 1e-7)
+            yield Left("repeated", column, Goal(g - slack, g + slack), finish, float(2 * len(others) + len(places)))
 
 
 def along(reader: Reader, goal: Goal) -> Iterator[Left]:

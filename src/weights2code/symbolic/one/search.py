@@ -31,6 +31,8 @@ from weights2code.symbolic.search.rows import Problem, prepare
 LARGEST, DEEPEST = 5, 4
 #: Effort for a shorter formula, as a share of what the first one took, and at least.
 SHORTER, AT_LEAST = 0.5, 0.05
+#: Seconds of a usual machine for a step, whatever it does.
+STEP = 3e-4
 #: How often rows are added on which a formula turned out wrong.
 REPEATS = 3
 #: Nodes of a formula for which it is worth as much to look for a shorter one.
@@ -92,6 +94,7 @@ class Search:
                 return
             if problem.expired() or problem.effort.left < self.least:
                 return
+            problem.effort.spend(STEP)
             step(task)
 
     def push(self, task: Task, nodes: float, step: Callable[[Task], None]) -> None:
@@ -131,7 +134,7 @@ class Search:
             self.collector.offer(task.finish(expr))
             if before > 10**8 and self.collector.exact is not None:
                 long = self.collector.limit() / SHORT
-                self.least = left - AT_LEAST - SHORTER * max(long, 1.0) ** 2 * (self.began - left)
+                self.least = left - AT_LEAST - SHORTER * max(long, 1.0) ** 3 * (self.began - left)
 
     def below(self, task: Task, lefts: Iterable[Expr | Left]) -> None:
         """Formulas are offered, and what is left becomes tasks."""
@@ -183,7 +186,8 @@ class Search:
 
     def sums(self, task: Task) -> None:
         bank = self.bank(task)
-        for expr in linear.sums(task.reader, bank, beside=task.depth <= 1):
+        found = linear.sums_modulo if task.goal.modulus is not None else linear.sums
+        for expr in found(task.reader, bank):
             self.offer(task, [expr])
 
     def pieces(self, task: Task) -> None:
@@ -193,13 +197,16 @@ class Search:
         """What stands inside bounds, a remainder, a function of one argument."""
         if task.step != "bounds":
             self.below(task, reductions.bounds(task.reader, task.goal))
-        self.below(task, reductions.undone(task.reader, task.goal))
+        functions = task.step != "function"
+        self.below(task, reductions.undone(task.reader, task.goal, functions=functions))
 
     def reduce(self, task: Task, cost: int) -> None:
         """What is left when a step is undone that has an entry of at most a cost in it."""
         bank = self.bank(task)
         self.below(task, reductions.put(task.reader, bank, task.goal, cost))
         self.below(task, reductions.inverses(task.reader, bank, task.goal, cost))
+        if cost < LARGEST:
+            self.below(task, reductions.repeated(task.reader, task.goal))
         if cost == LARGEST:
             self.below(task, reductions.along(task.reader, task.goal))
 

@@ -61,9 +61,19 @@ class Goal:
 
     @cached_property
     def coded(self) -> np.ndarray:
-        """A whole number for the value of each known row."""
-        scale = 1.0 if self.whole else max(2 * self.slack, 1e-9)
-        return np.round(self.middle[self.known] / scale).astype(np.int64)
+        """A whole number for the value of each known row: by gaps where values lie in narrow groups."""
+        y = self.middle[self.known]
+        if self.whole or not len(y):
+            return np.round(y).astype(np.int64)
+        order = np.argsort(y, kind="stable")
+        group = np.r_[0, np.cumsum(np.diff(y[order]) > self.slack)]
+        starts = np.flatnonzero(np.r_[True, np.diff(group) > 0])
+        width = np.maximum.reduceat(y[order], starts) - np.minimum.reduceat(y[order], starts)
+        if width.max() > 2.2 * self.slack:
+            return np.round(np.clip(y / max(2 * self.slack, 1e-9), -1e15, 1e15)).astype(np.int64)
+        code = np.empty(len(y), dtype=np.int64)
+        code[order] = group
+        return code
 
     @cached_property
     def bits(self) -> float:
