@@ -44,8 +44,8 @@ class Block:
 
 
 Look = Callable[[Block], None]
-#: Values, how each is written, what each costs.
-Pending = Iterable[tuple[np.ndarray, Sequence[Callable[[], Expr]], np.ndarray]]
+#: Values, how each is written, what each costs, and which columns it reads.
+Pending = Iterable[tuple[np.ndarray, Callable[[int], Expr], int | np.ndarray, int | np.ndarray]]
 
 
 class Bank:
@@ -68,9 +68,11 @@ class Bank:
         self.values = np.empty((0, rows))
         self.cost = self.rank = np.empty(0, dtype=np.int64)
         self.number = np.empty(0, dtype=bool)
+        #: Which columns an entry reads, as bits.
+        self.reads = np.empty(0, dtype=np.int64)
         #: Of each entry the operator and its arguments; leaves and sums have -1 and their place in `written`.
         self.recipe = np.empty((0, 3), dtype=np.int64)
-        self.written: list[Callable[[], Expr]] = []
+        self.written: list[tuple[Callable[[int], Expr], int]] = []
         self.layers: dict[int, tuple[int, int]] = {}
         self.grown = 0
         self.summed = False
@@ -78,8 +80,9 @@ class Bank:
         self.hash = np.random.default_rng(7).uniform(0.5, 1.5, rows)
         leaves: list[tuple[Expr, np.ndarray]] = list(zip(table.variables, self.X.T, strict=True))
         leaves += [(Const(float(c)), np.full(rows, float(c))) for c in self._levels(levels)]
-        self._add_written(np.array([v for _, v in leaves]), [functools.partial(_same, e) for e, _ in leaves],
-                          np.array([1] * len(table.variables) + [1] * (len(leaves) - len(table.variables))))  # fmt: skip
+        own = np.array([1 << j for j in range(len(table.variables))] + [0] * (len(leaves) - len(table.variables)))
+        write = [e for e, _ in leaves].__getitem__
+        self._see([(np.array([v for _, v in leaves]), write, 1, own)], lambda block: None)
         self.rank = self.cost + self.number
         self.layers[1] = 0, len(self)
         self.grown = 1
@@ -113,29 +116,16 @@ class Bank:
         return first, keys[first]
 
     def _append(
-        self, values: np.ndarray, keys: np.ndarray, cost: np.ndarray, rank: np.ndarray, recipe: np.ndarray
-    ) -> None:
+        self, values: np.ndarray, keys: np.ndarray, cost: np.ndarray, rank: np.ndarray, recipe: np.ndarray,
+        reads: np.ndarray,
+    ) -> None:  # fmt: skip
         self.seen = np.sort(np.concatenate([self.seen, keys]))
         self.values = np.concatenate([self.values, values])
         self.cost = np.concatenate([self.cost, cost])
         self.rank = np.concatenate([self.rank, rank])
         self.number = np.concatenate([self.number, np.ptp(values, axis=1) < 1e-12])
         self.recipe = np.concatenate([self.recipe, recipe])
-
-    def _add_written(
-        self, values: np.ndarray, writes: Sequence[Callable[[], Expr]], cost: np.ndarray
-    ) -> Block | None:
-        """Entries that are not made by an operator of two entries."""
-        places, keys = self.fresh(values) if len(values) else (np.empty(0, int), np.empty(0, int))
-        if not len(places):
-            return None
-        start = len(self.written)
-        self.written += [writes[i] for i in places]
-        recipe = np.column_stack(
-            [np.full(len(places), -1), np.arange(start, len(self.written)), np.zeros(len(places), int)]
-        )
-        self._append(values[places], keys, cost[places], cost[places], recipe)
-        return Block(values[places], lambda i: writes[places[i]](), int(cost[places].min()))
+        self.reads = np.concatenate([self.reads, reads])
 
     def first(self, chosen: np.ndarray, most: int) -> np.ndarray:
         """The likeliest of some entries."""
@@ -181,7 +171,9 @@ class Bank:
         start = len(self)
         if parts:
             values, keys, rank, recipe = (np.concatenate([part[i] for part in parts]) for i in range(4))
-            self._append(values, keys, np.full(len(values), cost), rank, recipe)
+            two = np.array([entry.arity == 2 for entry in self.operators])[recipe[:, 0]]
+            reads = self.reads[recipe[:, 1]] | np.where(two, self.reads[recipe[:, 2]], 0)
+            self._append(values, keys, np.full(len(values), cost), rank, recipe, reads)
         self.layers[cost] = start, len(self)
         self.grown = cost
 
@@ -224,17 +216,20 @@ class Bank:
     def add_sums(self, look: Look) -> None:
         """Columns between two bounds, ranked columns, sums of columns with small whole weights, also bent."""
         self.summed = True
-        columns = [(functools.partial(_same, v), c) for v, c in zip(self.table.variables, self.X.T, strict=True)]
+        columns = [
+            (v, c, 1, 1 << j)
+            for j, (v, c) in enumerate(zip(self.table.variables, self.X.T, strict=True))
+        ]
         self._see(itertools.chain(self._clipped(columns), self._ranked()), look)
         k = self.X.shape[1]
         if k < 2:
             return
         weights, costs = self._weights()
-        writes = [functools.partial(_weighted, w, self.table.variables) for w in weights]
-        values = weights @ self.X.T
+        write = lambda i: _weighted(weights[i], self.table.variables)
+        values, masks = weights @ self.X.T, (weights != 0) @ (1 << np.arange(k))
         if self.table.discrete:
-            self._see([(values, writes, costs)], look)
-        pairs = [(writes[i], values[i]) for i in np.flatnonzero(costs == 3)[:CLIPPED_SUMS]]
+            self._see([(values, write, costs, masks)], look)
+        pairs = [(write(i), values[i], 3, int(masks[i])) for i in np.flatnonzero(costs == 3)[:CLIPPED_SUMS]]
         self._see(self._clipped(pairs), look)
         # sums of two columns and numbers are in the bank already
         plain = (np.abs(weights).max(axis=1) == 1) & (np.sum(weights != 0, axis=1) == 2)
@@ -242,26 +237,24 @@ class Bank:
         for start in range(0, len(bent), 12):
             if not self.problem.expired():
                 some = bent[start : start + 12]
-                self._see((p for i in some for p in self._bend(values[i], writes[i], int(costs[i]))), look)
+                self._see((p for i in some for p in self._bend(values[i], write(i), int(costs[i]), int(masks[i]))), look)
 
-    def _clipped(self, quantities: Sequence[tuple[Callable[[], Expr], np.ndarray]]) -> Pending:
-        for write, v in quantities if self.problem.allows("clip") else ():
+    def _clipped(self, quantities: Sequence[tuple[Expr, np.ndarray, int, int]]) -> Pending:
+        for expr, v, cost, reads in quantities if self.problem.allows("clip") else ():
             levels = levels_of(v, CLIPPED, whole=self.table.discrete)[1:-1]
             ends = list(itertools.combinations(levels, 2))
             if ends:
-                numbers = [tuple(Const(e).value for e in pair) for pair in ends]
-                size = write().size()
-                writes = [functools.partial(_clip, write, *pair) for pair in numbers]
+                write = lambda i, expr=expr, ends=ends: op("clip", expr, *(Const(e).value for e in ends[i]))
                 low, high = np.array(ends).T[:, :, None]
-                yield np.clip(v[None], low, high), writes, np.full(len(ends), size + 3)
+                yield np.clip(v[None], low, high), write, cost + 3, reads
 
     def _ranked(self) -> Pending:
         k, variables = self.X.shape[1], self.table.variables
         several = [tuple(range(k)), *(itertools.combinations(range(k), 3) if 3 < k <= 7 else ())]
         for some in several if 3 <= k <= 15 and self.problem.allows("max", "min") else ():
             names, size = [variables[j] for j in some], len(some)
-            writes = [functools.partial(ranked, names, place) for place in range(1, size + 1)]
-            yield np.sort(self.X[:, some], axis=1).T, writes, np.full(size, size + 1)
+            write = lambda i, names=names: ranked(names, i + 1)
+            yield np.sort(self.X[:, some], axis=1).T, write, size + 1, sum(1 << j for j in some)
 
     def _weights(self) -> tuple[np.ndarray, np.ndarray]:
         """Small whole weights of the columns, the shortest sums first, and what these cost."""
@@ -279,7 +272,7 @@ class Bank:
         order = np.argsort(costs * 100 + np.abs(weights).sum(axis=1), kind="stable")
         return weights[order], costs[order]
 
-    def _bend(self, v: np.ndarray, write: Callable[[], Expr], cost: int) -> Pending:
+    def _bend(self, v: np.ndarray, expr: Expr, cost: int, reads: int) -> Pending:
         """A quantity with each operator that takes a number, at its levels."""
         levels = np.array(levels_of(v, 24, whole=self.table.discrete))
         for entry in self.operators:
@@ -287,18 +280,33 @@ class Bank:
                 continue
             use = levels if entry.right == "any" else np.arange(2, min(np.ptp(v), 12) + 1)
             if len(use):
-                writes = [functools.partial(_bent, entry, write, float(c)) for c in use]
-                values = entry.compute(v[None], use[:, None])
-                yield values, writes, np.full(len(use), cost + entry.cost + 1)
+                write = lambda i, entry=entry, use=use: entry.write(expr, Const(float(use[i])))
+                yield entry.compute(v[None], use[:, None]), write, cost + entry.cost + 1, reads
 
     def _see(self, pending: Pending, look: Look) -> None:
-        """Entries made together are looked at and kept together."""
+        """Entries that no operator makes of others are looked at and kept together."""
         parts = [part for part in pending if len(part[0])]
-        if parts:
-            values, cost = (np.concatenate([part[i] for part in parts]) for i in (0, 2))
-            block = self._add_written(values, [write for part in parts for write in part[1]], cost)
-            if block is not None:
-                look(block)
+        if not parts:
+            return
+        values = np.concatenate([part[0] for part in parts])
+        cost, reads = (
+            np.concatenate([np.broadcast_to(part[i], len(part[0])) for part in parts]) for i in (2, 3)
+        )
+        places, keys = self.fresh(values)
+        if not len(places):
+            return
+        ends = np.cumsum([len(part[0]) for part in parts])
+        which = np.searchsorted(ends, places, side="right")
+        inside = places - np.r_[0, ends[:-1]][which]
+        start = len(self.written)
+        self.written += [(parts[w][1], i) for w, i in zip(which.tolist(), inside.tolist(), strict=True)]
+        recipe = np.column_stack([np.full(len(places), -1), np.arange(start, len(self.written)), 0 * places])
+        self._append(values[places], keys, cost[places], cost[places], recipe, reads[places])
+        look(Block(values[places], lambda i: self._call(start + i), int(cost[places].min())))
+
+    def _call(self, place: int) -> Expr:
+        write, i = self.written[place]
+        return write(i)
 
     def _write(self, place: int, left: np.ndarray, right: np.ndarray, i: int) -> Expr:
         entry = self.operators[place]
@@ -308,26 +316,9 @@ class Bank:
     def expr(self, i: int) -> Expr:
         place, left, right = self.recipe[i]
         if place < 0:
-            return self.written[left]()
+            return self._call(left)
         entry = self.operators[place]
         return entry.write(*(self.expr(int(a)) for a in ((left, right) if entry.arity == 2 else (left,))))
-
-    @functools.cached_property
-    def reads(self) -> Callable[[int], int]:
-        """Which columns an entry reads, as bits."""
-        known: dict[int, int] = {}
-        names = {variable: 1 << j for j, variable in enumerate(self.table.variables)}
-
-        def reads(i: int) -> int:
-            if i not in known:
-                place, left, right = (int(v) for v in self.recipe[i])
-                if place < 0:
-                    known[i] = sum(names[v] for v in self.written[left]().variables())
-                else:
-                    known[i] = reads(left) | (reads(right) if self.operators[place].arity == 2 else 0)
-            return known[i]
-
-        return reads
 
 
 def levels_of(values: np.ndarray, room: int, *, whole: bool) -> list[float]:
@@ -345,17 +336,5 @@ def ranked(variables: Sequence[Expr], place: int) -> Expr:
     return functools.reduce(lambda a, b: op("max" if place > 1 else "min", a, b), variables)
 
 
-def _same(expr: Expr) -> Expr:
-    return expr
-
-
-def _clip(write: Callable[[], Expr], low: Number, high: Number) -> Expr:
-    return op("clip", write(), low, high)
-
-
 def _weighted(weights: np.ndarray, variables: Sequence[Expr]) -> Expr:
     return weighted_sum([(int(w), v) for w, v in zip(weights, variables, strict=True) if w])
-
-
-def _bent(entry: Searched, write: Callable[[], Expr], level: float) -> Expr:
-    return entry.write(write(), Const(level))

@@ -194,24 +194,27 @@ class Reader:
     def _one_remainder(self, block: Block, ones: np.ndarray, zeros: np.ndarray) -> Iterator[Expr]:
         """`v % m == c`, for the one value or the other."""
         V, count = block.values, 0
-        if not np.all(V[:, ones] == np.round(V[:, ones])):
-            return
+        usable = np.all(V[:, ones] == np.round(V[:, ones]), axis=1) & (np.ptp(V[:, [*ones, *zeros]], axis=1) > 1)
+        usable = np.flatnonzero(usable)
+        yes, no = V[np.ix_(usable, ones)], V[np.ix_(usable, zeros)]
+        self.problem.effort.spend(CELL * (yes.size + no.size) * DIVISORS)
         for m in range(2, DIVISORS + 1):
+            yes_rest, no_rest = yes % m, no % m
             for name, one, other, all_one, all_other in (
-                ("eq", ones, zeros, self.ones, self.zeros),
-                ("ne", zeros, ones, self.zeros, self.ones),
+                ("eq", yes_rest, no_rest, self.ones, self.zeros),
+                ("ne", no_rest, yes_rest, self.zeros, self.ones),
             ):
-                rest = V[:, one] % m
-                for i in np.flatnonzero(np.all(rest == rest[:, :1], axis=1)):
-                    level = rest[i, 0]
-                    if np.any(V[i, other] % m == level) or np.ptp(V[i]) < m:
+                level = one[:, :1]
+                good = np.all(one == level, axis=1) & ~np.any(other == level, axis=1)
+                for i in usable[good]:
+                    rest = V[i] % m
+                    if np.ptp(V[i]) < m or np.ptp(rest[all_one]) or np.any(rest[all_other] == rest[all_one[0]]):
                         continue
-                    if np.all(V[i, all_one] % m == level) and not np.any(V[i, all_other] % m == level):
-                        test = op(name, op("mod", block.write(int(i)), m), int(level))
-                        yield branch(test, Const(self.most), Const(self.least))
-                        count += 1
-                        if count >= REMAINDERS:
-                            return
+                    test = op(name, op("mod", block.write(int(i)), m), int(rest[all_one[0]]))
+                    yield branch(test, Const(self.most), Const(self.least))
+                    count += 1
+                    if count >= REMAINDERS:
+                        return
 
     # ------------------------------------------------------------------------------ remainders and quotients
 

@@ -167,7 +167,7 @@ def _ranked(
     if not len(use):
         return []
     given = bank.values[use] + shift[:, None]
-    reader.problem.effort.spend(CELL * given.size * 8)
+    reader.problem.effort.spend(CELL * given.size * 2)
     low, high = _undone(entry, goal, given, bits)
     fine = ~np.any(np.isnan(low) | np.isnan(high), axis=1)
     if extremum and not bits:  # it must explain more than one value, or it is a bound
@@ -195,8 +195,8 @@ def _ranked(
     found: list[tuple[float, int, float]] = []
     masks: Counter[int] = Counter()
     for i in smaller[np.argsort(np.log2(left[smaller]) + COST * cost[smaller], kind="stable")]:
-        masks[bank.reads(int(use[i]))] += 1
-        if masks[bank.reads(int(use[i]))] <= ALIKE:
+        masks[int(bank.reads[use[i]])] += 1
+        if masks[int(bank.reads[use[i]])] <= ALIKE:
             found.append((float(left[i]), int(use[i]), float(number(float(shift[i])))))
             if len(found) == EACH:
                 break
@@ -214,7 +214,7 @@ def _fewest(reader: Reader, bank: Bank, use: np.ndarray, low: np.ndarray, high: 
     if not table.discrete:
         return fewest
     codes, k = table.codes[:, table.few], table.X.shape[1]
-    masks = np.array([bank.reads(int(i)) for i in use])
+    masks = bank.reads[use]
     told = evidence(reader.goal)
     for mask in np.unique(masks):
         inside = [j for j in range(k) if mask >> j & 1]
@@ -226,7 +226,7 @@ def _fewest(reader: Reader, bank: Bank, use: np.ndarray, low: np.ndarray, high: 
             rest = joined([codes[j] for j in kept])
             order = np.argsort(rest, kind="stable")
             starts = np.flatnonzero(np.r_[True, np.diff(rest[order]) > 0])
-            reader.problem.effort.spend(3e-5 + CELL * 3 * len(places) * count)
+            reader.problem.effort.spend(3e-5 + 0.7 * CELL * len(places) * count)
             if len(starts) == count:
                 continue
             least = np.maximum.reduceat(low[np.ix_(places, order)], starts, axis=1)
@@ -325,7 +325,7 @@ def _puts(reader: Reader, bank: Bank, cost: int) -> Iterator[_Put]:
     told = evidence(small)
     groups: dict[int, list[int]] = {}
     for i in bank.varying(cost, ASKED // count):
-        groups.setdefault(bank.reads(int(i)), []).append(int(i))
+        groups.setdefault(int(bank.reads[i]), []).append(int(i))
     for mask, entries in groups.items():
         inside = [j for j in range(k) if mask >> j & 1]
         others = tuple(j for j in range(k) if not mask >> j & 1)
@@ -335,7 +335,7 @@ def _puts(reader: Reader, bank: Bank, cost: int) -> Iterator[_Put]:
             if not len(waiting) or reader.problem.expired():
                 break
             rest = joined([codes[j] for j in kept]) if kept else np.zeros(count, dtype=np.int64)
-            reader.problem.effort.spend(CELL * 12 * len(waiting) * count + 3e-5)
+            reader.problem.effort.spend(CELL * 3 * len(waiting) * count + 3e-5)
             V = np.round(bank.values[np.ix_(waiting, known)], 6)
             key = rest * 1e8 + V
             order = np.argsort(key, axis=1)
@@ -361,7 +361,7 @@ def _everywhere(reader: Reader, bank: Bank, goal: Goal, cost: int) -> Iterator[L
         return
     asked = [0, 0, 0]
     for i in bank.varying(cost, ASKED // len(goal.known)):
-        mask = bank.reads(int(i))
+        mask = int(bank.reads[i])
         reads = [v for j, v in enumerate(table.variables) if mask >> j & 1]
         if len(reads) > 2 or not any(v.name in several for v in reads):
             continue
