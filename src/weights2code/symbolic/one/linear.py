@@ -15,7 +15,7 @@ import numpy as np
 
 from weights2code.language import Expr, op
 from weights2code.symbolic.notation import weighted_sum
-from weights2code.symbolic.one.bank import CELL, Bank
+from weights2code.symbolic.one.bank import CELL, Bank, Block
 from weights2code.symbolic.one.readings import Reader, good_enough, left_over, orthonormal
 from weights2code.symbolic.one.table import Goal, Table
 from weights2code.symbolic.search.rows import Problem
@@ -26,6 +26,8 @@ PAIRED, SMALL_SUMS, SMALL_PRODUCTS, TOGETHER = 3500, 300, 250, 100
 WRITTEN, THIRDS = 6, 3
 #: Seconds of a usual machine for a multiplication in the product of two matrices.
 PRODUCT = 5e-11
+#: Entries that are compared, how many of them with all others, and rows of either value that are asked first.
+COMPARED, SMALL_COMPARED, FEW_ROWS = 2500, 120, 8
 #: Entries that are taken off up to multiples of a number.
 MODULO = 1500
 #: Weights modulo a number that are tried in all.
@@ -137,6 +139,34 @@ def sums_modulo(reader: Reader, bank: Bank) -> Iterator[Expr]:
         shift = int((y[0] - sign * V[i, 0] - V[j, 0]) % m)
         terms = [(1, bank.expr(int(live[j]))), (sign, bank.expr(int(live[i])))]
         yield weighted_sum(terms, shift - m if shift > m // 2 else shift)
+
+
+def compared(reader: Reader, bank: Bank) -> Iterator[Expr]:
+    """Two values, told apart by a threshold of the sum or the difference of two entries."""
+    if not reader.two:
+        return
+    problem = reader.problem
+    live = bank.varying(99, COMPARED)
+    V = bank.values[live]
+    some = [side[:: max(len(side) // FEW_ROWS, 1)][:FEW_ROWS] for side in (reader.ones, reader.zeros)]
+    yes, no = (V[:, rows] for rows in some)
+    found: list[tuple[int, int, int, int]] = []
+    for i in range(min(SMALL_COMPARED, len(live))):
+        if i % 50 == 0 and problem.expired():
+            return
+        for sign in (1, -1):
+            one, other = yes + sign * yes[i], no + sign * no[i]
+            apart = (one.min(axis=1) > other.max(axis=1)) | (one.max(axis=1) < other.min(axis=1))
+            for j in np.flatnonzero(apart):
+                both = V[j] + sign * V[i]
+                one_all, other_all = both[reader.ones], both[reader.zeros]
+                if one_all.min() > other_all.max() or one_all.max() < other_all.min():
+                    found.append((int(bank.cost[live[i]] + bank.cost[live[j]]), i, int(j), sign))
+    problem.effort.spend(0.5 * CELL * min(SMALL_COMPARED, len(live)) * len(live) * 2 * FEW_ROWS)
+    for _, i, j, sign in sorted(found)[:WRITTEN]:
+        expr = weighted_sum([(1, bank.expr(int(live[j]))), (sign, bank.expr(int(live[i])))])
+        block = Block((V[j] + sign * V[i])[None], lambda _, expr=expr: expr, 0)
+        yield from reader.tests(block)
 
 
 def _of_pair(

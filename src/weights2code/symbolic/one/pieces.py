@@ -21,13 +21,15 @@ from weights2code.symbolic.one.table import Goal, Left, bit_goal
 from weights2code.symbolic.snapping import simplest, snap_linear
 
 #: Entries that are asked for terms, shares of the rows that one must hold on, terms that are kept.
-ENTRIES, SHARES, TERMS = 900, (0.7, 0.5, 0.35, 0.25, 0.15, 0.08), 200
+ENTRIES, SHARES, TERMS = 600, (0.7, 0.5, 0.35, 0.25, 0.15, 0.08), 200
 #: Levels that are terms; rows that planes are laid through.
-LEVELS, PLANES = 12, 40
+LEVELS, PLANES = 12, 30
+#: Terms of which the larger and the smaller are taken, formulas that are written of them.
+FOLDED, WHOLE = 12, 3
 #: Pairs of terms that are asked for a test.
 PAIRS = 10
 #: Terms and cells of tests of one entry of a list; entries; parts that are followed.
-LISTED, TESTED, LONGEST, PARTS = 16, 150_000, 12, 4
+LISTED, TESTED, LONGEST, PARTS = 10, 80_000, 12, 4
 #: A list may say at most this share of what the goal says, in bits, at so many bits a node.
 TOLD, NODE = 0.5, 4.0
 
@@ -47,6 +49,7 @@ def pieces(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Expr | Left]:
     terms = _terms(reader, bank)
     if len(terms.writes) < 2:
         return
+    yield from _folded(reader, terms)
     yield from _chosen(reader, terms, goal)
     for greed in (0.01, 0.04):
         if not reader.problem.expired():
@@ -129,6 +132,34 @@ def _planes(reader: Reader) -> Iterator[tuple[list[Number], np.ndarray]]:
             problem.effort.spend(FIT * k * k / 4)
             plain = snap_linear(columns[rows], goal.middle[rows], slack, noise=problem.noise)
             yield list(plain), columns @ np.array([float(c) for c in plain])
+
+
+def _folded(reader: Reader, terms: Terms) -> Iterator[Expr]:
+    """The larger and the smaller of up to four terms: those that are right on most rows, joined again and again."""
+    goal, problem = reader.goal, reader.problem
+    if goal.modulus is not None or not problem.allows("max", "min"):
+        return
+    right = terms.right.sum(axis=1) / len(reader.X)
+    best = np.argsort(-right + 0.06 * terms.cost, kind="stable")[:FOLDED]
+    V = terms.values[best]
+    made = [(int(i),) for i in range(len(best))]
+    values = V
+    for _ in range(3):
+        problem.effort.spend(CELL * len(values) * len(V) * V.shape[1])
+        both = np.concatenate([f(values[:, None], V[None]).reshape(-1, V.shape[1]) for f in (np.maximum, np.minimum)])
+        agreed = goal.agrees(both).mean(axis=1)
+        count = len(values) * len(V)
+        order = np.argsort(-agreed, kind="stable")[: 4 * FOLDED]
+        recipes = [(*made[(o % count) // len(V)], o // count, o % len(V)) for o in order.tolist()]
+        whole = [r for r, o in zip(recipes, order, strict=True) if agreed[o] == 1]
+        for recipe in whole[:WHOLE]:
+            expr = terms.writes[best[recipe[0]]]()
+            for kind, j in zip(recipe[1::2], recipe[2::2], strict=True):
+                expr = op(("max", "min")[kind], expr, terms.writes[best[j]]())
+            yield expr
+        if whole:
+            return
+        made, values = recipes, both[order]
 
 
 def _chosen(reader: Reader, terms: Terms, goal: Goal) -> Iterator[Expr | Left]:

@@ -33,7 +33,7 @@ OFTEN = 1.3
 SMALLER = 0.8
 #: Quantities that are put in: cells asked for, asked at all lags at once,
 #: followed of those that are made of the same columns, and of all; bits that they must save.
-ASKED, EVERYWHERE, SAME, PUT, LESS = 500_000, 60, 3, 8, 0.3
+ASKED, EVERYWHERE, SAME, PUT, LESS = 400_000, 150, 3, 8, 0.3
 #: Bits that rows must tell which agree in some quantities, and could differ in what is wanted.
 EVIDENCE = 14.0
 #: What a node counts for beside a bit of what is left.
@@ -45,6 +45,11 @@ GATES = 6
 def size(goal: Goal) -> float:
     """Cells that are known times bits of one."""
     return len(goal.known) * goal.bits
+
+
+def left(table: Table, goal: Goal) -> float:
+    """Bits of a place in the table, of the share of it that is known, and of what there is to say of one."""
+    return room(table) + float(np.log2(max(len(goal.known), 1) / len(table.X)) + np.log2(goal.bits))
 
 
 def bounds(reader: Reader, goal: Goal) -> Iterator[Left]:
@@ -369,7 +374,7 @@ def _everywhere(reader: Reader, bank: Bank, goal: Goal, cost: int) -> Iterator[L
         if first and {Var(v.name, v.lag - 1) for v in reads} <= {*table.variables}:
             continue  # the same a step later is asked already
         asked[len(reads)] += 1
-        if asked[len(reads)] > EVERYWHERE // len(reads):
+        if asked[len(reads)] > EVERYWHERE // len(reads) ** 2:
             continue
         if problem.expired():
             return

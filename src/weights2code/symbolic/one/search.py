@@ -33,6 +33,8 @@ LARGEST, DEEPEST = 5, 4
 SHORTER, AT_LEAST = 0.5, 0.05
 #: Seconds of a usual machine for a step, whatever it does.
 STEP = 3e-4
+#: Nodes that a step of a rule counts for beyond its own, and that a bit of what is left is expected to take.
+LATER, BIT = 1.0, 1.5
 #: How often rows are added on which a formula turned out wrong.
 REPEATS = 3
 #: Nodes of a formula for which it is worth as much to look for a shorter one.
@@ -64,7 +66,7 @@ class Search:
 
     problem: Problem
     collector: Collector
-    heap: list[tuple[float, int, Task, Callable[[Task], None]]] = field(default_factory=list)
+    heap: list[tuple[float, int, float, Task, Callable[[Task], None]]] = field(default_factory=list)
     seen: set[bytes] = field(default_factory=set)
     banks: dict[int, Bank] = field(default_factory=dict)
     ticket: itertools.count = field(default_factory=itertools.count)
@@ -80,7 +82,6 @@ class Search:
         goal = Goal(problem.ys - tolerance, problem.ys + tolerance)
         began = problem.effort.left
         self.began = began
-        self.size = max(reductions.size(goal), 1.0)
         self.start(Task(table, goal, problem))
         judged: Candidate | None = None
         while self.heap:
@@ -89,16 +90,18 @@ class Search:
                 self.floor, judged = noise_floor(problem, self.collector), nearest
                 if self.floor is not None:
                     return
-            priority, _, task, step = heapq.heappop(self.heap)
-            if priority >= self.collector.limit():
-                return
+            _, _, least, task, step = heapq.heappop(self.heap)
+            if least >= self.collector.limit():
+                continue
             if problem.expired() or problem.effort.left < self.least:
                 return
             problem.effort.spend(STEP)
             step(task)
 
     def push(self, task: Task, nodes: float, step: Callable[[Task], None]) -> None:
-        heapq.heappush(self.heap, (task.cost + nodes, next(self.ticket), task, step))
+        """A step that adds so many nodes waits behind all that lead to shorter formulas, as far as one can tell."""
+        expected = task.cost + LATER * task.depth + BIT * reductions.left(task.table, task.goal)
+        heapq.heappush(self.heap, (expected + nodes, next(self.ticket), task.cost + nodes, task, step))
 
     def start(self, task: Task) -> None:
         """The steps of a task, unless it was met before."""
@@ -115,16 +118,16 @@ class Search:
             self.offer(task, [expr])
         if task.depth == 0 and self.collector.exact is not None:
             return
-        ahead = 0.25 * np.log2(max(reductions.size(task.goal), 1.0) / self.size)
-        later = 1.5 * task.depth + float(ahead)
-        self.push(task, 1 + later, self.around)
+        self.push(task, 1, self.around)
         for cost in range(1, LARGEST + 1):
-            self.push(task, cost + later, lambda task, cost=cost: self.layer(task, cost))
-        self.push(task, 3.5 + later, self.weighted)
-        self.push(task, 3.6 + 1.5 * later, lambda task: self.reduce(task, 3))
-        self.push(task, 5.5 + 1.5 * later, lambda task: self.reduce(task, 5))
-        self.push(task, 6.5 + 1.5 * later, self.sums)
-        self.push(task, (4.2 if not task.table.discrete else 6.5) + 1.5 * later, self.pieces)
+            self.push(task, cost, lambda task, cost=cost: self.layer(task, cost))
+        self.push(task, 3.5, self.weighted)
+        self.push(task, 3.6, lambda task: self.reduce(task, 3))
+        self.push(task, 5.5, lambda task: self.reduce(task, 5))
+        self.push(task, 6.5, self.sums)
+        if task.reader.two:
+            self.push(task, 5.8, self.compared)
+        self.push(task, 6.5 if task.table.discrete else 4.2, self.pieces)
 
     def offer(self, task: Task, exprs: Iterable[Expr]) -> None:
         for expr in exprs:
@@ -189,6 +192,9 @@ class Search:
         found = linear.sums_modulo if task.goal.modulus is not None else linear.sums
         for expr in found(task.reader, bank):
             self.offer(task, [expr])
+
+    def compared(self, task: Task) -> None:
+        self.offer(task, linear.compared(task.reader, self.bank(task)))
 
     def pieces(self, task: Task) -> None:
         self.below(task, pieces.pieces(task.reader, self.bank(task), task.goal))
