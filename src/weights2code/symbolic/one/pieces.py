@@ -57,6 +57,11 @@ def pieces(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Expr | Left]:
     yield from _parts(reader, bank, terms, goal)
 
 
+def listed(reader: Reader, bank: Bank) -> Iterator[Expr]:
+    """A list however long, of terms and tests that are cheap to ask for."""
+    yield from _listed(reader, bank, _terms(reader, bank), 0.01, long=True)
+
+
 def _terms(reader: Reader, bank: Bank) -> Terms:
     goal, problem = reader.goal, reader.problem
     known, slack, y = goal.known, goal.slack, goal.middle
@@ -223,18 +228,20 @@ def _settling(
     return found
 
 
-def _listed(reader: Reader, bank: Bank, terms: Terms, greed: float) -> Iterator[Expr]:
+def _listed(
+    reader: Reader, bank: Bank, terms: Terms, greed: float, *, long: bool = False
+) -> Iterator[Expr]:
     """A decision list: again and again the test that settles most rows."""
     left = np.arange(len(reader.X))
     entries: list[tuple[Expr, Expr]] = []
-    longest = LONGEST if not reader.table.complete else 40
+    longest = 4 * LONGEST if long else LONGEST
     while len(entries) < longest and not reader.problem.expired():
         whole = np.flatnonzero(terms.right[:, left].all(axis=1))
         if len(whole):
             expr = terms.writes[int(whole[np.argmin(terms.cost[whole])])]()
             for test, term in reversed(entries):
                 expr = branch(test, term, expr)
-            if reader.table.complete or believable(reader.goal, expr):
+            if long or reader.table.complete or believable(reader.goal, expr):
                 yield expr
             return
         found = _settling(reader, bank, terms, left, greed, 1)

@@ -9,7 +9,6 @@ A reduction counts by how many cells it leaves, and how much there is to say of 
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -36,8 +35,10 @@ SMALLER = 0.8
 ASKED, EVERYWHERE, SAME, PUT, LESS = 400_000, 150, 3, 8, 0.3
 #: Bits that rows must tell which agree in some quantities, and could differ in what is wanted.
 EVIDENCE = 14.0
-#: What a node counts for beside a bit of what is left.
-COST = 0.5
+#: What a node counts for beside a bit of what is left; how much worse than the best a step may be.
+COST, WITHIN = 0.5, 2.5
+#: The share of remainders that must have been seen.
+SEEN = 0.6
 #: Columns with at most so many values may be gates of a direction.
 GATES = 6
 
@@ -78,7 +79,7 @@ def _plain(values: np.ndarray, slack: float) -> float | int:
     return simplest(0.5 * (low + high), max(slack - 0.5 * (high - low), 0.0) + 1e-9)  # pyright: ignore
 
 
-def undone(reader: Reader, goal: Goal, *, functions: bool) -> Iterator[Left]:
+def undone(reader: Reader, goal: Goal, *, functions: bool, remainder: bool) -> Iterator[Left]:
     """What stands inside a function of one argument; a remainder leaves its argument up to multiples."""
     table, problem, y = reader.table, reader.problem, goal.middle
     known = goal.known
@@ -87,7 +88,7 @@ def undone(reader: Reader, goal: Goal, *, functions: bool) -> Iterator[Left]:
     if table.discrete and goal.whole:
         least = int(y[known].min())
         m = int(y[known].max()) + 1 - least
-        if 3 <= m <= 100 and problem.allows("mod"):
+        if 3 <= m <= 100 and len(goal.levels) > SEEN * m and remainder and problem.allows("mod"):
             finish = lambda e: weighted_sum([(1, op("mod", e, m))], least)
             rest = Goal(goal.low - least, goal.high - least, m)
             yield Left("remainder", table, rest, finish, 2 + 2 * (least != 0))
@@ -197,15 +198,16 @@ def _ranked(
     left = cells * bits
     cost = bank.rank[use] + 2 * (shift != 0)
     smaller = np.flatnonzero((left < SMALLER * whole_size) & (cells > 0))
-    found: list[tuple[float, int, float]] = []
-    masks: Counter[int] = Counter()
-    for i in smaller[np.argsort(np.log2(left[smaller]) + COST * cost[smaller], kind="stable")]:
-        masks[int(bank.reads[use[i]])] += 1
-        if masks[int(bank.reads[use[i]])] <= ALIKE:
-            found.append((float(left[i]), int(use[i]), float(number(float(shift[i])))))
-            if len(found) == EACH:
-                break
-    return found
+    found: list[int] = []
+    worth = np.log2(np.maximum(left, 1e-9)) + COST * cost
+    for i in smaller[np.argsort(worth[smaller], kind="stable")]:
+        reads = int(bank.reads[use[i]])
+        inside = sum(int(bank.reads[use[j]]) & ~reads == 0 for j in found)  # what reads less was better
+        if worth[i] > worth[smaller].min() + WITHIN or len(found) == EACH:
+            break
+        if inside < ALIKE:
+            found.append(int(i))
+    return [(float(left[i]), int(use[i]), float(number(float(shift[i])))) for i in found]
 
 
 def _fewest(reader: Reader, bank: Bank, use: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -307,7 +309,10 @@ def put(reader: Reader, bank: Bank, goal: Goal, cost: int) -> Iterator[Left]:
             lefts.append(left)
             if len(seen) >= 2 * PUT:
                 break
-    yield from sorted(lefts, key=lambda left: room(left.table) + COST * left.cost)[:PUT]
+    worth = [room(left.table) + COST * left.cost for left in lefts]
+    for place in np.argsort(worth, kind="stable")[:PUT]:
+        if worth[place] <= min(worth) + WITHIN:
+            yield lefts[place]
 
 
 def room(table: Table) -> float:

@@ -26,15 +26,18 @@ from weights2code.symbolic.one.table import Goal, Left, Table
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.noise_floor import noise_floor
 from weights2code.symbolic.search.rows import Problem, prepare
+from weights2code.symbolic.search.tables import table_stage
 
 #: The largest cost of entries of the bank, and steps of a rule.
-LARGEST, DEEPEST = 5, 4
+LARGEST, DEEPEST = 5, 6
 #: Effort for a shorter formula, as a share of what the first one took, and at least.
 SHORTER, AT_LEAST = 0.5, 0.05
 #: Seconds of a usual machine for a step, whatever it does.
 STEP = 3e-4
 #: Nodes that a step of a rule counts for beyond its own, and that a bit of what is left is expected to take.
 LATER, BIT = 1.0, 1.5
+#: The share of the effort that is kept for a list or a table where nothing else is found.
+RESERVE = 0.2
 #: How often rows are added on which a formula turned out wrong.
 REPEATS = 3
 #: Nodes of a formula for which it is worth as much to look for a shorter one.
@@ -80,9 +83,19 @@ class Search:
         told = tuple(int(i) for i in np.searchsorted(problem.rows, self.told)) if len(self.told) else ()
         table = Table(problem.variables, problem.domains, problem.Xs, told)
         goal = Goal(problem.ys - tolerance, problem.ys + tolerance)
-        began = problem.effort.left
-        self.began = began
-        self.start(Task(table, goal, problem))
+        kept = RESERVE * problem.effort.left
+        problem.effort.spend(kept)
+        self.began = problem.effort.left
+        root = Task(table, goal, problem)
+        self.start(root)
+        self.walk()
+        problem.effort.spend(-kept)
+        if self.collector.exact is None and self.floor is None and root.table.discrete:
+            self.last(root)
+
+    def walk(self) -> None:
+        """The steps, best first, until none can lead to anything shorter."""
+        problem = self.problem
         judged: Candidate | None = None
         while self.heap:
             nearest = self.collector.nearest()
@@ -164,6 +177,14 @@ class Search:
             self.banks[key] = Bank(task.table, self.problem, ends, task.goal.whole)
         return self.banks[key]
 
+    def last(self, task: Task) -> None:
+        """What is always faithful and never pretty: a long list of pieces, a table, each labelled as what it is."""
+        if not self.problem.expired():
+            for expr in pieces.listed(task.reader, self.bank(task)):
+                self.collector.offer(expr, kind="piecewise")
+        if self.collector.exact is None:
+            table_stage(self.problem, self.collector)
+
     # ------------------------------------------------------------------------------------------------ steps
 
     def layer(self, task: Task, cost: int) -> None:
@@ -203,8 +224,8 @@ class Search:
         """What stands inside bounds, a remainder, a function of one argument."""
         if task.step != "bounds":
             self.below(task, reductions.bounds(task.reader, task.goal))
-        functions = task.step != "function"
-        self.below(task, reductions.undone(task.reader, task.goal, functions=functions))
+        step = {"functions": task.step != "function", "remainder": task.step != "bounds"}
+        self.below(task, reductions.undone(task.reader, task.goal, **step))
 
     def reduce(self, task: Task, cost: int) -> None:
         """What is left when a step is undone that has an entry of at most a cost in it."""
