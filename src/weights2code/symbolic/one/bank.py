@@ -24,7 +24,7 @@ from weights2code.symbolic.search.rows import Problem
 #: Cells of one block of values; entries kept of an operator and a cost.
 BLOCK, KEPT = 600_000, 1000
 #: Levels of all columns together that entries are compared with; sums of columns; of those, plain ones bent.
-LEVELS, SUMS, BENT = 40, 2000, 60
+LEVELS, SUMS, BENT = 40, 1300, 40
 #: Levels that bounds of both sides are taken from, and sums of two columns that are bounded.
 CLIPPED, CLIPPED_SUMS = 18, 6
 #: Seconds of a usual machine for a cell that is made or compared.

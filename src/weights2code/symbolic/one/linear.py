@@ -21,13 +21,13 @@ from weights2code.symbolic.one.table import Goal, Table
 from weights2code.symbolic.search.rows import Problem
 
 #: Entries that are paired, and how many of them with all others; as many at a time.
-PAIRED, SMALL_SUMS, SMALL_PRODUCTS, TOGETHER = 3500, 300, 250, 100
+PAIRED, SMALL_SUMS, SMALL_PRODUCTS, TOGETHER = 2500, 200, 150, 50
 #: Pairs that are written; of those that do not fit, how many are asked for a third.
 WRITTEN, THIRDS = 6, 3
 #: Seconds of a usual machine for a multiplication in the product of two matrices.
 PRODUCT = 5e-11
 #: Entries that are compared, how many of them with all others, and rows of either value that are asked first.
-COMPARED, SMALL_COMPARED, FEW_ROWS = 2500, 120, 8
+COMPARED, SMALL_COMPARED, FEW_ROWS = 1500, 80, 12
 #: Entries that are taken off up to multiples of a number.
 MODULO = 1500
 #: Weights modulo a number that are tried in all.
@@ -157,12 +157,14 @@ def compared(reader: Reader, bank: Bank) -> Iterator[Expr]:
         for sign in (1, -1):
             one, other = yes + sign * yes[i], no + sign * no[i]
             apart = (one.min(axis=1) > other.max(axis=1)) | (one.max(axis=1) < other.min(axis=1))
-            for j in np.flatnonzero(apart):
-                both = V[j] + sign * V[i]
-                one_all, other_all = both[reader.ones], both[reader.zeros]
-                if one_all.min() > other_all.max() or one_all.max() < other_all.min():
-                    found.append((int(bank.cost[live[i]] + bank.cost[live[j]]), i, int(j), sign))
-    problem.effort.spend(0.5 * CELL * min(SMALL_COMPARED, len(live)) * len(live) * 2 * FEW_ROWS)
+            passed = np.flatnonzero(apart)
+            if len(passed):
+                both = V[passed] + sign * V[i]
+                one, other = both[:, reader.ones], both[:, reader.zeros]
+                apart = (one.min(axis=1) > other.max(axis=1)) | (one.max(axis=1) < other.min(axis=1))
+                cost = bank.cost[live[passed[apart]]] + bank.cost[live[i]]
+                found += [(int(c), i, int(j), sign) for c, j in zip(cost, passed[apart], strict=True)]
+    problem.effort.spend(1.5 * CELL * min(SMALL_COMPARED, len(live)) * len(live) * 2 * FEW_ROWS)
     for _, i, j, sign in sorted(found)[:WRITTEN]:
         expr = weighted_sum([(1, bank.expr(int(live[j]))), (sign, bank.expr(int(live[i])))])
         block = Block((V[j] + sign * V[i])[None], lambda _, expr=expr: expr, 0)

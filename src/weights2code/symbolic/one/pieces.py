@@ -145,7 +145,8 @@ def _folded(reader: Reader, terms: Terms) -> Iterator[Expr]:
     if goal.modulus is not None or not problem.allows("max", "min"):
         return
     right = terms.right.sum(axis=1) / len(reader.X)
-    best = np.argsort(-right + 0.06 * terms.cost, kind="stable")[:FOLDED]
+    ranks = (np.argsort(by, kind="stable")[: FOLDED // 2] for by in (-right, -right + 0.06 * terms.cost))
+    best = np.unique(np.concatenate([*ranks]))
     V = terms.values[best]
     made = [(int(i),) for i in range(len(best))]
     values = V

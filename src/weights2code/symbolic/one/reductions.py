@@ -32,7 +32,7 @@ OFTEN = 1.3
 SMALLER = 0.8
 #: Quantities that are put in: cells asked for, asked at all lags at once,
 #: followed of those that are made of the same columns, and of all; bits that they must save.
-ASKED, EVERYWHERE, SAME, PUT, LESS = 400_000, 150, 3, 8, 0.3
+ASKED, EVERYWHERE, SAME, PUT, LESS = 300_000, 150, 3, 8, 0.3
 #: Bits that rows must tell which agree in some quantities, and could differ in what is wanted.
 EVIDENCE = 14.0
 #: What a node counts for beside a bit of what is left; how much worse than the best a step may be.

@@ -31,7 +31,7 @@ from weights2code.symbolic.search.tables import table_stage
 #: The largest cost of entries of the bank, and steps of a rule.
 LARGEST, DEEPEST = 5, 6
 #: Effort for a shorter formula, as a share of what the first one took, and at least.
-SHORTER, AT_LEAST = 0.5, 0.05
+SHORTER, AT_LEAST = 0.35, 0.03
 #: Seconds of a usual machine for a step, whatever it does.
 STEP = 3e-4
 #: Nodes that a step of a rule counts for beyond its own, and that a bit of what is left is expected to take.
