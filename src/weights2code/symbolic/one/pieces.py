@@ -25,7 +25,7 @@ ENTRIES, SHARES, TERMS = 600, (0.7, 0.5, 0.35, 0.25, 0.15, 0.08), 200
 #: Levels that are terms; rows that planes are laid through.
 LEVELS, PLANES = 12, 30
 #: Terms of which the larger and the smaller are taken, formulas that are written of them.
-FOLDED, WHOLE = 12, 3
+FOLDED, WHOLE = 10, 3
 #: Pairs of terms that are asked for a test.
 PAIRS = 10
 #: Terms and cells of tests of one entry of a list; entries; parts that are followed.
@@ -104,7 +104,14 @@ def _terms(reader: Reader, bank: Bank) -> Terms:
     right = goal.agrees(V)
     order = np.lexsort((cost, -right.sum(axis=1)))
     _, first = np.unique(np.packbits(right[order], axis=1), axis=0, return_index=True)
-    chosen = order[np.sort(first)][:TERMS]
+    chosen = order[np.sort(first)][: 2 * TERMS]
+    # what is right only where something shorter is right too says nothing
+    here = right[chosen].astype(np.float32)
+    within = (here @ (1 - here).T == 0) & (cost[chosen][None] <= cost[chosen][:, None])
+    np.fill_diagonal(within, False)
+    within &= ~(within.T & (np.arange(len(chosen))[None] > np.arange(len(chosen))[:, None]))
+    problem.effort.spend(CELL * here.size)
+    chosen = chosen[~within.any(axis=1)][:TERMS]
     return Terms([writes[i] for i in chosen], V[chosen], right[chosen], cost[chosen])
 
 
@@ -144,9 +151,13 @@ def _folded(reader: Reader, terms: Terms) -> Iterator[Expr]:
     goal, problem = reader.goal, reader.problem
     if goal.modulus is not None or not problem.allows("max", "min"):
         return
-    right = terms.right.sum(axis=1) / len(reader.X)
-    ranks = (np.argsort(by, kind="stable")[: FOLDED // 2] for by in (-right, -right + 0.06 * terms.cost))
-    best = np.unique(np.concatenate([*ranks]))
+    best: list[int] = []
+    covered = np.zeros(len(reader.X), dtype=bool)
+    while len(best) < min(FOLDED, len(terms.writes)):
+        new = np.mean(terms.right & ~covered, axis=1) - 0.01 * terms.cost
+        new[best] = -np.inf
+        best.append(int(np.argmax(new)))
+        covered = np.zeros_like(covered) if covered.all() else covered | terms.right[best[-1]]
     V = terms.values[best]
     made = [(int(i),) for i in range(len(best))]
     values = V

@@ -26,7 +26,7 @@ from weights2code.symbolic.snapping import simplest
 
 #: Cells of given arguments; steps kept of an operator, and of those that read the same columns.
 GIVEN, EACH, ALIKE = 60_000, 4, 2
-#: How much more often than others a value must be there to be taken for a bound.
+#: How much more often than the next a value must be there to be taken for a bound.
 OFTEN = 1.3
 #: A goal is smaller if it has at most this share of the cells and bits.
 SMALLER = 0.8
@@ -62,8 +62,12 @@ def bounds(reader: Reader, goal: Goal) -> Iterator[Left]:
     ends = float(y[known].min()), float(y[known].max())
     at = [goal.tight & (np.abs(y - end) <= 2 * slack + 1e-9) for end in ends]
     least, most = (Const(_plain(y[group], slack)) for group in at)
-    often = OFTEN * len(known) / len(goal.levels) if table.discrete else 2
-    enough = [group.sum() >= max(2, often) and len(known) - group.sum() > 2 for group in at]
+    counts = np.unique(goal.coded, return_counts=True)[1]
+    often = [OFTEN * counts[1], OFTEN * counts[-2]] if table.discrete else [2, 2]
+    enough = [
+        group.sum() >= max(2, least_often) and len(known) - group.sum() > 2
+        for group, least_often in zip(at, often, strict=True)
+    ]
     low, high = np.where(at[0], -INF, goal.low), np.where(at[1], INF, goal.high)
     if enough[0] and reader.problem.allows("max"):
         yield Left("bounds", table, Goal(low, goal.high), lambda e: op("max", e, least), 2)
