@@ -239,11 +239,14 @@ def _of_products(V: np.ndarray, Q: np.ndarray, y: np.ndarray) -> Iterator[tuple[
         yield start, left
 
 
-def directions(problem: Problem, table: Table, goal: Goal, gates: tuple[int, ...]) -> Iterator[np.ndarray]:
+def directions(
+    problem: Problem, table: Table, goal: Goal, gates: tuple[int, ...], *, turned: bool = False
+) -> Iterator[np.ndarray]:
     """Weights of the columns along whose sum the values lie apart, the same for every value of the gates.
 
     One linear program: the largest margin between neighbouring values, with thresholds of their own for each
-    combination of the gates. Then the smallest whole weights near that direction.
+    combination of the gates. Then the smallest whole weights near that direction. The values follow one another
+    by size, or (`turned`) as the means of their rows do: names of classes have no size.
     """
     from scipy.optimize import linprog
 
@@ -256,11 +259,12 @@ def directions(problem: Problem, table: Table, goal: Goal, gates: tuple[int, ...
     gate = np.zeros(len(known), dtype=np.int64)
     for j in gates:
         gate = gate * (int(table.codes[j].max()) + 1) + table.codes[j][known]
+    place = _along_axis(X, y) if turned else y
     borders: list[tuple[np.ndarray, np.ndarray]] = []
     for g in np.unique(gate):
-        levels = np.unique(y[gate == g])
+        levels = np.unique(place[gate == g])
         borders += [
-            (np.flatnonzero((gate == g) & (y == a)), np.flatnonzero((gate == g) & (y == b)))
+            (np.flatnonzero((gate == g) & (place == a)), np.flatnonzero((gate == g) & (place == b)))
             for a, b in itertools.pairwise(levels)
         ]
     k, count = len(free), len(borders)
@@ -283,6 +287,14 @@ def directions(problem: Problem, table: Table, goal: Goal, gates: tuple[int, ...
         whole = np.zeros(len(table.variables))
         whole[free] = weights
         yield whole
+
+
+def _along_axis(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The place of each value among all, along the axis on which the means of their rows differ most."""
+    levels, code = np.unique(y, return_inverse=True)
+    means = np.stack([X[code == i].mean(axis=0) for i in range(len(levels))])
+    axis = np.linalg.svd(means - means.mean(axis=0), full_matrices=False)[2][0]
+    return np.argsort(np.argsort(means @ axis)).astype(float)[code]
 
 
 def _simple(w: np.ndarray, X: np.ndarray, borders: list[tuple[np.ndarray, np.ndarray]]) -> Iterator[np.ndarray]:

@@ -37,6 +37,8 @@ ASKED, EVERYWHERE, SAME, PUT, LESS = 300_000, 150, 3, 8, 0.3
 EVIDENCE = 14.0
 #: What a node counts for beside a bit of what is left; how much worse than the best a step may be.
 COST, WITHIN = 0.5, 2.5
+#: Values that a column must have for its remainders to be asked for, and the largest divisor.
+FEWEST_VALUES, MOST_PERIOD = 12, 1000
 #: The share of remainders that must have been seen.
 SEEN = 0.6
 #: Columns with at most so many values may be gates of a direction.
@@ -364,6 +366,30 @@ def _puts(reader: Reader, bank: Bank, cost: int) -> Iterator[_Put]:
             waiting = waiting[conflict]
 
 
+def periods(reader: Reader, goal: Goal) -> Iterator[Left]:
+    """A remainder in place of its column, by the smallest divisor that the rows do not contradict."""
+    table, problem = reader.table, reader.problem
+    known, told = goal.known, evidence(goal)
+    for j, (variable, domain) in enumerate(zip(table.variables, table.domains, strict=True)):
+        x = table.X[known, j]
+        spread = int(np.ptp(x)) if domain.discrete and len(x) else 0
+        if spread < FEWEST_VALUES or not problem.allows("mod"):
+            continue
+        rest = joined([table.codes[i][known] for i in range(len(table.variables)) if i != j] or [0 * known])
+        divisors = np.arange(2, min(spread, MOST_PERIOD) + 1)
+        problem.effort.spend(CELL * 3 * len(divisors) * len(x))
+        key = rest * 1e8 + x[None] % divisors[:, None]
+        order = np.argsort(key, axis=1)
+        same = np.diff(np.take_along_axis(key, order, axis=1), axis=1) == 0
+        apart = np.abs(np.diff(goal.middle[known][order], axis=1)) > 2 * goal.slack
+        fine = ~np.any(same & apart, axis=1) & (same.sum(axis=1) * told >= EVIDENCE)
+        if fine.any():
+            expr = op("mod", variable, int(divisors[int(np.argmax(fine))]))
+            left = _with_copies(problem, table, goal, expr, [v for v in table.variables if v != variable])
+            if left is not None:
+                yield left
+
+
 def _everywhere(reader: Reader, bank: Bank, goal: Goal, cost: int) -> Iterator[Left]:
     """A quantity in place of its columns at all lags at once: alone at one of them too few rows would agree."""
     table, problem = reader.table, reader.problem
@@ -497,8 +523,10 @@ def along(reader: Reader, goal: Goal) -> Iterator[Left]:
     if k < 2 or not goal.whole or goal.modulus is not None or not 2 <= len(goal.levels) <= 9:
         return
     gates = [(j,) for j in range(k) if table.domains[j].discrete and len(np.unique(table.X[:, j])) <= GATES]
-    for some in [(), *gates] if k > 2 else [()]:
-        for weights in directions(problem, table, goal, some):
+    ways = [(some, False) for some in ([(), *gates] if k > 2 else [()])]
+    ways += [((), True)] if len(goal.levels) > 2 else []
+    for some, turned in ways:
+        for weights in directions(problem, table, goal, some, turned=turned):
             terms = [(number(float(w)), v) for w, v in zip(weights, table.variables, strict=True) if w]
             expr = weighted_sum(terms)
             kept = [table.variables[j] for j in some]

@@ -234,6 +234,7 @@ class Search:
         self.below(task, reductions.inverses(task.reader, bank, task.goal, cost))
         if cost < LARGEST:
             self.below(task, reductions.repeated(task.reader, task.goal))
+            self.below(task, reductions.periods(task.reader, task.goal))
         if cost == LARGEST:
             self.below(task, reductions.along(task.reader, task.goal))
 
