@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from weights2code.language import Domain, Expr, Var, evaluate, formula, integers, op, reals
-from weights2code.symbolic.one import linear, pieces, reductions
+from weights2code.symbolic.one import columns, linear, pieces, reductions
 from weights2code.symbolic.one.bank import Bank, Block
 from weights2code.symbolic.one.readings import Reader
 from weights2code.symbolic.one.searched import SEARCHED
@@ -66,7 +66,8 @@ def test_up_to_a_modulus() -> None:
 def test_rows_that_agree_must_have_a_value_in_common() -> None:
     goal = Goal(np.array([0.0, 1.0, 4.0]), np.array([2.0, 3.0, 4.0]))
     shared = common(goal, np.array([0, 0, 1]))
-    assert shared is not None and shared.low.tolist() == [1.0, 4.0] and shared.high.tolist() == [2.0, 4.0]
+    assert shared is not None
+    assert (shared.low.tolist(), shared.high.tolist()) == ([1.0, 4.0], [2.0, 4.0])
     assert common(goal, np.array([0, 1, 1])) is None
 
 
@@ -74,7 +75,8 @@ def test_a_table_in_fewer_columns() -> None:
     X = np.array([[0.0, 5.0], [0.0, 6.0], [1.0, 5.0]])
     table, goal = Table((a, b), (DIGITS, DIGITS), X), Goal(np.array([1.0, 1, 2]), np.array([1.0, 1, 2]))
     found = merged(table, goal, [X[:, 0]], [a], joined([table.codes[0]]))
-    assert found is not None and found[0].X.tolist() == [[0.0], [1.0]] and found[1].low.tolist() == [1.0, 2.0]
+    assert found is not None
+    assert (found[0].X.tolist(), found[1].low.tolist()) == ([[0.0], [1.0]], [1.0, 2.0])
 
 
 # ----------------------------------------------------------------------------------------------------- bank
@@ -84,7 +86,9 @@ def test_one_value_vector_is_one_formula_and_is_what_it_says() -> None:
     _, bank, _ = part(lambda x, y: x + y, (SMALL, SMALL))
     assert len(np.unique(bank.values.round(6), axis=0)) == len(bank)
     for i in range(0, len(bank), 7):
-        values = np.broadcast_to(evaluate(bank.expr(i), dict(zip((a, b), bank.X.T, strict=True))), len(bank.X))
+        values = np.broadcast_to(
+            evaluate(bank.expr(i), dict(zip((a, b), bank.X.T, strict=True))), len(bank.X)
+        )
         assert np.allclose(values.astype(float), bank.values[i])
 
 
@@ -205,14 +209,14 @@ def test_what_stands_inside_bounds() -> None:
 
 def test_what_is_left_beside_an_argument_reads_less() -> None:
     reader, bank, goal = part(lambda x, y, z: x + (y * z) % 3, (DIGITS, SMALL, SMALL))
-    lefts = [reductions.dropped(reader.problem, left) for left in reductions.inverses(reader, bank, goal, 3)]
+    lefts = [columns.dropped(reader.problem, left) for left in reductions.inverses(reader, bank, goal, 3)]
     assert any(left.table.variables == (b, c) for left in lefts)
 
 
 def test_a_quantity_takes_the_place_of_its_columns_at_every_lag() -> None:
     lags = (Var("a", 0), Var("a", 1), Var("b", 0))
     reader, bank, goal = part(lambda x, y, z: (x % 2) * 3 + (y % 2) * z, (DIGITS, DIGITS, SMALL), lags)
-    (first, *_) = reductions.put(reader, bank, goal, 3)
+    (first, *_) = columns.put(reader, bank, goal, 3)
     assert len(first.table.X) == 2 * 2 * 5
     assert {(v.name, v.lag) for v in first.table.variables} >= {("part0", 0), ("part0", 1)}
 
@@ -220,6 +224,6 @@ def test_a_quantity_takes_the_place_of_its_columns_at_every_lag() -> None:
 def test_one_unknown_function_at_several_lags() -> None:
     lags = (Var("a", 0), Var("a", 1))
     reader, _, goal = part(lambda x, y: np.maximum(x, 4) + np.maximum(y, 4), (DIGITS, DIGITS), lags)
-    (left, *_) = reductions.repeated(reader, goal)
+    (left, *_) = columns.repeated(reader, goal)
     assert len(left.table.X) == 10
     assert left.goal.met(np.maximum(left.table.X[:, 0], 4))

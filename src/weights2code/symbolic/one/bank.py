@@ -1,8 +1,9 @@
 """The bank: values of small formulas on the rows, built bottom-up by cost, one value vector one formula.
 
-Every operator is applied to entries whose costs add up, thousands at a time. Who is looking for something sees
-every new entry as it is made (`grow`); the likeliest are kept to build on. Entries that nothing is built on come
-beside: sums of the columns with small whole weights, what is made of such a sum and a number, ranked columns.
+Every operator is applied to entries whose costs add up, thousands at a time. Who is looking for something
+sees every new entry as it is made (`grow`); the likeliest are kept to build on. Entries that nothing is
+built on come beside: sums of the columns with small whole weights, what is made of such a sum and a
+number, ranked columns.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weights2code.language import Const, Expr, Number, Op, op
+from weights2code.language import Const, Expr, Op, op
 from weights2code.language.operators import order_name
 from weights2code.symbolic.notation import weighted_sum
 from weights2code.symbolic.one.searched import SEARCHED, Searched
@@ -80,7 +81,9 @@ class Bank:
         self.hash = np.random.default_rng(7).uniform(0.5, 1.5, rows)
         leaves: list[tuple[Expr, np.ndarray]] = list(zip(table.variables, self.X.T, strict=True))
         leaves += [(Const(float(c)), np.full(rows, float(c))) for c in self._levels(levels)]
-        own = np.array([1 << j for j in range(len(table.variables))] + [0] * (len(leaves) - len(table.variables)))
+        own = np.array(
+            [1 << j for j in range(len(table.variables))] + [0] * (len(leaves) - len(table.variables))
+        )
         write = [e for e, _ in leaves].__getitem__
         self._see([(np.array([v for _, v in leaves]), write, 1, own)], lambda block: None)
         self.rank = self.cost + self.number
@@ -133,7 +136,9 @@ class Bank:
 
     def varying(self, cost: int, most: int) -> np.ndarray:
         """The likeliest entries up to a cost that are no numbers, and sums of columns."""
-        return self.first(np.flatnonzero(~self.number & ((self.cost <= cost) | (self.recipe[:, 0] < 0))), most)
+        return self.first(
+            np.flatnonzero(~self.number & ((self.cost <= cost) | (self.recipe[:, 0] < 0))), most
+        )
 
     def kept(self, cost: int) -> Block:
         """The entries of a cost that are there."""
@@ -166,7 +171,7 @@ class Bank:
                     for side in ((left, right) if self.operators[place].arity == 2 else (left,))
                 )
                 recipe = np.column_stack([np.full(len(left), place), left, right])[:most]
-                parts.append((made[:most], keys[:most], cost + rare, recipe))
+                parts.append((made[:most], keys[:most], np.asarray(cost + rare), recipe))
                 room[place] -= len(made[:most])
         start = len(self)
         if parts:
@@ -217,15 +222,14 @@ class Bank:
         """Columns between two bounds, ranked columns, sums of columns with small whole weights, also bent."""
         self.summed = True
         columns = [
-            (v, c, 1, 1 << j)
-            for j, (v, c) in enumerate(zip(self.table.variables, self.X.T, strict=True))
+            (v, c, 1, 1 << j) for j, (v, c) in enumerate(zip(self.table.variables, self.X.T, strict=True))
         ]
         self._see(itertools.chain(self._clipped(columns), self._ranked()), look)
         k = self.X.shape[1]
         if k < 2:
             return
         weights, costs = self._weights()
-        write = lambda i: _weighted(weights[i], self.table.variables)
+        write = functools.partial(_weighted, weights, self.table.variables)
         values, masks = weights @ self.X.T, (weights != 0) @ (1 << np.arange(k))
         if self.table.discrete:
             self._see([(values, write, costs, masks)], look)
@@ -237,23 +241,25 @@ class Bank:
         for start in range(0, len(bent), 12):
             if not self.problem.expired():
                 some = bent[start : start + 12]
-                self._see((p for i in some for p in self._bend(values[i], write(i), int(costs[i]), int(masks[i]))), look)
+                self._see(
+                    (p for i in some for p in self._bend(values[i], write(i), int(costs[i]), int(masks[i]))),
+                    look,
+                )
 
     def _clipped(self, quantities: Sequence[tuple[Expr, np.ndarray, int, int]]) -> Pending:
         for expr, v, cost, reads in quantities if self.problem.allows("clip") else ():
             levels = levels_of(v, CLIPPED, whole=self.table.discrete)[1:-1]
             ends = list(itertools.combinations(levels, 2))
             if ends:
-                write = lambda i, expr=expr, ends=ends: op("clip", expr, *(Const(e).value for e in ends[i]))
                 low, high = np.array(ends).T[:, :, None]
-                yield np.clip(v[None], low, high), write, cost + 3, reads
+                yield np.clip(v[None], low, high), functools.partial(_clip, expr, ends), cost + 3, reads
 
     def _ranked(self) -> Pending:
         k, variables = self.X.shape[1], self.table.variables
         several = [tuple(range(k)), *(itertools.combinations(range(k), 3) if 3 < k <= 7 else ())]
         for some in several if 3 <= k <= 15 and self.problem.allows("max", "min") else ():
             names, size = [variables[j] for j in some], len(some)
-            write = lambda i, names=names: ranked(names, i + 1)
+            write = functools.partial(_ranked, names)
             yield np.sort(self.X[:, some], axis=1).T, write, size + 1, sum(1 << j for j in some)
 
     def _weights(self) -> tuple[np.ndarray, np.ndarray]:
@@ -261,7 +267,9 @@ class Bank:
         k = self.X.shape[1]
         most = next((w for w in (9, 6, 4, 3, 2, 1) if ((2 * w + 1) ** k - 1) // 2 <= SUMS), 0)
         if most:
-            weights = np.stack(np.meshgrid(*[np.arange(-most, most + 1)] * k, indexing="ij"), -1).reshape(-1, k)
+            weights = np.stack(np.meshgrid(*[np.arange(-most, most + 1)] * k, indexing="ij"), -1).reshape(
+                -1, k
+            )
         else:  # runs of equal weights: windows
             runs = [(i, j) for i in range(k) for j in range(i + 2, k + 1)]
             weights = np.array([[int(i <= c < j) for c in range(k)] for i, j in runs])
@@ -280,7 +288,7 @@ class Bank:
                 continue
             use = levels if entry.right == "any" else np.arange(2, min(np.ptp(v), 12) + 1)
             if len(use):
-                write = lambda i, entry=entry, use=use: entry.write(expr, Const(float(use[i])))
+                write = functools.partial(_bent, entry, expr, use)
                 yield entry.compute(v[None], use[:, None]), write, cost + entry.cost + 1, reads
 
     def _see(self, pending: Pending, look: Look) -> None:
@@ -289,9 +297,8 @@ class Bank:
         if not parts:
             return
         values = np.concatenate([part[0] for part in parts])
-        cost, reads = (
-            np.concatenate([np.broadcast_to(part[i], len(part[0])) for part in parts]) for i in (2, 3)
-        )
+        cost = np.concatenate([np.broadcast_to(part[2], len(part[0])) for part in parts])
+        reads = np.concatenate([np.broadcast_to(part[3], len(part[0])) for part in parts])
         places, keys = self.fresh(values)
         if not len(places):
             return
@@ -336,5 +343,17 @@ def ranked(variables: Sequence[Expr], place: int) -> Expr:
     return functools.reduce(lambda a, b: op("max" if place > 1 else "min", a, b), variables)
 
 
-def _weighted(weights: np.ndarray, variables: Sequence[Expr]) -> Expr:
-    return weighted_sum([(int(w), v) for w, v in zip(weights, variables, strict=True) if w])
+def _ranked(variables: Sequence[Expr], i: int) -> Expr:
+    return ranked(variables, i + 1)
+
+
+def _weighted(weights: np.ndarray, variables: Sequence[Expr], i: int) -> Expr:
+    return weighted_sum([(int(w), v) for w, v in zip(weights[i], variables, strict=True) if w])
+
+
+def _clip(expr: Expr, ends: Sequence[tuple[float, float]], i: int) -> Expr:
+    return op("clip", expr, *(Const(end).value for end in ends[i]))
+
+
+def _bent(entry: Searched, expr: Expr, levels: np.ndarray, i: int) -> Expr:
+    return entry.write(expr, Const(float(levels[i])))

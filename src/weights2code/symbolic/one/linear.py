@@ -1,9 +1,9 @@
 """Sums: of columns, of two and three entries of the bank, of products of two; over remainders too.
 
 All of it is one design matrix. With what is always present (the constant, or the constant and the columns)
-projected out, the Gram matrix of the entries gives what every pair leaves over, and a few more products that of
-every product of two. Up to multiples of a number the weights are the few that there are. Where only the order of
-the values is known, a linear program finds the direction along which they lie apart.
+projected out, the Gram matrix of the entries gives what every pair leaves over, and a few more products
+that of every product of two. Up to multiples of a number the weights are the few that there are. Where
+only the order of the values is known, a linear program finds the direction along which they lie apart.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def linear(reader: Reader) -> Iterator[Expr]:
             yield found
         if found is None or not chosen:
             return
-        matrix = reader.columns[np.ix_(known, [0, *(j + 1 for j in chosen)])]
+        matrix = reader.columns[known][:, [0, *(j + 1 for j in chosen)]]
         weights = np.linalg.lstsq(matrix, goal.middle[known], rcond=None)[0][1:]
         chosen.pop(int(np.argmin(np.abs(weights) * np.ptp(matrix[:, 1:], axis=0))))
 
@@ -121,7 +121,7 @@ def sums_modulo(reader: Reader, bank: Bank) -> Iterator[Expr]:
         return
     live = bank.varying(99, PAIRED)
     V = bank.values[np.ix_(live, known)]
-    whole = np.all(V == np.round(V), axis=1)
+    whole = np.all(np.round(V) == V, axis=1)
     live, V = live[whole], V[whole]
     key = np.random.default_rng(3).integers(1, 1 << 40, len(known)).astype(float)
     reader.problem.effort.spend(CELL * V.size * 3)
@@ -245,8 +245,8 @@ def directions(
     """Weights of the columns along whose sum the values lie apart, the same for every value of the gates.
 
     One linear program: the largest margin between neighbouring values, with thresholds of their own for each
-    combination of the gates. Then the smallest whole weights near that direction. The values follow one another
-    by size, or (`turned`) as the means of their rows do: names of classes have no size.
+    combination of the gates. Then the smallest whole weights near that direction. The values follow one
+    another by size, or (`turned`) as the means of their rows do: names of classes have no size.
     """
     from scipy.optimize import linprog
 
@@ -255,7 +255,7 @@ def directions(
     y = goal.middle[known]
     spread = np.ptp(table.X[:, free], axis=0)
     spread = np.where(spread > 0, spread, 1.0)
-    X = table.X[np.ix_(known, free)] / spread
+    X = table.X[known][:, free] / spread
     gate = np.zeros(len(known), dtype=np.int64)
     for j in gates:
         gate = gate * (int(table.codes[j].max()) + 1) + table.codes[j][known]
@@ -297,7 +297,9 @@ def _along_axis(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.argsort(np.argsort(means @ axis)).astype(float)[code]
 
 
-def _simple(w: np.ndarray, X: np.ndarray, borders: list[tuple[np.ndarray, np.ndarray]]) -> Iterator[np.ndarray]:
+def _simple(
+    w: np.ndarray, X: np.ndarray, borders: list[tuple[np.ndarray, np.ndarray]]
+) -> Iterator[np.ndarray]:
     """Small whole weights in a direction along which every border is still one."""
 
     def parts(weights: np.ndarray) -> bool:

@@ -1,15 +1,16 @@
 """Pieces: terms that hold on many rows, and tests that part them.
 
-A term is a level, an entry of the bank up to a shift, or a plane through neighbouring rows. Two terms that are
-right on all rows together leave the question which holds where: a maximum, a minimum, or a goal of bits that is
-open where both are right. A test beyond which one term is always right settles rows; what is left is the goal
-with these rows open, and so on: a decision list.
+A term is a level, an entry of the bank up to a shift, or a plane through neighbouring rows. Two terms that
+are right on all rows together leave the question which holds where: a maximum, a minimum, or a goal of
+bits that is open where both are right. A test beyond which one term is always right settles rows; what is
+left is the goal with these rows open, and so on: a decision list.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -70,13 +71,17 @@ def _terms(reader: Reader, bank: Bank) -> Terms:
     costs: list[int] = []
 
     def add(write: Callable[[], Expr], value: np.ndarray, cost: int) -> None:
-        writes.append(write), values.append(value), costs.append(cost)
+        writes.append(write)
+        values.append(value)
+        costs.append(cost)
 
     levels, counts = np.unique(goal.coded, return_counts=True)
     most = 64 if len(y) <= 64 else LEVELS
     for k in np.argsort(-counts, kind="stable")[:most]:
         some = y[known][goal.coded == levels[k]]
-        level = simplest(0.5 * float(some.min() + some.max()), max(slack - 0.5 * float(np.ptp(some)), 0.0) + 1e-9)
+        level = simplest(
+            0.5 * float(some.min() + some.max()), max(slack - 0.5 * float(np.ptp(some)), 0.0) + 1e-9
+        )
         add(lambda level=level: Const(level), np.full(len(y), float(level)), 1)
     live = bank.varying(5, ENTRIES)
     for sign in (1, -1):
@@ -147,7 +152,7 @@ def _planes(reader: Reader) -> Iterator[tuple[list[Number], np.ndarray]]:
 
 
 def _folded(reader: Reader, terms: Terms) -> Iterator[Expr]:
-    """The larger and the smaller of up to four terms: those that are right on most rows, joined again and again."""
+    """The larger and the smaller of up to four terms that are right on all rows together."""
     goal, problem = reader.goal, reader.problem
     if goal.modulus is not None or not problem.allows("max", "min"):
         return
@@ -163,7 +168,9 @@ def _folded(reader: Reader, terms: Terms) -> Iterator[Expr]:
     values = V
     for _ in range(3):
         problem.effort.spend(CELL * len(values) * len(V) * V.shape[1])
-        both = np.concatenate([f(values[:, None], V[None]).reshape(-1, V.shape[1]) for f in (np.maximum, np.minimum)])
+        both = np.concatenate(
+            [f(values[:, None], V[None]).reshape(-1, V.shape[1]) for f in (np.maximum, np.minimum)]
+        )
         agreed = goal.agrees(both).mean(axis=1)
         count = len(values) * len(V)
         order = np.argsort(-agreed, kind="stable")[: 4 * FOLDED]
@@ -194,8 +201,11 @@ def _chosen(reader: Reader, terms: Terms, goal: Goal) -> Iterator[Expr | Left]:
         if np.all(first | second) and np.any(first & ~second) and np.any(second & ~first):
             bits = bit_goal(first & ~second, second & ~first)
             cost = float(terms.cost[i] + terms.cost[j] + 1)
-            finish = lambda e, one=one, other=other: branch(e, one, other)
-            yield Left("choice", reader.table, bits, finish, cost)
+            yield Left("choice", reader.table, bits, partial(_chosen_by, one, other), cost)
+
+
+def _chosen_by(one: Expr, other: Expr, test: Expr) -> Expr:
+    return branch(test, one, other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +231,7 @@ def _settling(
         if not bad.shape[1]:
             continue
         reader.problem.effort.spend(0.3 * CELL * P.size)
-        for turned, holds in ((False, P > bad.max(axis=1)[:, None]), (True, P < bad.min(axis=1)[:, None])):
+        for turned, holds in ((False, bad.max(axis=1)[:, None] < P), (True, bad.min(axis=1)[:, None] > P)):
             count = holds.sum(axis=1)
             score = np.where(count > 0, count / len(left) - greed * (bank.cost[use] + terms.cost[t]), -np.inf)
             i = int(np.argmax(score))
@@ -240,9 +250,7 @@ def _settling(
     return found
 
 
-def _listed(
-    reader: Reader, bank: Bank, terms: Terms, greed: float, *, long: bool = False
-) -> Iterator[Expr]:
+def _listed(reader: Reader, bank: Bank, terms: Terms, greed: float, *, long: bool = False) -> Iterator[Expr]:
     """A decision list: again and again the test that settles most rows."""
     left = np.arange(len(reader.X))
     entries: list[tuple[Expr, Expr]] = []
@@ -272,8 +280,7 @@ def _parts(reader: Reader, bank: Bank, terms: Terms, goal: Goal) -> Iterator[Lef
             continue
         cost = float(found.test.size() + found.term.size() + 1)
         test, term = found.test, found.term
-        finish = lambda e, test=test, term=term: branch(test, term, e)
-        yield Left("part", reader.table, goal.where(~settled), finish, cost)
+        yield Left("part", reader.table, goal.where(~settled), partial(branch, test, term), cost)
 
 
 def believable(goal: Goal, expr: Expr) -> bool:

@@ -1,8 +1,8 @@
 """Readings: what is wanted as a simple function of one quantity.
 
-A line, alone or beside a linear function of the columns; a threshold, one value or an interval for two values; a
-remainder, one remainder of several, a quotient. All are asked of thousands of entries at once, a few rows first;
-what passes is written with plain numbers and held against all rows of the goal.
+A line, alone or beside a linear function of the columns; a threshold, one value or an interval for two
+values; a remainder, one remainder of several, a quotient. All are asked of thousands of entries at once, a
+few rows first; what passes is written with plain numbers and held against all rows of the goal.
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ class Reader:
             return None
         if np.isfinite(low) and np.isfinite(high):
             return Const(simplest(0.5 * (low + high), 0.5 * (high - low)))
-        return Const(0 if low <= 0 <= high else int(np.ceil(low)) if np.isfinite(low) else int(np.floor(high)))
+        return Const(
+            0 if low <= 0 <= high else int(np.ceil(low)) if np.isfinite(low) else int(np.floor(high))
+        )
 
     def read(self, block: Block) -> list[Expr]:
         """Formulas for the goal, each out of one entry."""
@@ -105,7 +107,7 @@ class Reader:
                     yield fitted
 
     def _nearer(self, left: np.ndarray) -> np.ndarray:
-        """Nobody said how exact is exact enough: what comes much nearer than all before may be all there is."""
+        """Nobody said how exact is exact enough: what comes much nearer than all before may be meant."""
         i = int(np.argmin(left))
         share = float(left[i]) / max(float(np.sum((self.y - self.y.mean()) ** 2)), 1e-300)
         if share > 1e-3 or share > 0.5 * self.nearest:
@@ -126,7 +128,9 @@ class Reader:
         if not self.near and off.max() > 3 * goal.slack + 1e-7 * (1 + np.abs(goal.middle).max()):
             return None
         self.problem.effort.spend(FIT * matrix.shape[1] ** 2 / 4)
-        *plain, constant = snap_linear(matrix[known], goal.middle[known], goal.slack, noise=self.problem.noise)
+        *plain, constant = snap_linear(
+            matrix[known], goal.middle[known], goal.slack, noise=self.problem.noise
+        )
         if not self.near and not goal.met(matrix @ np.array([float(c) for c in (*plain, constant)])):
             return None
         return assemble(list(zip(plain, exprs, strict=True)), constant)
@@ -136,7 +140,7 @@ class Reader:
         m = self.goal.modulus
         assert m is not None
         V = block.values[:, self.asked]
-        whole = np.flatnonzero(np.all(V == np.round(V), axis=1))
+        whole = np.flatnonzero(np.all(np.round(V) == V, axis=1))
         found = 0
         for a in [1, -1, *range(2, m - 1)] if block.cost <= 3 else [1, -1]:
             rest = (self.y - a * V[whole]) % m
@@ -185,7 +189,11 @@ class Reader:
             low, high = float(one.min()), float(one.max())
             if low == high and not np.any(other == low) and self.table.discrete:
                 return compare(name, block.write(i), number(low))
-            if np.any((other >= low) & (other <= high)) or not (other < low).any() or not (other > high).any():
+            if (
+                np.any((other >= low) & (other <= high))
+                or not (other < low).any()
+                or not (other > high).any()
+            ):
                 continue
             below, above = float(other[other < low].max()), float(other[other > high].min())
             return _between(block.write(i), (below, low, high, above), whole, inside=name == "eq")
@@ -194,7 +202,9 @@ class Reader:
     def _one_remainder(self, block: Block, ones: np.ndarray, zeros: np.ndarray) -> Iterator[Expr]:
         """`v % m == c`, for the one value or the other."""
         V, count = block.values, 0
-        usable = np.all(V[:, ones] == np.round(V[:, ones]), axis=1) & (np.ptp(V[:, [*ones, *zeros]], axis=1) > 1)
+        usable = np.all(V[:, ones] == np.round(V[:, ones]), axis=1) & (
+            np.ptp(V[:, [*ones, *zeros]], axis=1) > 1
+        )
         usable = np.flatnonzero(usable)
         yes, no = V[np.ix_(usable, ones)], V[np.ix_(usable, zeros)]
         self.problem.effort.spend(CELL * (yes.size + no.size) * DIVISORS)
@@ -208,7 +218,11 @@ class Reader:
                 good = np.all(one == level, axis=1) & ~np.any(other == level, axis=1)
                 for i in usable[good]:
                     rest = V[i] % m
-                    if np.ptp(V[i]) < m or np.ptp(rest[all_one]) or np.any(rest[all_other] == rest[all_one[0]]):
+                    if (
+                        np.ptp(V[i]) < m
+                        or np.ptp(rest[all_one])
+                        or np.any(rest[all_other] == rest[all_one[0]])
+                    ):
                         continue
                     test = op(name, op("mod", block.write(int(i)), m), int(rest[all_one[0]]))
                     yield branch(test, Const(self.most), Const(self.least))
@@ -224,7 +238,7 @@ class Reader:
         top = int(y[known].max()) + 1
         asked = self.asked[:: max(len(self.asked) // 10, 1)]
         V = block.values[:, asked]
-        whole = np.flatnonzero(np.all(V == np.round(V), axis=1) & (np.ptp(V, axis=1) > 0))
+        whole = np.flatnonzero(np.all(np.round(V) == V, axis=1) & (np.ptp(V, axis=1) > 0))
         if top > 500:
             return
         if self.problem.allows("mod"):
@@ -244,9 +258,7 @@ class Reader:
             shift = int(-rest[0] % m)
             yield op("mod", weighted_sum([(sign, block.write(i))], shift - m if shift > m // 2 else shift), m)
 
-    def _quotients(
-        self, block: Block, asked: np.ndarray, whole: np.ndarray, y: np.ndarray
-    ) -> Iterator[Expr]:
+    def _quotients(self, block: Block, asked: np.ndarray, whole: np.ndarray, y: np.ndarray) -> Iterator[Expr]:
         known = self.goal.known
         V = block.values[:, asked]
         for m in range(2, 41 if block.cost <= 2 else 11):
@@ -275,7 +287,9 @@ def threshold(block: Block, i: int, yes: np.ndarray, no: np.ndarray, whole: bool
     return (opposite(test) or op("eq", test, 0)) if turned else test
 
 
-def _between(expr: Expr, ends: tuple[float, float, float, float], whole: bool, *, inside: bool) -> Expr | None:
+def _between(
+    expr: Expr, ends: tuple[float, float, float, float], whole: bool, *, inside: bool
+) -> Expr | None:
     """The test that an entry lies between two numbers (or does not), as a distance or as two tests."""
     below, low, high, above = ends
     if not whole:
@@ -284,8 +298,8 @@ def _between(expr: Expr, ends: tuple[float, float, float, float], whole: bool, *
             return None
         if inside:
             return op("and", first, last)
-        turned = opposite(first), opposite(last)
-        return op("or", *turned) if turned[0] is not None and turned[1] is not None else None
+        below_first, above_last = opposite(first), opposite(last)
+        return None if below_first is None or above_last is None else op("or", below_first, above_last)
     a, b = int(low), int(high)
     if (a + b) % 2 and b + 1 < above:
         b += 1

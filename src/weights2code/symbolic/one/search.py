@@ -1,9 +1,10 @@
 """The search: one agenda, best first by the nodes that a formula has so far and what is left to explain.
 
-A task is a goal on a table. Its steps (lines, layers of the bank, sums, pieces, reductions) wait on one heap, each
-at the length of formula that it can lead to; what a reduction leaves is a task of its own. Nothing is asked twice
-of the same rows, and effort is counted in work, so the same data give the same answer on any machine. An exact
-formula ends all that could only be longer, and what is shorter is looked for only so long.
+A task is a goal on a table. Its steps (lines, layers of the bank, sums, pieces, reductions) wait on one
+heap, each at the length of formula that it can lead to; what a reduction leaves is a task of its own.
+Nothing is asked twice of the same rows, and effort is counted in work, so the same data give the same
+answer on any machine. An exact formula ends all that could only be longer, and what is shorter is looked
+for only so long.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ import numpy as np
 
 from weights2code.language import Domain, Expr, Var
 from weights2code.symbolic.engine import Candidate, Options, preference
-from weights2code.symbolic.one import linear, pieces, reductions
+from weights2code.symbolic.one import columns, linear, pieces, reductions
 from weights2code.symbolic.one.bank import Bank, Block
 from weights2code.symbolic.one.readings import Reader
-from weights2code.symbolic.one.table import Goal, Left, Table
+from weights2code.symbolic.one.table import Goal, Left, Table, left_to_say
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.noise_floor import noise_floor
 from weights2code.symbolic.search.rows import Problem, prepare
@@ -112,8 +113,8 @@ class Search:
             step(task)
 
     def push(self, task: Task, nodes: float, step: Callable[[Task], None]) -> None:
-        """A step that adds so many nodes waits behind all that lead to shorter formulas, as far as one can tell."""
-        expected = task.cost + LATER * task.depth + BIT * reductions.left(task.table, task.goal)
+        """A step that adds so many nodes waits behind all that seem to lead to shorter formulas."""
+        expected = task.cost + LATER * task.depth + BIT * left_to_say(task.table, task.goal)
         heapq.heappush(self.heap, (expected + nodes, next(self.ticket), task.cost + nodes, task, step))
 
     def start(self, task: Task) -> None:
@@ -165,9 +166,11 @@ class Search:
     def follow(self, task: Task, left: Left) -> None:
         if task.depth >= DEEPEST or not len(left.goal.known):
             return
-        left = reductions.dropped(self.problem, left)
-        finish = lambda e, outer=task.finish, inner=left.finish: outer(inner(e))
-        self.start(Task(left.table, left.goal, self.problem, finish, task.cost + left.cost, task.depth + 1, left.step))
+        left = columns.dropped(self.problem, left)
+        outer, inner = task.finish, left.finish
+        cost, depth = task.cost + left.cost, task.depth + 1
+        found = Task(left.table, left.goal, self.problem, lambda e: outer(inner(e)), cost, depth, left.step)
+        self.start(found)
 
     def bank(self, task: Task) -> Bank:
         key = id(task.table)
@@ -178,7 +181,7 @@ class Search:
         return self.banks[key]
 
     def last(self, task: Task) -> None:
-        """What is always faithful and never pretty: a long list of pieces, a table, each labelled as what it is."""
+        """Always faithful, never pretty: a long list of pieces, or a table, labelled as what it is."""
         if not self.problem.expired():
             for expr in pieces.listed(task.reader, self.bank(task)):
                 self.collector.offer(expr, kind="piecewise")
@@ -230,13 +233,13 @@ class Search:
     def reduce(self, task: Task, cost: int) -> None:
         """What is left when a step is undone that has an entry of at most a cost in it."""
         bank = self.bank(task)
-        self.below(task, reductions.put(task.reader, bank, task.goal, cost))
+        self.below(task, columns.put(task.reader, bank, task.goal, cost))
         self.below(task, reductions.inverses(task.reader, bank, task.goal, cost))
         if cost < LARGEST:
-            self.below(task, reductions.repeated(task.reader, task.goal))
-            self.below(task, reductions.periods(task.reader, task.goal))
+            self.below(task, columns.repeated(task.reader, task.goal))
+            self.below(task, columns.periods(task.reader, task.goal))
         if cost == LARGEST:
-            self.below(task, reductions.along(task.reader, task.goal))
+            self.below(task, columns.along(task.reader, task.goal))
 
 
 class OneEngine:

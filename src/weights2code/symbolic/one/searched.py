@@ -1,9 +1,9 @@
 """What the search knows of an operator: a column of the operator table, keyed by its name.
 
-What it computes and how it is written stands in `language.operators`; here is what it weighs in the bank, which
-arguments make sense, and its inverse: between which numbers the other argument must lie, given the goal and one
-argument. A new operator of the search is one entry. Three are spoken of in one word and written with several:
-a distance, a quotient of whole numbers, a rounded root.
+What it computes and how it is written stands in `language.operators`; here is what it weighs in the bank,
+which arguments make sense, and its inverse: between which numbers the other argument must lie, given the
+goal and one argument. A new operator of the search is one entry. Three are spoken of in one word and
+written with several: a distance, a quotient of whole numbers, a rounded root.
 """
 
 from __future__ import annotations

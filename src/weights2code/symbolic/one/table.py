@@ -1,8 +1,9 @@
 """Rows and what is wanted on them: a goal is one interval a row.
 
-Tolerance, cells of which nothing is known (from minus to plus infinity) and bounds of one side are all the same
-thing. A goal may hold up to multiples of a number: that is what stands inside a remainder. Rows that agree in
-some quantities must have a value in common: the one test behind a column dropped and a quantity put in.
+Tolerance, cells of which nothing is known (from minus to plus infinity) and bounds of one side are all the
+same thing. A goal may hold up to multiples of a number: that is what stands inside a remainder. Rows that
+agree in some quantities must have a value in common: the one test behind a column dropped and a quantity
+put in.
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ from weights2code.language import Domain, Expr, Var, compile_numpy, infer
 INF = np.inf
 #: Rows that the bank holds values on; more where a formula turned out wrong on others.
 ROWS = 200
+#: Bits that rows must tell which agree in some quantities, and could differ in what is wanted.
+EVIDENCE = 14.0
+#: What a node counts for beside a bit of what is left; how much worse than the best a step may be.
+COST, WITHIN = 0.5, 2.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +181,7 @@ def joined(codes: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def common(goal: Goal, code: np.ndarray) -> Goal | None:
-    """The goal of groups of rows, what their intervals share; None if rows of a group have nothing in common."""
+    """The goal of groups of rows, what their intervals share; None if a group has nothing in common."""
     order = np.argsort(code, kind="stable")
     starts = np.flatnonzero(np.r_[True, np.diff(code[order]) > 0])
     if goal.modulus is not None:
@@ -221,3 +226,24 @@ class Left:
     goal: Goal
     finish: Callable[[Expr], Expr]
     cost: float
+
+
+def size(goal: Goal) -> float:
+    """Cells that are known times bits of one."""
+    return len(goal.known) * goal.bits
+
+
+def room(table: Table) -> float:
+    """Bits of a place in the table: all combinations of the values of its columns."""
+    return float(np.sum(np.log2(table.codes.max(axis=1) + 1.0)))
+
+
+def left_to_say(table: Table, goal: Goal) -> float:
+    """Bits of a place in the table, of the share of it that is known, and of what there is to say of one."""
+    return room(table) + float(np.log2(max(len(goal.known), 1) / len(table.X)) + np.log2(goal.bits))
+
+
+def evidence(goal: Goal) -> float:
+    """Bits that one pair of rows tells which agree in what is wanted, though it could differ."""
+    shares = np.unique(goal.coded, return_counts=True)[1] / max(len(goal.known), 1)
+    return -float(np.log2(np.sum(shares**2))) if len(shares) else 0.0
