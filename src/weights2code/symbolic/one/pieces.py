@@ -30,7 +30,7 @@ FOLDED, WHOLE = 10, 3
 #: Pairs of terms that are asked for a test.
 PAIRS = 10
 #: Terms and cells of tests of one entry of a list; entries; parts that are followed.
-LISTED, TESTED, LONGEST, PARTS = 10, 80_000, 12, 4
+LISTED, TESTED, LONGEST, PARTS = 10, 80_000, 12, 6
 #: A list may say at most this share of what the goal says, in bits, at so many bits a node.
 TOLD, NODE = 0.5, 4.0
 
@@ -261,7 +261,7 @@ def _listed(reader: Reader, bank: Bank, terms: Terms, greed: float, *, long: boo
             expr = terms.writes[int(whole[np.argmin(terms.cost[whole])])]()
             for test, term in reversed(entries):
                 expr = branch(test, term, expr)
-            if long or reader.table.complete or believable(reader.goal, expr):
+            if long or (reader.inner and reader.table.complete) or believable(reader.goal, expr):
                 yield expr
             return
         found = _settling(reader, bank, terms, left, greed, 1)

@@ -33,13 +33,15 @@ def number(value: float) -> Number:
 
 
 class Reader:
-    """One goal on the rows of the bank."""
+    """One goal on the rows of the bank; an `inner` one is part of a rule, and not all of it."""
 
-    def __init__(self, problem: Problem, table: Table, goal: Goal, *, beside: bool, near: bool) -> None:
+    def __init__(
+        self, problem: Problem, table: Table, goal: Goal, *, beside: bool, near: bool, inner: bool = False
+    ) -> None:
         self.problem, self.table, self.goal = problem, table, goal
         self.X = table.X[table.few]
         self.columns = np.column_stack([np.ones(len(self.X)), self.X])
-        self.near, self.nearest = near, np.inf
+        self.near, self.nearest, self.inner = near, np.inf, inner
         known = goal.known
         k = self.X.shape[1]
         self.asked = known[np.linspace(0, len(known) - 1, min(FEW + 3 * k, len(known))).astype(int)]

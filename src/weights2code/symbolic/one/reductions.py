@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from weights2code.language import Const, Expr, op
-from weights2code.symbolic.notation import weighted_sum
+from weights2code.symbolic.notation import affine_form, weighted_sum
 from weights2code.symbolic.one.bank import CELL, Bank
 from weights2code.symbolic.one.readings import Reader, number
 from weights2code.symbolic.one.searched import UNDONE, Searched
@@ -87,7 +87,15 @@ def _remainder(m: int, least: int, inner: Expr) -> Expr:
 
 
 def _applied(name: str, inner: Expr) -> Expr:
-    return op("div", 1, inner) if name == "div" else op(name, inner)
+    if name != "div":
+        return op(name, inner)
+    form = affine_form(inner)
+    weights = set(form[0].values()) if form is not None else set()
+    if form is None or len(weights) != 1 or not form[1]:
+        return op("div", 1, inner)
+    (weight,) = weights  # 2/(x + 1.3) for 1/(0.5*x + 0.65)
+    top, shift = (simplest(float(v), 1e-9 * abs(float(v))) for v in (1 / weight, form[1] / weight))
+    return op("div", top, weighted_sum([(1, v) for v in form[0]], shift))
 
 
 def inverses(reader: Reader, bank: Bank, goal: Goal, cost: int) -> Iterator[Left]:

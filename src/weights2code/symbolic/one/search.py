@@ -39,6 +39,8 @@ STEP = 3e-4
 LATER, BIT = 1.0, 1.5
 #: The share of the effort that is kept for a list or a table where nothing else is found.
 RESERVE = 0.2
+#: Nodes of a row of a table.
+TABLE = 2
 #: How often rows are added on which a formula turned out wrong.
 REPEATS = 3
 #: Nodes of a formula for which it is worth as much to look for a shorter one.
@@ -61,7 +63,7 @@ class Task:
     def reader(self) -> Reader:
         near = self.depth == 0 and self.problem.estimated and not self.problem.whole
         goal = self.goal if len(self.table.few) == len(self.table.X) else self.goal.at(self.table.few)
-        return Reader(self.problem, self.table, goal, beside=True, near=near)
+        return Reader(self.problem, self.table, goal, beside=True, near=near, inner=self.depth > 0)
 
 
 @dataclass
@@ -136,7 +138,7 @@ class Search:
         for cost in range(1, LARGEST + 1):
             self.push(task, cost, lambda task, cost=cost: self.layer(task, cost))
         self.push(task, 3.5, self.weighted)
-        self.push(task, 3.6, lambda task: self.reduce(task, 3))
+        self.push(task, 4.1, lambda task: self.reduce(task, 3))
         self.push(task, 5.5, lambda task: self.reduce(task, 5))
         self.push(task, 6.5, self.sums)
         if task.reader.two:
@@ -148,7 +150,11 @@ class Search:
             before, left = self.collector.limit(), self.problem.effort.left
             if task.cost + expr.size() > before + 2:
                 continue
-            self.collector.offer(task.finish(expr))
+            whole = task.finish(expr)
+            # what is longer than the table says no more than the table
+            self.collector.offer(
+                whole, "formula" if whole.size() <= TABLE * len(self.problem.X) else "piecewise"
+            )
             if before > 10**8 and self.collector.exact is not None:
                 long = self.collector.limit() / SHORT
                 self.least = left - AT_LEAST - SHORTER * max(long, 1.0) ** 3 * (self.began - left)
@@ -185,8 +191,7 @@ class Search:
         if not self.problem.expired():
             for expr in pieces.listed(task.reader, self.bank(task)):
                 self.collector.offer(expr, kind="piecewise")
-        if self.collector.exact is None:
-            table_stage(self.problem, self.collector)
+        table_stage(self.problem, self.collector)
 
     # ------------------------------------------------------------------------------------------------ steps
 
