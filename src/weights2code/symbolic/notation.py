@@ -201,10 +201,6 @@ def branch(test: Expr, yes: Expr, no: Expr) -> Expr:
         return yes
     turned = opposite(test)
     forms: list[Expr] = [op("where", test, yes, no)]
-    nested = [isinstance(side, Op) and side.name == "where" for side in (yes, no)]
-    awkward = isinstance(test, Op) and test.name in ("lt", "le", "ne") and not nested[1]
-    if turned is not None and (awkward or (nested[0] and not nested[1])):
-        forms.insert(0, op("where", turned, no, yes))  # what is short comes first, and > reads better than <
     if isinstance(test, Op) and test.name in ("gt", "ge") and {yes, no} == {*test.args}:
         forms.append(op("max" if yes == test.args[0] else "min", *test.args))
     for holds, other, condition in ((yes, no, test), (no, yes, turned)):

@@ -29,7 +29,7 @@ _WEIGHTS = {1: (1,), 2: (1, 2, 3, 4, 5, 6), 3: (1, 2, 3), 4: (1, 2)}
 _MOST_SUMS = 500
 #: Quantities whose curve is read, and those of which tests are joined or choose.
 _READ, _JOINED, _CHOOSE = 40, 120, 24
-_LARGEST_TREE = 5
+_LARGEST_TREE = 7
 #: Curves like sines are left out: within a tolerance they look like anything.
 _OPERATORS = frozenset({"abs", "max", "min", "mod", "floor", "eq", "ne", "ge", "gt", "div"})
 

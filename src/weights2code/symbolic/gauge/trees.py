@@ -1,59 +1,59 @@
-"""All small formulas of the operands, as the bank makes them, each asked for every gauge."""
+"""All small trees over the operands, each asked for every gauge."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
 from weights2code.language import Expr
 from weights2code.symbolic.gauge.judge import Judge
 from weights2code.symbolic.gauge.screen import Screen
-from weights2code.symbolic.one.bank import Bank, Block
-from weights2code.symbolic.one.table import Table
+from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.rows import Problem
+from weights2code.symbolic.search.trees import Enumeration, Recipe
 
-#: Entries of a block that are judged on all rows, for each gauge.
+#: Trees of a block that are judged on all rows, for each gauge.
 _JUDGED = 12
-#: Entries whose levels are looked at together.
+#: Trees whose levels are looked at together.
 _ASKED = 4000
 
 
-class GaugeTrees:
-    """The bank of the search, with the comparison up to a gauge in place of readings."""
+class GaugeTrees(Enumeration):
+    """The enumeration of the search, with the comparison up to a gauge in place of the exact one."""
 
     def __init__(self, problem: Problem, judge: Judge) -> None:
-        self.problem, self.judge = problem, judge
-        table = Table(problem.variables, problem.domains, problem.X)
-        self.bank = Bank(table, problem, [], whole=False)
-        self.screen = Screen(judge, table.few)
+        super().__init__(problem, Collector(problem))
+        self.judge = judge
+        self.order = np.arange(len(self.rows))
+        rows = problem.rows[self.rows]
+        self.screen = Screen(judge, rows)
         # the screen keeps its rows in the order of v
-        place = {int(row): i for i, row in enumerate(table.few)}
+        place = {int(row): i for i, row in enumerate(rows)}
         self.order = np.array([place[int(row)] for row in self.screen.rows])
         self.quantities: list[Expr] = []
 
-    def grow(self, cost: int) -> None:
-        """All entries of a cost, each held against v."""
-        self.bank.grow(cost, self._compare)
-
-    def _compare(self, block: Block) -> None:
-        values = block.values
-        maybe, ordered = self.screen.pairs(values, self.order)
+    def _compare(self, values: np.ndarray, recipes: Callable[[int], Recipe], valid: np.ndarray) -> None:
+        with np.errstate(all="ignore"):
+            maybe, ordered = self.screen.pairs(values, self.order)
+        maybe, ordered = maybe[valid[maybe]], ordered[valid[ordered]]
         self.problem.spend("trees", 0.5 * values.size)
         tolerance = self.judge.tolerance
         if len(ordered):
             some = values[ordered][:, self.order]
             left = self.screen.lines(some)
             near = left <= tolerance
-            self._judge(ordered[near][np.argsort(left[near], kind="stable")], block)
-            self._judge(ordered[~near & self.screen.curves(some)], block)
+            self._judge(ordered[near][np.argsort(left[near], kind="stable")], recipes)
+            self._judge(ordered[~near & self.screen.curves(some)], recipes)
         for start in range(0, len(maybe), _ASKED):
             part = maybe[start : start + _ASKED]
             self.problem.spend("sorted cells", 3 * len(part) * values.shape[1])
             if self.problem.expired():
                 return
-            self._judge(part[self.screen.levels(values[part][:, self.order])], block)
+            self._judge(part[self.screen.levels(values[part][:, self.order])], recipes)
 
-    def _judge(self, hits: np.ndarray, block: Block) -> None:
+    def _judge(self, hits: np.ndarray, recipes: Callable[[int], Recipe]) -> None:
         for i in hits[:_JUDGED]:
-            expr = block.write(int(i))
+            expr = self.build(recipes(int(i)))
             if self.judge.offer(expr) is not None:
                 self.quantities.append(expr)

@@ -57,6 +57,7 @@ class Bank:
         self.X = table.X[table.few]
         kinds = {"whole"} if table.discrete else {"real"}
         kinds |= {"bits"} if table.bits else set()
+        kinds |= {"whole"} if any(domain.discrete for domain in table.domains) else set()
         kinds |= {"real"} if table.discrete and not whole and not table.bits else set()
         self.operators = [
             entry

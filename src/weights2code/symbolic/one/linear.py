@@ -283,7 +283,8 @@ def directions(
     found = linprog(objective, A_ub=np.concatenate(rows), b_ub=np.concatenate(ends), bounds=bounds)
     if found.status != 0 or -found.fun < 1e-9:
         return
-    for weights in _simple(found.x[:k] / spread, X * spread, borders):
+    real = not any(domain.discrete for domain in table.domains)
+    for weights in _simple(found.x[:k] / spread, X * spread, borders, decimals=real):
         whole = np.zeros(len(table.variables))
         whole[free] = weights
         yield whole
@@ -298,7 +299,7 @@ def _along_axis(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _simple(
-    w: np.ndarray, X: np.ndarray, borders: list[tuple[np.ndarray, np.ndarray]]
+    w: np.ndarray, X: np.ndarray, borders: list[tuple[np.ndarray, np.ndarray]], *, decimals: bool
 ) -> Iterator[np.ndarray]:
     """Small whole weights in a direction along which every border is still one."""
 
@@ -314,7 +315,7 @@ def _simple(
             yield weights / np.gcd.reduce(weights.astype(int))
             if len(seen) > 1:
                 return
-    if not seen:
+    if not seen and decimals:
         for digits in (2, 3):
             weights = np.round(w / np.abs(w).max(), digits)
             if parts(weights):

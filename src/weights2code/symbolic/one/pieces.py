@@ -14,8 +14,8 @@ from functools import partial
 
 import numpy as np
 
-from weights2code.language import Const, Expr, Number, op
-from weights2code.symbolic.notation import branch, weighted_sum
+from weights2code.language import Const, Expr, Number, Op, op
+from weights2code.symbolic.notation import branch, opposite, weighted_sum
 from weights2code.symbolic.one.bank import CELL, Bank, Block
 from weights2code.symbolic.one.readings import FIT, Reader, number, threshold
 from weights2code.symbolic.one.table import Goal, Left, bit_goal
@@ -204,8 +204,18 @@ def _chosen(reader: Reader, terms: Terms, goal: Goal) -> Iterator[Expr | Left]:
             yield Left("choice", reader.table, bits, partial(_chosen_by, one, other), cost)
 
 
+def chosen(test: Expr, yes: Expr, no: Expr) -> Expr:
+    """`branch`, with what is short first, and `>` rather than `<`."""
+    turned = opposite(test)
+    nested = [isinstance(side, Op) and side.name == "where" for side in (yes, no)]
+    awkward = isinstance(test, Op) and test.name in ("lt", "le", "ne") and not nested[1]
+    if turned is not None and (awkward or (nested[0] and not nested[1])):
+        return branch(turned, no, yes)
+    return branch(test, yes, no)
+
+
 def _chosen_by(one: Expr, other: Expr, test: Expr) -> Expr:
-    return branch(test, one, other)
+    return chosen(test, one, other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +270,7 @@ def _listed(reader: Reader, bank: Bank, terms: Terms, greed: float, *, long: boo
         if len(whole):
             expr = terms.writes[int(whole[np.argmin(terms.cost[whole])])]()
             for test, term in reversed(entries):
-                expr = branch(test, term, expr)
+                expr = chosen(test, term, expr)
             if long or (reader.inner and reader.table.complete) or believable(reader.goal, expr):
                 yield expr
             return
@@ -280,7 +290,7 @@ def _parts(reader: Reader, bank: Bank, terms: Terms, goal: Goal) -> Iterator[Lef
             continue
         cost = float(found.test.size() + found.term.size() + 1)
         test, term = found.test, found.term
-        yield Left("part", reader.table, goal.where(~settled), partial(branch, test, term), cost)
+        yield Left("part", reader.table, goal.where(~settled), partial(chosen, test, term), cost)
 
 
 def believable(goal: Goal, expr: Expr) -> bool:

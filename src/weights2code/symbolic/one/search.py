@@ -23,7 +23,7 @@ from weights2code.symbolic.engine import Candidate, Options, preference
 from weights2code.symbolic.one import columns, linear, pieces, reductions
 from weights2code.symbolic.one.bank import Bank, Block
 from weights2code.symbolic.one.readings import Reader
-from weights2code.symbolic.one.table import Goal, Left, Table, left_to_say
+from weights2code.symbolic.one.table import Goal, Left, Table, left_to_say, room
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.noise_floor import noise_floor
 from weights2code.symbolic.search.rows import Problem, prepare
@@ -79,6 +79,8 @@ class Search:
     least: float = -np.inf
     told: tuple[int, ...] = ()
     floor: float | None = None
+    #: The smallest table that the rows were found to say the same in.
+    smallest: Task | None = None
 
     def run(self) -> None:
         problem = self.problem
@@ -93,7 +95,7 @@ class Search:
         self.start(root)
         self.walk()
         problem.effort.spend(-kept)
-        if self.collector.exact is None and self.floor is None and root.table.discrete:
+        if self.collector.exact is None and self.floor is None:
             self.last(root)
 
     def walk(self) -> None:
@@ -134,6 +136,9 @@ class Search:
             self.offer(task, [expr])
         if task.depth == 0 and self.collector.exact is not None:
             return
+        whole = task.step == "put" and len(task.goal.known) == len(task.table.X)
+        if whole and (self.smallest is None or room(task.table) < room(self.smallest.table)):
+            self.smallest = task
         self.push(task, 1, self.around)
         for cost in range(1, LARGEST + 1):
             self.push(task, cost, lambda task, cost=cost: self.layer(task, cost))
@@ -188,9 +193,10 @@ class Search:
 
     def last(self, task: Task) -> None:
         """Always faithful, never pretty: a long list of pieces, or a table, labelled as what it is."""
-        if not self.problem.expired():
-            for expr in pieces.listed(task.reader, self.bank(task)):
-                self.collector.offer(expr, kind="piecewise")
+        for some in (self.smallest, task):
+            if some is not None and self.collector.exact is None and not self.problem.expired():
+                for expr in pieces.listed(some.reader, self.bank(some)):
+                    self.collector.offer(some.finish(expr), kind="piecewise")
         table_stage(self.problem, self.collector)
 
     # ------------------------------------------------------------------------------------------------ steps
