@@ -262,6 +262,11 @@ class Bank:
             names, size = [variables[j] for j in some], len(some)
             write = functools.partial(_ranked, names)
             yield np.sort(self.X[:, some], axis=1).T, write, size + 1, sum(1 << j for j in some)
+        if 3 <= k <= 15 and self.problem.allows("max", "min"):  # one against the extremum of all others
+            for j in range(k):
+                others = np.delete(self.X, j, axis=1)
+                values = self.X[:, j] - np.stack([others.min(axis=1), others.max(axis=1)])
+                yield values, functools.partial(_against, variables, j), k + 2, (1 << k) - 1
 
     def _weights(self) -> tuple[np.ndarray, np.ndarray]:
         """Small whole weights of the columns, the shortest sums first, and what these cost."""
@@ -342,6 +347,11 @@ def ranked(variables: Sequence[Expr], place: int) -> Expr:
     if 1 < place < len(variables):
         return Op(order_name(place, len(variables)), tuple(variables))
     return functools.reduce(lambda a, b: op("max" if place > 1 else "min", a, b), variables)
+
+
+def _against(variables: Sequence[Expr], j: int, i: int) -> Expr:
+    others = [v for place, v in enumerate(variables) if place != j]
+    return op("sub", variables[j], ranked(others, 1 if i == 0 else len(others)))
 
 
 def _ranked(variables: Sequence[Expr], i: int) -> Expr:

@@ -18,6 +18,7 @@ from weights2code.language import Expr, Number, Var, op
 from weights2code.symbolic.notation import weighted_sum
 from weights2code.symbolic.one.bank import CELL, Bank
 from weights2code.symbolic.one.linear import PRODUCT, directions
+from weights2code.symbolic.one.pieces import chosen
 from weights2code.symbolic.one.readings import Reader, number
 from weights2code.symbolic.one.table import (
     COST,
@@ -31,6 +32,7 @@ from weights2code.symbolic.one.table import (
     joined,
     merged,
     room,
+    size,
 )
 from weights2code.symbolic.search.rows import Problem
 
@@ -39,6 +41,8 @@ from weights2code.symbolic.search.rows import Problem
 ASKED, EVERYWHERE, SAME, PUT, LESS = 300_000, 150, 3, 8, 0.3
 #: Values that a column must have for its remainders to be asked for, and the largest divisor.
 FEWEST_VALUES, MOST_PERIOD = 12, 1000
+#: Parts that are followed, rows of one at least, and the share of what there is to say that they may leave.
+PARTED, FEWEST_ROWS, SIMPLER = 3, 4, 0.95
 #: Columns with at most so many values may be gates of a direction.
 GATES = 6
 
@@ -295,6 +299,42 @@ def repeated(reader: Reader, goal: Goal) -> Iterator[Left]:
 
 def _at_lags(x: Var, lags: Sequence[tuple[int, Var]], terms: Sequence[tuple[Number, Expr]], g: Expr) -> Expr:
     return weighted_sum([*((sign, g.substitute({x: variable})) for sign, variable in lags), *terms])
+
+
+def parted(reader: Reader, goal: Goal) -> Iterator[Left]:
+    """The rows with one value of a column, and then the others, each with a rule of their own."""
+    table, problem = reader.table, reader.problem
+    found: list[tuple[float, Expr, np.ndarray]] = []
+    for j, (variable, domain) in enumerate(zip(table.variables, table.domains, strict=True)):
+        levels = np.unique(table.X[:, j])
+        if not domain.discrete or not 2 <= len(levels) <= GATES or len(table.variables) < 2:
+            continue
+        for level in levels[1:] if len(levels) == 2 else levels:
+            here = table.X[:, j] == level
+            sides = [goal.where(here), goal.where(~here)]
+            if min(len(side.known) for side in sides) < FEWEST_ROWS:
+                continue
+            problem.effort.spend(1e-4)
+            test = variable if table.bits and level == 1 else op("eq", variable, number(float(level)))
+            found.append((sum(size(side) for side in sides), test, here))
+    found.sort(key=lambda item: item[0])
+    for left, test, here in found[:PARTED]:
+        if left < SIMPLER * size(goal):
+            # the side with less to say comes first
+            yes = size(goal.where(here)) <= size(goal.where(~here))
+            rest = partial(_other_part, table, goal, test, here, yes)
+            nodes = float(test.size() + 2)
+            yield Left("part", table, goal.where(here == yes), lambda e: e, nodes, rest)
+
+
+def _other_part(table: Table, goal: Goal, test: Expr, here: np.ndarray, yes: bool, first: Expr) -> Left:
+    """What is left once the formula of one side is known."""
+    finish = partial(_sides, test, first, yes)
+    return Left("part", table, goal.where(here != yes), finish, float(test.size() + first.size() + 1))
+
+
+def _sides(test: Expr, first: Expr, yes: bool, other: Expr) -> Expr:
+    return chosen(test, first, other) if yes else chosen(test, other, first)
 
 
 def along(reader: Reader, goal: Goal) -> Iterator[Left]:

@@ -31,6 +31,8 @@ FOLDED, WHOLE = 10, 3
 PAIRS = 10
 #: Terms and cells of tests of one entry of a list; entries; parts that are followed.
 LISTED, TESTED, LONGEST, PARTS = 10, 80_000, 12, 6
+#: The share of rows that a part must settle.
+SETTLED = 0.04
 #: A list may say at most this share of what the goal says, in bits, at so many bits a node.
 TOLD, NODE = 0.5, 4.0
 
@@ -286,7 +288,7 @@ def _parts(reader: Reader, bank: Bank, terms: Terms, goal: Goal) -> Iterator[Lef
     for found in _settling(reader, bank, terms, np.arange(len(reader.X)), 0.02, PARTS):
         holds = reader.table.values(found.test) != 0
         settled = holds & goal.agrees(reader.table.values(found.term))
-        if np.any(holds & ~settled) or np.mean(settled) < 0.1:
+        if np.any(holds & ~settled) or np.mean(settled) < SETTLED:
             continue
         cost = float(found.test.size() + found.term.size() + 1)
         test, term = found.test, found.term

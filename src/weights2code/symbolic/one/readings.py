@@ -47,7 +47,7 @@ class Reader:
         self.asked = known[np.linspace(0, len(known) - 1, min(FEW + 3 * k, len(known))).astype(int)]
         self.y = goal.middle[self.asked]
         self.bases = [(False, np.linalg.qr(self.columns[self.asked, :1])[0])] if len(known) > 2 else []
-        if beside and len(known) >= k + 5 and k > 1:
+        if beside and len(known) >= k + 5:
             self.bases.append((True, orthonormal(self.columns[self.asked])))
         self.good = good_enough(self.y, goal.slack)
         values = np.unique(goal.middle[known].round(6)) if goal.whole else np.empty(0)

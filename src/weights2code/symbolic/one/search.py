@@ -25,6 +25,7 @@ from weights2code.symbolic.one.bank import Bank, Block
 from weights2code.symbolic.one.readings import Reader
 from weights2code.symbolic.one.table import Goal, Left, Table, left_to_say, room
 from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.search.inner_constants import family_stage
 from weights2code.symbolic.search.noise_floor import noise_floor
 from weights2code.symbolic.search.rows import Problem, prepare
 from weights2code.symbolic.search.tables import table_stage
@@ -58,10 +59,15 @@ class Task:
     cost: float = 0.0
     depth: int = 0
     step: str = ""
+    #: The task whose first part this is, or is a step of, and the one that it is a part of.
+    first: Task | None = None
+    above: Task | None = None
+    then: Callable[[Expr], Left] | None = None
 
     @cached_property
     def reader(self) -> Reader:
-        near = self.depth == 0 and self.problem.estimated and not self.problem.whole
+        outermost = self.depth == 0 or (self.depth == 1 and self.step == "function")
+        near = outermost and self.problem.estimated and not self.problem.whole
         goal = self.goal if len(self.table.few) == len(self.table.X) else self.goal.at(self.table.few)
         return Reader(self.problem, self.table, goal, beside=True, near=near, inner=self.depth > 0)
 
@@ -145,10 +151,13 @@ class Search:
         self.push(task, 3.5, self.weighted)
         self.push(task, 4.1, lambda task: self.reduce(task, 3))
         self.push(task, 5.5, lambda task: self.reduce(task, 5))
+        self.push(task, 6.2, self.parts)
         self.push(task, 6.5, self.sums)
         if task.reader.two:
             self.push(task, 5.8, self.compared)
         self.push(task, 6.5 if task.table.discrete else 4.2, self.pieces)
+        if task.depth == 0 and not task.table.discrete:
+            self.push(task, 6.6, self.families)
 
     def offer(self, task: Task, exprs: Iterable[Expr]) -> None:
         for expr in exprs:
@@ -156,6 +165,9 @@ class Search:
             if task.cost + expr.size() > before + 2:
                 continue
             whole = task.finish(expr)
+            if task.first is not None:
+                self.first_part(task.first, whole)
+                continue
             # what is longer than the table says no more than the table
             self.collector.offer(
                 whole, "formula" if whole.size() <= TABLE * len(self.problem.X) else "piecewise"
@@ -163,6 +175,13 @@ class Search:
             if before > 10**8 and self.collector.exact is not None:
                 long = self.collector.limit() / SHORT
                 self.least = left - AT_LEAST - SHORTER * max(long, 1.0) ** 3 * (self.began - left)
+
+    def first_part(self, task: Task, expr: Expr) -> None:
+        """A formula for the first part of a rule: what is left is the other part."""
+        above, then = task.above, task.then
+        if above is not None and then is not None and task.goal.met(_finite(task.table.values(expr))):
+            task.then = None
+            self.follow(above, then(expr))
 
     def below(self, task: Task, lefts: Iterable[Expr | Left]) -> None:
         """Formulas are offered, and what is left becomes tasks."""
@@ -181,6 +200,9 @@ class Search:
         outer, inner = task.finish, left.finish
         cost, depth = task.cost + left.cost, task.depth + 1
         found = Task(left.table, left.goal, self.problem, lambda e: outer(inner(e)), cost, depth, left.step)
+        found.first = task.first
+        if left.then is not None:
+            found.finish, found.first, found.above, found.then = left.finish, found, task, left.then
         self.start(found)
 
     def bank(self, task: Task) -> Bank:
@@ -222,11 +244,19 @@ class Search:
         else:
             bank.add_sums(lambda block: self.look(task, block))
 
+    def families(self, task: Task) -> None:
+        """Functions with one inner constant."""
+        family_stage(self.problem, self.collector)
+
     def sums(self, task: Task) -> None:
         bank = self.bank(task)
         found = linear.sums_modulo if task.goal.modulus is not None else linear.sums
         for expr in found(task.reader, bank):
             self.offer(task, [expr])
+
+    def parts(self, task: Task) -> None:
+        """Rules with a part of their own for one value of a column."""
+        self.below(task, columns.parted(task.reader, task.goal))
 
     def compared(self, task: Task) -> None:
         self.offer(task, linear.compared(task.reader, self.bank(task)))
@@ -251,6 +281,10 @@ class Search:
             self.below(task, columns.periods(task.reader, task.goal))
         if cost == LARGEST:
             self.below(task, columns.along(task.reader, task.goal))
+
+
+def _finite(values: np.ndarray) -> np.ndarray:
+    return np.where(np.isfinite(values), values, 1e300)
 
 
 class OneEngine:

@@ -219,13 +219,17 @@ def merged(
 
 @dataclass(frozen=True, eq=False)
 class Left:
-    """What a step leaves to be found, what becomes of a formula for it, and the nodes that this adds."""
+    """What a step leaves to be found, what becomes of a formula for it, and the nodes that this adds.
+
+    Where a rule has two parts, `then` says what is left once the first is found.
+    """
 
     step: str
     table: Table
     goal: Goal
     finish: Callable[[Expr], Expr]
     cost: float
+    then: Callable[[Expr], Left] | None = None
 
 
 def size(goal: Goal) -> float:
