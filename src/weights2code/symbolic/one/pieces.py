@@ -25,6 +25,8 @@ from weights2code.symbolic.snapping import simplest, snap_linear
 ENTRIES, SHARES, TERMS = 600, (0.7, 0.5, 0.35, 0.25, 0.15, 0.08), 200
 #: Levels that are terms; rows that planes are laid through.
 LEVELS, PLANES = 12, 30
+#: How near rows of different discrete values count, beside reals.
+ACROSS = 0.15
 #: Terms of which the larger and the smaller are taken, formulas that are written of them.
 FOLDED, WHOLE = 10, 3
 #: Pairs of terms that are asked for a test.
@@ -129,6 +131,8 @@ def _planes(reader: Reader) -> Iterator[tuple[list[Number], np.ndarray]]:
         return
     columns, slack = reader.columns, goal.slack
     Z = columns[known, 1:] / np.maximum(np.ptp(columns[known, 1:], axis=0), 1e-9)
+    if not reader.table.discrete:  # rows that share all discrete values show no slope along them
+        Z = Z * np.where([domain.discrete for domain in reader.table.domains], ACROSS, 1.0)
     seen: set[bytes] = set()
     for seed in np.linspace(0, len(known) - 1, min(len(known), PLANES)).astype(int):
         near = np.argsort(np.sum((Z - Z[seed]) ** 2, axis=1), kind="stable")

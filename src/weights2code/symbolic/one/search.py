@@ -40,6 +40,8 @@ STEP = 3e-4
 LATER, BIT = 1.0, 1.5
 #: The share of the effort that is kept for a list or a table where nothing else is found.
 RESERVE = 0.2
+#: Rows that are all in the table; of more, those that the search is given.
+WHOLE = 1000
 #: Nodes of a row of a table.
 TABLE = 2
 #: How often rows are added on which a formula turned out wrong.
@@ -91,9 +93,10 @@ class Search:
     def run(self) -> None:
         problem = self.problem
         tolerance = problem.accuracy * (1 + 1e-9)
-        told = tuple(int(i) for i in np.searchsorted(problem.rows, self.told)) if len(self.told) else ()
-        table = Table(problem.variables, problem.domains, problem.Xs, told)
-        goal = Goal(problem.ys - tolerance, problem.ys + tolerance)
+        rows = np.arange(len(problem.X)) if len(problem.X) <= WHOLE else problem.rows
+        told = tuple(int(i) for i in np.searchsorted(rows, self.told)) if len(self.told) else ()
+        table = Table(problem.variables, problem.domains, problem.X[rows], told)
+        goal = Goal(problem.y[rows] - tolerance, problem.y[rows] + tolerance)
         kept = RESERVE * problem.effort.left
         problem.effort.spend(kept)
         self.began = problem.effort.left
