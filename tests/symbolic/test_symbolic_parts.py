@@ -227,3 +227,33 @@ def test_one_unknown_function_at_several_lags() -> None:
     (left, *_) = columns.repeated(reader, goal)
     assert len(left.table.X) == 10
     assert left.goal.met(np.maximum(left.table.X[:, 0], 4))
+
+
+def test_a_remainder_takes_the_place_of_a_column_that_it_is_all_of() -> None:
+    reader, _, goal = part(lambda x, y: (x % 7 > 3) * y, (integers(0, 60), SMALL))
+    (left, *_) = columns.periods(reader, goal)
+    assert len(left.table.X) == 7 * 5
+    assert formula(left.finish(Var("part0")), lambda v: v.name) == "a % 7"
+
+
+def test_a_rule_of_two_parts_is_found_one_part_after_the_other() -> None:
+    reader, _, goal = part(lambda x, y, z: np.where(z == 1, (x + y > 5) * 4, x * y + 7), (SMALL,) * 3)
+    here = reader.table.X[:, 2] == 1
+    (first,) = (left for left in columns.parted(reader, goal) if np.array_equal(left.goal.tight, here))
+    assert first.then is not None
+    rest = first.then(op("mul", op("gt", a + b, 5), 4))
+    assert rest.goal.met(np.prod(reader.table.X[:, :2], axis=1) + 7)
+    assert formula(rest.finish(a * b + 7), lambda v: v.name) == "[a + b > 5]*4 if c == 1 else a*b + 7"
+
+
+def test_a_sum_with_gates_along_which_values_lie_apart() -> None:
+    rng = np.random.default_rng(3)
+    X = np.column_stack([rng.uniform(-2, 2, (300, 2)), rng.integers(0, 2, 300)])
+    level = 2 * X[:, 0] - X[:, 1]
+    y = np.where(X[:, 2] == 1, level > 1, level > -1).astype(float)
+    domains = (REAL, REAL, integers(0, 1))
+    problem = prepare(X, y, variables=(a, b, c), domains=domains, tolerance=1e-6, effort=60.0)
+    table, goal = Table((a, b, c), domains, problem.X), Goal(problem.y - 1e-6, problem.y + 1e-6)
+    reader = Reader(problem, table, goal.at(table.few), beside=True, near=False)
+    found = [left.table.variables for left in columns.along(reader, goal)]
+    assert (Var("part0"), c) in found

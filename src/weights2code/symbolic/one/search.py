@@ -18,7 +18,7 @@ from typing import Unpack
 
 import numpy as np
 
-from weights2code.language import Domain, Expr, Var
+from weights2code.language import Const, Domain, Expr, Var
 from weights2code.symbolic.engine import Candidate, Options, preference
 from weights2code.symbolic.one import columns, linear, pieces, reductions
 from weights2code.symbolic.one.bank import Bank, Block
@@ -29,6 +29,7 @@ from weights2code.symbolic.search.inner_constants import family_stage
 from weights2code.symbolic.search.noise_floor import noise_floor
 from weights2code.symbolic.search.rows import Problem, prepare
 from weights2code.symbolic.search.tables import table_stage
+from weights2code.symbolic.snapping import simplest
 
 #: The largest cost of entries of the bank, and steps of a rule.
 LARGEST, DEEPEST = 5, 6
@@ -101,11 +102,24 @@ class Search:
         problem.effort.spend(kept)
         self.began = problem.effort.left
         root = Task(table, goal, problem)
+        self.rough(root)
         self.start(root)
         self.walk()
         problem.effort.spend(-kept)
         if self.collector.exact is None and self.floor is None:
             self.last(root)
+
+    def rough(self, task: Task) -> None:
+        """Something to show in any case: a constant, a column, the nearest linear function of all."""
+        y, reader, offer = self.problem.ys, task.reader, self.collector.offer
+        for middle in (0.5 * float(y.min() + y.max()), float(y.mean())):
+            offer(Const(simplest(middle, self.problem.accuracy)))
+        for variable in self.problem.variables:
+            offer(variable)
+        near = Reader(self.problem, task.table, reader.goal, beside=False, near=True)
+        fitted = near.fit(self.problem.variables, reader.X)
+        if fitted is not None:
+            offer(fitted)
 
     def walk(self) -> None:
         """The steps, best first, until none can lead to anything shorter."""
