@@ -181,20 +181,11 @@ def _everywhere(reader: Reader, bank: Bank, goal: Goal, cost: int) -> Iterator[L
     several = {name for name, found in lags.items() if len(found) > 1}
     if not several:
         return
-    asked = [0, 0, 0]
-    for i in bank.varying(cost, ASKED // len(goal.known)):
-        mask = int(bank.reads[i])
-        reads = [v for j, v in enumerate(table.variables) if mask >> j & 1]
-        if len(reads) > 2 or not any(v.name in several for v in reads):
-            continue
-        first = min(v.lag for v in reads)
-        if first and {Var(v.name, v.lag - 1) for v in reads} <= {*table.variables}:
-            continue  # the same a step later is asked already
-        asked[len(reads)] += 1
-        if asked[len(reads)] > EVERYWHERE // len(reads) ** 2:
-            continue
+    for i in _repeatable(table, bank, cost, several):
         if problem.expired():
             return
+        reads = [v for j, v in enumerate(table.variables) if int(bank.reads[i]) >> j & 1]
+        first = min(v.lag for v in reads)
         expr = bank.expr(int(i))
         shifts = [lag - first for lag in range(max(v.lag for v in table.variables) + 1)]
         moved = [{v: Var(v.name, v.lag + s) for v in reads} for s in shifts]
@@ -209,6 +200,25 @@ def _everywhere(reader: Reader, bank: Bank, goal: Goal, cost: int) -> Iterator[L
         if result is not None and room(result[0]) <= room(table) - LESS:
             nodes = sum(max(e.size() - 1, 0) for e in parts.values())
             yield Left("put", *result, lambda e, parts=parts: e.substitute(parts), float(nodes))
+
+
+def _repeatable(table: Table, bank: Bank, cost: int, several: set[str]) -> Iterator[int]:
+    """Entries of one or two columns that stand at several lags, each at the first lag where it can."""
+    entries = bank.varying(cost, len(bank))
+    counts = np.bitwise_count(bank.reads[entries])
+    present = {*table.variables}
+    for width in (1, 2):
+        asked = 0
+        for i in entries[counts == width]:
+            reads = [v for j, v in enumerate(table.variables) if int(bank.reads[i]) >> j & 1]
+            shifts = range(1, min(v.lag for v in reads) + 1)
+            earlier = any({Var(v.name, v.lag - s) for v in reads} <= present for s in shifts)
+            if earlier or not any(v.name in several for v in reads):
+                continue
+            yield int(i)
+            asked += 1
+            if asked >= EVERYWHERE // width**2:
+                break
 
 
 def _fresh(table: Table) -> str:
