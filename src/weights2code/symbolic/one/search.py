@@ -13,7 +13,7 @@ import heapq
 import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Unpack
 
 import numpy as np
@@ -33,6 +33,15 @@ from weights2code.symbolic.snapping import simplest
 
 #: The largest cost of entries of the bank, and steps of a rule.
 LARGEST, DEEPEST = 5, 6
+#: Nodes that a formula has at least that a step leads to, beyond those around its task: so steps wait.
+STEPS = {"around": 1, "weighted": 3.5, "planes": 4.2, "compared": 5.8, "parts": 6.2, "sums": 6.5,
+         "pieces": 6.5, "families": 6.6}  # fmt: skip
+#: The same for reductions that have an entry of at most a cost in them.
+REDUCE = {3: 4.1, LARGEST: 5.5}
+#: What reductions are called.
+REDUCTIONS = ("bounds", "remainder", "function", "inverse", "put", "along", "repeated", "choice", "part")
+#: Steps and reductions that are not taken, to measure what each earns.
+left_out: frozenset[str] = frozenset()
 #: Effort for a shorter formula, as a share of what the first one took, and at least.
 SHORTER, AT_LEAST = 0.35, 0.03
 #: Seconds of a usual machine for a step, whatever it does.
@@ -139,8 +148,10 @@ class Search:
             problem.effort.spend(STEP)
             step(task)
 
-    def push(self, task: Task, nodes: float, step: Callable[[Task], None]) -> None:
+    def push(self, task: Task, name: str, nodes: float, step: Callable[[Task], None]) -> None:
         """A step that adds so many nodes waits behind all that seem to lead to shorter formulas."""
+        if name in left_out:
+            return
         expected = task.cost + LATER * task.depth + BIT * left_to_say(task.table, task.goal)
         heapq.heappush(self.heap, (expected + nodes, next(self.ticket), task.cost + nodes, task, step))
 
@@ -162,19 +173,20 @@ class Search:
         whole = task.step == "put" and len(task.goal.known) == len(task.table.X)
         if whole and (self.smallest is None or room(task.table) < room(self.smallest.table)):
             self.smallest = task
-        self.push(task, 1, self.around)
         for cost in range(1, LARGEST + 1):
-            self.push(task, cost, lambda task, cost=cost: self.layer(task, cost))
-        self.push(task, 3.5, self.weighted)
-        self.push(task, 4.1, lambda task: self.reduce(task, 3))
-        self.push(task, 5.5, lambda task: self.reduce(task, 5))
-        self.push(task, 6.2, self.parts)
-        self.push(task, 6.5, self.sums)
-        if task.reader.two:
-            self.push(task, 5.8, self.compared)
-        self.push(task, 6.5 if task.table.discrete else 4.2, self.pieces)
-        if task.depth == 0 and not task.table.discrete:
-            self.push(task, 6.6, self.families)
+            self.push(task, "layer", cost, partial(self.layer, cost=cost))
+        for cost, nodes in REDUCE.items():
+            self.push(task, "reduce", nodes, partial(self.reduce, cost=cost))
+        for name, nodes in STEPS.items():
+            if self.suits(task, name):
+                self.push(task, name, nodes, getattr(self, name))
+
+    def suits(self, task: Task, name: str) -> bool:
+        """Whether a step has anything to say of a task."""
+        real = not task.table.discrete
+        if name in ("pieces", "planes"):
+            return real == (name == "planes")
+        return {"compared": task.reader.two, "families": real and task.depth == 0}.get(name, True)
 
     def offer(self, task: Task, exprs: Iterable[Expr]) -> None:
         for expr in exprs:
@@ -211,7 +223,7 @@ class Search:
                 return
 
     def follow(self, task: Task, left: Left) -> None:
-        if task.depth >= DEEPEST or not len(left.goal.known):
+        if task.depth >= DEEPEST or not len(left.goal.known) or left.step in left_out:
             return
         left = columns.dropped(self.problem, left)
         outer, inner = task.finish, left.finish
@@ -277,6 +289,10 @@ class Search:
 
     def compared(self, task: Task) -> None:
         self.offer(task, linear.compared(task.reader, self.bank(task)))
+
+    def planes(self, task: Task) -> None:
+        """Pieces of reals, which are cheap beside a bank of reals."""
+        self.pieces(task)
 
     def pieces(self, task: Task) -> None:
         self.below(task, pieces.pieces(task.reader, self.bank(task), task.goal))
