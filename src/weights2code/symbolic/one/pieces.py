@@ -36,7 +36,7 @@ LISTED, TESTED, LONGEST, PARTS = 10, 80_000, 12, 6
 #: The share of rows that a part must settle.
 SETTLED = 0.04
 #: A list may say at most this share of what the goal says, in bits, at so many bits a node.
-TOLD, NODE = 0.5, 4.0
+TOLD, NODE = 0.35, 4.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,8 +48,8 @@ SHORTER, AT_LEAST = 0.35, 0.03
 STEP = 3e-4
 #: Nodes that a step of a rule counts for beyond its own, and that a bit of what is left is expected to take.
 LATER, BIT = 1.0, 1.5
-#: The share of the effort that is kept for a list or a table where nothing else is found.
-RESERVE = 0.2
+#: The share of the effort that is kept for a list or a table where nothing else is found, and at least.
+RESERVE, LEAST_RESERVE = 0.2, 0.15
 #: Rows that are all in the table; of more, those that the search is given.
 WHOLE = 1000
 #: Nodes of a row of a table.
@@ -107,7 +107,7 @@ class Search:
         told = tuple(int(i) for i in np.searchsorted(rows, self.told)) if len(self.told) else ()
         table = Table(problem.variables, problem.domains, problem.X[rows], told)
         goal = Goal(problem.y[rows] - tolerance, problem.y[rows] + tolerance)
-        kept = RESERVE * problem.effort.left
+        kept = max(RESERVE * problem.effort.left, min(LEAST_RESERVE, 0.4 * problem.effort.left))
         problem.effort.spend(kept)
         self.began = problem.effort.left
         root = Task(table, goal, problem)
@@ -183,10 +183,12 @@ class Search:
 
     def suits(self, task: Task, name: str) -> bool:
         """Whether a step has anything to say of a task."""
-        real = not task.table.discrete
+        real = not (task.table.discrete and task.goal.whole)
         if name in ("pieces", "planes"):
             return real == (name == "planes")
-        return {"compared": task.reader.two, "families": real and task.depth == 0}.get(name, True)
+        return {"compared": task.reader.two, "families": not task.table.discrete and task.depth == 0}.get(
+            name, True
+        )
 
     def offer(self, task: Task, exprs: Iterable[Expr]) -> None:
         for expr in exprs:
