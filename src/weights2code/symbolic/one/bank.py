@@ -204,7 +204,8 @@ class Bank:
         one = one[~self.number[one]]
         if entry.right == "varies":
             other = other[~self.number[other]]
-        elif entry.right == "divisor":
+        elif entry.right == "divisor":  # of whole numbers, by one
+            one, other = (part[np.all(self.values[part] % 1 == 0, axis=1)] for part in (one, other))
             other = other[self.number[other] & (self.values[other, 0] >= 2)]
         if not len(other):
             return
