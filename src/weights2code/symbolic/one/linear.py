@@ -164,7 +164,7 @@ def compared(reader: Reader, bank: Bank) -> Iterator[Expr]:
                 apart = (one.min(axis=1) > other.max(axis=1)) | (one.max(axis=1) < other.min(axis=1))
                 cost = bank.cost[live[passed[apart]]] + bank.cost[live[i]]
                 found += [(int(c), i, int(j), sign) for c, j in zip(cost, passed[apart], strict=True)]
-    problem.effort.spend(1.5 * CELL * min(SMALL_COMPARED, len(live)) * len(live) * 2 * FEW_ROWS)
+    problem.effort.spend(0.25 * CELL * min(SMALL_COMPARED, len(live)) * len(live) * 2 * FEW_ROWS)
     for _, i, j, sign in sorted(found)[:WRITTEN]:
         expr = weighted_sum([(1, bank.expr(int(live[j]))), (sign, bank.expr(int(live[i])))])
         block = Block((V[j] + sign * V[i])[None], lambda _, expr=expr: expr, 0)
