@@ -1,0 +1,373 @@
+"""Fewer and other columns: the first steps of a rule undone.
+
+A column goes that is not needed. A quantity takes the place of the columns that it is made of, at every
+lag where they stand, if rows that agree then have a value in common: a test, a sum, a remainder, whatever
+the bank has. A sum along which the values lie apart takes the place of its columns. One unknown function
+of a column at several lags is read off as a small table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from weights2code.language import Expr, Number, Var, op
+from weights2code.symbolic.notation import weighted_sum
+from weights2code.symbolic.one.bank import CELL, Bank
+from weights2code.symbolic.one.linear import PRODUCT, directions
+from weights2code.symbolic.one.pieces import chosen
+from weights2code.symbolic.one.readings import Reader, number
+from weights2code.symbolic.one.table import (
+    COST,
+    EVIDENCE,
+    WITHIN,
+    Goal,
+    Left,
+    Table,
+    common,
+    evidence,
+    joined,
+    merged,
+    room,
+    size,
+)
+from weights2code.symbolic.search.rows import Problem
+
+#: Quantities that are put in: cells asked for, asked at all lags at once,
+#: followed of those that are made of the same columns, and of all; bits that they must save.
+ASKED, EVERYWHERE, SAME, PUT, LESS = 300_000, 150, 3, 8, 0.3
+#: Values that a column must have for its remainders to be asked for, and the largest divisor.
+FEWEST_VALUES, MOST_PERIOD = 12, 1000
+#: Parts that are followed, rows of one at least, and the share of what there is to say that they may leave.
+PARTED, FEWEST_ROWS, SIMPLER = 3, 4, 0.95
+#: Columns with at most so many values may be gates of a direction.
+GATES = 6
+
+
+def dropped(problem: Problem, left: Left) -> Left:
+    """Without the columns that are seen not to be needed."""
+    table, goal = left.table, left.goal
+    if not table.discrete or len(table.variables) < 2:
+        return left
+    kept = list(range(len(table.variables)))
+    for j in range(len(table.variables)):
+        fewer = [i for i in kept if i != j]
+        if fewer and _needless(problem, table, goal, fewer):
+            kept = fewer
+    if len(kept) == len(table.variables):
+        return left
+    code = joined([table.codes[i] for i in kept])
+    smaller = merged(table, goal, [table.X[:, i] for i in kept], [table.variables[i] for i in kept], code)
+    return left if smaller is None else Left(left.step, *smaller, left.finish, left.cost)
+
+
+def _needless(problem: Problem, table: Table, goal: Goal, kept: Sequence[int]) -> bool:
+    code = joined([table.codes[i] for i in kept])
+    problem.effort.spend(CELL * 4 * len(code) * len(kept) + 5e-5)
+    if common(goal, code) is None:
+        return False
+    pairs = len(goal.known) - len(np.unique(code[goal.known]))
+    return pairs * evidence(goal) >= EVIDENCE
+
+
+@dataclass(frozen=True, slots=True)
+class _Put:
+    """An entry of the bank that takes the place of columns: the room that is left, and the columns kept."""
+
+    room: float
+    entry: int
+    kept: tuple[int, ...]
+
+
+def put(reader: Reader, bank: Bank, goal: Goal, cost: int) -> Iterator[Left]:
+    """Quantities in place of the columns that they are made of, those that leave the least room first."""
+    table, problem = reader.table, reader.problem
+    if not table.discrete or len(goal.known) < 6 or len(table.variables) < 2:
+        return
+    lefts = [*_everywhere(reader, bank, goal, cost)]
+    ranked = sorted(_puts(reader, bank, cost), key=lambda p: p.room + COST * int(bank.rank[p.entry]))
+    seen: set[bytes] = set()
+    for found in ranked:
+        expr = bank.expr(found.entry)
+        code = joined([_numbered(table.values(expr)), *(table.codes[i] for i in found.kept)])
+        mark = np.array(code, dtype=np.int32).tobytes()
+        if mark in seen:
+            continue
+        seen.add(mark)
+        left = _with_copies(problem, table, goal, expr, [table.variables[i] for i in found.kept])
+        if left is not None:
+            lefts.append(left)
+            if len(seen) >= 2 * PUT:
+                break
+    worth = [room(left.table) + COST * left.cost for left in lefts]
+    for place in np.argsort(worth, kind="stable")[:PUT]:
+        if worth[place] <= min(worth) + WITHIN:
+            yield lefts[place]
+
+
+def _numbered(values: np.ndarray) -> np.ndarray:
+    return np.unique(np.round(values, 6), return_inverse=True)[1].reshape(-1)
+
+
+def _puts(reader: Reader, bank: Bank, cost: int) -> Iterator[_Put]:
+    """Entries that leave no two rows that agree and differ in what is wanted, and less room."""
+    small, table = reader.goal, reader.table
+    known = small.known
+    codes = table.codes[:, table.few][:, known]
+    y = small.middle[known]
+    k, count = len(codes), len(known)
+    rooms = np.log2(codes.max(axis=1) + 1.0)
+    told = evidence(small)
+    groups: dict[int, list[int]] = {}
+    for i in bank.varying(cost, ASKED // count):
+        groups.setdefault(int(bank.reads[i]), []).append(int(i))
+    for mask, entries in groups.items():
+        inside = [j for j in range(k) if mask >> j & 1]
+        others = tuple(j for j in range(k) if not mask >> j & 1)
+        ways = [others, *(tuple(sorted((*others, j))) for j in inside if len(inside) > 1)]
+        waiting = np.array(entries)
+        for kept in ways:
+            if not len(waiting) or reader.problem.expired():
+                break
+            rest = joined([codes[j] for j in kept]) if kept else np.zeros(count, dtype=np.int64)
+            reader.problem.effort.spend(CELL * 3 * len(waiting) * count + 3e-5)
+            V = np.round(bank.values[np.ix_(waiting, known)], 6)
+            key = rest * 1e8 + V
+            order = np.argsort(key, axis=1)
+            same = np.diff(np.take_along_axis(key, order, axis=1), axis=1) == 0
+            conflict = np.any(same & (np.abs(np.diff(y[order], axis=1)) > 2 * small.slack), axis=1)
+            levels = (np.diff(np.sort(V, axis=1), axis=1) > 0).sum(axis=1) + 1
+            left = float(rooms[list(kept)].sum()) + np.log2(levels)
+            good = ~conflict & (same.sum(axis=1) * told >= EVIDENCE) & (left <= rooms.sum() - LESS)
+            good = np.flatnonzero(good)
+            better = good[np.argsort(left[good] + COST * bank.rank[waiting[good]], kind="stable")][:SAME]
+            yield from (_Put(float(left[i]), int(waiting[i]), kept) for i in better)
+            waiting = waiting[conflict]
+
+
+def periods(reader: Reader, goal: Goal) -> Iterator[Left]:
+    """A remainder in place of its column, by the smallest divisor that the rows do not contradict."""
+    table, problem = reader.table, reader.problem
+    known, told = goal.known, evidence(goal)
+    for j, (variable, domain) in enumerate(zip(table.variables, table.domains, strict=True)):
+        x = table.X[known, j]
+        spread = int(np.ptp(x)) if domain.discrete and len(x) else 0
+        if spread < FEWEST_VALUES or not problem.allows("mod"):
+            continue
+        rest = joined([table.codes[i][known] for i in range(len(table.variables)) if i != j] or [0 * known])
+        divisors = np.arange(2, min(spread, MOST_PERIOD) + 1)
+        problem.effort.spend(CELL * 3 * len(divisors) * len(x))
+        key = rest * 1e8 + x[None] % divisors[:, None]
+        order = np.argsort(key, axis=1)
+        same = np.diff(np.take_along_axis(key, order, axis=1), axis=1) == 0
+        apart = np.abs(np.diff(goal.middle[known][order], axis=1)) > 2 * goal.slack
+        fine = ~np.any(same & apart, axis=1) & (same.sum(axis=1) * told >= EVIDENCE)
+        if fine.any():
+            expr = op("mod", variable, int(divisors[int(np.argmax(fine))]))
+            left = _with_copies(problem, table, goal, expr, [v for v in table.variables if v != variable])
+            if left is not None:
+                yield left
+
+
+def _everywhere(reader: Reader, bank: Bank, goal: Goal, cost: int) -> Iterator[Left]:
+    """A quantity in place of its columns at all lags at once: at one of them too few rows would agree."""
+    table, problem = reader.table, reader.problem
+    lags: dict[str, list[int]] = {}
+    for v in table.variables:
+        lags.setdefault(v.name, []).append(v.lag)
+    several = {name for name, found in lags.items() if len(found) > 1}
+    if not several:
+        return
+    for i in _repeatable(table, bank, cost, several):
+        if problem.expired():
+            return
+        reads = [v for j, v in enumerate(table.variables) if int(bank.reads[i]) >> j & 1]
+        first = min(v.lag for v in reads)
+        expr = bank.expr(int(i))
+        shifts = [lag - first for lag in range(max(v.lag for v in table.variables) + 1)]
+        moved = [{v: Var(v.name, v.lag + s) for v in reads} for s in shifts]
+        moved = [m for m in moved if {*m.values()} <= {*table.variables}]
+        name = _fresh(table)
+        parts = {Var(name, min(v.lag for v in m.values())): expr.substitute(m) for m in moved}
+        gone = {v for m in moved for v in m.values()}
+        if len(parts) < 2:
+            continue
+        kept = [v for v in table.variables if v not in gone]
+        result = _replaced(problem, table, goal, parts, kept)
+        if result is not None and room(result[0]) <= room(table) - LESS:
+            nodes = sum(max(e.size() - 1, 0) for e in parts.values())
+            yield Left("put", *result, lambda e, parts=parts: e.substitute(parts), float(nodes))
+
+
+def _repeatable(table: Table, bank: Bank, cost: int, several: set[str]) -> Iterator[int]:
+    """Entries of one or two columns that stand at several lags, each at the first lag where it can."""
+    entries = bank.varying(cost, len(bank))
+    counts = np.bitwise_count(bank.reads[entries])
+    present = {*table.variables}
+    for width in (1, 2):
+        asked = 0
+        for i in entries[counts == width]:
+            reads = [v for j, v in enumerate(table.variables) if int(bank.reads[i]) >> j & 1]
+            shifts = range(1, min(v.lag for v in reads) + 1)
+            earlier = any({Var(v.name, v.lag - s) for v in reads} <= present for s in shifts)
+            if earlier or not any(v.name in several for v in reads):
+                continue
+            yield int(i)
+            asked += 1
+            if asked >= EVERYWHERE // width**2:
+                break
+
+
+def _fresh(table: Table) -> str:
+    return next(f"part{i}" for i in range(99) if all(v.name != f"part{i}" for v in table.variables))
+
+
+def _with_copies(problem: Problem, table: Table, goal: Goal, expr: Expr, kept: Sequence[Var]) -> Left | None:
+    """The table with a quantity in place of columns, and the same at other lags where that is possible."""
+    reads = expr.variables()
+    lag = min(v.lag for v in reads)
+    name = _fresh(table)
+    parts: dict[Var, Expr] = {Var(name, lag): expr}
+    gone = {v for v in table.variables if v not in kept}
+    result = _replaced(problem, table, goal, parts, kept)
+    if result is None:
+        return None
+    for shift in range(-lag, max(v.lag for v in table.variables) + 1):
+        moved = {v: Var(v.name, v.lag + shift) for v in reads}
+        if not shift or not {*moved.values()} <= {*table.variables}:
+            continue
+        leaving = {moved[v] for v in gone if v in moved} - gone
+        if not leaving:
+            continue
+        more = {**parts, Var(name, lag + shift): expr.substitute(moved)}
+        fewer = [v for v in table.variables if v not in gone | leaving]
+        smaller = _replaced(problem, table, goal, more, fewer)
+        if smaller is not None:
+            parts, gone, result = more, gone | leaving, smaller
+    meaning = dict(parts)
+    cost = sum(max(e.size() - 1, 0) for e in parts.values())
+    return Left("put", *result, lambda e: e.substitute(meaning), float(cost))
+
+
+def _replaced(
+    problem: Problem, table: Table, goal: Goal, parts: dict[Var, Expr], kept: Sequence[Var]
+) -> tuple[Table, Goal] | None:
+    columns = [table.values(e) for e in parts.values()]
+    if not all(np.all(np.isfinite(c)) for c in columns):
+        return None
+    places = [table.variables.index(v) for v in kept]
+    code = joined([*(_numbered(c) for c in columns), *(table.codes[i] for i in places)])
+    problem.effort.spend(2e-4 + CELL * 8 * len(code) * (len(parts) + len(kept)))
+    if (len(goal.known) - len(np.unique(code[goal.known]))) * evidence(goal) < EVIDENCE:
+        return None
+    return merged(table, goal, [*columns, *(table.X[:, i] for i in places)], [*parts, *kept], code)
+
+
+def repeated(reader: Reader, goal: Goal) -> Iterator[Left]:
+    """y = g(x[t]) + g(x[t-1]) + ..., or the difference of two, beside a linear function: what g is.
+
+    One design matrix, with a column for every value of x: how often it stands among the lags.
+    """
+    table, problem = reader.table, reader.problem
+    if not table.discrete or goal.modulus is not None or len(goal.levels) < 3:
+        return
+    names: dict[str, list[int]] = {}
+    for j, v in enumerate(table.variables):
+        names.setdefault(v.name, []).append(j)
+    known, y = goal.known, goal.middle[goal.known]
+    for name, places in names.items():
+        levels, code = np.unique(table.X[:, places], return_inverse=True)
+        code = code.reshape(-1, len(places))[known]
+        signs = [np.ones(len(places)), *([np.array([1.0, -1.0])] if len(places) == 2 else [])]
+        if len(places) < 2 or not 3 <= len(levels) <= min(40, len(known) // 3):
+            continue
+        others = [j for j in range(len(table.variables)) if j not in places]
+        for sign in signs:
+            counts = np.zeros((len(known), len(levels)))
+            for c, s in zip(code.T, sign, strict=True):
+                counts[np.arange(len(known)), c] += s
+            matrix = np.column_stack([counts, table.X[known][:, others]])
+            problem.effort.spend(1e-4 + PRODUCT * matrix.size * matrix.shape[1] * 10)
+            weights = np.linalg.lstsq(matrix, y, rcond=None)[0]
+            if np.abs(matrix @ weights - y).max() > goal.slack + 1e-7:
+                continue
+            g, rest = weights[: len(levels)], [number(round(float(w), 6)) for w in weights[len(levels) :]]
+            g = g - g[int(np.argmin(np.abs(levels)))] if sign.sum() == 0 else g
+            x = Var(name, 0)
+            column = Table((x,), (table.domains[places[0]],), levels[:, None].astype(float))
+            terms = [(w, table.variables[j]) for w, j in zip(rest, others, strict=True)]
+            lags = [(int(s), table.variables[j]) for j, s in zip(places, sign, strict=True)]
+            finish = partial(_at_lags, x, lags, terms)
+            slack = max(goal.slack / len(places), 1e-7)
+            yield Left(
+                "repeated", column, Goal(g - slack, g + slack), finish, float(2 * len(others) + len(places))
+            )
+
+
+def _at_lags(x: Var, lags: Sequence[tuple[int, Var]], terms: Sequence[tuple[Number, Expr]], g: Expr) -> Expr:
+    return weighted_sum([*((sign, g.substitute({x: variable})) for sign, variable in lags), *terms])
+
+
+def parted(reader: Reader, goal: Goal) -> Iterator[Left]:
+    """The rows with one value of a column, and then the others, each with a rule of their own."""
+    table, problem = reader.table, reader.problem
+    found: list[tuple[float, Expr, np.ndarray]] = []
+    for j, (variable, domain) in enumerate(zip(table.variables, table.domains, strict=True)):
+        levels = np.unique(table.X[:, j])
+        if not domain.discrete or not 2 <= len(levels) <= GATES or len(table.variables) < 2:
+            continue
+        for level in levels[1:] if len(levels) == 2 else levels:
+            here = table.X[:, j] == level
+            sides = [goal.where(here), goal.where(~here)]
+            if min(len(side.known) for side in sides) < FEWEST_ROWS:
+                continue
+            problem.effort.spend(1e-4)
+            test = variable if table.bits and level == 1 else op("eq", variable, number(float(level)))
+            found.append((sum(size(side) for side in sides), test, here))
+    found.sort(key=lambda item: item[0])
+    for left, test, here in found[:PARTED]:
+        if left < SIMPLER * size(goal):
+            # the side with less to say comes first
+            yes = size(goal.where(here)) <= size(goal.where(~here))
+            rest = partial(_other_part, table, goal, test, here, yes)
+            nodes = float(test.size() + 2)
+            yield Left("part", table, goal.where(here == yes), lambda e: e, nodes, rest)
+
+
+def _other_part(table: Table, goal: Goal, test: Expr, here: np.ndarray, yes: bool, first: Expr) -> Left:
+    """What is left once the formula of one side is known."""
+    finish = partial(_sides, test, first, yes)
+    return Left("part", table, goal.where(here != yes), finish, float(test.size() + first.size() + 1))
+
+
+def _sides(test: Expr, first: Expr, yes: bool, other: Expr) -> Expr:
+    return chosen(test, first, other) if yes else chosen(test, other, first)
+
+
+def along(reader: Reader, goal: Goal) -> Iterator[Left]:
+    """A weighted sum along which the values lie apart, in place of its columns; gates stay beside it."""
+    table, problem = reader.table, reader.problem
+    k = len(table.variables)
+    if k < 2 or not goal.whole or goal.modulus is not None or not 2 <= len(goal.levels) <= 9:
+        return
+    gates = [(j,) for j in range(k) if table.domains[j].discrete and len(np.unique(table.X[:, j])) <= GATES]
+    ways = [(some, False) for some in ([(), *gates] if k > 2 else [()])]
+    ways += [((), True)] if len(goal.levels) > 2 else []
+    for some, turned in ways:
+        for weights in directions(problem, table, goal, some, turned=turned):
+            terms = [(number(float(w)), v) for w, v in zip(weights, table.variables, strict=True) if w]
+            expr = weighted_sum(terms)
+            kept = [table.variables[j] for j in some]
+            new = Var(_fresh(table))
+            values = table.values(expr)
+            code = joined([_numbered(values), *(table.codes[j] for j in some)])
+            made = merged(table, goal, [values, *(table.X[:, j] for j in some)], [new, *kept], code)
+            if made is not None:
+                parts: dict[Var, Expr] = {new: expr}
+                nodes = float(expr.size() - 1)
+                yield Left("along", *made, lambda e, parts=parts: e.substitute(parts), nodes)
+        if problem.expired():
+            return

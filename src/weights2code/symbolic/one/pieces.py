@@ -1,0 +1,306 @@
+"""Pieces: terms that hold on many rows, and tests that part them.
+
+A term is a level, an entry of the bank up to a shift, or a plane through neighbouring rows. Two terms that
+are right on all rows together leave the question which holds where: a maximum, a minimum, or a goal of
+bits that is open where both are right. A test beyond which one term is always right settles rows; what is
+left is the goal with these rows open, and so on: a decision list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from weights2code.language import Const, Expr, Number, Op, op
+from weights2code.symbolic.notation import branch, opposite, weighted_sum
+from weights2code.symbolic.one.bank import CELL, Bank, Block
+from weights2code.symbolic.one.readings import FIT, Reader, number, threshold
+from weights2code.symbolic.one.table import Goal, Left, bit_goal
+from weights2code.symbolic.snapping import simplest, snap_linear
+
+#: Entries that are asked for terms, shares of the rows that one must hold on, terms that are kept.
+ENTRIES, SHARES, TERMS = 600, (0.7, 0.5, 0.35, 0.25, 0.15, 0.08), 200
+#: Levels that are terms; rows that planes are laid through.
+LEVELS, PLANES = 12, 30
+#: How near rows of different discrete values count, beside reals.
+ACROSS = 0.15
+#: Terms of which the larger and the smaller are taken, formulas that are written of them.
+FOLDED, WHOLE = 10, 3
+#: Pairs of terms that are asked for a test.
+PAIRS = 10
+#: Terms and cells of tests of one entry of a list; entries; parts that are followed.
+LISTED, TESTED, LONGEST, PARTS = 10, 80_000, 12, 6
+#: The share of rows that a part must settle.
+SETTLED = 0.04
+#: A list may say at most this share of what the goal says, in bits, at so many bits a node.
+TOLD, NODE = 0.35, 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How each is written, where it is right (terms, rows of the bank), its cost."""
+
+    writes: list[Callable[[], Expr]]
+    values: np.ndarray
+    right: np.ndarray
+    cost: np.ndarray
+
+
+def pieces(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Expr | Left]:
+    """Formulas of pieces, and what pieces leave of the whole goal."""
+    terms = _terms(reader, bank)
+    if len(terms.writes) < 2:
+        return
+    yield from _folded(reader, terms)
+    yield from _chosen(reader, terms, goal)
+    for greed in (0.01, 0.04):
+        if not reader.problem.expired():
+            yield from _listed(reader, bank, terms, greed)
+    yield from _parts(reader, bank, terms, goal)
+
+
+def listed(reader: Reader, bank: Bank) -> Iterator[Expr]:
+    """A list however long, of terms and tests that are cheap to ask for."""
+    yield from _listed(reader, bank, _terms(reader, bank), 0.01, long=True)
+
+
+def _terms(reader: Reader, bank: Bank) -> Terms:
+    goal, problem = reader.goal, reader.problem
+    known, slack, y = goal.known, goal.slack, goal.middle
+    writes: list[Callable[[], Expr]] = []
+    values: list[np.ndarray] = []
+    costs: list[int] = []
+
+    def add(write: Callable[[], Expr], value: np.ndarray, cost: int) -> None:
+        writes.append(write)
+        values.append(value)
+        costs.append(cost)
+
+    levels, counts = np.unique(goal.coded, return_counts=True)
+    most = 64 if len(y) <= 64 else LEVELS
+    for k in np.argsort(-counts, kind="stable")[:most]:
+        some = y[known][goal.coded == levels[k]]
+        level = simplest(
+            0.5 * float(some.min() + some.max()), max(slack - 0.5 * float(np.ptp(some)), 0.0) + 1e-9
+        )
+        add(lambda level=level: Const(level), np.full(len(y), float(level)), 1)
+    live = bank.varying(5, ENTRIES)
+    for sign in (1, -1):
+        apart = y[known] - sign * bank.values[np.ix_(live, known)]
+        problem.effort.spend(CELL * apart.size)
+        apart = np.sort(apart if goal.modulus is None else apart % goal.modulus, axis=1)
+        left = np.arange(len(live))
+        for length in sorted({max(int(len(known) * f), 3) for f in SHARES}, reverse=True):
+            if length >= len(known):
+                continue
+            runs = apart[left, length:] - apart[left, :-length] <= 2 * slack + 1e-9
+            hit = np.flatnonzero(runs.any(axis=1))
+            for h in hit:
+                i, at = int(live[left[h]]), int(np.argmax(runs[h]))
+                shift = number(float(np.median(apart[left[h], at : at + length + 1])))
+                add(lambda i=i, sign=sign, shift=shift: weighted_sum([(sign, bank.expr(i))], shift),
+                    sign * bank.values[i] + float(shift), int(bank.cost[i]) + 2 * (shift != 0))  # fmt: skip
+            left = np.delete(left, hit)
+    if goal.modulus is None:
+        for weights, value in _planes(reader):
+            named = list(zip(weights[1:], reader.table.variables, strict=True))
+            add(lambda named=named, weights=weights: weighted_sum(named, weights[0]), value,
+                sum(2 + 2 * (abs(w) != 1) for w in weights[1:] if w) + 1)  # fmt: skip
+    V, cost = np.array(values), np.array(costs)
+    right = goal.agrees(V)
+    order = np.lexsort((cost, -right.sum(axis=1)))
+    _, first = np.unique(np.packbits(right[order], axis=1), axis=0, return_index=True)
+    chosen = order[np.sort(first)][: 2 * TERMS]
+    # what is right only where something shorter is right too says nothing
+    here = right[chosen].astype(np.float32)
+    within = (here @ (1 - here).T == 0) & (cost[chosen][None] <= cost[chosen][:, None])
+    np.fill_diagonal(within, False)
+    within &= ~(within.T & (np.arange(len(chosen))[None] > np.arange(len(chosen))[:, None]))
+    problem.effort.spend(CELL * here.size)
+    chosen = chosen[~within.any(axis=1)][:TERMS]
+    return Terms([writes[i] for i in chosen], V[chosen], right[chosen], cost[chosen])
+
+
+def _planes(reader: Reader) -> Iterator[tuple[list[Number], np.ndarray]]:
+    """Linear functions through a row and its neighbours that hold on more rows than it takes to fit them."""
+    goal, known, k, problem = reader.goal, reader.goal.known, reader.X.shape[1], reader.problem
+    if len(known) < k + 3:
+        return
+    columns, slack = reader.columns, goal.slack
+    Z = columns[known, 1:] / np.maximum(np.ptp(columns[known, 1:], axis=0), 1e-9)
+    if not reader.table.discrete:  # rows that share all discrete values show no slope along them
+        Z = Z * np.where([domain.discrete for domain in reader.table.domains], ACROSS, 1.0)
+    seen: set[bytes] = set()
+    for seed in np.linspace(0, len(known) - 1, min(len(known), PLANES)).astype(int):
+        near = np.argsort(np.sum((Z - Z[seed]) ** 2, axis=1), kind="stable")
+        problem.effort.spend(CELL * Z.size * 2 + 1e-4)
+        for count in (k + 3, 2 * k + 5):
+            rows = known[near[:count]]
+            inside = rows
+            for _ in range(3):
+                weights = np.linalg.lstsq(columns[rows], goal.middle[rows], rcond=None)[0]
+                off = np.abs(columns @ weights - goal.middle)[known]
+                inside = np.flatnonzero(off <= 1.5 * slack + 1e-9)
+                if len(inside) < k + 3 or len(inside) == len(rows):
+                    break
+                rows = known[inside]
+            mark = np.packbits(np.isin(np.arange(len(known)), inside)).tobytes()
+            if len(inside) < k + 3 or mark in seen or problem.expired():
+                continue
+            seen.add(mark)
+            rows = known[inside]
+            problem.effort.spend(FIT * k * k / 4)
+            plain = snap_linear(columns[rows], goal.middle[rows], slack, noise=problem.noise)
+            yield list(plain), columns @ np.array([float(c) for c in plain])
+
+
+def _folded(reader: Reader, terms: Terms) -> Iterator[Expr]:
+    """The larger and the smaller of up to four terms that are right on all rows together."""
+    goal, problem = reader.goal, reader.problem
+    if goal.modulus is not None or not problem.allows("max", "min"):
+        return
+    best: list[int] = []
+    covered = np.zeros(len(reader.X), dtype=bool)
+    while len(best) < min(FOLDED, len(terms.writes)):
+        new = np.mean(terms.right & ~covered, axis=1) - 0.01 * terms.cost
+        new[best] = -np.inf
+        best.append(int(np.argmax(new)))
+        covered = np.zeros_like(covered) if covered.all() else covered | terms.right[best[-1]]
+    V = terms.values[best]
+    made = [(int(i),) for i in range(len(best))]
+    values = V
+    for _ in range(3):
+        problem.effort.spend(CELL * len(values) * len(V) * V.shape[1])
+        both = np.concatenate(
+            [f(values[:, None], V[None]).reshape(-1, V.shape[1]) for f in (np.maximum, np.minimum)]
+        )
+        agreed = goal.agrees(both).mean(axis=1)
+        count = len(values) * len(V)
+        order = np.argsort(-agreed, kind="stable")[: 4 * FOLDED]
+        recipes = [(*made[(o % count) // len(V)], o // count, o % len(V)) for o in order.tolist()]
+        whole = [r for r, o in zip(recipes, order, strict=True) if agreed[o] == 1]
+        for recipe in whole[:WHOLE]:
+            expr = terms.writes[best[recipe[0]]]()
+            for kind, j in zip(recipe[1::2], recipe[2::2], strict=True):
+                expr = op(("max", "min")[kind], expr, terms.writes[best[j]]())
+            yield expr
+        if whole:
+            return
+        made, values = recipes, both[order]
+
+
+def _chosen(reader: Reader, terms: Terms, goal: Goal) -> Iterator[Expr | Left]:
+    """Two terms that are right on all rows together."""
+    wrong = (~terms.right).astype(np.float32)
+    rows, columns = np.nonzero(np.triu(wrong @ wrong.T == 0, 1))
+    order = np.argsort(terms.cost[rows] + terms.cost[columns], kind="stable")
+    for o in order[:PAIRS]:
+        i, j = int(rows[o]), int(columns[o])
+        one, other = terms.writes[i](), terms.writes[j]()
+        for name, values in (("max", np.maximum), ("min", np.minimum)):
+            if reader.problem.allows(name) and reader.goal.met(values(terms.values[i], terms.values[j])):
+                yield op(name, one, other)
+        first, second = goal.agrees(reader.table.values(one)), goal.agrees(reader.table.values(other))
+        if np.all(first | second) and np.any(first & ~second) and np.any(second & ~first):
+            bits = bit_goal(first & ~second, second & ~first)
+            cost = float(terms.cost[i] + terms.cost[j] + 1)
+            yield Left("choice", reader.table, bits, partial(_chosen_by, one, other), cost)
+
+
+def chosen(test: Expr, yes: Expr, no: Expr) -> Expr:
+    """`branch`, with what is short first, and `>` rather than `<`."""
+    turned = opposite(test)
+    nested = [isinstance(side, Op) and side.name == "where" for side in (yes, no)]
+    awkward = isinstance(test, Op) and test.name in ("lt", "le", "ne") and not nested[1]
+    if turned is not None and (awkward or (nested[0] and not nested[1])):
+        return branch(turned, no, yes)
+    return branch(test, yes, no)
+
+
+def _chosen_by(one: Expr, other: Expr, test: Expr) -> Expr:
+    return chosen(test, one, other)
+
+
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """A test beyond which a term is right: its score, the test, the term, and the rows (of those left)."""
+
+    score: float
+    test: Expr
+    term: Expr
+    holds: np.ndarray
+
+
+def _settling(
+    reader: Reader, bank: Bank, terms: Terms, left: np.ndarray, greed: float, most: int
+) -> list[_Settled]:
+    """Tests of entries that settle rows for one term, the best first; at most one for each term."""
+    use = bank.varying(5, TESTED // max(len(left), 1))
+    right = terms.right[:, left]
+    P = bank.values[np.ix_(use, left)]
+    ranked: list[tuple[float, int, int, bool]] = []
+    for t in np.argsort(-right.sum(axis=1) + 0.02 * len(left) * terms.cost, kind="stable")[:LISTED]:
+        bad = P[:, ~right[t]]
+        if not bad.shape[1]:
+            continue
+        reader.problem.effort.spend(0.3 * CELL * P.size)
+        for turned, holds in ((False, bad.max(axis=1)[:, None] < P), (True, bad.min(axis=1)[:, None] > P)):
+            count = holds.sum(axis=1)
+            score = np.where(count > 0, count / len(left) - greed * (bank.cost[use] + terms.cost[t]), -np.inf)
+            i = int(np.argmax(score))
+            if count[i]:
+                ranked.append((float(score[i]), int(t), i, turned))
+    ranked.sort(reverse=True)
+    found: list[_Settled] = []
+    for score, t, i, turned in ranked[:most]:
+        bad = P[i, ~right[t]]
+        holds = P[i] < bad.min() if turned else P[i] > bad.max()
+        block = Block(P, lambda i: bank.expr(int(use[i])), 0)
+        whole = reader.table.discrete and bool(np.all(P[i] == np.round(P[i])))
+        test = threshold(block, i, P[i][holds], P[i][~holds], whole)
+        if test is not None:
+            found.append(_Settled(score, test, terms.writes[t](), holds))
+    return found
+
+
+def _listed(reader: Reader, bank: Bank, terms: Terms, greed: float, *, long: bool = False) -> Iterator[Expr]:
+    """A decision list: again and again the test that settles most rows."""
+    left = np.arange(len(reader.X))
+    entries: list[tuple[Expr, Expr]] = []
+    longest = 4 * LONGEST if long else LONGEST
+    while len(entries) < longest and not reader.problem.expired():
+        whole = np.flatnonzero(terms.right[:, left].all(axis=1))
+        if len(whole):
+            expr = terms.writes[int(whole[np.argmin(terms.cost[whole])])]()
+            for test, term in reversed(entries):
+                expr = chosen(test, term, expr)
+            if long or (reader.inner and reader.table.complete) or believable(reader.goal, expr):
+                yield expr
+            return
+        found = _settling(reader, bank, terms, left, greed, 1)
+        if not found:
+            return
+        entries.append((found[0].test, found[0].term))
+        left = left[~found[0].holds]
+
+
+def _parts(reader: Reader, bank: Bank, terms: Terms, goal: Goal) -> Iterator[Left]:
+    """What is left when one test and its term have settled their rows."""
+    for found in _settling(reader, bank, terms, np.arange(len(reader.X)), 0.02, PARTS):
+        holds = reader.table.values(found.test) != 0
+        settled = holds & goal.agrees(reader.table.values(found.term))
+        if np.any(holds & ~settled) or np.mean(settled) < SETTLED:
+            continue
+        cost = float(found.test.size() + found.term.size() + 1)
+        test, term = found.test, found.term
+        yield Left("part", reader.table, goal.where(~settled), partial(chosen, test, term), cost)
+
+
+def believable(goal: Goal, expr: Expr) -> bool:
+    """Whether a formula says less than the goal does."""
+    shares = np.unique(goal.coded, return_counts=True)[1] / len(goal.known)
+    told = -len(goal.known) * float(np.sum(shares * np.log2(shares)))
+    return NODE * expr.size() <= TOLD * told

@@ -1,0 +1,360 @@
+"""The search: one agenda, best first by the nodes that a formula has so far and what is left to explain.
+
+A task is a goal on a table. Its steps (lines, layers of the bank, sums, pieces, reductions) wait on one
+heap, each at the length of formula that it can lead to; what a reduction leaves is a task of its own.
+Nothing is asked twice of the same rows, and effort is counted in work, so the same data give the same
+answer on any machine. An exact formula ends all that could only be longer, and what is shorter is looked
+for only so long.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Unpack
+
+import numpy as np
+
+from weights2code.language import Const, Domain, Expr, Var
+from weights2code.symbolic.engine import Candidate, Options, preference
+from weights2code.symbolic.one import columns, linear, pieces, reductions
+from weights2code.symbolic.one.bank import Bank, Block
+from weights2code.symbolic.one.readings import Reader
+from weights2code.symbolic.one.table import Goal, Left, Table, left_to_say, room
+from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.search.inner_constants import family_stage
+from weights2code.symbolic.search.noise_floor import noise_floor
+from weights2code.symbolic.search.rows import Problem, prepare
+from weights2code.symbolic.search.tables import table_stage
+from weights2code.symbolic.snapping import simplest
+
+#: The largest cost of entries of the bank, and steps of a rule.
+LARGEST, DEEPEST = 5, 6
+#: Nodes that a formula has at least that a step leads to, beyond those around its task: so steps wait.
+STEPS = {"around": 1, "weighted": 3.5, "planes": 4.2, "compared": 5.8, "parts": 6.2, "sums": 6.5,
+         "pieces": 6.5, "families": 6.6}  # fmt: skip
+#: The same for reductions that have an entry of at most a cost in them.
+REDUCE = {3: 4.1, LARGEST: 5.5}
+#: What reductions are called.
+REDUCTIONS = ("bounds", "remainder", "function", "inverse", "put", "along", "repeated", "choice", "part")
+#: Steps and reductions that are not taken, to measure what each earns.
+left_out: frozenset[str] = frozenset()
+#: Effort for a shorter formula, as a share of what the first one took, and at least.
+SHORTER, AT_LEAST = 0.35, 0.03
+#: Seconds of a usual machine for a step, whatever it does.
+STEP = 3e-4
+#: Nodes that a step of a rule counts for beyond its own, and that a bit of what is left is expected to take.
+LATER, BIT = 1.0, 1.5
+#: The share of the effort that is kept for a list or a table where nothing else is found, and at least.
+RESERVE, LEAST_RESERVE = 0.2, 0.15
+#: Rows that are all in the table; of more, those that the search is given.
+WHOLE = 1000
+#: Nodes of a row of a table.
+TABLE = 2
+#: How often rows are added on which a formula turned out wrong.
+REPEATS = 3
+#: Nodes of a formula for which it is worth as much to look for a shorter one.
+SHORT = 12
+
+
+@dataclass(eq=False)
+class Task:
+    """A goal on a table, what becomes of a formula that meets it, the nodes around it, and steps so far."""
+
+    table: Table
+    goal: Goal
+    problem: Problem
+    finish: Callable[[Expr], Expr] = lambda expr: expr
+    cost: float = 0.0
+    depth: int = 0
+    step: str = ""
+    #: The task whose first part this is, or is a step of, and the one that it is a part of.
+    first: Task | None = None
+    above: Task | None = None
+    then: Callable[[Expr], Left] | None = None
+
+    @cached_property
+    def reader(self) -> Reader:
+        outermost = self.depth == 0 or (self.depth == 1 and self.step == "function")
+        near = outermost and self.problem.estimated and not self.problem.whole
+        goal = self.goal if len(self.table.few) == len(self.table.X) else self.goal.at(self.table.few)
+        return Reader(self.problem, self.table, goal, beside=True, near=near, inner=self.depth > 0)
+
+
+@dataclass
+class Search:
+    """One walk over the agenda."""
+
+    problem: Problem
+    collector: Collector
+    heap: list[tuple[float, int, float, Task, Callable[[Task], None]]] = field(default_factory=list)
+    seen: set[bytes] = field(default_factory=set)
+    banks: dict[int, Bank] = field(default_factory=dict)
+    ticket: itertools.count = field(default_factory=itertools.count)
+    least: float = -np.inf
+    told: tuple[int, ...] = ()
+    floor: float | None = None
+    #: The smallest table that the rows were found to say the same in.
+    smallest: Task | None = None
+
+    def run(self) -> None:
+        problem = self.problem
+        tolerance = problem.accuracy * (1 + 1e-9)
+        rows = np.arange(len(problem.X)) if len(problem.X) <= WHOLE else problem.rows
+        told = tuple(int(i) for i in np.searchsorted(rows, self.told)) if len(self.told) else ()
+        table = Table(problem.variables, problem.domains, problem.X[rows], told)
+        goal = Goal(problem.y[rows] - tolerance, problem.y[rows] + tolerance)
+        kept = max(RESERVE * problem.effort.left, min(LEAST_RESERVE, 0.4 * problem.effort.left))
+        problem.effort.spend(kept)
+        self.began = problem.effort.left
+        root = Task(table, goal, problem)
+        self.rough(root)
+        self.start(root)
+        self.walk()
+        problem.effort.spend(-kept)
+        if self.collector.exact is None and self.floor is None:
+            self.last(root)
+
+    def rough(self, task: Task) -> None:
+        """Something to show in any case: a constant, a column, the nearest linear function of all."""
+        y, reader, offer = self.problem.ys, task.reader, self.collector.offer
+        for middle in (0.5 * float(y.min() + y.max()), float(y.mean())):
+            offer(Const(simplest(middle, self.problem.accuracy)))
+        for variable in self.problem.variables:
+            offer(variable)
+        near = Reader(self.problem, task.table, reader.goal, beside=False, near=True)
+        fitted = near.fit(self.problem.variables, reader.X)
+        if fitted is not None:
+            offer(fitted)
+
+    def walk(self) -> None:
+        """The steps, best first, until none can lead to anything shorter."""
+        problem = self.problem
+        judged: Candidate | None = None
+        while self.heap:
+            nearest = self.collector.nearest()
+            if nearest is not judged and self.collector.exact is None:
+                self.floor, judged = noise_floor(problem, self.collector), nearest
+                if self.floor is not None:
+                    return
+            _, _, least, task, step = heapq.heappop(self.heap)
+            if least >= self.collector.limit():
+                continue
+            if problem.expired() or problem.effort.left < self.least:
+                return
+            problem.effort.spend(STEP)
+            step(task)
+
+    def push(self, task: Task, name: str, nodes: float, step: Callable[[Task], None]) -> None:
+        """A step that adds so many nodes waits behind all that seem to lead to shorter formulas."""
+        if name in left_out:
+            return
+        expected = task.cost + LATER * task.depth + BIT * left_to_say(task.table, task.goal)
+        heapq.heappush(self.heap, (expected + nodes, next(self.ticket), task.cost + nodes, task, step))
+
+    def start(self, task: Task) -> None:
+        """The steps of a task, unless it was met before."""
+        mark = task.goal.key() + task.table.X.tobytes()
+        if mark in self.seen or task.cost + 1 >= self.collector.limit():
+            return
+        self.seen.add(mark)
+        constant = task.reader.constant()
+        if constant is not None:
+            self.offer(task, [constant])
+            if len(task.goal.known) == len(task.goal.low) or task.depth:
+                return
+        for expr in linear.linear(task.reader):
+            self.offer(task, [expr])
+        if task.depth == 0 and self.collector.exact is not None:
+            return
+        whole = task.step == "put" and len(task.goal.known) == len(task.table.X)
+        if whole and (self.smallest is None or room(task.table) < room(self.smallest.table)):
+            self.smallest = task
+        for cost in range(1, LARGEST + 1):
+            self.push(task, "layer", cost, partial(self.layer, cost=cost))
+        for cost, nodes in REDUCE.items():
+            self.push(task, "reduce", nodes, partial(self.reduce, cost=cost))
+        for name, nodes in STEPS.items():
+            if self.suits(task, name):
+                self.push(task, name, nodes, getattr(self, name))
+
+    def suits(self, task: Task, name: str) -> bool:
+        """Whether a step has anything to say of a task."""
+        real = not (task.table.discrete and task.goal.whole)
+        if name in ("pieces", "planes"):
+            return real == (name == "planes")
+        return {"compared": task.reader.two, "families": not task.table.discrete and task.depth == 0}.get(
+            name, True
+        )
+
+    def offer(self, task: Task, exprs: Iterable[Expr]) -> None:
+        for expr in exprs:
+            before, left = self.collector.limit(), self.problem.effort.left
+            if task.cost + expr.size() > before + 2:
+                continue
+            whole = task.finish(expr)
+            if task.first is not None:
+                self.first_part(task.first, whole)
+                continue
+            # what is longer than the table says no more than the table
+            self.collector.offer(
+                whole, "formula" if whole.size() <= TABLE * len(self.problem.X) else "piecewise"
+            )
+            if before > 10**8 and self.collector.exact is not None:
+                long = self.collector.limit() / SHORT
+                self.least = left - AT_LEAST - SHORTER * max(long, 1.0) ** 3 * (self.began - left)
+
+    def first_part(self, task: Task, expr: Expr) -> None:
+        """A formula for the first part of a rule: what is left is the other part."""
+        above, then = task.above, task.then
+        if above is not None and then is not None and task.goal.met(_finite(task.table.values(expr))):
+            task.then = None
+            self.follow(above, then(expr))
+
+    def below(self, task: Task, lefts: Iterable[Expr | Left]) -> None:
+        """Formulas are offered, and what is left becomes tasks."""
+        for left in lefts:
+            if isinstance(left, Left):
+                self.follow(task, left)
+            else:
+                self.offer(task, [left])
+            if self.problem.expired():
+                return
+
+    def follow(self, task: Task, left: Left) -> None:
+        if task.depth >= DEEPEST or not len(left.goal.known) or left.step in left_out:
+            return
+        left = columns.dropped(self.problem, left)
+        outer, inner = task.finish, left.finish
+        cost, depth = task.cost + left.cost, task.depth + 1
+        found = Task(left.table, left.goal, self.problem, lambda e: outer(inner(e)), cost, depth, left.step)
+        found.first = task.first
+        if left.then is not None:
+            found.finish, found.first, found.above, found.then = left.finish, found, task, left.then
+        self.start(found)
+
+    def bank(self, task: Task) -> Bank:
+        key = id(task.table)
+        if key not in self.banks:
+            y = task.goal.middle[task.goal.known]
+            ends = [float(y.min()), float(y.max()), float(y.max()) + 1] if task.goal.whole and len(y) else []
+            self.banks[key] = Bank(task.table, self.problem, ends, task.goal.whole)
+        return self.banks[key]
+
+    def last(self, task: Task) -> None:
+        """Always faithful, never pretty: a long list of pieces, or a table, labelled as what it is."""
+        for some in (self.smallest, task):
+            if some is not None and self.collector.exact is None and not self.problem.expired():
+                for expr in pieces.listed(some.reader, self.bank(some)):
+                    self.collector.offer(some.finish(expr), kind="piecewise")
+        table_stage(self.problem, self.collector)
+
+    # ------------------------------------------------------------------------------------------------ steps
+
+    def layer(self, task: Task, cost: int) -> None:
+        """Readings of the entries of a cost."""
+        bank = self.bank(task)
+        if bank.grown >= cost:
+            self.look(task, bank.kept(cost))
+        for larger in range(bank.grown + 1, cost + 1):
+            bank.grow(larger, lambda block: self.look(task, block))
+
+    def look(self, task: Task, block: Block) -> None:
+        if task.cost + block.cost < self.collector.limit():
+            self.offer(task, sorted(task.reader.read(block), key=preference))
+
+    def weighted(self, task: Task) -> None:
+        """Readings of sums of columns."""
+        bank = self.bank(task)
+        if bank.summed:
+            places = np.flatnonzero((bank.recipe[:, 0] < 0) & (bank.cost > 1))
+            self.look(task, Block(bank.values[places], lambda i: bank.expr(int(places[i])), 3))
+        else:
+            bank.add_sums(lambda block: self.look(task, block))
+
+    def families(self, task: Task) -> None:
+        """Functions with one inner constant."""
+        family_stage(self.problem, self.collector)
+
+    def sums(self, task: Task) -> None:
+        bank = self.bank(task)
+        found = linear.sums_modulo if task.goal.modulus is not None else linear.sums
+        for expr in found(task.reader, bank):
+            self.offer(task, [expr])
+
+    def parts(self, task: Task) -> None:
+        """Rules with a part of their own for one value of a column."""
+        self.below(task, columns.parted(task.reader, task.goal))
+
+    def compared(self, task: Task) -> None:
+        self.offer(task, linear.compared(task.reader, self.bank(task)))
+
+    def planes(self, task: Task) -> None:
+        """Pieces of reals, which are cheap beside a bank of reals."""
+        self.pieces(task)
+
+    def pieces(self, task: Task) -> None:
+        self.below(task, pieces.pieces(task.reader, self.bank(task), task.goal))
+
+    def around(self, task: Task) -> None:
+        """What stands inside bounds, a remainder, a function of one argument."""
+        if task.step != "bounds":
+            self.below(task, reductions.bounds(task.reader, task.goal))
+        step = {"functions": task.step != "function", "remainder": task.step != "bounds"}
+        self.below(task, reductions.undone(task.reader, task.goal, **step))
+
+    def reduce(self, task: Task, cost: int) -> None:
+        """What is left when a step is undone that has an entry of at most a cost in it."""
+        bank = self.bank(task)
+        self.below(task, columns.put(task.reader, bank, task.goal, cost))
+        self.below(task, reductions.inverses(task.reader, bank, task.goal, cost))
+        if cost < LARGEST:
+            self.below(task, columns.repeated(task.reader, task.goal))
+            self.below(task, columns.periods(task.reader, task.goal))
+        if cost == LARGEST:
+            self.below(task, columns.along(task.reader, task.goal))
+
+
+def _finite(values: np.ndarray) -> np.ndarray:
+    return np.where(np.isfinite(values), values, 1e300)
+
+
+class OneEngine:
+    """Deterministic search behind the `Engine` protocol."""
+
+    name = "native"
+
+    def search(
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        *,
+        variables: tuple[Var, ...],
+        domains: tuple[Domain, ...],
+        **options: Unpack[Options],
+    ) -> tuple[Candidate, ...]:
+        """See `Engine.search`."""
+        problem = prepare(X, y, variables=variables, domains=domains, **options)
+        collector = Collector(problem)
+        told: tuple[int, ...] = ()
+        for attempt in range(1 + REPEATS):
+            search = Search(problem, collector, told=told)
+            search.run()
+            floor = search.floor if attempt == 0 else None
+            if collector.exact is not None or not (floor or collector.counterexamples) or problem.expired():
+                break
+            if floor is not None:  # what is left over looks like noise: as exact as that is exact enough
+                problem = replace(problem, tolerance=floor, noise=floor / 4.5)
+                offered = [candidate.expr for candidate in collector.best.values()]
+                collector = Collector(problem)
+                for expr in offered:
+                    collector.offer(expr)
+                collector.exact = None
+            else:
+                told = tuple(sorted({*told, *collector.counterexamples[:60]}))
+                problem = replace(problem, rows=np.unique([*problem.rows, *told]).astype(int))
+                collector = Collector(problem, collector.best)
+        return collector.front()
