@@ -56,6 +56,8 @@ RULES = {
     "tests": rule(Step("y", (A > B) + 2 * (Var("b", 1) >= A) - A.equals(B) + op("ne", A, 1))),
     "logic": rule(Step("y", op("or", op("and", A > 2, B < 3), op("not", B)))),
     "choice": rule(Step("y", where(A > B, A + 1, where(B, -B, 7)))),
+    "choice of what grows": rule(Step("s", Var("s", 1) + A), Step("y", where(B, S, 0))),
+    "since a reset": rule(Step("y", where(B, Var("y", 1) + 1, 0))),
     "bounds": rule(Step("y", op("clip", A + B, 0, 5) + op("relu", A - 2))),
     "products": rule(Step("y", A * B - op("floor", Var("a", 1) / 2) * (B - 2))),
     "remainders": rule(Step("y", (A * A - 3 * B) % 7 + where(A % 2, B, A))),
@@ -100,7 +102,6 @@ def test_a_network_is_the_rule_far_beyond_its_data(name: str):
         rule(Step("y", Retrieval("b", "a", B))),
         rule(Step("s", where(A > 2, 0, Var("s", 1) + 1)), Step("y", S)),  # no sum, since it is reset
         rule(Step("s", 2 * Var("s", 1) + A), Step("y", S > 3)),
-        rule(Step("s", Var("s", 1) + A), Step("y", where(B, S, 0))),  # no bound
         rule(Step("y", Var("b") / 2 < A)),
     ],
 )

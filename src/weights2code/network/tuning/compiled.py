@@ -4,6 +4,7 @@ Sums, extrema, comparisons of whole numbers and logic are linear between corners
 numbers of any size, where a network that was trained is right in the range that it has seen. Steps that add
 up, or keep an extremum, become heads over everything so far, and counts are heads of their own. Remainders
 and products, and whatever else is a function of one whole number between bounds, have a unit for each number.
+A choice of what grows without end is right up to a limit.
 What is no such rule (comparisons and products of reals, lookups) has no such network.
 """
 
@@ -44,8 +45,8 @@ from weights2code.language.ranges import bounds_of
 MOST_NODES, MOST_OPERANDS = 60, 12
 #: Whole numbers that a unit is given each, for what is not linear between corners.
 MOST_VALUES = 256
-#: How far infinity lies, in largest outputs.
-FAR = 10.0
+#: How far infinity lies, in largest outputs, and how far values without a bound are followed.
+FAR, WITHIN = 10.0, 2.0**24
 
 _U = Var("u")
 #: Units of a ramp, (shift, weight) each, and of comparisons of whole numbers by how much one side is larger.
@@ -257,9 +258,17 @@ class Compiler:
         apart = self.value(yes) - other
         if apart.constant:
             return other + truth * apart.get(None, 0.0)
-        most = float(self._bounds(yes).size + self._bounds(no).size)
+        most = self._size(yes) + self._size(no)
         off = Sum.of(-most) + truth * most  # 0 where the condition holds, else far below
         return other + self.units(apart + off, RAMP) - self.units(off - apart, RAMP)
+
+    def _size(self, expr: Expr) -> float:
+        """How large a value gets. What grows without end is taken to stay within a limit: the verdict on the
+        network says how far that goes."""
+        try:
+            return float(self._bounds(expr).size)
+        except Unwired:
+            return WITHIN
 
     def _bounds(self, expr: Expr) -> Interval:
         """Between what a value lies, for every length."""
