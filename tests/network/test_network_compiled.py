@@ -53,6 +53,7 @@ def empty(problem: Problem) -> DiscreteGraph:
 
 RULES = {
     "window": rule(Step("y", maximum(A, Var("a", 2)) - minimum(B, abs(A) + 1)), start={"a": 2.0}),
+    "far start": rule(Step("y", A - Var("a", 1) > -30), start={"a": 70.0}),
     "tests": rule(Step("y", (A > B) + 2 * (Var("b", 1) >= A) - A.equals(B) + op("ne", A, 1))),
     "logic": rule(Step("y", op("or", op("and", A > 2, B < 3), op("not", B)))),
     "choice": rule(Step("y", where(A > B, A + 1, where(B, -B, 7)))),

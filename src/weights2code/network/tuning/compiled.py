@@ -296,7 +296,7 @@ class Compiler:
         if isinstance(before, str):  # that depends on the sequence
             raise Unwired
         far = FAR * (1.0 + float(np.abs(self.problem.validation.y).max(initial=0.0)))
-        start = float(np.clip(before, -far, far))
+        start = float(before if np.isfinite(before) else np.clip(before, -far, far))
         if name in outputs and self.graph.layout.name == "autoregressive":
             node = len(self.program.inputs) + outputs.index(name)
             unit, lag = channel_scales(self.graph.layout)[node], lag - 1
