@@ -65,9 +65,15 @@ class Offered(dict[str, Any]):
         """The kernel's form of it; None if there is none, or none that can be read."""
         try:
             return certificate_from_dict(self)
-        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
-            return None
-        except zlib.error:
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RuntimeError,
+            TypeError,
+            ValueError,
+            zlib.error,
+        ):
             return None
 
     def within(self) -> int | None:
