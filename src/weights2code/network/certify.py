@@ -116,12 +116,11 @@ def _of_whole(
     claim: Claim, graph: DiscreteGraph, problem: Problem, seed: int, stored: Offered | None
 ) -> Iterator[tuple[Claim, kernel.Certificate]]:
     """What may show that both are equal, cheap things first."""
-    least = _least_limit(claim, problem)
     proposal = None if stored is None else stored.proposal()
     if stored is not None and proposal is not None:
         within = stored.within()
         margins = _margins(within is not None) if isinstance(proposal, Inductive) else (HALF,)
-        if within is None or within >= least:
+        if within is None or within >= _least_limit(claim, problem):
             yield from ((replace(claim, eps=eps, within=within), proposal) for eps in margins)
     assert isinstance(claim.left, Network)
     machine = claim.left.machine
@@ -130,7 +129,7 @@ def _of_whole(
     linear = not any(isinstance(graph.nodes[index], OperatorNode) for index in graph.live())
     if claim.discrete:  # windows of sums are many, and need no closing
         yield claim, Closure(FIRST // (5 if linear else share), windows=windows)
-    yield from _inductive(claim, seed, least)
+    yield from _inductive(claim, seed, _least_limit(claim, problem))
     if claim.discrete:
         yield claim, Closure(MOST // share, windows=windows)
 
