@@ -116,8 +116,7 @@ def _of_whole(
     claim: Claim, graph: DiscreteGraph, problem: Problem, seed: int, stored: Offered | None
 ) -> Iterator[tuple[Claim, kernel.Certificate]]:
     """What may show that both are equal, cheap things first."""
-    proposal = None if stored is None else stored.proposal()
-    if stored is not None and proposal is not None:
+    if stored is not None and (proposal := stored.proposal()) is not None:
         within = stored.within()
         margins = _margins(within is not None) if isinstance(proposal, Inductive) else (HALF,)
         if within is None or within >= _least_limit(claim, problem):
