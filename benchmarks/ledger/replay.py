@@ -1,12 +1,12 @@
 """Replay the ledger on the code as it is: what is the same, lost, won, longer, shorter, and how long it took.
 
     python benchmarks/ledger/replay.py calls|views|claims|runs [--share 0.1] [--processes N] [--groups G ...]
-                                       [--without STAGE ...] [--without-module PATH ...] [--engine one]
+                                       [--without STAGE ...] [--without-module PATH ...]
 
 Exits 1 if more than 1 in 100 of what was solved is lost, or if something is claimed that is not so. A replay
 that was stopped goes on where it was, as long as `src/` is the same. `--without` leaves out stages of the
 engine or rungs of the ladder, `--without-module` a whole module (see `variant.py`). Of kept groups only
-counts are shown. `--engine one` asks the engine that stands beside the present one. The ratio is of processor
+counts are shown. The ratio is of processor
 seconds, now to then; it says most on the recording machine.
 """
 
@@ -23,7 +23,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import calls
 import kinds
 import pool
 import store
@@ -32,7 +31,6 @@ import variant
 from records import Rows
 from weights2code.experiments.engines.local import cores
 from weights2code.experiments.tables import markdown
-from weights2code.symbolic.one.search import OneEngine
 
 HERE = Path(__file__).parent
 
@@ -54,16 +52,12 @@ def main() -> int:
     parser.add_argument(
         "--without-module", nargs="*", default=[], metavar="PATH", help="modules to leave out"
     )
-    parser.add_argument("--engine", choices=("native", "one"), default="native", help="who answers calls")
     options = parser.parse_args()
     kind = kinds.KINDS[options.kind]
     _, records = store.read(kind.name)
     chosen = [r for r in shared(records, options.share) if not options.groups or r["group"] in options.groups]
     left_out = [sorted(options.without), sorted(options.without_module)]
     variant.leave_out(*left_out)
-    if options.engine == "one":
-        calls.NativeEngine = OneEngine
-        left_out.append([options.engine])
     answers = answered(kind, chosen, left_out, options.processes)
     return shown(kind, chosen, answers)
 

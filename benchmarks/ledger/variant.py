@@ -44,21 +44,17 @@ def leave_out(names: Iterable[str], modules: Iterable[str]) -> None:
 
 
 def _leave_out_names(names: list[str]) -> None:
-    from weights2code.symbolic.engines import native
-    from weights2code.symbolic.one import search as one
-    from weights2code.symbolic.search import stages
+    from weights2code.symbolic.search import agenda
     from weights2code.training import ladder
 
-    known = {*stages._RUN, *one.STEPS, *one.REDUCTIONS, "layer", "reduce"}
+    known = {*agenda.STEPS, *agenda.REDUCTIONS, "layer", "reduce"}
     known |= {rung.name for rung in ladder.FAST_LADDER}
     strange = [name for name in names if name not in known]
     if strange:
         raise SystemExit(
             f"no stage or rung is called {', '.join(strange)}; there are: {', '.join(sorted(known))}"
         )
-    one.left_out = frozenset(names)
-    whole = native.stages_for
-    native.stages_for = lambda problem: tuple(s for s in whole(problem) if s.name not in names)
+    agenda.left_out = frozenset(names)
     ladder.FAST_LADDER = tuple(rung for rung in ladder.FAST_LADDER if rung.name not in names)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from weights2code.language import BITS, Domain, Var, evaluate, integers, reals
 from weights2code.symbolic.engine import Candidate, pick
-from weights2code.symbolic.one.search import OneEngine
+from weights2code.symbolic.engines.native import NativeEngine
 
 Rule = Callable[..., np.ndarray]
 a, b, c, d = (Var(name) for name in "abcd")
@@ -34,7 +34,7 @@ def found(
     X = sample(domains)
     y = np.asarray(rule(*X.T), dtype=float) + noise * np.random.default_rng(1).normal(size=len(X))
     names = variables[: len(domains)]
-    chosen = pick(OneEngine().search(X, y, variables=names, domains=domains, effort=5.0))
+    chosen = pick(NativeEngine().search(X, y, variables=names, domains=domains, effort=5.0))
     fresh = sample(domains, seed=9)
     values = np.asarray(evaluate(chosen.expr, dict(zip(names, fresh.T, strict=True))), dtype=float)
     assert np.max(np.abs(values - rule(*fresh.T))) <= max(1e-9, 3 * noise)
@@ -74,7 +74,7 @@ def test_one_function_at_two_lags() -> None:
 def test_leap_years() -> None:
     years = np.arange(1800.0, 2401.0)
     y = (years % 4 == 0) & ((years % 100 != 0) | (years % 400 == 0))
-    front = OneEngine().search(
+    front = NativeEngine().search(
         years[:, None], y.astype(float), variables=(a,), domains=(integers(1800, 2400),), effort=10.0
     )
     assert pick(front).exact
@@ -93,20 +93,20 @@ def test_noise_is_not_fitted() -> None:
 def test_the_same_data_give_the_same_front() -> None:
     X = sample((REAL, REAL), 200)
     y = np.sin(X[:, 0]) * X[:, 1] + 0.1
-    fronts = [OneEngine().search(X, y, variables=(a, b), domains=(REAL, REAL), effort=1.0) for _ in range(2)]
+    fronts = [NativeEngine().search(X, y, variables=(a, b), domains=(REAL, REAL), effort=1.0) for _ in range(2)]
     assert fronts[0] == fronts[1]
 
 
 def test_what_is_longer_than_its_table_is_labelled() -> None:
     X, y = np.arange(8.0)[:, None], np.array([3.0, 1, 4, 1, 5, 9, 2, 6])
-    chosen = pick(OneEngine().search(X, y, variables=(a,), domains=(integers(0, 7),), effort=2.0))
+    chosen = pick(NativeEngine().search(X, y, variables=(a,), domains=(integers(0, 7),), effort=2.0))
     assert chosen.exact
     assert chosen.kind != "formula"
 
 
 def test_operators_are_respected() -> None:
     X = sample((BITS, BITS), 60)
-    front = OneEngine().search(
+    front = NativeEngine().search(
         X, (X.sum(axis=1) % 2), variables=(a, b), domains=(BITS, BITS), operators=frozenset({"abs"})
     )
     assert pick(front).exact
@@ -116,7 +116,7 @@ def test_operators_are_respected() -> None:
 def test_effort_is_counted_in_work() -> None:
     """A search that is given next to nothing still gives what it has."""
     X = sample((DIGITS, DIGITS), 200)
-    rough = OneEngine().search(
+    rough = NativeEngine().search(
         X, X[:, 0] ** 2 % 7 * X[:, 1], variables=(a, b), domains=(DIGITS, DIGITS), effort=0.001
     )
     assert rough

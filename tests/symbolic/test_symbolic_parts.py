@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from weights2code.language import Domain, Expr, Var, evaluate, formula, integers, op, reals
-from weights2code.symbolic.one import columns, linear, pieces, reductions
-from weights2code.symbolic.one.bank import Bank, Block
-from weights2code.symbolic.one.readings import Reader
-from weights2code.symbolic.one.searched import SEARCHED
-from weights2code.symbolic.one.table import Goal, Left, Table, bit_goal, common, joined, merged
+from weights2code.symbolic.search import columns, linear, pieces, reductions
+from weights2code.symbolic.search.bank import Bank, Block
+from weights2code.symbolic.search.readings import Reader
+from weights2code.symbolic.search.searched import SEARCHED
+from weights2code.symbolic.search.table import Goal, Left, Table, bit_goal, common, joined, merged
 from weights2code.symbolic.search.rows import prepare
 
 Rule = Callable[..., np.ndarray]

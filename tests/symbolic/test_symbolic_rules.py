@@ -9,7 +9,6 @@ from weights2code.language import BITS, Const, Domain, Expr, Var, evaluate, form
 from weights2code.symbolic.engine import pick, preference
 from weights2code.symbolic.engines.native import NativeEngine
 from weights2code.symbolic.notation import affine_form, branch, simplest_between, simplest_test
-from weights2code.symbolic.piecewise.affine_rules import affine_rules
 from weights2code.symbolic.regressor import SymbolicRegressor
 from weights2code.symbolic.search.rows import prepare
 
@@ -123,18 +122,6 @@ def test_affine_formulas_are_recognised_as_they_are_written():
     assert affine_form(2 * (a - b) + 3) == ({a: 2, b: -2}, 3)
     assert affine_form(a * b) is None
     assert affine_form(a - a) == ({}, 0)
-
-
-def test_affine_rules_settle_every_row_or_none():
-    X = rows((UNIT, UNIT), 800, 3)
-    both = np.where(X[:, 0] > 0.2, 2 * X[:, 1] + 1, X[:, 0])
-    for y, count in ((both, 2), (np.sin(3 * X[:, 0]), 0)):
-        problem = prepare(X, y, variables=(a, b), domains=(UNIT, UNIT), tolerance=1e-6)
-        rules = affine_rules(problem, problem.X, problem.y)
-        assert len(rules) == count
-        if rules:
-            assert np.all(np.any([rule.holds for rule in rules], axis=0))
-            assert {rule.weights for rule in rules} == {(0, 2, 1), (1, 0, 0)}
 
 
 def test_long_numbers_count_for_more_than_a_node():

@@ -25,7 +25,7 @@ from weights2code.rules.starts import delayed_starts, unusual_start, usual_start
 from weights2code.simplify.denominators import clear_denominators
 from weights2code.symbolic.engine import Candidate, Engine
 from weights2code.symbolic.over_texts import search_over_texts
-from weights2code.symbolic.reals.neighbours import surely_lossy
+from weights2code.rules.neighbours import surely_lossy
 from weights2code.verify.residuals import answers
 
 #: More leaves than this are not searched in full: only for linear rules, wide extrema and other functions of

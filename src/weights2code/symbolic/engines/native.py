@@ -1,13 +1,12 @@
 """The native engine: exhaustive over short formulas instead of random, so that it is fast and repeatable.
 
-The stages (`search.stages`) run from cheap to dear, each offering what it found to one collector. Where a
-formula is right on the rows searched on and wrong elsewhere, those rows are added; where the data show how
-much of them is noise, the search starts again with that as its tolerance.
+One agenda (`search.agenda`) offers what it finds to one collector. Where a formula is right on the rows
+searched on and wrong elsewhere, those rows are added; where the data show how much of them is noise, the
+search starts again with that as its tolerance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Unpack
 
@@ -15,27 +14,18 @@ import numpy as np
 
 from weights2code.language import Domain, Var
 from weights2code.symbolic.engine import Candidate, Options
+from weights2code.symbolic.search.agenda import Search
 from weights2code.symbolic.search.collector import Collector
-from weights2code.symbolic.search.rows import Problem, prepare
-from weights2code.symbolic.search.stages import stages_for
-from weights2code.symbolic.search.walk import Search, Stage
+from weights2code.symbolic.search.rows import prepare
 
 #: How often rows are added on which a formula turned out wrong.
-_REPEATS = 3
+REPEATS = 3
 
 
 class NativeEngine:
-    """Deterministic search in the package's own expression language.
-
-    Parameters
-    ----------
-    stages : the stages for a problem, in order; by default all of them.
-    """
+    """Deterministic search in the package's own expression language."""
 
     name = "native"
-
-    def __init__(self, stages: Callable[[Problem], Sequence[Stage]] | None = None) -> None:
-        self.stages = stages or stages_for
 
     def search(
         self,
@@ -49,21 +39,22 @@ class NativeEngine:
         """See `Engine.search`."""
         problem = prepare(X, y, variables=variables, domains=domains, **options)
         collector = Collector(problem)
-        floor = Search(problem, collector, self.stages).run()
-        for _ in range(_REPEATS):
-            if collector.exact is not None or not collector.counterexamples or problem.expired():
+        told: tuple[int, ...] = ()
+        for attempt in range(1 + REPEATS):
+            search = Search(problem, collector, told=told)
+            search.run()
+            floor = search.floor if attempt == 0 else None
+            if collector.exact is not None or not (floor or collector.counterexamples) or problem.expired():
                 break
-            # A formula was right on the rows searched on and wrong elsewhere: search on those rows too.
-            rows = np.unique(np.concatenate([problem.rows, collector.counterexamples])).astype(int)
-            problem = replace(problem, rows=rows)
-            collector = Collector(problem, collector.best)
-            floor = Search(problem, collector, self.stages).run()
-        if floor is not None:
-            problem = replace(problem, tolerance=floor, noise=floor / 4.5)
-            again = Collector(problem)
-            for candidate in collector.best.values():
-                again.offer(candidate.expr)
-            again.exact = None
-            Search(problem, again, self.stages).run()
-            collector = again
+            if floor is not None:  # what is left over looks like noise: as exact as that is exact enough
+                problem = replace(problem, tolerance=floor, noise=floor / 4.5)
+                offered = [candidate.expr for candidate in collector.best.values()]
+                collector = Collector(problem)
+                for expr in offered:
+                    collector.offer(expr)
+                collector.exact = None
+            else:
+                told = tuple(sorted({*told, *collector.counterexamples[:60]}))
+                problem = replace(problem, rows=np.unique([*problem.rows, *told]).astype(int))
+                collector = Collector(problem, collector.best)
         return collector.front()

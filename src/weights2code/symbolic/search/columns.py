@@ -16,11 +16,11 @@ import numpy as np
 
 from weights2code.language import Expr, Number, Var, op
 from weights2code.symbolic.notation import weighted_sum
-from weights2code.symbolic.one.bank import CELL, Bank
-from weights2code.symbolic.one.linear import PRODUCT, directions
-from weights2code.symbolic.one.pieces import chosen
-from weights2code.symbolic.one.readings import Reader, number
-from weights2code.symbolic.one.table import (
+from weights2code.symbolic.search.bank import CELL, Bank
+from weights2code.symbolic.search.linear import PRODUCT, directions
+from weights2code.symbolic.search.pieces import chosen
+from weights2code.symbolic.search.readings import Reader, number
+from weights2code.symbolic.search.table import (
     COST,
     EVIDENCE,
     WITHIN,

@@ -13,8 +13,8 @@ import numpy as np
 
 from weights2code.language import Const, Expr, Number, is_boolean, op
 from weights2code.symbolic.notation import branch, compare, opposite, simplest_test, weighted_sum
-from weights2code.symbolic.one.bank import CELL, Block
-from weights2code.symbolic.one.table import Goal, Table
+from weights2code.symbolic.search.bank import CELL, Block
+from weights2code.symbolic.search.table import Goal, Table
 from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.sums_of_atoms import assemble
 from weights2code.symbolic.snapping import simplest, snap_linear

@@ -16,9 +16,9 @@ import numpy as np
 
 from weights2code.language import Const, Expr, Number, Op, op
 from weights2code.symbolic.notation import branch, opposite, weighted_sum
-from weights2code.symbolic.one.bank import CELL, Bank, Block
-from weights2code.symbolic.one.readings import FIT, Reader, number, threshold
-from weights2code.symbolic.one.table import Goal, Left, bit_goal
+from weights2code.symbolic.search.bank import CELL, Bank, Block
+from weights2code.symbolic.search.readings import FIT, Reader, number, threshold
+from weights2code.symbolic.search.table import Goal, Left, bit_goal
 from weights2code.symbolic.snapping import simplest, snap_linear
 
 #: Entries that are asked for terms, shares of the rows that one must hold on, terms that are kept.

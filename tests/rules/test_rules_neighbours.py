@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from weights2code.language import Var
-from weights2code.symbolic.reals.neighbours import Neighbours, surely_lossy
+from weights2code.rules.neighbours import Neighbours, surely_lossy
 
 A, B, C = Var("a"), Var("b"), Var("c")
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from weights2code.language import Const, Expr, op
 from weights2code.symbolic.notation import affine_form, weighted_sum
-from weights2code.symbolic.one.bank import CELL, Bank
-from weights2code.symbolic.one.readings import Reader, number
-from weights2code.symbolic.one.searched import UNDONE, Searched
-from weights2code.symbolic.one.table import COST, EVIDENCE, INF, WITHIN, Goal, Left, evidence, joined, size
+from weights2code.symbolic.search.bank import CELL, Bank
+from weights2code.symbolic.search.readings import Reader, number
+from weights2code.symbolic.search.searched import UNDONE, Searched
+from weights2code.symbolic.search.table import COST, EVIDENCE, INF, WITHIN, Goal, Left, evidence, joined, size
 from weights2code.symbolic.snapping import simplest
 
 #: Cells of given arguments; steps kept of an operator, and of those that read the same columns.

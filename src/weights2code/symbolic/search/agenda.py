@@ -12,22 +12,21 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Unpack
 
 import numpy as np
 
-from weights2code.language import Const, Domain, Expr, Var
-from weights2code.symbolic.engine import Candidate, Options, preference
-from weights2code.symbolic.one import columns, linear, pieces, reductions
-from weights2code.symbolic.one.bank import Bank, Block
-from weights2code.symbolic.one.readings import Reader
-from weights2code.symbolic.one.table import Goal, Left, Table, left_to_say, room
+from weights2code.language import Const, Expr
+from weights2code.symbolic.engine import Candidate, preference
+from weights2code.symbolic.search import columns, linear, pieces, reductions
+from weights2code.symbolic.search.bank import Bank, Block
+from weights2code.symbolic.search.readings import Reader
+from weights2code.symbolic.search.table import Goal, Left, Table, left_to_say, room
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.inner_constants import family_stage
 from weights2code.symbolic.search.noise_floor import noise_floor
-from weights2code.symbolic.search.rows import Problem, prepare
+from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.tables import table_stage
 from weights2code.symbolic.snapping import simplest
 
@@ -54,8 +53,6 @@ RESERVE, LEAST_RESERVE = 0.2, 0.15
 WHOLE = 1000
 #: Nodes of a row of a table.
 TABLE = 2
-#: How often rows are added on which a formula turned out wrong.
-REPEATS = 3
 #: Nodes of a formula for which it is worth as much to look for a shorter one.
 SHORT = 12
 
@@ -320,41 +317,3 @@ class Search:
 
 def _finite(values: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(values), values, 1e300)
-
-
-class OneEngine:
-    """Deterministic search behind the `Engine` protocol."""
-
-    name = "native"
-
-    def search(
-        self,
-        X: np.ndarray,
-        y: np.ndarray,
-        *,
-        variables: tuple[Var, ...],
-        domains: tuple[Domain, ...],
-        **options: Unpack[Options],
-    ) -> tuple[Candidate, ...]:
-        """See `Engine.search`."""
-        problem = prepare(X, y, variables=variables, domains=domains, **options)
-        collector = Collector(problem)
-        told: tuple[int, ...] = ()
-        for attempt in range(1 + REPEATS):
-            search = Search(problem, collector, told=told)
-            search.run()
-            floor = search.floor if attempt == 0 else None
-            if collector.exact is not None or not (floor or collector.counterexamples) or problem.expired():
-                break
-            if floor is not None:  # what is left over looks like noise: as exact as that is exact enough
-                problem = replace(problem, tolerance=floor, noise=floor / 4.5)
-                offered = [candidate.expr for candidate in collector.best.values()]
-                collector = Collector(problem)
-                for expr in offered:
-                    collector.offer(expr)
-                collector.exact = None
-            else:
-                told = tuple(sorted({*told, *collector.counterexamples[:60]}))
-                problem = replace(problem, rows=np.unique([*problem.rows, *told]).astype(int))
-                collector = Collector(problem, collector.best)
-        return collector.front()

@@ -15,9 +15,9 @@ import numpy as np
 
 from weights2code.language import Expr, op
 from weights2code.symbolic.notation import weighted_sum
-from weights2code.symbolic.one.bank import CELL, Bank, Block
-from weights2code.symbolic.one.readings import Reader, good_enough, left_over, orthonormal
-from weights2code.symbolic.one.table import Goal, Table
+from weights2code.symbolic.search.bank import CELL, Bank, Block
+from weights2code.symbolic.search.readings import Reader, good_enough, left_over, orthonormal
+from weights2code.symbolic.search.table import Goal, Table
 from weights2code.symbolic.search.rows import Problem
 
 #: Entries that are paired, and how many of them with all others; as many at a time.

@@ -1,1 +1,0 @@
-"""Stages that look for different rules on different rows: extrema, branches, regions, special values."""

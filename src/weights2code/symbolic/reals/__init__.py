@@ -1,1 +1,0 @@
-"""Rules of reals in several steps: their first step and their last, seen from neighbouring rows."""
