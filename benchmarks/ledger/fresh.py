@@ -1,8 +1,10 @@
 """Count what is solved of programs that nobody develops on; nothing else is shown.
 
     python benchmarks/ledger/fresh.py [--count 24] [--generator steps|trees] [--processes N] [--seed N]
+    python benchmarks/ledger/fresh.py --leaves [--sizes 1,2,3,4,5] [--count 40] [--seed N]
     python benchmarks/ledger/fresh.py --kept
 
+With `--leaves` the formula of each program is asked for from its true leaves, by the engine alone.
 A seed that nobody has seen is drawn; with `--kept` it is those of the ledger that are kept, and the counts
 are left in `results/kept.json`, which pages are made from.
 """
@@ -14,6 +16,7 @@ import os
 import secrets
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +24,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+import calls
 import pool
 import problems
+import questions
 import runs
 import store
 
@@ -41,29 +46,43 @@ def main() -> None:
     parser.add_argument("--generator", choices=("steps", "trees"), default="steps")
     parser.add_argument("--processes", type=int, default=cores())
     parser.add_argument("--seed", type=int, help="measure this one again")
+    parser.add_argument("--leaves", action="store_true", help="from the true leaves of random trees")
+    parser.add_argument("--sizes", default="1,2,3,4,5", help="of programs whose leaves are given")
     parser.add_argument("--kept", action="store_true", help="measure the kept seeds of the ledger")
     options = parser.parse_args()
-    if options.kept:
+    seed = options.seed or FROM + secrets.randbelow(UP_TO - FROM)
+    answer, prepare = runs.replay, runs.prepare
+    if options.leaves:
+        sizes = [int(size) for size in options.sizes.split(",")]
+        print(f"seed {seed}, leaves, {options.count} programs of each size")
+        asked = [
+            record | {"size": size}
+            for size in sizes
+            for record in questions.leaves(seed, options.count, (size,))
+        ]
+        answer, prepare = calls.replay, lambda records: None
+    elif options.kept:
         asked = [record for record in store.read("runs")[1] if record["group"] in problems.KEPT]
         print(f"kept: {', '.join(sorted(problems.KEPT))}")
     else:
-        seed = options.seed or FROM + secrets.randbelow(UP_TO - FROM)
         group = f"{options.generator} {seed}"
         problems.RANDOM[group] = (options.generator, options.count, seed, None)
         sizes = {program.name: program.size for program in problems.random_programs(group)}
         asked = [case.record() | {"size": sizes[case.name]} for case in problems.cases(group)]
         print(f"seed {seed}, {options.generator}")
-    rows = counted(asked, options.processes)
+    rows = counted(asked, options.processes, answer, prepare)
     print(markdown(tuple(rows[0]), [tuple(row.values()) for row in rows]))
     if options.kept:
         write_record(KEPT, "python benchmarks/ledger/fresh.py --kept", rows=rows)
 
 
-def counted(asked: list[dict[str, Any]], processes: int) -> list[dict[str, Any]]:
+def counted(
+    asked: list[dict[str, Any]], processes: int, answered: Callable[[Any], Any], prepare: Callable[[Any], Any]
+) -> list[dict[str, Any]]:
     """A row a size, and one for all."""
-    runs.prepare(asked)
+    prepare(asked)
     counts: dict[str, Counter[str]] = {}
-    for record, answer in pool.work_off(asked, runs.replay, processes, batch=1, limit=1200.0):
+    for record, answer in pool.work_off(asked, answered, processes, batch=1, limit=1200.0):
         for size in (str(record.get("size") or record["text"]["size"]), "all"):
             found = counts.setdefault(size, Counter())
             found["programs"] += 1

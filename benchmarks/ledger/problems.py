@@ -90,10 +90,13 @@ def random_programs(group: str) -> list[Any]:
     return drawn(generator, count, seed, memory)
 
 
-def drawn(generator: str, count: int, seed: int, memory: str | None = None) -> list[Any]:
+def drawn(
+    generator: str, count: int, seed: int, memory: str | None = None, sizes: tuple[int, ...] | None = None
+) -> list[Any]:
     """Programs of a seed."""
     if generator == "trees":
-        return neighbour("random_programs", "generate").programs(count, seed, memory=memory)
+        generate = neighbour("random_programs", "generate")
+        return generate.programs(count, seed, sizes or generate.SIZES, memory=memory)
     return neighbour("random_programs", "step_functions").draw(count, seed)
 
 

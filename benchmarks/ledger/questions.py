@@ -44,9 +44,9 @@ def laws() -> Iterator[Record]:
             yield calls.record_of("noisy laws", target.name, "noisy", X, noisy, said)
 
 
-def leaves(seed: int) -> Iterator[Record]:
+def leaves(seed: int, count: int = PROGRAMS, sizes: tuple[int, ...] | None = None) -> Iterator[Record]:
     """The last step of each program as a function of columns, outputs and states, other steps put in."""
-    for program in problems.drawn("trees", PROGRAMS, seed):
+    for program in problems.drawn("trees", count, seed, sizes=sizes):
         machine = program.recurrence
         definitions = {step.name: step.definition for step in machine.steps}
         formula = definitions[machine.outputs[0]]

@@ -47,6 +47,8 @@ SHORTER, AT_LEAST = 0.35, 0.03
 STEP = 3e-4
 #: Nodes that a step of a rule counts for beyond its own, and that a bit of what is left is expected to take.
 LATER, BIT = 1.0, 1.5
+#: The share of the nodes of a part that is found, which does not count where what is left waits.
+SURE = 1.0
 #: The share of the effort that is kept for a list or a table where nothing else is found, and at least.
 RESERVE, LEAST_RESERVE = 0.2, 0.15
 #: Rows that are all in the table; of more, those that the search is given.
@@ -68,6 +70,8 @@ class Task:
     cost: float = 0.0
     depth: int = 0
     step: str = ""
+    #: Nodes of parts that are found.
+    sure: float = 0.0
     #: The task whose first part this is, or is a step of, and the one that it is a part of.
     first: Task | None = None
     above: Task | None = None
@@ -138,7 +142,7 @@ class Search:
                 if self.floor is not None:
                     return
             _, _, least, task, step = heapq.heappop(self.heap)
-            if least >= self.collector.limit():
+            if least >= self.collector.limit() or (task.first is not None and task.first.then is None):
                 continue
             if problem.expired() or problem.effort.left < self.least:
                 return
@@ -149,7 +153,7 @@ class Search:
         """A step that adds so many nodes waits behind all that seem to lead to shorter formulas."""
         if name in left_out:
             return
-        expected = task.cost + LATER * task.depth + BIT * left_to_say(task.table, task.goal)
+        expected = task.cost - SURE * task.sure + LATER * task.depth + BIT * left_to_say(task.table, task.goal)
         heapq.heappush(self.heap, (expected + nodes, next(self.ticket), task.cost + nodes, task, step))
 
     def start(self, task: Task) -> None:
@@ -228,7 +232,7 @@ class Search:
         outer, inner = task.finish, left.finish
         cost, depth = task.cost + left.cost, task.depth + 1
         found = Task(left.table, left.goal, self.problem, lambda e: outer(inner(e)), cost, depth, left.step)
-        found.first = task.first
+        found.sure, found.first = task.sure + left.sure, task.first
         if left.then is not None:
             found.finish, found.first, found.above, found.then = left.finish, found, task, left.then
         self.start(found)

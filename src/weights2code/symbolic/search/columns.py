@@ -9,7 +9,7 @@ of a column at several lags is read off as a small table.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -61,7 +61,7 @@ def dropped(problem: Problem, left: Left) -> Left:
         return left
     code = joined([table.codes[i] for i in kept])
     smaller = merged(table, goal, [table.X[:, i] for i in kept], [table.variables[i] for i in kept], code)
-    return left if smaller is None else Left(left.step, *smaller, left.finish, left.cost)
+    return left if smaller is None else replace(left, table=smaller[0], goal=smaller[1])
 
 
 def _needless(problem: Problem, table: Table, goal: Goal, kept: Sequence[int]) -> bool:
@@ -340,7 +340,8 @@ def parted(reader: Reader, goal: Goal) -> Iterator[Left]:
 def _other_part(table: Table, goal: Goal, test: Expr, here: np.ndarray, yes: bool, first: Expr) -> Left:
     """What is left once the formula of one side is known."""
     finish = partial(_sides, test, first, yes)
-    return Left("part", table, goal.where(here != yes), finish, float(test.size() + first.size() + 1))
+    nodes, sure = float(test.size() + first.size() + 1), float(first.size())
+    return Left("part", table, goal.where(here != yes), finish, nodes, sure=sure)
 
 
 def _sides(test: Expr, first: Expr, yes: bool, other: Expr) -> Expr:

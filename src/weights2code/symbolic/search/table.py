@@ -230,6 +230,8 @@ class Left:
     finish: Callable[[Expr], Expr]
     cost: float
     then: Callable[[Expr], Left] | None = None
+    #: Nodes of a part that was found before.
+    sure: float = 0.0
 
 
 def size(goal: Goal) -> float:
