@@ -10,6 +10,7 @@ import numpy as np
 from weights2code.language import Expr
 from weights2code.symbolic.engine import Candidate, Kind, front_of, preference
 from weights2code.symbolic.notation import clipped, tidy
+from weights2code.symbolic.search.borders import sharpened
 from weights2code.symbolic.search.rows import Problem
 
 
@@ -54,8 +55,12 @@ class Collector:
         if right:
             if self.exact is None or _before(candidate, self.exact):
                 self.exact = candidate
-        elif kind == "formula" and not np.any(wrong[problem.rows]):
-            self.counterexamples.extend(int(i) for i in np.flatnonzero(wrong)[:50])
+        elif kind == "formula" and complexity < self.limit():
+            if not np.any(wrong[problem.rows]):
+                self.counterexamples.extend(int(i) for i in np.flatnonzero(wrong)[:50])
+            sharp = sharpened(problem, expr, wrong)
+            if sharp is not None:
+                return self.offer(sharp)
         known = self.best.get(complexity)
         if known is None or (rmse, preference(expr)) < (known.rmse, preference(known.expr)):
             self.best[complexity] = candidate

@@ -48,6 +48,11 @@ class Terms:
     right: np.ndarray
     cost: np.ndarray
 
+    def only(self, some: np.ndarray) -> Terms:
+        """Some of them, a mask."""
+        writes = [write for write, here in zip(self.writes, some, strict=True) if here]
+        return Terms(writes, self.values[some], self.right[some], self.cost[some])
+
 
 def pieces(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Expr | Left]:
     """Formulas of pieces, and what pieces leave of the whole goal."""
@@ -56,9 +61,10 @@ def pieces(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Expr | Left]:
         return
     yield from _folded(reader, terms)
     yield from _chosen(reader, terms, goal)
-    for greed in (0.01, 0.04):
-        if not reader.problem.expired():
-            yield from _listed(reader, bank, terms, greed)
+    levels = terms.only(terms.cost == 1)
+    for greed, some in ((0.01, terms), (0.04, terms), (0.01, levels)):
+        if not reader.problem.expired() and len(some.writes) > 1:
+            yield from _listed(reader, bank, some, greed)
     yield from _parts(reader, bank, terms, goal)
 
 
