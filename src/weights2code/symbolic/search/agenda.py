@@ -33,7 +33,7 @@ from weights2code.symbolic.snapping import simplest
 #: The largest cost of entries of the bank, and steps of a rule.
 LARGEST, DEEPEST = 5, 6
 #: Nodes that a formula has at least that a step leads to, beyond those around its task: so steps wait.
-STEPS = {"around": 1, "weighted": 3.5, "planes": 4.2, "compared": 5.8, "parts": 6.2, "sums": 6.5,
+STEPS = {"around": 1, "weighted": 3.5, "choices": 3.8, "planes": 4.2, "compared": 5.8, "parts": 6.2, "sums": 6.5,
          "pieces": 6.5, "families": 6.6}  # fmt: skip
 #: The same for reductions that have an entry of at most a cost in them.
 REDUCE = {3: 4.1, LARGEST: 5.5}
@@ -296,6 +296,10 @@ class Search:
     def planes(self, task: Task) -> None:
         """Pieces of reals, which are cheap beside a bank of reals."""
         self.pieces(task)
+
+    def choices(self, task: Task) -> None:
+        """One of two columns or levels."""
+        self.below(task, pieces.choices(task.reader, self.bank(task), task.goal))
 
     def pieces(self, task: Task) -> None:
         self.below(task, pieces.pieces(task.reader, self.bank(task), task.goal))

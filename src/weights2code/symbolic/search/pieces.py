@@ -35,8 +35,9 @@ PAIRS = 10
 LISTED, TESTED, LONGEST, PARTS = 10, 80_000, 12, 6
 #: The share of rows that a part must settle.
 SETTLED = 0.04
-#: A list may say at most this share of what the goal says, in bits, at so many bits a node.
-TOLD, NODE = 0.35, 4.0
+#: A list may say at most this share of what the goal says, and of one on all rows that there are, in bits,
+#: at so many bits a node.
+TOLD, TOLD_ALL, NODE = 0.35, 0.7, 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +69,19 @@ def pieces(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Expr | Left]:
     yield from _parts(reader, bank, terms, goal)
 
 
+def choices(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Expr | Left]:
+    """Of columns and levels alone."""
+    terms = _terms(reader, bank, short=True)
+    if len(terms.writes) > 1:
+        yield from _chosen(reader, terms, goal)
+
+
 def listed(reader: Reader, bank: Bank) -> Iterator[Expr]:
     """A list however long, of terms and tests that are cheap to ask for."""
     yield from _listed(reader, bank, _terms(reader, bank), 0.01, long=True)
 
 
-def _terms(reader: Reader, bank: Bank) -> Terms:
+def _terms(reader: Reader, bank: Bank, *, short: bool = False) -> Terms:
     goal, problem = reader.goal, reader.problem
     known, slack, y = goal.known, goal.slack, goal.middle
     writes: list[Callable[[], Expr]] = []
@@ -93,8 +101,8 @@ def _terms(reader: Reader, bank: Bank) -> Terms:
             0.5 * float(some.min() + some.max()), max(slack - 0.5 * float(np.ptp(some)), 0.0) + 1e-9
         )
         add(lambda level=level: Const(level), np.full(len(y), float(level)), 1)
-    live = bank.varying(5, ENTRIES)
-    for sign in (1, -1):
+    live = np.arange(len(reader.table.variables)) if short else bank.varying(5, ENTRIES)
+    for sign in (1,) if short else (1, -1):
         apart = y[known] - sign * bank.values[np.ix_(live, known)]
         problem.effort.spend(CELL * apart.size)
         apart = np.sort(apart if goal.modulus is None else apart % goal.modulus, axis=1)
@@ -110,7 +118,7 @@ def _terms(reader: Reader, bank: Bank) -> Terms:
                 add(lambda i=i, sign=sign, shift=shift: weighted_sum([(sign, bank.expr(i))], shift),
                     sign * bank.values[i] + float(shift), int(bank.cost[i]) + 2 * (shift != 0))  # fmt: skip
             left = np.delete(left, hit)
-    if goal.modulus is None:
+    if goal.modulus is None and not short:
         for weights, value in _planes(reader):
             named = list(zip(weights[1:], reader.table.variables, strict=True))
             add(lambda named=named, weights=weights: weighted_sum(named, weights[0]), value,
@@ -283,7 +291,7 @@ def _listed(reader: Reader, bank: Bank, terms: Terms, greed: float, *, long: boo
             expr = terms.writes[int(whole[np.argmin(terms.cost[whole])])]()
             for test, term in reversed(entries):
                 expr = chosen(test, term, expr)
-            if long or (reader.inner and reader.table.complete) or believable(reader.goal, expr):
+            if long or believable(reader.goal, expr, TOLD if not reader.table.complete else TOLD_ALL):
                 yield expr
             return
         found = _settling(reader, bank, terms, left, greed, 1)
@@ -305,8 +313,8 @@ def _parts(reader: Reader, bank: Bank, terms: Terms, goal: Goal) -> Iterator[Lef
         yield Left("part", reader.table, goal.where(~settled), partial(chosen, test, term), cost)
 
 
-def believable(goal: Goal, expr: Expr) -> bool:
+def believable(goal: Goal, expr: Expr, share: float = TOLD) -> bool:
     """Whether a formula says less than the goal does."""
     shares = np.unique(goal.coded, return_counts=True)[1] / len(goal.known)
     told = -len(goal.known) * float(np.sum(shares * np.log2(shares)))
-    return NODE * expr.size() <= TOLD * told
+    return NODE * expr.size() <= share * told

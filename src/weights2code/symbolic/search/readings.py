@@ -15,6 +15,7 @@ import numpy as np
 from weights2code.language import Const, Expr, Number, is_boolean, op
 from weights2code.symbolic.notation import branch, compare, opposite, simplest_test, weighted_sum
 from weights2code.symbolic.search.bank import CELL, Block
+from weights2code.symbolic.search.searched import modulo
 from weights2code.symbolic.search.table import EVIDENCE, Goal, Table
 from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.sums_of_atoms import assemble
@@ -299,8 +300,8 @@ class Reader:
         rest = (sign * block.values[i, known] - y[known]).astype(np.int64)
         m = int(np.gcd.reduce(rest - rest[0]))
         if m >= max(top, 2):
-            shift = int(-rest[0] % m)
-            yield op("mod", weighted_sum([(sign, block.write(i))], shift - m if shift > m // 2 else shift), m)
+            inner = modulo(weighted_sum([(sign, block.write(i))], int(-rest[0] % m)), m)
+            yield op("mod", inner, m)
 
     def _quotients(self, block: Block, asked: np.ndarray, whole: np.ndarray, y: np.ndarray) -> Iterator[Expr]:
         known = self.goal.known

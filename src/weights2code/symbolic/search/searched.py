@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 
 from weights2code.language import OPERATORS, Const, Expr, op
+from weights2code.symbolic.notation import affine_form, weighted_sum
 
 INF = np.inf
 Ends = tuple[np.ndarray, np.ndarray]
@@ -115,6 +116,20 @@ def _guarded(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.where((low > 0.01 * (high - low)) | (high < -0.01 * (high - low)), a / b, np.nan)
 
 
+def modulo(expr: Expr, m: int) -> Expr:
+    """The same up to multiples of a number, with small weights."""
+    form = affine_form(expr)
+    if form is None or any(w != round(w) for w in (*form[0].values(), form[1])):
+        return expr
+    weights = [(int(w % m) if w % m < m - 1 else -1, term) for term, w in form[0].items()]
+    shift = int(form[1] % m)
+    return weighted_sum([(w, term) for w, term in weights if w], shift - m if shift > m // 2 else shift)
+
+
+def _remainder(a: Expr, b: Expr) -> Expr:
+    return op("mod", modulo(a, int(b.value)) if isinstance(b, Const) else a, b)
+
+
 # fmt: off
 SEARCHED = (
     Searched("add", "whole real", needs=(), inverse=lambda low, high, v: (low - v, high - v)),
@@ -126,7 +141,7 @@ SEARCHED = (
     Searched("ge", "whole"),
     Searched("eq", "whole", right="any"),
     Searched("ne", "bits", inverse=_of_unequal),
-    Searched("mod", "whole", right="divisor"),
+    Searched("mod", "whole", np.mod, _remainder, ("mod",), right="divisor"),
     Searched("quotient", "whole", lambda a, b: np.floor(a / b), lambda a, b: a // b, ("floor", "div"), 2,
              right="divisor"),
     Searched("div", "real", _guarded, inverse=_of_quotient),
