@@ -217,6 +217,8 @@ def _chosen(reader: Reader, terms: Terms, goal: Goal) -> Iterator[Expr | Left]:
         for name, values in (("max", np.maximum), ("min", np.minimum)):
             if reader.problem.allows(name) and reader.goal.met(values(terms.values[i], terms.values[j])):
                 yield op(name, one, other)
+        if reader.two and Const in (type(one), type(other)):
+            continue  # inverses of bits say the same
         first, second = goal.agrees(reader.table.values(one)), goal.agrees(reader.table.values(other))
         if np.all(first | second) and np.any(first & ~second) and np.any(second & ~first):
             bits = bit_goal(first & ~second, second & ~first)
