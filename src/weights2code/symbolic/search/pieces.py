@@ -18,7 +18,7 @@ from weights2code.language import Const, Expr, Number, Op, op
 from weights2code.symbolic.notation import branch, opposite, weighted_sum
 from weights2code.symbolic.search.bank import CELL, Bank, Block
 from weights2code.symbolic.search.readings import FIT, Reader, number, threshold
-from weights2code.symbolic.search.table import Goal, Left, bit_goal
+from weights2code.symbolic.search.table import Goal, Left, believable, bit_goal
 from weights2code.symbolic.snapping import simplest, snap_linear
 
 #: Entries that are asked for terms, shares of the rows that one must hold on, terms that are kept.
@@ -35,9 +35,6 @@ PAIRS = 10
 LISTED, TESTED, LONGEST, PARTS = 10, 80_000, 12, 6
 #: The share of rows that a part must settle.
 SETTLED = 0.04
-#: A list may say at most this share of what the goal says, and of one on all rows that there are, in bits,
-#: at so many bits a node.
-TOLD, TOLD_ALL, NODE = 0.35, 0.7, 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +290,7 @@ def _listed(reader: Reader, bank: Bank, terms: Terms, greed: float, *, long: boo
             expr = terms.writes[int(whole[np.argmin(terms.cost[whole])])]()
             for test, term in reversed(entries):
                 expr = chosen(test, term, expr)
-            if long or believable(reader.goal, expr, TOLD if not reader.table.complete else TOLD_ALL):
+            if long or believable(reader.table, reader.goal, expr):
                 yield expr
             return
         found = _settling(reader, bank, terms, left, greed, 1)
@@ -313,10 +310,3 @@ def _parts(reader: Reader, bank: Bank, terms: Terms, goal: Goal) -> Iterator[Lef
         cost = float(found.test.size() + found.term.size() + 1)
         test, term = found.test, found.term
         yield Left("part", reader.table, goal.where(~settled), partial(chosen, test, term), cost)
-
-
-def believable(goal: Goal, expr: Expr, share: float = TOLD) -> bool:
-    """Whether a formula says less than the goal does."""
-    shares = np.unique(goal.coded, return_counts=True)[1] / len(goal.known)
-    told = -len(goal.known) * float(np.sum(shares * np.log2(shares)))
-    return NODE * expr.size() <= share * told

@@ -16,7 +16,7 @@ from weights2code.language import Const, Expr, Number, is_boolean, op
 from weights2code.symbolic.notation import branch, compare, opposite, simplest_test, weighted_sum
 from weights2code.symbolic.search.bank import CELL, Block
 from weights2code.symbolic.search.searched import modulo
-from weights2code.symbolic.search.table import EVIDENCE, Goal, Table
+from weights2code.symbolic.search.table import Goal, Table, believable
 from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.sums_of_atoms import assemble
 from weights2code.symbolic.snapping import simplest, snap_linear
@@ -256,10 +256,9 @@ class Reader:
             v = block.values[i, known]
             order = np.argsort(v, kind="stable")
             at = np.flatnonzero(np.diff(code[order]))
-            distinct = len(np.unique(v))
-            said = (len(at) + 1) * np.log2(most) + len(at) * np.log2(distinct)
-            if distinct * np.log2(most) - said >= EVIDENCE:
-                yield self._climbed(block, int(i), v[order], self.goal.middle[known][order], at)
+            expr = self._climbed(block, int(i), v[order], self.goal.middle[known][order], at)
+            if believable(self.table, self.goal, expr):
+                yield expr
 
     def _climbed(self, block: Block, i: int, v: np.ndarray, y: np.ndarray, at: np.ndarray) -> Expr:
         """The sum of tests where all steps are alike, else one choice after the other."""

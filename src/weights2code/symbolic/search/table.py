@@ -23,6 +23,9 @@ ROWS = 200
 EVIDENCE = 14.0
 #: What a node counts for beside a bit of what is left; how much worse than the best a step may be.
 COST, WITHIN = 0.5, 2.5
+#: A list may say at most this share of what the goal says, and of one on all rows that there are, in bits,
+#: at so many bits a node.
+TOLD, TOLD_ALL, NODE = 0.35, 0.7, 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,3 +256,10 @@ def evidence(goal: Goal) -> float:
     """Bits that one pair of rows tells which agree in what is wanted, though it could differ."""
     shares = np.unique(goal.coded, return_counts=True)[1] / max(len(goal.known), 1)
     return -float(np.log2(np.sum(shares**2))) if len(shares) else 0.0
+
+
+def believable(table: Table, goal: Goal, expr: Expr) -> bool:
+    """Whether a formula of many parts says less than the goal does."""
+    shares = np.unique(goal.coded, return_counts=True)[1] / len(goal.known)
+    told = -len(goal.known) * float(np.sum(shares * np.log2(shares)))
+    return NODE * expr.size() <= (TOLD_ALL if table.complete else TOLD) * told
