@@ -25,6 +25,8 @@ from weights2code.symbolic.snapping import simplest, snap_linear
 ENTRIES, SHARES, TERMS = 600, (0.7, 0.5, 0.35, 0.25, 0.15, 0.08), 200
 #: Levels that are terms; rows that planes are laid through.
 LEVELS, PLANES = 12, 30
+#: How often planes are laid through rows that are left.
+ROUNDS = 3
 #: How near rows of different discrete values count, beside reals.
 ACROSS = 0.15
 #: Terms of which the larger and the smaller are taken, formulas that are written of them.
@@ -104,11 +106,19 @@ def _terms(reader: Reader, bank: Bank) -> Terms:
                 add(lambda i=i, sign=sign, shift=shift: weighted_sum([(sign, bank.expr(i))], shift),
                     sign * bank.values[i] + float(shift), int(bank.cost[i]) + 2 * (shift != 0))  # fmt: skip
             left = np.delete(left, hit)
-    if goal.modulus is None:
-        for weights, value in _planes(reader):
+    rows = known if goal.modulus is None else known[:0]
+    for _ in range(ROUNDS):
+        for weights, value in _planes(reader, rows):
             named = list(zip(weights[1:], reader.table.variables, strict=True))
             add(lambda named=named, weights=weights: weighted_sum(named, weights[0]), value,
                 sum(2 + 2 * (abs(w) != 1) for w in weights[1:] if w) + 1)  # fmt: skip
+        # then through rows that nothing holds on so far: what is seldom stands out there
+        rows, before = rows[~np.any(goal.agrees(np.array(values)), axis=0)[rows]], len(rows)
+        if len(rows) == before:
+            break
+    for row in rows[:LEVELS]:
+        level = simplest(y[row], slack)
+        add(lambda level=level: Const(level), np.full(len(y), float(level)), 1)
     V, cost = np.array(values), np.array(costs)
     right = goal.agrees(V)
     order = np.lexsort((cost, -right.sum(axis=1)))
@@ -124,9 +134,9 @@ def _terms(reader: Reader, bank: Bank) -> Terms:
     return Terms([writes[i] for i in chosen], V[chosen], right[chosen], cost[chosen])
 
 
-def _planes(reader: Reader) -> Iterator[tuple[list[Number], np.ndarray]]:
+def _planes(reader: Reader, known: np.ndarray) -> Iterator[tuple[list[Number], np.ndarray]]:
     """Linear functions through a row and its neighbours that hold on more rows than it takes to fit them."""
-    goal, known, k, problem = reader.goal, reader.goal.known, reader.X.shape[1], reader.problem
+    goal, k, problem = reader.goal, reader.X.shape[1], reader.problem
     if len(known) < k + 3:
         return
     columns, slack = reader.columns, goal.slack
@@ -165,7 +175,7 @@ def _folded(reader: Reader, terms: Terms) -> Iterator[Expr]:
     best: list[int] = []
     covered = np.zeros(len(reader.X), dtype=bool)
     while len(best) < min(FOLDED, len(terms.writes)):
-        new = np.mean(terms.right & ~covered, axis=1) - 0.01 * terms.cost
+        new = np.sum(terms.right & ~covered, axis=1) - NODE / goal.bits * terms.cost
         new[best] = -np.inf
         best.append(int(np.argmax(new)))
         covered = np.zeros_like(covered) if covered.all() else covered | terms.right[best[-1]]
