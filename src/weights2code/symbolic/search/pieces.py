@@ -8,7 +8,8 @@ left is the goal with these rows open, and so on: a decision list.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,8 +18,9 @@ import numpy as np
 from weights2code.language import Const, Expr, Number, Op, op
 from weights2code.symbolic.notation import branch, opposite, weighted_sum
 from weights2code.symbolic.search.bank import CELL, Bank, Block
-from weights2code.symbolic.search.readings import FIT, Reader, number, threshold
-from weights2code.symbolic.search.table import Goal, Left, bit_goal
+from weights2code.symbolic.search.linear import directions
+from weights2code.symbolic.search.readings import FIT, Reader, number, orthonormal, threshold
+from weights2code.symbolic.search.table import Goal, Left, Table, bit_goal
 from weights2code.symbolic.snapping import simplest, snap_linear
 
 #: Entries that are asked for terms, shares of the rows that one must hold on, terms that are kept.
@@ -35,6 +37,8 @@ FOLDED, WHOLE = 10, 3
 PAIRS = 10
 #: Terms and cells of tests of one entry of a list; entries; parts that are followed.
 LISTED, TESTED, LONGEST, PARTS = 10, 80_000, 12, 6
+#: Terms that are asked for a plane beyond which they hold; rows that the nearest one must tell.
+DIRECTED, MOSTLY = 2, 0.9
 #: The share of rows that a part must settle.
 SETTLED = 0.04
 #: A list may say at most this share of what the goal says, in bits, at so many bits a node.
@@ -57,11 +61,14 @@ def pieces(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Expr | Left]:
     if len(terms.writes) < 2:
         return
     yield from _folded(reader, terms)
+    if not reader.table.discrete:
+        terms = _extrema(reader, terms)
     yield from _chosen(reader, terms, goal)
-    for greed in (0.01, 0.04):
+    directed = [] if reader.table.discrete else [*_directed(reader, terms)]
+    for greed, first in itertools.product((0.01, 0.04), (None, *directed)):
         if not reader.problem.expired():
-            yield from _listed(reader, bank, terms, greed)
-    yield from _parts(reader, bank, terms, goal)
+            yield from _listed(reader, bank, terms, greed, first)
+    yield from _parts(reader, bank, terms, goal, directed)
 
 
 def listed(reader: Reader, bank: Bank) -> Iterator[Expr]:
@@ -167,18 +174,43 @@ def _planes(reader: Reader, known: np.ndarray) -> Iterator[tuple[list[Number], n
             yield list(plain), columns @ np.array([float(c) for c in plain])
 
 
+def _best(reader: Reader, terms: Terms) -> list[int]:
+    """Terms that say most of all rows together."""
+    best: list[int] = []
+    covered = np.zeros(len(reader.X), dtype=bool)
+    while len(best) < min(FOLDED, len(terms.writes)):
+        new = np.sum(terms.right & ~covered, axis=1) - NODE / reader.goal.bits * terms.cost
+        new[best] = -np.inf
+        best.append(int(np.argmax(new)))
+        covered = np.zeros_like(covered) if covered.all() else covered | terms.right[best[-1]]
+    return best
+
+
+def _extrema(reader: Reader, terms: Terms) -> Terms:
+    """With the larger and the smaller of two terms that is right where one of them is wrong."""
+    goal, problem, best = reader.goal, reader.problem, _best(reader, terms)
+    writes, values, right, cost = terms.writes[:], [*terms.values], [*terms.right], [*terms.cost]
+    for name, function in (("max", np.maximum), ("min", np.minimum)):
+        if goal.modulus is not None or not problem.allows(name):
+            continue
+        for i, j in itertools.combinations(best, 2):
+            value = function(terms.values[i], terms.values[j])
+            agreed = goal.agrees(value)
+            nodes = NODE / goal.bits * (terms.cost[j] + 1)
+            if min(np.sum(agreed & ~terms.right[k]) for k in (i, j)) > nodes:
+                writes.append(lambda i=i, j=j, name=name: op(name, terms.writes[i](), terms.writes[j]()))
+                values.append(value)
+                right.append(agreed)
+                cost.append(terms.cost[i] + terms.cost[j] + 1)
+    return Terms(writes, np.array(values), np.array(right), np.array(cost))
+
+
 def _folded(reader: Reader, terms: Terms) -> Iterator[Expr]:
     """The larger and the smaller of up to four terms that are right on all rows together."""
     goal, problem = reader.goal, reader.problem
     if goal.modulus is not None or not problem.allows("max", "min"):
         return
-    best: list[int] = []
-    covered = np.zeros(len(reader.X), dtype=bool)
-    while len(best) < min(FOLDED, len(terms.writes)):
-        new = np.sum(terms.right & ~covered, axis=1) - NODE / goal.bits * terms.cost
-        new[best] = -np.inf
-        best.append(int(np.argmax(new)))
-        covered = np.zeros_like(covered) if covered.all() else covered | terms.right[best[-1]]
+    best = _best(reader, terms)
     V = terms.values[best]
     made = [(int(i),) for i in range(len(best))]
     values = V
@@ -213,11 +245,26 @@ def _chosen(reader: Reader, terms: Terms, goal: Goal) -> Iterator[Expr | Left]:
         for name, values in (("max", np.maximum), ("min", np.minimum)):
             if reader.problem.allows(name) and reader.goal.met(values(terms.values[i], terms.values[j])):
                 yield op(name, one, other)
+        yield from _by_term(reader, terms, i, j)
         first, second = goal.agrees(reader.table.values(one)), goal.agrees(reader.table.values(other))
         if np.all(first | second) and np.any(first & ~second) and np.any(second & ~first):
             bits = bit_goal(first & ~second, second & ~first)
             cost = float(terms.cost[i] + terms.cost[j] + 1)
             yield Left("choice", reader.table, bits, partial(_chosen_by, one, other), cost)
+
+
+def _by_term(reader: Reader, terms: Terms, i: int, j: int) -> Iterator[Expr]:
+    """One of two terms, told by a threshold of a term: where a value counts only beyond a number."""
+    yes, no = terms.right[i] & ~terms.right[j], terms.right[j] & ~terms.right[i]
+    if reader.table.discrete or not (yes.any() and no.any()):
+        return
+    one, other = terms.values[:, yes], terms.values[:, no]
+    apart = np.flatnonzero((one.min(axis=1) > other.max(axis=1)) | (one.max(axis=1) < other.min(axis=1)))
+    for t in apart[np.argsort(terms.cost[apart], kind="stable")][:1]:
+        block = Block(terms.values, lambda t: terms.writes[t](), 0)
+        test = threshold(block, int(t), one[t], other[t], False)
+        if test is not None:
+            yield chosen(test, terms.writes[i](), terms.writes[j]())
 
 
 def chosen(test: Expr, yes: Expr, no: Expr) -> Expr:
@@ -276,10 +323,18 @@ def _settling(
     return found
 
 
-def _listed(reader: Reader, bank: Bank, terms: Terms, greed: float, *, long: bool = False) -> Iterator[Expr]:
-    """A decision list: again and again the test that settles most rows."""
-    left = np.arange(len(reader.X))
-    entries: list[tuple[Expr, Expr]] = []
+def _listed(
+    reader: Reader,
+    bank: Bank,
+    terms: Terms,
+    greed: float,
+    first: _Settled | None = None,
+    *,
+    long: bool = False,
+) -> Iterator[Expr]:
+    """A decision list: again and again the test that settles most rows, beginning with the first."""
+    left = np.arange(len(reader.X)) if first is None else np.flatnonzero(~first.holds)
+    entries: list[tuple[Expr, Expr]] = [] if first is None else [(first.test, first.term)]
     longest = 4 * LONGEST if long else LONGEST
     while len(entries) < longest and not reader.problem.expired():
         whole = np.flatnonzero(terms.right[:, left].all(axis=1))
@@ -297,9 +352,9 @@ def _listed(reader: Reader, bank: Bank, terms: Terms, greed: float, *, long: boo
         left = left[~found[0].holds]
 
 
-def _parts(reader: Reader, bank: Bank, terms: Terms, goal: Goal) -> Iterator[Left]:
+def _parts(reader: Reader, bank: Bank, terms: Terms, goal: Goal, more: Sequence[_Settled]) -> Iterator[Left]:
     """What is left when one test and its term have settled their rows."""
-    for found in _settling(reader, bank, terms, np.arange(len(reader.X)), 0.02, PARTS):
+    for found in [*more, *_settling(reader, bank, terms, np.arange(len(reader.X)), 0.02, PARTS)]:
         holds = reader.table.values(found.test) != 0
         settled = holds & goal.agrees(reader.table.values(found.term))
         if np.any(holds & ~settled) or np.mean(settled) < SETTLED:
@@ -307,6 +362,29 @@ def _parts(reader: Reader, bank: Bank, terms: Terms, goal: Goal) -> Iterator[Lef
         cost = float(found.test.size() + found.term.size() + 1)
         test, term = found.test, found.term
         yield Left("part", reader.table, goal.where(~settled), partial(chosen, test, term), cost)
+
+
+def _directed(reader: Reader, terms: Terms) -> Iterator[_Settled]:
+    """Terms that are right on all rows on one side of a plane, and on no others."""
+    table, problem, count = reader.table, reader.problem, len(reader.X)
+    right = terms.right
+    often = right.sum(axis=1)
+    fewest = 2 * (len(table.variables) + 1)
+    use = np.flatnonzero((often >= fewest) & (count - often >= fewest))
+    Q = orthonormal(reader.columns)
+    side = np.where(right, 1 / np.maximum(often, 1)[:, None], -1 / np.maximum(count - often, 1)[:, None])
+    told = np.mean((side @ Q @ Q.T > 0) == right, axis=1)  # by the plane of least squares
+    for t in use[np.argsort(-told[use], kind="stable")][:DIRECTED]:
+        if told[t] < MOSTLY or problem.expired():
+            return
+        here = right[t]
+        few = Table(table.variables, table.domains, reader.X)
+        for weights in itertools.islice(directions(problem, few, bit_goal(here, ~here), ()), 1):
+            named = [(number(float(w)), v) for w, v in zip(weights, table.variables, strict=True) if w]
+            block = Block((reader.X @ weights)[None], lambda _, named=named: weighted_sum(named), 0)
+            test = threshold(block, 0, block.values[0, here], block.values[0, ~here], False)
+            if test is not None:
+                yield _Settled(float(told[t]), test, terms.writes[t](), here)
 
 
 def believable(goal: Goal, expr: Expr) -> bool:
