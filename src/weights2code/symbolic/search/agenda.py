@@ -19,7 +19,7 @@ import numpy as np
 
 from weights2code.language import Const, Expr
 from weights2code.symbolic.engine import Candidate, preference
-from weights2code.symbolic.search import columns, linear, pieces, reductions
+from weights2code.symbolic.search import columns, linear, near, pieces, reductions
 from weights2code.symbolic.search.bank import Bank, Block
 from weights2code.symbolic.search.readings import Reader
 from weights2code.symbolic.search.table import Goal, Left, Table, left_to_say, room
@@ -38,7 +38,7 @@ STEPS = {"around": 1, "weighted": 3.5, "planes": 4.2, "compared": 5.8, "parts": 
 #: The same for reductions that have an entry of at most a cost in them.
 REDUCE = {3: 4.1, LARGEST: 5.5}
 #: What reductions are called.
-REDUCTIONS = ("bounds", "remainder", "function", "inverse", "put", "along", "repeated", "choice", "part")
+REDUCTIONS = ("bounds", "remainder", "function", "inverse", "put", "near", "along", "repeated", "choice", "part")
 #: Steps and reductions that are not taken, to measure what each earns.
 left_out: frozenset[str] = frozenset()
 #: Effort for a shorter formula, as a share of what the first one took, and at least.
@@ -309,6 +309,7 @@ class Search:
         self.below(task, columns.put(task.reader, bank, task.goal, cost))
         self.below(task, reductions.inverses(task.reader, bank, task.goal, cost))
         if cost < LARGEST:
+            self.below(task, near.near(task.reader, bank, task.goal, cost))
             self.below(task, columns.repeated(task.reader, task.goal))
             self.below(task, columns.periods(task.reader, task.goal))
         if cost == LARGEST:
