@@ -75,7 +75,7 @@ class Task:
 
     @cached_property
     def reader(self) -> Reader:
-        outermost = self.depth == 0 or (self.depth == 1 and self.step == "function")
+        outermost = self.depth == 0 or (self.depth == 1 and self.step in ("function", "near"))
         near = outermost and self.problem.estimated and not self.problem.whole
         goal = self.goal if len(self.table.few) == len(self.table.X) else self.goal.at(self.table.few)
         return Reader(self.problem, self.table, goal, beside=True, near=near, inner=self.depth > 0)

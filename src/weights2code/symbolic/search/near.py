@@ -21,10 +21,12 @@ from weights2code.symbolic.search.table import Goal, Left, joined, merged
 #: Rows that are foretold, the fewest that there must be; neighbours for each number of a local fit.
 FORETOLD, FEWEST, NEIGHBOURS = 100, 60, 2
 #: Quantities that are asked for, and that are followed.
-ASKED, FOLLOWED = 200, 2
-#: What a quantity may lose at most, as a share of what its columns lose, and of what is lost without it;
-#: how much more than the best it may lose to be followed too, and without what is linear beside it.
-BETTER, NEEDED, NEXT, ALONE = 0.8, 0.7, 1.3, 1.2
+ASKED, FOLLOWED = 140, 2
+#: What a quantity may lose at most, as a share of what its columns lose where neighbours are as far, and of
+#: what is lost without it; how much more it may lose without what is linear beside it.
+BETTER, NEEDED, ALONE = 1.2, 0.7, 1.2
+#: What a node counts for beside a bit of what is lost; how much worse than the best one is followed too.
+COST, WITHIN = 0.3, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,27 +45,32 @@ def near(reader: Reader, bank: Bank, goal: Goal, cost: int) -> Iterator[Left]:
         return
     X, y = reader.X[known], small.middle[known]
     whole = _lost(X, y, X[:, :0])
-    found: list[tuple[float, bool, int, np.ndarray]] = []
+    found: list[tuple[float, bool, Expr, np.ndarray]] = []
     without: dict[int, float] = {}
-    expr, values, reads = bank.quantities(cost, ASKED)
-    problem.effort.spend((1e-4 + CELL * 2 * FORETOLD * len(known)) * len(values))
+    write, values, reads = bank.quantities(cost, ASKED)
+    problem.effort.spend((2e-4 + 0.3 * CELL * FORETOLD * len(known)) * len(values))
     for i, mask in enumerate(reads.tolist()):
         inside = [j for j in range(k) if mask >> j & 1]
         others = X[:, [j for j in range(k) if not mask >> j & 1]]
         if mask not in without:
             without[mask] = _lost(others, y, X[:, inside]).beside
         lost = _lost(np.column_stack([values[i, known], others]), y, X[:, inside])
-        if lost.beside < min(BETTER * whole.alone, NEEDED * without[mask]):
-            found.append((lost.beside, lost.alone <= ALONE * lost.beside, i, values[i, known]))
+        # neighbours among n rows are n**(-1/m) apart in m quantities
+        nearer = len(known) ** (1 / k - 1 / (others.shape[1] + 1))
+        if lost.beside < min(BETTER * nearer * whole.alone, NEEDED * without[mask]):
+            expr = write(i)
+            worth = np.log2(lost.beside + 1e-3 * small.slack) + COST * expr.size()
+            alone = lost.alone <= ALONE * lost.beside + small.slack
+            found.append((worth, alone, expr, values[i, known]))
     found.sort(key=lambda item: item[0])
     followed: list[np.ndarray] = []
-    for lost, alone, i, v in found:
-        if lost > NEXT * found[0][0] or len(followed) == FOLLOWED:
+    for worth, alone, expr, v in found:
+        if worth > found[0][0] + WITHIN or len(followed) == FOLLOWED:
             return
         if any(abs(np.corrcoef(v, other)[0, 1]) > 1 - 1e-9 for other in followed):
             continue
         followed.append(v)
-        left = _replaced(reader, goal, expr(i), drop=None if alone else 1)
+        left = _replaced(reader, goal, expr, drop=None if alone else 1)
         if left is not None:
             yield left
 

@@ -25,10 +25,10 @@ from weights2code.symbolic.snapping import simplest, snap_linear
 
 #: Entries that are asked for terms, shares of the rows that one must hold on, terms that are kept.
 ENTRIES, SHARES, TERMS = 600, (0.7, 0.5, 0.35, 0.25, 0.15, 0.08), 200
-#: Levels that are terms; rows that planes are laid through.
-LEVELS, PLANES = 12, 30
-#: How often planes are laid through rows that are left.
-ROUNDS = 3
+#: Levels that are terms; rows that planes are laid through, and if none is found.
+LEVELS, PLANES, NO_PLANES = 12, 30, 10
+#: How often planes are laid through rows that are left, at most this share of those before.
+ROUNDS, FEWER = 3, 0.9
 #: How near rows of different discrete values count, beside reals.
 ACROSS = 0.15
 #: Terms of which the larger and the smaller are taken, formulas that are written of them.
@@ -121,7 +121,7 @@ def _terms(reader: Reader, bank: Bank) -> Terms:
                 sum(2 + 2 * (abs(w) != 1) for w in weights[1:] if w) + 1)  # fmt: skip
         # then through rows that nothing holds on so far: what is seldom stands out there
         rows, before = rows[~np.any(goal.agrees(np.array(values)), axis=0)[rows]], len(rows)
-        if len(rows) == before:
+        if len(rows) > FEWER * before:
             break
     for row in rows[:LEVELS]:
         level = simplest(y[row], slack)
@@ -151,11 +151,13 @@ def _planes(reader: Reader, known: np.ndarray) -> Iterator[tuple[list[Number], n
     if not reader.table.discrete:  # rows that share all discrete values show no slope along them
         Z = Z * np.where([domain.discrete for domain in reader.table.domains], ACROSS, 1.0)
     seen: set[bytes] = set()
-    for seed in np.linspace(0, len(known) - 1, min(len(known), PLANES)).astype(int):
+    for count, seed in enumerate(np.random.default_rng(5).permutation(len(known))[:PLANES]):
+        if count == NO_PLANES and not seen:
+            return
         near = np.argsort(np.sum((Z - Z[seed]) ** 2, axis=1), kind="stable")
         problem.effort.spend(CELL * Z.size * 2 + 1e-4)
-        for count in (k + 3, 2 * k + 5):
-            rows = known[near[:count]]
+        for many in (k + 3, 2 * k + 5):
+            rows = known[near[:many]]
             inside = rows
             for _ in range(3):
                 weights = np.linalg.lstsq(columns[rows], goal.middle[rows], rcond=None)[0]
