@@ -34,11 +34,12 @@ from weights2code.symbolic.snapping import simplest
 LARGEST, DEEPEST = 5, 6
 #: Nodes that a formula has at least that a step leads to, beyond those around its task: so steps wait.
 STEPS = {"around": 1, "weighted": 3.5, "planes": 4.2, "compared": 5.8, "parts": 6.2, "sums": 6.5,
-         "pieces": 6.5, "families": 6.6}  # fmt: skip
+         "shared": 6.5, "pieces": 6.5, "families": 6.6}  # fmt: skip
 #: The same for reductions that have an entry of at most a cost in them.
 REDUCE = {3: 4.1, LARGEST: 5.5}
 #: What reductions are called.
-REDUCTIONS = ("bounds", "remainder", "function", "inverse", "put", "near", "along", "repeated", "choice", "part")
+REDUCTIONS = ("bounds", "remainder", "function", "inverse", "put", "near", "along", "repeated", "choice",
+              "part")  # fmt: skip
 #: Steps and reductions that are not taken, to measure what each earns.
 left_out: frozenset[str] = frozenset()
 #: Effort for a shorter formula, as a share of what the first one took, and at least.
@@ -183,9 +184,9 @@ class Search:
         real = not (task.table.discrete and task.goal.whole)
         if name in ("pieces", "planes"):
             return real == (name == "planes")
-        return {"compared": task.reader.two, "families": not task.table.discrete and task.depth == 0}.get(
-            name, True
-        )
+        if name in ("shared", "families"):
+            return task.depth == 0 and not task.table.discrete
+        return name != "compared" or task.reader.two
 
     def offer(self, task: Task, exprs: Iterable[Expr]) -> None:
         for expr in exprs:
@@ -281,6 +282,10 @@ class Search:
         found = linear.sums_modulo if task.goal.modulus is not None else linear.sums
         for expr in found(task.reader, bank):
             self.offer(task, [expr])
+
+    def shared(self, task: Task) -> None:
+        """One function at several lags."""
+        self.offer(task, linear.shared(task.reader, LARGEST))
 
     def parts(self, task: Task) -> None:
         """Rules with a part of their own for one value of a column."""

@@ -155,7 +155,9 @@ class Bank:
             return _weighted(weights, self.table.variables, i - len(places))
 
         return (
-            write, np.concatenate([self.values[places], weights @ self.X.T]), np.r_[self.reads[places], masks]
+            write,
+            np.concatenate([self.values[places], weights @ self.X.T]),
+            np.r_[self.reads[places], masks],
         )
 
     def kept(self, cost: int) -> Block:

@@ -24,7 +24,7 @@ FORETOLD, FEWEST, NEIGHBOURS = 100, 60, 2
 ASKED, FOLLOWED = 140, 2
 #: What a quantity may lose at most, as a share of what its columns lose where neighbours are as far, and of
 #: what is lost without it; how much more it may lose without what is linear beside it.
-BETTER, NEEDED, ALONE = 1.2, 0.7, 1.2
+BETTER, NEEDED, ALONE = 1.5, 0.7, 1.2
 #: What a node counts for beside a bit of what is lost; how much worse than the best one is followed too.
 COST, WITHIN = 0.3, 0.5
 

@@ -124,7 +124,7 @@ def _terms(reader: Reader, bank: Bank) -> Terms:
         if len(rows) > FEWER * before:
             break
     for row in rows[:LEVELS]:
-        level = simplest(y[row], slack)
+        level = simplest(float(y[row]), slack)
         add(lambda level=level: Const(level), np.full(len(y), float(level)), 1)
     V, cost = np.array(values), np.array(costs)
     right = goal.agrees(V)
