@@ -358,7 +358,12 @@ def _simple(
     seen: set[tuple[float, ...]] = set()
     for scale in range(1, LARGEST + 1):
         weights = np.round(w / np.abs(w).max() * scale)
-        if np.any(weights) and tuple(weights) not in seen and parts(weights):
+        if np.any(weights) and parts(weights):
+            for j in np.argsort(np.abs(weights)):  # without what is not needed
+                fewer = np.where(np.arange(len(w)) == j, 0.0, weights)
+                weights = fewer if np.any(fewer) and parts(fewer) else weights
+            if tuple(weights) in seen:
+                continue
             seen.add(tuple(weights))
             yield weights / np.gcd.reduce(weights.astype(int))
             if len(seen) > 1:

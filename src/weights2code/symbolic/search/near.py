@@ -22,9 +22,9 @@ from weights2code.symbolic.search.table import Goal, Left, joined, merged
 FORETOLD, FEWEST, NEIGHBOURS = 100, 60, 2
 #: Quantities that are asked for, and that are followed.
 ASKED, FOLLOWED = 140, 2
-#: What a quantity may lose at most, as a share of what its columns lose where neighbours are as far, and of
-#: what is lost without it; how much more it may lose without what is linear beside it.
-BETTER, NEEDED, ALONE = 1.5, 0.7, 1.2
+#: What a quantity may lose at most, as a share of what its columns lose where neighbours are as far, of what
+#: they lose, of what is lost without it, and of all; how much more without what is linear beside it.
+BETTER, LESS, NEEDED, MOST, ALONE = 1.5, 0.7, 0.7, 0.12, 1.2
 #: What a node counts for beside a bit of what is lost; how much worse than the best one is followed too.
 COST, WITHIN = 0.3, 0.5
 
@@ -41,10 +41,10 @@ def near(reader: Reader, bank: Bank, goal: Goal, cost: int) -> Iterator[Left]:
     """Quantities from which a row is foretold better than from their columns, the best first."""
     table, problem, small = reader.table, reader.problem, reader.goal
     known, k = small.known, len(table.variables)
-    if table.discrete or k < 2 or len(known) < max(FEWEST, 8 * k) or small.modulus is not None:
+    if table.discrete or small.whole or k < 2 or len(known) < max(FEWEST, 8 * k):
         return
     X, y = reader.X[known], small.middle[known]
-    whole = _lost(X, y, X[:, :0])
+    whole, spread = _lost(X, y, X[:, :0]).alone, float(np.mean(np.abs(y - np.median(y))))
     found: list[tuple[float, bool, Expr, np.ndarray]] = []
     without: dict[int, float] = {}
     write, values, reads = bank.quantities(cost, ASKED)
@@ -57,7 +57,7 @@ def near(reader: Reader, bank: Bank, goal: Goal, cost: int) -> Iterator[Left]:
         lost = _lost(np.column_stack([values[i, known], others]), y, X[:, inside])
         # neighbours among n rows are n**(-1/m) apart in m quantities
         nearer = len(known) ** (1 / k - 1 / (others.shape[1] + 1))
-        if lost.beside < min(BETTER * nearer * whole.alone, NEEDED * without[mask]):
+        if lost.beside < min(min(BETTER * nearer, LESS) * whole, NEEDED * without[mask], MOST * spread):
             expr = write(i)
             worth = np.log2(lost.beside + 1e-3 * small.slack) + COST * expr.size()
             alone = lost.alone <= ALONE * lost.beside + small.slack

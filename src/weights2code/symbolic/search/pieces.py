@@ -382,6 +382,7 @@ def _directed(reader: Reader, terms: Terms) -> Iterator[_Settled]:
         here = right[t]
         few = Table(table.variables, table.domains, reader.X)
         for weights in itertools.islice(directions(problem, few, bit_goal(here, ~here), ()), 1):
+            weights = weights * np.sign(weights[np.flatnonzero(weights)[0]])
             named = [(number(float(w)), v) for w, v in zip(weights, table.variables, strict=True) if w]
             block = Block((reader.X @ weights)[None], lambda _, named=named: weighted_sum(named), 0)
             test = threshold(block, 0, block.values[0, here], block.values[0, ~here], False)
