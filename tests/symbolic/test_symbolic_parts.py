@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from weights2code.language import Domain, Expr, Var, evaluate, formula, integers, op, reals
-from weights2code.symbolic.search import columns, linear, pieces, reductions
+from weights2code.symbolic.search import columns, linear, near, pieces, reductions
 from weights2code.symbolic.search.bank import Bank, Block
 from weights2code.symbolic.search.readings import Reader
 from weights2code.symbolic.search.searched import SEARCHED
@@ -178,6 +178,31 @@ def test_the_larger_of_terms() -> None:
     assert any(text.count("min") == text.count("max") == 1 for text in found)
 
 
+def test_a_plane_that_seldom_holds_is_seen_where_nothing_else_does() -> None:
+    def rule(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+        return np.maximum(b, 2 * a + c - 2.5)
+
+    reader, bank, goal = part(rule, (REAL,) * 3)
+    assert "max(b, 2*a + c - 2.5)" in texts(pieces.pieces(reader, bank, goal))
+
+
+def test_a_term_on_one_side_of_a_plane() -> None:
+    def rule(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+        return np.where(2 * a - 3 * b > 1, c, a)
+
+    reader, bank, goal = part(rule, (REAL,) * 3)
+    assert "c if 2*a - 3*b > 1 else a" in texts(pieces.pieces(reader, bank, goal))
+
+
+def test_a_term_counts_beyond_a_number() -> None:
+    def rule(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+        larger = np.maximum(2 * a - b, c)
+        return np.where(larger > 0.5, larger, 0)
+
+    reader, bank, goal = part(rule, (REAL,) * 3)
+    assert "[max(2*a - b, c) > 0.5]*max(2*a - b, c)" in texts(pieces.pieces(reader, bank, goal))
+
+
 def test_two_terms_leave_the_question_which_holds() -> None:
     reader, bank, goal = part(lambda x, y, z: np.where((x + y) % 2 == 0, z, x * y), (SMALL,) * 3)
     lefts = [left for left in pieces.pieces(reader, bank, goal) if isinstance(left, Left)]
@@ -219,6 +244,29 @@ def test_a_quantity_takes_the_place_of_its_columns_at_every_lag() -> None:
     (first, *_) = columns.put(reader, bank, goal, 3)
     assert len(first.table.X) == 2 * 2 * 5
     assert {(v.name, v.lag) for v in first.table.variables} >= {("part0", 0), ("part0", 1)}
+
+
+def test_a_quantity_takes_the_place_of_its_columns_of_reals() -> None:
+    def product(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+        return np.minimum(a, b) * (4 * c + np.minimum(a, b))
+
+    def beside(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+        return 2 * a - b + np.abs(a - b) * (a - b) * c
+
+    for rule, expr, kept in ((product, op("min", a, b), [c]), (beside, op("sub", a, b), [b, c])):
+        first = next(near.near(*part(rule, (REAL,) * 3), 3))
+        assert first.finish(first.table.variables[0]) == expr
+        assert [*first.table.variables[1:]] == kept
+
+
+def test_one_function_at_several_lags_is_summed() -> None:
+    lags = tuple(Var("a", lag) for lag in range(5))
+
+    def rule(*x: np.ndarray) -> np.ndarray:
+        return np.sum([x[i] > np.maximum(x[i - 1], x[i + 1]) for i in (1, 2, 3)], axis=0)
+
+    reader, _, _ = part(rule, (REAL,) * 5, lags)
+    assert str(next(linear.shared(reader, 5))).count("max") == 3
 
 
 def test_one_unknown_function_at_several_lags() -> None:

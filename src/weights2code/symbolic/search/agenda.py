@@ -19,7 +19,7 @@ import numpy as np
 
 from weights2code.language import Const, Expr
 from weights2code.symbolic.engine import Candidate, preference
-from weights2code.symbolic.search import columns, linear, pieces, reductions
+from weights2code.symbolic.search import columns, linear, near, pieces, reductions
 from weights2code.symbolic.search.bank import Bank, Block
 from weights2code.symbolic.search.readings import Reader
 from weights2code.symbolic.search.table import Goal, Left, Table, left_to_say, room
@@ -33,12 +33,13 @@ from weights2code.symbolic.snapping import simplest
 #: The largest cost of entries of the bank, and steps of a rule.
 LARGEST, DEEPEST = 5, 6
 #: Nodes that a formula has at least that a step leads to, beyond those around its task: so steps wait.
-STEPS = {"around": 1, "weighted": 3.5, "choices": 3.8, "planes": 4.2, "compared": 5.8, "parts": 6.2, "sums": 6.5,
-         "pieces": 6.5, "families": 6.6}  # fmt: skip
+STEPS = {"around": 1, "weighted": 3.5, "choices": 3.8, "planes": 4.2, "compared": 5.8, "parts": 6.2,
+         "sums": 6.5, "shared": 6.5, "pieces": 6.5, "families": 6.6}  # fmt: skip
 #: The same for reductions that have an entry of at most a cost in them.
 REDUCE = {3: 4.1, LARGEST: 5.5}
 #: What reductions are called.
-REDUCTIONS = ("bounds", "remainder", "function", "inverse", "put", "along", "repeated", "choice", "part")
+REDUCTIONS = ("bounds", "remainder", "function", "inverse", "put", "near", "along", "repeated", "choice",
+              "part")  # fmt: skip
 #: Steps and reductions that are not taken, to measure what each earns.
 left_out: frozenset[str] = frozenset()
 #: Effort for a shorter formula, as a share of what the first one took, and at least.
@@ -79,7 +80,7 @@ class Task:
 
     @cached_property
     def reader(self) -> Reader:
-        outermost = self.depth == 0 or (self.depth == 1 and self.step == "function")
+        outermost = self.depth == 0 or (self.depth == 1 and self.step in ("function", "near"))
         near = outermost and self.problem.estimated and not self.problem.whole
         goal = self.goal if len(self.table.few) == len(self.table.X) else self.goal.at(self.table.few)
         return Reader(self.problem, self.table, goal, beside=True, near=near, inner=self.depth > 0)
@@ -187,9 +188,9 @@ class Search:
         real = not (task.table.discrete and task.goal.whole)
         if name in ("pieces", "planes"):
             return real == (name == "planes")
-        return {"compared": task.reader.two, "families": not task.table.discrete and task.depth == 0}.get(
-            name, True
-        )
+        if name in ("shared", "families"):
+            return task.depth == 0 and not task.table.discrete
+        return name != "compared" or task.reader.two
 
     def offer(self, task: Task, exprs: Iterable[Expr]) -> None:
         for expr in exprs:
@@ -286,6 +287,10 @@ class Search:
         for expr in found(task.reader, bank):
             self.offer(task, [expr])
 
+    def shared(self, task: Task) -> None:
+        """One function at several lags."""
+        self.offer(task, linear.shared(task.reader, LARGEST))
+
     def parts(self, task: Task) -> None:
         """Rules with a part of their own for one value of a column."""
         self.below(task, columns.parted(task.reader, task.goal))
@@ -317,6 +322,7 @@ class Search:
         self.below(task, columns.put(task.reader, bank, task.goal, cost))
         self.below(task, reductions.inverses(task.reader, bank, task.goal, cost))
         if cost < LARGEST:
+            self.below(task, near.near(task.reader, bank, task.goal, cost))
             self.below(task, columns.repeated(task.reader, task.goal))
             self.below(task, columns.periods(task.reader, task.goal))
         if cost == LARGEST:

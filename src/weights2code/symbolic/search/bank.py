@@ -141,6 +141,25 @@ class Bank:
             np.flatnonzero(~self.number & ((self.cost <= cost) | (self.recipe[:, 0] < 0))), most
         )
 
+    def quantities(self, cost: int, most: int) -> tuple[Callable[[int], Expr], np.ndarray, np.ndarray]:
+        """Entries of several columns without numbers, and short sums: how they are written, values, reads."""
+        several = (self.rank == self.cost) & (np.bitwise_count(self.reads) > 1) & (self.cost <= cost)
+        places = self.first(np.flatnonzero(several), most // 2)
+        weights, costs = (part[: most // 2] for part in self._weights())
+        weights = weights[costs > 3]  # shorter ones are entries
+        masks = (weights != 0) @ (1 << np.arange(self.X.shape[1]))
+
+        def write(i: int) -> Expr:
+            if i < len(places):
+                return self.expr(int(places[i]))
+            return _weighted(weights, self.table.variables, i - len(places))
+
+        return (
+            write,
+            np.concatenate([self.values[places], weights @ self.X.T]),
+            np.r_[self.reads[places], masks],
+        )
+
     def kept(self, cost: int) -> Block:
         """The entries of a cost that are there."""
         places = np.flatnonzero(self.cost == cost)

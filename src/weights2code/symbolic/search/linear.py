@@ -9,15 +9,15 @@ only the order of the values is known, a linear program finds the direction alon
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from weights2code.language import Expr, op
+from weights2code.language import Expr, Var, op
 from weights2code.symbolic.notation import weighted_sum
 from weights2code.symbolic.search.bank import CELL, Bank, Block
 from weights2code.symbolic.search.readings import Reader, good_enough, left_over, orthonormal
-from weights2code.symbolic.search.table import Goal, Table
+from weights2code.symbolic.search.table import ROWS, Goal, Table
 from weights2code.symbolic.search.rows import Problem
 
 #: Entries that are paired, and how many of them with all others; as many at a time.
@@ -28,6 +28,8 @@ WRITTEN, THIRDS = 6, 3
 PRODUCT = 5e-11
 #: Entries that are compared, how many of them with all others, and rows of either value that are asked first.
 COMPARED, SMALL_COMPARED, FEW_ROWS = 1500, 80, 12
+#: The fewest rows for one function at several lags.
+FEWEST = 30
 #: Entries that are taken off up to multiples of a number.
 MODULO = 1500
 #: Weights modulo a number that are tried in all.
@@ -112,6 +114,52 @@ def sums(reader: Reader, bank: Bank) -> Iterator[Expr]:
             for place, (_, _, i, j) in enumerate(best[:WRITTEN]):
                 third = place < THIRDS
                 yield from _of_pair(reader, bank, live, V, (i, j), product=product, wide=wide, third=third)
+
+
+def shared(reader: Reader, cost: int) -> Iterator[Expr]:
+    """One function of a column at two or three neighbouring lags, summed over all lags: peaks, crossings."""
+    lags: dict[str, list[int]] = {}
+    for v in reader.table.variables:
+        lags.setdefault(v.name, []).append(v.lag)
+    for (name, found), width in itertools.product(lags.items(), (2, 3)):
+        starts = sorted(lag for lag in found if {*range(lag, lag + width)} <= {*found})
+        if len(starts) > 1 and reader.goal.modulus is None and not reader.problem.expired():
+            windows = [tuple(Var(name, lag + j) for j in range(width)) for lag in starts]
+            for expr in _summed(reader, windows, cost):
+                moved = [expr.substitute(dict(zip(windows[0], some, strict=True))) for some in windows]
+                both = np.sum([reader.table.values(e)[reader.table.few] for e in moved], axis=0)
+                whole = weighted_sum([(1, e) for e in moved])
+                fitted = reader.fit([whole, *reader.table.variables], np.column_stack([both, reader.X]))
+                if fitted is not None:
+                    yield fitted
+
+
+def _summed(reader: Reader, windows: Sequence[tuple[Var, ...]], cost: int) -> list[Expr]:
+    """Functions of the first window that fit when they are summed over all.
+
+    The bank has the windows of a row in rows of its own, so that all sums are one addition.
+    """
+    table, goal, count = reader.table, reader.goal, len(windows)
+    rows = goal.known[:: len(goal.known) * count // ROWS + 1]
+    if len(rows) < FEWEST:
+        return []
+    places = [[table.variables.index(v) for v in some] for some in windows]
+    X = np.concatenate([reader.X[rows][:, some] for some in places])
+    domains = tuple(table.domains[j] for j in places[0])
+    bank = Bank(Table(windows[0], domains, X), reader.problem, [], goal.whole)
+    y, Q = goal.middle[rows], orthonormal(reader.columns[rows])
+    found: list[Expr] = []
+
+    def look(block: Block) -> None:
+        left = left_over(block.values.reshape(len(block), count, -1).sum(axis=1), Q, y)
+        found.extend(
+            block.write(int(i)) for i in np.flatnonzero(left <= good_enough(y, goal.slack))[:WRITTEN]
+        )
+
+    for more in range(2, cost + 1):
+        if not found:
+            bank.grow(more, look)
+    return found[:WRITTEN]
 
 
 def sums_modulo(reader: Reader, bank: Bank) -> Iterator[Expr]:
@@ -310,7 +358,12 @@ def _simple(
     seen: set[tuple[float, ...]] = set()
     for scale in range(1, LARGEST + 1):
         weights = np.round(w / np.abs(w).max() * scale)
-        if np.any(weights) and tuple(weights) not in seen and parts(weights):
+        if np.any(weights) and parts(weights):
+            for j in np.argsort(np.abs(weights)):  # without what is not needed
+                fewer = np.where(np.arange(len(w)) == j, 0.0, weights)
+                weights = fewer if np.any(fewer) and parts(fewer) else weights
+            if tuple(weights) in seen:
+                continue
             seen.add(tuple(weights))
             yield weights / np.gcd.reduce(weights.astype(int))
             if len(seen) > 1:

@@ -8,7 +8,8 @@ left is the goal with these rows open, and so on: a decision list.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,14 +18,17 @@ import numpy as np
 from weights2code.language import Const, Expr, Number, Op, op
 from weights2code.symbolic.notation import branch, opposite, weighted_sum
 from weights2code.symbolic.search.bank import CELL, Bank, Block
-from weights2code.symbolic.search.readings import FIT, Reader, number, threshold
-from weights2code.symbolic.search.table import Goal, Left, believable, bit_goal
+from weights2code.symbolic.search.linear import directions
+from weights2code.symbolic.search.readings import FIT, Reader, number, orthonormal, threshold
+from weights2code.symbolic.search.table import NODE, Goal, Left, Table, believable, bit_goal
 from weights2code.symbolic.snapping import simplest, snap_linear
 
 #: Entries that are asked for terms, shares of the rows that one must hold on, terms that are kept.
 ENTRIES, SHARES, TERMS = 600, (0.7, 0.5, 0.35, 0.25, 0.15, 0.08), 200
-#: Levels that are terms; rows that planes are laid through.
-LEVELS, PLANES = 12, 30
+#: Levels that are terms; rows that planes are laid through, and if none is found.
+LEVELS, PLANES, NO_PLANES = 12, 30, 10
+#: How often planes are laid through rows that are left, at most this share of those before.
+ROUNDS, FEWER = 3, 0.9
 #: How near rows of different discrete values count, beside reals.
 ACROSS = 0.15
 #: Terms of which the larger and the smaller are taken, formulas that are written of them.
@@ -33,6 +37,8 @@ FOLDED, WHOLE = 10, 3
 PAIRS = 10
 #: Terms and cells of tests of one entry of a list; entries; parts that are followed.
 LISTED, TESTED, LONGEST, PARTS = 10, 80_000, 12, 6
+#: Terms that are asked for a plane beyond which they hold; rows that the nearest one must tell.
+DIRECTED, MOSTLY = 2, 0.9
 #: The share of rows that a part must settle.
 SETTLED = 0.04
 
@@ -58,12 +64,16 @@ def pieces(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Expr | Left]:
     if len(terms.writes) < 2:
         return
     yield from _folded(reader, terms)
+    if not reader.table.discrete:
+        terms = _extrema(reader, terms)
     yield from _chosen(reader, terms, goal)
+    directed = [] if reader.table.discrete else [*_directed(reader, terms)]
     levels = terms.only(terms.cost == 1)
-    for greed, some in ((0.01, terms), (0.04, terms), (0.01, levels)):
+    ways = [(greed, terms, first) for greed in (0.01, 0.04) for first in (None, *directed)]
+    for greed, some, first in [*ways, (0.01, levels, None)]:
         if not reader.problem.expired() and len(some.writes) > 1:
-            yield from _listed(reader, bank, some, greed)
-    yield from _parts(reader, bank, terms, goal)
+            yield from _listed(reader, bank, some, greed, first)
+    yield from _parts(reader, bank, terms, goal, directed)
 
 
 def choices(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Expr | Left]:
@@ -115,11 +125,19 @@ def _terms(reader: Reader, bank: Bank, *, short: bool = False) -> Terms:
                 add(lambda i=i, sign=sign, shift=shift: weighted_sum([(sign, bank.expr(i))], shift),
                     sign * bank.values[i] + float(shift), int(bank.cost[i]) + 2 * (shift != 0))  # fmt: skip
             left = np.delete(left, hit)
-    if goal.modulus is None and not short:
-        for weights, value in _planes(reader):
+    rows = known if goal.modulus is None and not short else known[:0]
+    for _ in range(ROUNDS):
+        for weights, value in _planes(reader, rows):
             named = list(zip(weights[1:], reader.table.variables, strict=True))
             add(lambda named=named, weights=weights: weighted_sum(named, weights[0]), value,
                 sum(2 + 2 * (abs(w) != 1) for w in weights[1:] if w) + 1)  # fmt: skip
+        # then through rows that nothing holds on so far: what is seldom stands out there
+        rows, before = rows[~np.any(goal.agrees(np.array(values)), axis=0)[rows]], len(rows)
+        if len(rows) > FEWER * before:
+            break
+    for row in rows[:LEVELS]:
+        level = simplest(float(y[row]), slack)
+        add(lambda level=level: Const(level), np.full(len(y), float(level)), 1)
     V, cost = np.array(values), np.array(costs)
     right = goal.agrees(V)
     order = np.lexsort((cost, -right.sum(axis=1)))
@@ -135,9 +153,9 @@ def _terms(reader: Reader, bank: Bank, *, short: bool = False) -> Terms:
     return Terms([writes[i] for i in chosen], V[chosen], right[chosen], cost[chosen])
 
 
-def _planes(reader: Reader) -> Iterator[tuple[list[Number], np.ndarray]]:
+def _planes(reader: Reader, known: np.ndarray) -> Iterator[tuple[list[Number], np.ndarray]]:
     """Linear functions through a row and its neighbours that hold on more rows than it takes to fit them."""
-    goal, known, k, problem = reader.goal, reader.goal.known, reader.X.shape[1], reader.problem
+    goal, k, problem = reader.goal, reader.X.shape[1], reader.problem
     if len(known) < k + 3:
         return
     columns, slack = reader.columns, goal.slack
@@ -145,11 +163,13 @@ def _planes(reader: Reader) -> Iterator[tuple[list[Number], np.ndarray]]:
     if not reader.table.discrete:  # rows that share all discrete values show no slope along them
         Z = Z * np.where([domain.discrete for domain in reader.table.domains], ACROSS, 1.0)
     seen: set[bytes] = set()
-    for seed in np.linspace(0, len(known) - 1, min(len(known), PLANES)).astype(int):
+    for count, seed in enumerate(np.random.default_rng(5).permutation(len(known))[:PLANES]):
+        if count == NO_PLANES and not seen:
+            return
         near = np.argsort(np.sum((Z - Z[seed]) ** 2, axis=1), kind="stable")
         problem.effort.spend(CELL * Z.size * 2 + 1e-4)
-        for count in (k + 3, 2 * k + 5):
-            rows = known[near[:count]]
+        for many in (k + 3, 2 * k + 5):
+            rows = known[near[:many]]
             inside = rows
             for _ in range(3):
                 weights = np.linalg.lstsq(columns[rows], goal.middle[rows], rcond=None)[0]
@@ -168,18 +188,43 @@ def _planes(reader: Reader) -> Iterator[tuple[list[Number], np.ndarray]]:
             yield list(plain), columns @ np.array([float(c) for c in plain])
 
 
+def _best(reader: Reader, terms: Terms) -> list[int]:
+    """Terms that say most of all rows together."""
+    best: list[int] = []
+    covered = np.zeros(len(reader.X), dtype=bool)
+    while len(best) < min(FOLDED, len(terms.writes)):
+        new = np.sum(terms.right & ~covered, axis=1) - NODE / reader.goal.bits * terms.cost
+        new[best] = -np.inf
+        best.append(int(np.argmax(new)))
+        covered = np.zeros_like(covered) if covered.all() else covered | terms.right[best[-1]]
+    return best
+
+
+def _extrema(reader: Reader, terms: Terms) -> Terms:
+    """With the larger and the smaller of two terms that is right where one of them is wrong."""
+    goal, problem, best = reader.goal, reader.problem, _best(reader, terms)
+    writes, values, right, cost = terms.writes[:], [*terms.values], [*terms.right], [*terms.cost]
+    for name, function in (("max", np.maximum), ("min", np.minimum)):
+        if goal.modulus is not None or not problem.allows(name):
+            continue
+        for i, j in itertools.combinations(best, 2):
+            value = function(terms.values[i], terms.values[j])
+            agreed = goal.agrees(value)
+            nodes = NODE / goal.bits * (terms.cost[j] + 1)
+            if min(np.sum(agreed & ~terms.right[k]) for k in (i, j)) > nodes:
+                writes.append(lambda i=i, j=j, name=name: op(name, terms.writes[i](), terms.writes[j]()))
+                values.append(value)
+                right.append(agreed)
+                cost.append(terms.cost[i] + terms.cost[j] + 1)
+    return Terms(writes, np.array(values), np.array(right), np.array(cost))
+
+
 def _folded(reader: Reader, terms: Terms) -> Iterator[Expr]:
     """The larger and the smaller of up to four terms that are right on all rows together."""
     goal, problem = reader.goal, reader.problem
     if goal.modulus is not None or not problem.allows("max", "min"):
         return
-    best: list[int] = []
-    covered = np.zeros(len(reader.X), dtype=bool)
-    while len(best) < min(FOLDED, len(terms.writes)):
-        new = np.mean(terms.right & ~covered, axis=1) - 0.01 * terms.cost
-        new[best] = -np.inf
-        best.append(int(np.argmax(new)))
-        covered = np.zeros_like(covered) if covered.all() else covered | terms.right[best[-1]]
+    best = _best(reader, terms)
     V = terms.values[best]
     made = [(int(i),) for i in range(len(best))]
     values = V
@@ -214,6 +259,7 @@ def _chosen(reader: Reader, terms: Terms, goal: Goal) -> Iterator[Expr | Left]:
         for name, values in (("max", np.maximum), ("min", np.minimum)):
             if reader.problem.allows(name) and reader.goal.met(values(terms.values[i], terms.values[j])):
                 yield op(name, one, other)
+        yield from _by_term(reader, terms, i, j)
         if reader.two and Const in (type(one), type(other)):
             continue  # inverses of bits say the same
         first, second = goal.agrees(reader.table.values(one)), goal.agrees(reader.table.values(other))
@@ -221,6 +267,20 @@ def _chosen(reader: Reader, terms: Terms, goal: Goal) -> Iterator[Expr | Left]:
             bits = bit_goal(first & ~second, second & ~first)
             cost = float(terms.cost[i] + terms.cost[j] + 1)
             yield Left("choice", reader.table, bits, partial(_chosen_by, one, other), cost)
+
+
+def _by_term(reader: Reader, terms: Terms, i: int, j: int) -> Iterator[Expr]:
+    """One of two terms, told by a threshold of a term: where a value counts only beyond a number."""
+    yes, no = terms.right[i] & ~terms.right[j], terms.right[j] & ~terms.right[i]
+    if reader.table.discrete or not (yes.any() and no.any()):
+        return
+    one, other = terms.values[:, yes], terms.values[:, no]
+    apart = np.flatnonzero((one.min(axis=1) > other.max(axis=1)) | (one.max(axis=1) < other.min(axis=1)))
+    for t in apart[np.argsort(terms.cost[apart], kind="stable")][:1]:
+        block = Block(terms.values, lambda t: terms.writes[t](), 0)
+        test = threshold(block, int(t), one[t], other[t], False)
+        if test is not None:
+            yield chosen(test, terms.writes[i](), terms.writes[j]())
 
 
 def chosen(test: Expr, yes: Expr, no: Expr) -> Expr:
@@ -279,10 +339,18 @@ def _settling(
     return found
 
 
-def _listed(reader: Reader, bank: Bank, terms: Terms, greed: float, *, long: bool = False) -> Iterator[Expr]:
-    """A decision list: again and again the test that settles most rows."""
-    left = np.arange(len(reader.X))
-    entries: list[tuple[Expr, Expr]] = []
+def _listed(
+    reader: Reader,
+    bank: Bank,
+    terms: Terms,
+    greed: float,
+    first: _Settled | None = None,
+    *,
+    long: bool = False,
+) -> Iterator[Expr]:
+    """A decision list: again and again the test that settles most rows, beginning with the first."""
+    left = np.arange(len(reader.X)) if first is None else np.flatnonzero(~first.holds)
+    entries: list[tuple[Expr, Expr]] = [] if first is None else [(first.test, first.term)]
     longest = 4 * LONGEST if long else LONGEST
     while len(entries) < longest and not reader.problem.expired():
         whole = np.flatnonzero(terms.right[:, left].all(axis=1))
@@ -300,9 +368,9 @@ def _listed(reader: Reader, bank: Bank, terms: Terms, greed: float, *, long: boo
         left = left[~found[0].holds]
 
 
-def _parts(reader: Reader, bank: Bank, terms: Terms, goal: Goal) -> Iterator[Left]:
+def _parts(reader: Reader, bank: Bank, terms: Terms, goal: Goal, more: Sequence[_Settled]) -> Iterator[Left]:
     """What is left when one test and its term have settled their rows."""
-    for found in _settling(reader, bank, terms, np.arange(len(reader.X)), 0.02, PARTS):
+    for found in [*more, *_settling(reader, bank, terms, np.arange(len(reader.X)), 0.02, PARTS)]:
         holds = reader.table.values(found.test) != 0
         settled = holds & goal.agrees(reader.table.values(found.term))
         if np.any(holds & ~settled) or np.mean(settled) < SETTLED:
@@ -310,3 +378,27 @@ def _parts(reader: Reader, bank: Bank, terms: Terms, goal: Goal) -> Iterator[Lef
         cost = float(found.test.size() + found.term.size() + 1)
         test, term = found.test, found.term
         yield Left("part", reader.table, goal.where(~settled), partial(chosen, test, term), cost)
+
+
+def _directed(reader: Reader, terms: Terms) -> Iterator[_Settled]:
+    """Terms that are right on all rows on one side of a plane, and on no others."""
+    table, problem, count = reader.table, reader.problem, len(reader.X)
+    right = terms.right
+    often = right.sum(axis=1)
+    fewest = 2 * (len(table.variables) + 1)
+    use = np.flatnonzero((often >= fewest) & (count - often >= fewest))
+    Q = orthonormal(reader.columns)
+    side = np.where(right, 1 / np.maximum(often, 1)[:, None], -1 / np.maximum(count - often, 1)[:, None])
+    told = np.mean((side @ Q @ Q.T > 0) == right, axis=1)  # by the plane of least squares
+    for t in use[np.argsort(-told[use], kind="stable")][:DIRECTED]:
+        if told[t] < MOSTLY or problem.expired():
+            return
+        here = right[t]
+        few = Table(table.variables, table.domains, reader.X)
+        for weights in itertools.islice(directions(problem, few, bit_goal(here, ~here), ()), 1):
+            weights = weights * np.sign(weights[np.flatnonzero(weights)[0]])
+            named = [(number(float(w)), v) for w, v in zip(weights, table.variables, strict=True) if w]
+            block = Block((reader.X @ weights)[None], lambda _, named=named: weighted_sum(named), 0)
+            test = threshold(block, 0, block.values[0, here], block.values[0, ~here], False)
+            if test is not None:
+                yield _Settled(float(told[t]), test, terms.writes[t](), here)
