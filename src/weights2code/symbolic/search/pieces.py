@@ -105,7 +105,7 @@ def _terms(reader: Reader, bank: Bank) -> Terms:
                     sign * bank.values[i] + float(shift), int(bank.cost[i]) + 2 * (shift != 0))  # fmt: skip
             left = np.delete(left, hit)
     if goal.modulus is None:
-        for weights, value in _planes(reader):
+        for weights, value in planes(reader):
             named = list(zip(weights[1:], reader.table.variables, strict=True))
             add(lambda named=named, weights=weights: weighted_sum(named, weights[0]), value,
                 sum(2 + 2 * (abs(w) != 1) for w in weights[1:] if w) + 1)  # fmt: skip
@@ -124,7 +124,7 @@ def _terms(reader: Reader, bank: Bank) -> Terms:
     return Terms([writes[i] for i in chosen], V[chosen], right[chosen], cost[chosen])
 
 
-def _planes(reader: Reader) -> Iterator[tuple[list[Number], np.ndarray]]:
+def planes(reader: Reader) -> Iterator[tuple[list[Number], np.ndarray]]:
     """Linear functions through a row and its neighbours that hold on more rows than it takes to fit them."""
     goal, known, k, problem = reader.goal, reader.goal.known, reader.X.shape[1], reader.problem
     if len(known) < k + 3:
