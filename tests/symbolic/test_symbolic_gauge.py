@@ -43,7 +43,7 @@ def search(
         domains=domains,
         tolerance=tolerance * float(np.ptp(v)),
         weights=weights,
-        effort=0.3,
+        effort=1.0,
     )
 
 

@@ -106,8 +106,8 @@ def tidy(expr: Expr) -> Expr:
 def _tidy_node(node: Expr) -> Expr:
     if not isinstance(node, Op):
         return node
-    if node.name == "neg" and isinstance(node.args[0], Const):
-        return Const(-node.args[0].value)
+    if node.name in ("neg", "abs") and isinstance(node.args[0], Const):
+        return Const(OPERATORS[node.name].exact(node.args[0].value))
     if node.name not in ("add", "sub", "mul", "div"):
         mirror = OPERATORS[node.name].mirror
         if mirror and isinstance(node.args[0], Const) and not isinstance(node.args[1], Const):

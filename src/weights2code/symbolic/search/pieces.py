@@ -127,7 +127,7 @@ def _terms(reader: Reader, bank: Bank, *, short: bool = False) -> Terms:
             left = np.delete(left, hit)
     rows = known if goal.modulus is None and not short else known[:0]
     for _ in range(ROUNDS):
-        for weights, value in _planes(reader, rows):
+        for weights, value in planes(reader, rows):
             named = list(zip(weights[1:], reader.table.variables, strict=True))
             add(lambda named=named, weights=weights: weighted_sum(named, weights[0]), value,
                 sum(2 + 2 * (abs(w) != 1) for w in weights[1:] if w) + 1)  # fmt: skip
@@ -153,7 +153,7 @@ def _terms(reader: Reader, bank: Bank, *, short: bool = False) -> Terms:
     return Terms([writes[i] for i in chosen], V[chosen], right[chosen], cost[chosen])
 
 
-def _planes(reader: Reader, known: np.ndarray) -> Iterator[tuple[list[Number], np.ndarray]]:
+def planes(reader: Reader, known: np.ndarray) -> Iterator[tuple[list[Number], np.ndarray]]:
     """Linear functions through a row and its neighbours that hold on more rows than it takes to fit them."""
     goal, k, problem = reader.goal, reader.X.shape[1], reader.problem
     if len(known) < k + 3:

@@ -13,7 +13,7 @@ from typing import Unpack
 import numpy as np
 
 from weights2code.effort import Effort
-from weights2code.language import Domain, Expr, Op, Var, compile_numpy, infer
+from weights2code.language import Domain, Expr, Op, Var, compile_numpy
 from weights2code.language.operators import order_of
 from weights2code.symbolic.engine import EFFORT, Options
 from weights2code.symbolic.search.costs import COSTS
@@ -159,28 +159,6 @@ def prepare(
         contradictory=_contradictory(y, y - mean[place], None if estimated else float(tolerance)),
         operators=options.get("operators"),
         max_complexity=options.get("max_complexity"),
-    )
-
-
-def derived(
-    problem: Problem,
-    X: np.ndarray,
-    y: np.ndarray,
-    variables: tuple[Var, ...],
-    effort: float,
-    domains: tuple[Domain, ...] | None = None,
-    tolerance: float | None = None,
-) -> Problem:
-    """What a step leaves of a problem, in variables of its own; their domains are what the rows show unless
-    they are given, and all else stays."""
-    return prepare(
-        X,
-        y,
-        variables=variables,
-        domains=domains or tuple(infer(column) for column in X.T),
-        tolerance=problem.tolerance if tolerance is None else tolerance,
-        effort=effort,
-        operators=problem.operators,
     )
 
 
