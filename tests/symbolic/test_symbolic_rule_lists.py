@@ -11,8 +11,7 @@ from weights2code.language import Const, Recurrence, Step, Var, compile_numpy, i
 from weights2code.language.categories import speaks, spoken
 from weights2code.symbolic import NativeEngine
 from weights2code.symbolic.over_texts import as_choices, search_over_texts
-from weights2code.symbolic.rule_lists import rule_list
-from weights2code.symbolic.shorter_lists import shortened
+from weights2code.symbolic.rule_lists import Condition, Rule, Value, rule_list, shortened
 
 EVENT, STATE = ("close", "lock", "open", "push", "unlock"), ("closed", "locked", "open")
 MODE = ("off", "on")
@@ -177,5 +176,13 @@ def test_what_a_list_does_not_need_goes():
         ((vn < 50,), Const(3)),
         ((), Const(1)),
     ]
-    found = shortened(rules, columns, target, variables)
+
+    def made(tests, value) -> Rule:
+        asked = (Condition(test, compile_numpy(test, variables)(*columns.T) != 0, 1.0) for test in tests)
+        return Rule(tuple(asked), Value(value, target == value.value))
+
+    found = [
+        (tuple(test.expr for test in rule.tests), rule.value.expr)
+        for rule in shortened([made(*rule) for rule in rules])
+    ]
     assert found == [((vn > 14, va.equals(2)), Const(1)), ((vb.equals(3),), Const(2)), ((), Const(3))]
