@@ -17,11 +17,10 @@ from weights2code.data import Problem
 from weights2code.errors import NotExtracted, Reason
 from weights2code.language import Expr, Recurrence, Step
 from weights2code.rules.assembly import Assembly
-from weights2code.rules.from_leaves import MOST_LEAVES, sensible_operators
-from weights2code.rules.rows import leaf_cost, leaf_domains, table
+from weights2code.rules.from_leaves import MOST_LEAVES, WHOLE_TOLERANCE, exact_candidates
+from weights2code.rules.rows import leaf_cost, table
 from weights2code.rules.starts import likeliest_start
 from weights2code.symbolic.engine import Engine
-from weights2code.symbolic.over_texts import search_over_texts
 
 #: Rows of a combination that make its majority count, and the share of them that must agree.
 LEAST_ROWS = 4
@@ -57,26 +56,15 @@ def regress(assembly: Assembly, problem: Problem, row: int, effort: float, engin
     if len(kept) > MOST_LEAVES:
         text = f"{problem.outputs[row]} depends on {len(kept)} values, too many for majorities."
         raise NotExtracted(text, Reason.TOO_MANY)
-    leaves, columns = tuple(leaves[i] for i in kept), columns[:, kept]
-    rows, majority, covered = majorities(columns, target)
+    rows, majority, covered = majorities(columns[:, kept], target)
     if covered < COVERED:
         text = "the combinations of values come up too rarely to tell rule from mistake."
         raise NotExtracted(text, Reason.TOO_RARE)
-    front = search_over_texts(
-        engine,
-        rows,
-        majority,
-        variables=leaves,
-        domains=leaf_domains(problem, leaves, columns, assembly),
-        answer=problem.output_domains[row],
-        tolerance=1e-6,
-        effort=effort,
-        operators=sensible_operators(problem, row),
-    )
-    exact = [candidate.expr for candidate in front if candidate.exact]
-    if not exact:
+    some = tuple(leaves[i] for i in kept)
+    found = exact_candidates(problem, row, some, rows, majority, WHOLE_TOLERANCE, effort, engine, assembly)
+    if not found:
         raise NotExtracted("no formula gives what most rows say.")
-    return exact[:FORMULAS]
+    return [candidate.expr for candidate in found[:FORMULAS]]
 
 
 def majorities(columns: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
@@ -105,13 +93,10 @@ def left_out_errors(columns: np.ndarray, target: np.ndarray) -> int:
 
     Each row is judged without itself, so that values that say nothing do not look useful.
     """
-    groups, labels, counts = _counts(columns, target)
-    wrong = 0
-    for label in range(len(labels)):
-        others = np.delete(counts, label, axis=1)
-        rival = others.max(1) if others.shape[1] else np.zeros(len(groups), int)
-        wrong += int(counts[counts[:, label] - 1 <= rival, label].sum())
-    return wrong
+    _, _, counts = _counts(columns, target)
+    ordered = np.sort(np.pad(counts, ((0, 0), (1, 0))), axis=1)
+    rival = np.where(counts == ordered[:, -1:], ordered[:, -2:-1], ordered[:, -1:])
+    return int(counts[counts - 1 <= rival].sum())
 
 
 def _counts(columns: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import reduce
+from operator import add
 
 import numpy as np
 
@@ -70,16 +72,17 @@ def regress_noisy(
     columns, target = columns[pick], target[pick]
     if len(target) < FEWEST_ROWS:
         return None
-    values = dict(zip(leaves, columns.T, strict=True))
-    some, fewer = useful(leaves, columns, target)
     if problem.output_domains[row].categories:
         return None  # a text is right or wrong, and not nearly right
+    values = dict(zip(leaves, columns.T, strict=True))
+    kept = thinned(columns, target, most=MOST_LEAVES)
+    some = tuple(leaves[i] for i in kept)
     front = search_over_texts(
         engine,
-        fewer,
+        columns[:, kept],
         target,
         variables=some,
-        domains=leaf_domains(problem, some, fewer, assembly),
+        domains=leaf_domains(problem, some, columns[:, kept], assembly),
         answer=problem.output_domains[row],
         tolerance=1e-9 * max(float(np.std(target)), 1e-300),
         effort=effort,
@@ -88,51 +91,41 @@ def regress_noisy(
     formulas = [refit(as_floats(c.expr), values, target) for c in front if c.kind == "formula"]
     if len(some) < len(leaves):
         formulas.append(affine(leaves, columns, target))
-    best: tuple[float, Expr] | None = None
-    for expr in formulas:
+
+    def merit(expr: Expr) -> float:
         error = target - np.broadcast_to(np.asarray(evaluate(expr, values), float), target.shape)
-        square = float(np.mean(error**2))
-        if not math.isfinite(square):
-            continue
-        merit = len(target) * math.log(max(square, 1e-300)) + expr.size() * math.log(len(target))
-        if best is None or merit < best[0]:
-            best = merit, expr
-    return None if best is None else tidy(snap(best[1], values, target, 0.0))
+        square = float(np.nan_to_num(np.mean(error**2), nan=np.inf))
+        return len(target) * math.log(max(square, 1e-300)) + expr.size() * math.log(len(target))
+
+    best = min(formulas, key=merit, default=None)
+    return tidy(snap(best, values, target, 0.0)) if best is not None and merit(best) < math.inf else None
 
 
 def affine(leaves: tuple[Var, ...], columns: np.ndarray, target: np.ndarray) -> Expr:
     """The linear rule of many leaves, without those that an information criterion finds not worth a term."""
-    kept = list(range(len(leaves)))
-    solution, square = _least_squares(columns, kept, target)
-    while len(kept) > 1:
-        trials = [[k for k in kept if k != j] for j in kept]
-        found = [_least_squares(columns, rest, target) for rest in trials]
-        best = int(np.argmin([loss for _, loss in found]))
-        price = 4 * math.log(len(target)) / len(target)  # a term is four nodes
-        if math.log(max(found[best][1], 1e-300)) - math.log(max(square, 1e-300)) > price:
+    kept = thinned(columns, target)
+    *weights, constant = _least_squares(columns[:, kept], target)[0].tolist()
+    return reduce(add, (Const(w) * leaves[i] for w, i in zip(weights, kept, strict=True)), Const(constant))
+
+
+def thinned(columns: np.ndarray, target: np.ndarray, *, most: int | None = None) -> list[int]:
+    """The leaves whose loss a linear fit notices: so many at most, or all that are worth a term."""
+    kept, square = list(range(columns.shape[1])), _least_squares(columns, target)[1]
+    worth = math.exp(4 * math.log(len(target)) / len(target))  # a term is four nodes
+    while len(kept) > (most or 1):
+        fewer = [[k for k in kept if k != j] for j in kept]
+        losses = [_least_squares(columns[:, rest], target)[1] for rest in fewer]
+        least = int(np.argmin(losses))
+        if most is None and losses[least] > worth * square:
             break
-        kept, (solution, square) = trials[best], found[best]
-    total: Expr = Const(float(solution[-1]))
-    for place, j in enumerate(kept):
-        total = total + Const(float(solution[place])) * leaves[j]
-    return total
+        kept, square = fewer[least], losses[least]
+    return kept
 
 
-def _least_squares(columns: np.ndarray, kept: list[int], target: np.ndarray) -> tuple[np.ndarray, float]:
-    design = np.column_stack([columns[:, kept], np.ones(len(target))])
+def _least_squares(columns: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, float]:
+    design = np.column_stack([columns, np.ones(len(target))])
     solution = np.linalg.lstsq(design, target, rcond=None)[0]
     return solution, float(np.mean((design @ solution - target) ** 2))
-
-
-def useful(
-    leaves: tuple[Var, ...], columns: np.ndarray, target: np.ndarray
-) -> tuple[tuple[Var, ...], np.ndarray]:
-    """At most as many leaves as a regression can take: those whose loss a linear fit notices most."""
-    kept = list(range(len(leaves)))
-    while len(kept) > MOST_LEAVES:
-        losses = [_least_squares(columns, [k for k in kept if k != j], target)[1] for j in kept]
-        kept.pop(int(np.argmin(losses)))
-    return tuple(leaves[j] for j in kept), columns[:, kept]
 
 
 # -- start values --------------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ from weights2code.language import (
 from weights2code.language.categories import Categories, fits, speaks, with_locals
 from weights2code.language.kinds import Kinds, kinds_of
 from weights2code.simplify import cost, simplify
+from weights2code.simplify.identities import tidied
 from weights2code.symbolic.over_texts import joined_cases
 from weights2code.symbolic.rule_lists import rule_list
 
@@ -59,16 +60,15 @@ def unordered(recurrence: Recurrence, domains: Sequence[Domain], categories: Cat
 
 
 def _mended(expr: Expr, wanted: tuple, types: Categories, kinds: Kinds) -> Expr:
+    """A list of its values, or the cheapest of what else can be said; the same if nothing can."""
     if fits(expr, wanted, types):
         return expr
     listed = _listed(expr, wanted, types, kinds)
-    if listed is not None and not wanted and isinstance(expr, Op) and cost(listed) > LONG:
-        each = _by_text(expr, types, kinds)
-        return each if fits(each, (), types) and cost(each) < cost(listed) else listed
-    if listed is not None or wanted or not isinstance(expr, Op):
+    if wanted or not isinstance(expr, Op) or (listed is not None and cost(listed) <= LONG):
         return expr if listed is None else listed
     parts = Op(expr.name, tuple(_mended(argument, (), types, kinds) for argument in expr.args))
-    return parts if fits(parts, (), types) else _by_text(parts, types, kinds)
+    ways = (listed, parts, _by_text(expr, types, kinds))
+    return min((way for way in ways if way is not None and fits(way, (), types)), key=cost, default=expr)
 
 
 def _listed(expr: Expr, wanted: tuple, types: Categories, kinds: Kinds) -> Expr | None:
@@ -99,47 +99,20 @@ def _held(variable: Var, types: Categories, kinds: Kinds) -> tuple[float, ...]:
     return kinds.values.get(variable.name, ())
 
 
-def _by_text(expr: Op, types: Categories, kinds: Kinds) -> Expr:
-    """The formula once for each text of the first variable that holds texts."""
+def _by_text(expr: Expr, types: Categories, kinds: Kinds) -> Expr:
+    """The formula once for each text of the variables that hold texts."""
     variable = next((v for v in expr.variables() if v.name in types), None)
-    if variable is None or len(types[variable.name]) > MOST_CASES:
+    if variable is None:
+        held = {v: kinds.values.get(v.name) for v in expr.variables()}
+        return (
+            simplify(expr, {v: infer(np.array(some)) for v, some in held.items()})
+            if all(held.values())
+            else expr
+        )
+    if len(types[variable.name]) > MOST_CASES or fits(expr, (), types):
         return expr
     cases: dict[Expr, list[float]] = {}
     for code in _held(variable, types, kinds):
-        case = _folded(expr.substitute({variable: Const(code)}))
-        if isinstance(case, Op) and not fits(case, (), types):
-            case = _by_text(case, types, kinds)
-        elif all(kinds.values.get(v.name) for v in case.variables()):
-            case = simplify(case, {v: infer(np.array(kinds.values[v.name])) for v in case.variables()})
+        case = _by_text(tidied(expr.substitute({variable: Const(code)})), types, kinds)
         cases.setdefault(case, []).append(code)
     return joined_cases(variable, cases)
-
-
-def _folded(expr: Expr) -> Expr:
-    """The formula with its constant parts computed."""
-
-    def fold(node: Expr) -> Expr:
-        if not isinstance(node, Op):
-            return node
-        if node.name == "where" and isinstance(node.args[0], Const):
-            return node.args[1] if node.args[0].value else node.args[2]
-        if not all(isinstance(argument, Const) for argument in node.args):
-            return _neutral(node)
-        with np.errstate(all="ignore"):
-            value = float(compile_numpy(node, ())())
-        return Const(value) if np.isfinite(value) else node
-
-    return expr.transform(fold)
-
-
-def _neutral(node: Op) -> Expr:
-    """Without what changes nothing."""
-    if node.name == "mul":
-        for one, other in (node.args, node.args[::-1]):
-            if one in (Const(0), Const(1)):
-                return other if one == Const(1) else Const(0)
-    if node.name in ("add", "sub") and node.args[1] == Const(0):
-        return node.args[0]
-    if node.name == "add" and node.args[0] == Const(0):
-        return node.args[1]
-    return node
