@@ -9,9 +9,10 @@ import pytest
 
 from weights2code.language import Const, Recurrence, Step, Var, compile_numpy, integers, reals, texts
 from weights2code.language.categories import speaks, spoken
+from weights2code.simplify import simplify
 from weights2code.symbolic import NativeEngine
 from weights2code.symbolic.over_texts import as_choices, search_over_texts
-from weights2code.symbolic.rule_lists import Condition, Rule, Value, rule_list, shortened
+from weights2code.symbolic.rule_lists import Part, Rule, rule_list, shortened
 
 EVENT, STATE = ("close", "lock", "open", "push", "unlock"), ("closed", "locked", "open")
 MODE = ("off", "on")
@@ -95,7 +96,10 @@ def test_either_of_two_tests():
     names = {"kind": ("cough", "pain", "sprain"), "y": ("green", "red", "yellow")}
     domains = (reals(36, 41), integers(1, 95), texts(names["kind"]))
     found = rule_list(columns, target, variables, domains, texts(names["y"]))
-    text = as_text(found, {"heat": (), "age": ()} | names)
+    assert found is not None
+    text = as_text(
+        simplify(found, dict(zip(variables, domains, strict=True))), {"heat": (), "age": ()} | names
+    )
     assert '"yellow" if heat[t] >= 39.5 or age[t] >= 80 else "green"' in text
 
 
@@ -178,11 +182,11 @@ def test_what_a_list_does_not_need_goes():
     ]
 
     def made(tests, value) -> Rule:
-        asked = (Condition(test, compile_numpy(test, variables)(*columns.T) != 0, 1.0) for test in tests)
-        return Rule(tuple(asked), Value(value, target == value.value))
+        asked = (Part(test, compile_numpy(test, variables)(*columns.T) != 0, 1.0) for test in tests)
+        return Rule(tuple(asked), Part(value, target == value.value, 1.0))
 
     found = [
         (tuple(test.expr for test in rule.tests), rule.value.expr)
-        for rule in shortened([made(*rule) for rule in rules])
+        for rule in shortened(tuple(made(*rule) for rule in rules))
     ]
     assert found == [((vn > 14, va.equals(2)), Const(1)), ((vb.equals(3),), Const(2)), ((), Const(3))]

@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from weights2code.language import BITS, OPERATORS, Const, Domain, Expr, Op, Var, compile_numpy, infer, op
+from weights2code.language import BITS, OPERATORS, Const, Domain, Expr, Op, Var, infer, op
 from weights2code.simplify.collect import polynomial
 from weights2code.symbolic.engine import EFFORT, Candidate, Engine
 from weights2code.symbolic.notation import opposite
-from weights2code.symbolic.rule_lists import MOST_TEXTS, rule_list
+from weights2code.symbolic.rule_lists import distinct, equalities, rule_list
+from weights2code.symbolic.search.table import Table
 
 #: Indicators that an engine is given at most, those that tell most about the target; texts that have formulas
 #: of their own.
@@ -49,96 +49,62 @@ def search_over_texts(
     if not any(domain.categories for domain in domains):
         return engine.search(X, y, variables=variables, domains=domains, **options)
     effort = options.pop("effort", EFFORT)
-    known = {"variables": variables, "domains": domains}
-    found = _with_indicators(engine, X, y, **known, effort=SHARE * effort, **options)
+    table = Table(variables, domains, X)
+    found = _with_indicators(engine, table, y, effort=SHARE * effort, **options)
     if not any(candidate.exact and candidate.complexity <= SHORT for candidate in found):
-        rest = (1 - SHARE) * effort
-        found += _case_by_case(engine, X, y, **known, answer=answer, effort=rest, **options)
+        found += _case_by_case(engine, table, y, answer=answer, effort=(1 - SHARE) * effort, **options)
     return tuple(
         sorted(found, key=lambda candidate: (candidate.exact, candidate.exact * candidate.complexity))
     )
 
 
-def _with_indicators(
-    engine: Engine,
-    X: np.ndarray,
-    y: np.ndarray,
-    variables: Sequence[Var],
-    domains: Sequence[Domain],
-    **options: Any,
-) -> list[Candidate]:
+def _with_indicators(engine: Engine, table: Table, y: np.ndarray, **options: Any) -> list[Candidate]:
     """Formulas of whether it is this text or that one."""
-    indicators = list(_indicators(X, variables, domains))
-    if len(indicators) > MOST_INDICATORS:
-        off = y - y.mean()
-        indicators.sort(key=lambda item: -abs(item[1] @ off) / np.sqrt(item[1].sum()))
-        indicators = indicators[:MOST_INDICATORS]
-    plain = [i for i, domain in enumerate(domains) if not domain.categories]
-    if not plain and not indicators:
+    kinds = [bool(domain.categories) for domain in table.domains]
+    plain, texts = (table.only(np.flatnonzero(np.array(kinds) == text)) for text in (False, True))
+    once = {min(test.rows.tobytes(), (~test.rows).tobytes()): test for test in distinct(equalities(texts))}
+    off = y - y.mean()
+    told = sorted(once.values(), key=lambda test: -abs(off @ test.rows) / np.sqrt(test.rows.sum()))
+    tests = {Var(f"\0{place}"): test for place, test in enumerate(told[:MOST_INDICATORS])}
+    if not plain.variables and not tests:
         return []
-    tests = {Var(f"\0{place}"): test for place, (test, _) in enumerate(indicators)}
-    columns = [*(X[:, i] for i in plain), *(values for _, values in indicators)]
     front = engine.search(
-        np.column_stack(columns),
+        np.column_stack([plain.X, *(test.rows for test in tests.values())]),
         y,
-        variables=(*(variables[i] for i in plain), *tests),
-        domains=(*(domains[i] for i in plain), *(BITS for _ in tests)),
+        variables=(*plain.variables, *tests),
+        domains=(*plain.domains, *(BITS for _ in tests)),
         **options,
     )
-    said = [as_choices(tested(candidate.expr, tests), [*tests.values()]) for candidate in front]
+    asked = {variable: test.expr for variable, test in tests.items()}
+    said = [as_choices(tested(candidate.expr, asked), [*asked.values()]) for candidate in front]
     return [replace(c, expr=e, complexity=e.size()) for c, e in zip(front, said, strict=True)]
 
 
 def _case_by_case(
-    engine: Engine,
-    X: np.ndarray,
-    y: np.ndarray,
-    variables: Sequence[Var],
-    domains: Sequence[Domain],
-    effort: float,
-    **options: Any,
+    engine: Engine, table: Table, y: np.ndarray, *, effort: float, **options: Any
 ) -> Iterator[Candidate]:
     """A formula for each text of a variable, those that are the same put together."""
-    texts = [i for i, domain in enumerate(domains) if domain.categories]
-    for i in texts if len(variables) > 1 else ():
-        rest = [j for j in range(len(variables)) if j != i]
-        some = tuple(variables[j] for j in rest)
-        kinds = tuple(domains[j] if domains[j].categories else infer(X[:, j]) for j in rest)
-        seen, counts = np.unique(X[:, i], return_counts=True)
+    texts = [i for i, domain in enumerate(table.domains) if domain.categories]
+    for i in texts if len(table.variables) > 1 else ():
+        rest = table.only([j for j in range(len(table.variables)) if j != i])
+        kinds = tuple(d if d.categories else infer(c) for d, c in zip(rest.domains, rest.X.T, strict=True))
+        seen, counts = np.unique(table.X[:, i], return_counts=True)
+        share = effort / (len(texts) * len(seen))
         cases: dict[Expr, list[float]] = {}
         for value in seen[np.argsort(counts, kind="stable")] if 1 < len(seen) <= MOST_CASES else ():
-            rows = X[:, i] == value
-            columns, target = X[rows][:, rest], y[rows]
-            share = effort / (len(texts) * len(seen))
-            with np.errstate(all="ignore"):  # a formula that another text has
-                same = (e for e in cases if np.all(compile_numpy(e, some)(*columns.T) == target))
-                expr = next(same, Const(float(target[0])) if np.ptp(target) == 0 else None)
+            rows = table.X[:, i] == value
+            same = (expr for expr in cases if np.array_equal(rest.values(expr)[rows], y[rows]))
+            expr = next(same, Const(float(y[rows][0])) if np.ptp(y[rows]) == 0 else None)
             if expr is None:
-                front = search_over_texts(
-                    engine, columns, target, variables=some, domains=kinds, effort=share, **options
-                )
+                some = {"variables": rest.variables, "domains": kinds, "effort": share, **options}
+                front = search_over_texts(engine, rest.X[rows], y[rows], **some)
                 expr = next((candidate.expr for candidate in front if candidate.exact), None)
             if expr is None:
                 break
             cases.setdefault(expr, []).append(float(value))
         if sum(map(len, cases.values())) == len(seen):
-            expr = joined_cases(variables[i], cases)
+            expr = joined_cases(table.variables[i], cases)
             yield Candidate(expr, expr.size(), 0.0, 0.0, exact=True)
-
-
-def _indicators(
-    X: np.ndarray, variables: Sequence[Var], domains: Sequence[Domain]
-) -> Iterator[tuple[Expr, np.ndarray]]:
-    """Tests for equality with a text, or of two variables, and where they hold."""
-    texts = [i for i, domain in enumerate(domains) if domain.categories]
-    for i in texts:
-        seen = np.unique(X[:, i])
-        for value in seen[len(seen) == 2 :] if 1 < len(seen) <= MOST_TEXTS else ():
-            yield variables[i].equals(float(value)), (X[:, i] == value).astype(float)
-    for i, j in combinations(texts, 2):
-        same = (X[:, i] == X[:, j]).astype(float)
-        if domains[i].categories == domains[j].categories and 0 < same.mean() < 1:
-            yield variables[i].equals(variables[j]), same
 
 
 def tested(expr: Expr, tests: Mapping[Var, Expr]) -> Expr:
