@@ -25,7 +25,7 @@ from weights2code.symbolic.search.table import Table
 #: Indicators that an engine is given at most, those that tell most about the target; texts that have formulas
 #: of their own.
 MOST_INDICATORS, MOST_CASES = 24, 12
-#: The share of the effort that goes to indicators; a formula of so few nodes is not looked for in another way.
+#: The share of the effort that goes to indicators; a formula of so few nodes needs no other.
 SHARE, SHORT = 0.5, 15
 
 

@@ -8,7 +8,7 @@ import pytest
 from weights2code.data import Problem, from_lists
 from weights2code.language import Const, Op, Recurrence, Step, Var, formula
 from weights2code.rules.free_running import as_floats, constants_of, filled, opened, running_free, terms_of
-from weights2code.rules.under_noise import affine, thinned
+from weights2code.rules.inexact import affine, thinned
 
 x, y = Var("x"), Var("y")
 
