@@ -13,6 +13,7 @@ from weights2code.simplify import simplify
 from weights2code.symbolic import NativeEngine
 from weights2code.symbolic.over_texts import as_choices, search_over_texts
 from weights2code.symbolic.rule_lists import Part, Rule, rule_list, shortened
+from weights2code.symbolic.search.table import Table
 
 EVENT, STATE = ("close", "lock", "open", "push", "unlock"), ("closed", "locked", "open")
 MODE = ("off", "on")
@@ -70,8 +71,8 @@ def test_numbers_beside_the_tests_of_a_text_are_those_of_the_texts():
     size, weight = Var("size"), Var("weight")
     tests = [size.equals(float(value)) for value in (1, 2, 3)]
     total = weight + 4.25 * tests[0] + 1.25 * tests[1] + 4.75 - 0.75 * tests[2]
-    found = as_choices(total, tests)
     columns = np.array([(s, w) for s in (1, 2, 3) for w in range(5)], float)
+    found = as_choices(total, Table((size,), (texts("LMS"),), columns[:, :1]))
     assert right(found, (size, weight), columns, compile_numpy(total, (size, weight))(*columns.T))
     assert as_text(found, {"size": ("L", "M", "S"), "weight": (), "y": ()}) == (
         '(9 if size[t] == "L" else 6 if size[t] == "M" else 4) + weight[t]'
@@ -82,7 +83,25 @@ def test_one_test_of_a_text_stays_a_test():
     size, weight = Var("size"), Var("weight")
     tests = [size.equals(float(value)) for value in (1, 2, 3)]
     total = weight + 2 * tests[1]
-    assert as_choices(total, tests) == total
+    assert as_choices(total, Table((size,), (texts("LMS"),), np.array([[1.0], [2.0], [3.0]]))) == total
+
+
+def test_texts_beyond_those_that_are_asked_for_keep_their_number():
+    rng = np.random.default_rng(3)
+    k, n = rng.integers(1, 36, 2000).astype(float), rng.integers(0, 30, 2000).astype(float)
+    target = n + 7 * (k == 5) + 3 * (k == 20)
+    front = search_over_texts(
+        NativeEngine(),
+        np.column_stack([k, n]),
+        target,
+        variables=(Var("kind"), Var("n")),
+        domains=(texts([f"k{i}" for i in range(35)]), integers(0, 29)),
+        answer=integers(0, 36),
+        tolerance=1e-6,
+    )
+    best = next(candidate for candidate in front if candidate.exact)
+    assert right(best.expr, (Var("kind"), Var("n")), np.column_stack([k, n]), target)
+    assert best.complexity <= 15
 
 
 def test_either_of_two_tests():

@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from weights2code.language import BITS, OPERATORS, Const, Domain, Expr, Op, Var, infer, op
+from weights2code.language import BITS, Const, Domain, Expr, Var, infer, op
 from weights2code.simplify.collect import polynomial
 from weights2code.symbolic.engine import EFFORT, Candidate, Engine
-from weights2code.symbolic.notation import opposite
 from weights2code.symbolic.rule_lists import distinct, equalities, rule_list
 from weights2code.symbolic.search.table import Table
 
@@ -76,7 +75,7 @@ def _with_indicators(engine: Engine, table: Table, y: np.ndarray, **options: Any
         **options,
     )
     asked = {variable: test.expr for variable, test in tests.items()}
-    said = [as_choices(tested(candidate.expr, asked), [*asked.values()]) for candidate in front]
+    said = [as_choices(candidate.expr.substitute(asked), texts) for candidate in front]
     return [replace(c, expr=e, complexity=e.size()) for c, e in zip(front, said, strict=True)]
 
 
@@ -107,44 +106,21 @@ def _case_by_case(
             yield Candidate(expr, expr.size(), 0.0, 0.0, exact=True)
 
 
-def tested(expr: Expr, tests: Mapping[Var, Expr]) -> Expr:
-    """The formula with tests in the places of bits; a test of a test is one test."""
-
-    def short(node: Expr) -> Expr:
-        if isinstance(node, Var):
-            return tests.get(node, node)
-        if not isinstance(node, Op) or node.args[0] not in known:
-            return node
-        first, *others = node.args
-        numbers = [other.value for other in others if isinstance(other, Const)]
-        if len(numbers) < len(others):
-            return node
-        values = [OPERATORS[node.name].exact(bit, *numbers) for bit in (0, 1)]
-        return first if values == [0, 1] else opposite(first) or node if values == [1, 0] else node
-
-    known = {*tests.values()}
-    return expr.transform(short)
-
-
-def as_choices(expr: Expr, tests: Sequence[Expr]) -> Expr:
+def as_choices(expr: Expr, table: Table) -> Expr:
     """A sum of numbers that stand beside tests of one text, as the number that each text has.
 
     The tests of all texts of a variable add up to 1, so that only these numbers and the constant together
     mean anything: 4 if size is "S", 6 if it is "M", and not 4.75 less 0.75 or more 1.25.
     """
-    texts: dict[Var, dict[Expr, float]] = {}
-    for test in tests:
-        variable, other = test.args  # type: ignore[attr-defined]
-        if isinstance(variable, Var) and isinstance(other, Const):
-            texts.setdefault(variable, {})[test] = float(other.value)
     terms = polynomial(expr, expand=True)
     choices: list[Expr] = []
-    for variable, values in texts.items():
-        if len(values) < 3 or sum((test,) in terms for test in values) < 2:
+    for variable, column in zip(table.variables, table.X.T, strict=True):
+        tests = {variable.equals(value): value for value in np.unique(column).tolist()}
+        if len(tests) < 3 or sum((test,) in terms for test in tests) < 2:
             continue
         constant = terms.pop((), 0)
         cases: dict[Expr, list[float]] = {}
-        for test, value in values.items():
+        for test, value in tests.items():
             cases.setdefault(Const(constant + terms.pop((test,), 0)), []).append(value)
         choices.append(joined_cases(variable, cases))
     if not choices:
