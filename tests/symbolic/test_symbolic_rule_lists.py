@@ -151,6 +151,21 @@ def test_every_table_has_a_list():
         )
 
 
+def test_of_many_texts_those_that_tell_most_are_asked_for():
+    rng = np.random.default_rng(0)
+    a, b, key = (rng.integers(1, most, 4000).astype(float) for most in (41, 31, 201))
+    n = rng.uniform(0, 50, 4000).round(1)
+    target = np.where(
+        a == 11, 2.0, np.where((b == 5) & (n > 20), 2.0, np.where((a == 7) & (b == 3), 3.0, 1.0))
+    )
+    columns, variables = np.column_stack([a, b, key, n]), (Var("a"), Var("b"), Var("key"), Var("n"))
+    domains = (*(texts([str(i) for i in range(most)]) for most in (40, 30, 200)), reals(0, 50))
+    found = rule_list(columns, target, variables, domains, texts("pqr"))
+    assert found is not None
+    assert right(found, variables, columns, target)
+    assert found.size() <= 25
+
+
 def test_rows_that_contradict_each_other_have_none():
     columns, target = np.array([[1.0], [1.0], [2.0]]), np.array([1.0, 2.0, 1.0])
     assert rule_list(columns, target, (Var("x"),), (texts("ab"),), texts("pq")) is None

@@ -20,6 +20,7 @@ from itertools import combinations
 
 import numpy as np
 
+from weights2code.data.sufficiency import chi_square
 from weights2code.effort import time_is_up
 from weights2code.language import Const, Domain, Expr, Var, compile_numpy, op
 from weights2code.symbolic.notation import opposite, simplest_test
@@ -155,10 +156,10 @@ class _Search:
         # what is right most often may stand last first; a copy before a value
         self.values = sorted(values, key=lambda v: (-int(v.rows.sum()), isinstance(v.expr, Const)))
         self.wrong = ~np.array([value.rows for value in self.values])
-        codes = np.unique(y, return_inverse=True)[1]
-        self.tests = distinct(self._tests())
-        if len(self.tests) > PAIRED:
-            self.tests = sorted(self.tests, key=lambda test: -_tells(test.rows, codes))[:PAIRED]
+        levels, codes = np.unique(y, return_inverse=True)
+        tests = distinct(self._tests())
+        told = [-chi_square(test.rows.astype(int), 2, codes, len(levels))[0] for test in tests]
+        self.tests = [tests[i] for i in np.argsort(told, kind="stable")[:PAIRED]]
         self.numbers = list(self._numbers())
         self.joined: list[tuple[Part, ...]] = []
         self.holds, self.costs = np.zeros((0, len(y)), np.float32), np.zeros(0)
@@ -299,10 +300,3 @@ def distinct(tests: Iterable[Part]) -> list[Part]:
         if 0 < test.rows.sum() < len(test.rows):
             found.setdefault(test.rows.tobytes(), test)
     return list(found.values())
-
-
-def _tells(holds: np.ndarray, codes: np.ndarray) -> float:
-    """How much a test tells about the target: the excess of its square over chance."""
-    expected = np.bincount(codes) * holds.mean()
-    inside = np.bincount(codes[holds], minlength=len(expected))
-    return float(np.sum((inside - expected) ** 2 / np.maximum(expected, 1e-9)))
