@@ -193,9 +193,10 @@ class _Search:
                     if cost < limit:  # fewest rows left for the cost
                         after = VALUE * np.log1p((wrong & ~rule.holds).sum())
                         grown.append((cost + after, cost, (*rules, rule), left & ~rule.holds))
-            grown.sort(key=lambda draft: draft[:2], reverse=True)
-            different = {left.tobytes(): (rules, left) for _, _, rules, left in grown}
-            beam = [different[key] for key in dict.fromkeys(d[3].tobytes() for d in grown[::-1])][:BEAM]
+            different: dict[bytes, tuple[Rules, np.ndarray]] = {}
+            for _, _, more, left in sorted(grown, key=lambda draft: draft[:2]):
+                different.setdefault(left.tobytes(), (more, left))
+            beam = list(different.values())[:BEAM]
         return None
 
     def _settled(self, rule: Rule) -> Rule:
