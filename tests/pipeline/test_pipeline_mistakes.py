@@ -7,7 +7,7 @@ import pytest
 
 from weights2code import pipeline
 from weights2code.data import from_lists
-from weights2code.rules.majorities import left_out_errors, majorities, needed
+from weights2code.rules.inexact import left_out_errors, majorities, needed
 from weights2code.settings import Settings
 
 

@@ -9,10 +9,11 @@ import pytest
 
 from weights2code.language import Const, Recurrence, Step, Var, compile_numpy, integers, reals, texts
 from weights2code.language.categories import speaks, spoken
+from weights2code.simplify import simplify
 from weights2code.symbolic import NativeEngine
 from weights2code.symbolic.over_texts import as_choices, search_over_texts
-from weights2code.symbolic.rule_lists import rule_list
-from weights2code.symbolic.shorter_lists import shortened
+from weights2code.symbolic.rule_lists import Part, Rule, rule_list, shortened
+from weights2code.symbolic.search.table import Table
 
 EVENT, STATE = ("close", "lock", "open", "push", "unlock"), ("closed", "locked", "open")
 MODE = ("off", "on")
@@ -70,8 +71,8 @@ def test_numbers_beside_the_tests_of_a_text_are_those_of_the_texts():
     size, weight = Var("size"), Var("weight")
     tests = [size.equals(float(value)) for value in (1, 2, 3)]
     total = weight + 4.25 * tests[0] + 1.25 * tests[1] + 4.75 - 0.75 * tests[2]
-    found = as_choices(total, tests)
     columns = np.array([(s, w) for s in (1, 2, 3) for w in range(5)], float)
+    found = as_choices(total, Table((size,), (texts("LMS"),), columns[:, :1]))
     assert right(found, (size, weight), columns, compile_numpy(total, (size, weight))(*columns.T))
     assert as_text(found, {"size": ("L", "M", "S"), "weight": (), "y": ()}) == (
         '(9 if size[t] == "L" else 6 if size[t] == "M" else 4) + weight[t]'
@@ -82,7 +83,25 @@ def test_one_test_of_a_text_stays_a_test():
     size, weight = Var("size"), Var("weight")
     tests = [size.equals(float(value)) for value in (1, 2, 3)]
     total = weight + 2 * tests[1]
-    assert as_choices(total, tests) == total
+    assert as_choices(total, Table((size,), (texts("LMS"),), np.array([[1.0], [2.0], [3.0]]))) == total
+
+
+def test_texts_beyond_those_that_are_asked_for_keep_their_number():
+    rng = np.random.default_rng(3)
+    k, n = rng.integers(1, 36, 2000).astype(float), rng.integers(0, 30, 2000).astype(float)
+    target = n + 7 * (k == 5) + 3 * (k == 20)
+    front = search_over_texts(
+        NativeEngine(),
+        np.column_stack([k, n]),
+        target,
+        variables=(Var("kind"), Var("n")),
+        domains=(texts([f"k{i}" for i in range(35)]), integers(0, 29)),
+        answer=integers(0, 36),
+        tolerance=1e-6,
+    )
+    best = next(candidate for candidate in front if candidate.exact)
+    assert right(best.expr, (Var("kind"), Var("n")), np.column_stack([k, n]), target)
+    assert best.complexity <= 15
 
 
 def test_either_of_two_tests():
@@ -96,7 +115,10 @@ def test_either_of_two_tests():
     names = {"kind": ("cough", "pain", "sprain"), "y": ("green", "red", "yellow")}
     domains = (reals(36, 41), integers(1, 95), texts(names["kind"]))
     found = rule_list(columns, target, variables, domains, texts(names["y"]))
-    text = as_text(found, {"heat": (), "age": ()} | names)
+    assert found is not None
+    text = as_text(
+        simplify(found, dict(zip(variables, domains, strict=True))), {"heat": (), "age": ()} | names
+    )
     assert '"yellow" if heat[t] >= 39.5 or age[t] >= 80 else "green"' in text
 
 
@@ -127,6 +149,21 @@ def test_every_table_has_a_list():
         assert right(
             rule_list(columns, target, variables, domains, texts("pqrs")), variables, columns, target
         )
+
+
+def test_of_many_texts_those_that_tell_most_are_asked_for():
+    rng = np.random.default_rng(0)
+    a, b, key = (rng.integers(1, most, 4000).astype(float) for most in (41, 31, 201))
+    n = rng.uniform(0, 50, 4000).round(1)
+    target = np.where(
+        a == 11, 2.0, np.where((b == 5) & (n > 20), 2.0, np.where((a == 7) & (b == 3), 3.0, 1.0))
+    )
+    columns, variables = np.column_stack([a, b, key, n]), (Var("a"), Var("b"), Var("key"), Var("n"))
+    domains = (*(texts([str(i) for i in range(most)]) for most in (40, 30, 200)), reals(0, 50))
+    found = rule_list(columns, target, variables, domains, texts("pqr"))
+    assert found is not None
+    assert right(found, variables, columns, target)
+    assert found.size() <= 25
 
 
 def test_rows_that_contradict_each_other_have_none():
@@ -177,5 +214,13 @@ def test_what_a_list_does_not_need_goes():
         ((vn < 50,), Const(3)),
         ((), Const(1)),
     ]
-    found = shortened(rules, columns, target, variables)
+
+    def made(tests, value) -> Rule:
+        asked = (Part(test, compile_numpy(test, variables)(*columns.T) != 0, 1.0) for test in tests)
+        return Rule(tuple(asked), Part(value, target == value.value, 1.0))
+
+    found = [
+        (tuple(test.expr for test in rule.tests), rule.value.expr)
+        for rule in shortened(tuple(made(*rule) for rule in rules))
+    ]
     assert found == [((vn > 14, va.equals(2)), Const(1)), ((vb.equals(3),), Const(2)), ((), Const(3))]

@@ -51,7 +51,7 @@ SAID = {
     "two thresholds": (
         op("where", gt(x, 2.4), 1, op("where", op("lt", x, -2.7), -1, y1)),
         {x: WIDE, y1: integers(-1, 1)},
-        "1 if x[t] > 2.4 else -1 if x[t] < -2.7 else y[t-1]",
+        "-1 if x[t] < -2.7 else 1 if x[t] > 2.4 else y[t-1]",
     ),
     "sample and hold": (
         op("where", gt(b, 0.2), a, y1),
@@ -89,8 +89,9 @@ def test_functions_of_a_wide_window():
     total: Expr = window[0]
     for value in window[1:]:
         total = total + value
-    for rule in (gt(total, 5), total % 2):
+    for rule in (gt(total, 6), total % 2):
         assert formula(found(rule, dict.fromkeys(window, BITS), 900)) == formula(rule)
+    assert found(gt(total, 5), dict.fromkeys(window, BITS), 900).size() == 12  # the median
 
 
 def test_the_simplest_number_in_a_gap():

@@ -81,14 +81,14 @@ def telling(columns: np.ndarray, target: np.ndarray) -> list[int]:
     answer, answers = _few_codes(target[::step])
     if answers < 2:
         return []
-    alone = [_chi_square(code, levels, answer, answers) for code, levels in codes]
+    alone = [chi_square(code, levels, answer, answers) for code, levels in codes]
     least = np.full(len(codes), np.inf)
     most = np.array([_beyond(*figures) for figures in alone])
     for i, j in combinations(range(len(codes)), 2):
         if time_is_up():
             return []
         (one, levels), (other, width) = codes[i], codes[j]
-        both = _chi_square(one * width + other, levels * width, answer, answers)
+        both = chi_square(one * width + other, levels * width, answer, answers)
         for leaf, beside in ((i, j), (j, i)):
             more = _beyond(both[0] - alone[beside][0], both[1] - alone[beside][1])
             least[leaf], most[leaf] = min(least[leaf], more), max(most[leaf], more)
@@ -105,7 +105,7 @@ def _few_codes(column: np.ndarray) -> tuple[np.ndarray, int]:
     return codes.reshape(-1).astype(np.int64), int(codes.max()) + 1
 
 
-def _chi_square(code: np.ndarray, levels: int, answer: np.ndarray, answers: int) -> tuple[float, float]:
+def chi_square(code: np.ndarray, levels: int, answer: np.ndarray, answers: int) -> tuple[float, float]:
     """Pearson's statistic of a leaf and the target, and its degrees of freedom."""
     table = np.bincount(code * answers + answer, minlength=levels * answers).reshape(levels, answers)
     table = table[table.sum(1) > 0]

@@ -32,8 +32,7 @@ from weights2code.rules.assembly import Assembly
 from weights2code.rules.borders import other_borders
 from weights2code.rules.cuts import Cut, cuts, first_cut
 from weights2code.rules.from_leaves import direct_recurrences
-from weights2code.rules.majorities import majority_recurrences
-from weights2code.rules.under_noise import noisy_recurrences
+from weights2code.rules.inexact import majority_recurrences, noisy_recurrences
 from weights2code.verify import Certificate
 
 if TYPE_CHECKING:

@@ -174,7 +174,7 @@ def regress(
         tolerance = WHOLE_TOLERANCE
     else:
         tolerance = REAL_TOLERANCE * max(float(np.std(target)), 1e-12)
-    return _exact(problem, row, leaves, columns, target, tolerance, effort, engine, assembly)
+    return exact_candidates(problem, row, leaves, columns, target, tolerance, effort, engine, assembly)
 
 
 def regress_change(
@@ -193,7 +193,7 @@ def regress_change(
     if not kept or (len(kept) == len(others) and repeats < LEAST_REPEATS):
         return []
     some, rest = tuple(others[i] for i in kept), rest[:, kept]
-    found = _exact(problem, row, some, rest, change, WHOLE_TOLERANCE, effort, engine, assembly)
+    found = exact_candidates(problem, row, some, rest, change, WHOLE_TOLERANCE, effort, engine, assembly)
     return [replace(candidate, expr=last + candidate.expr) for candidate in found]
 
 
@@ -217,7 +217,7 @@ def regress_mean(
     if surely_lossy(rest, gain, discrete) or (all(discrete) and not determines(rest, gain)[0]):
         return []
     tolerance = REAL_TOLERANCE * max(float(np.std(gain)), 1e-12)
-    found = _exact(problem, row, others, rest, gain, tolerance, effort, engine, assembly)[:1]
+    found = exact_candidates(problem, row, others, rest, gain, tolerance, effort, engine, assembly)[:1]
     total = assembly.local(f"g{row}")
     for candidate in found:
         assembly.add(total, Var(total, 1) + candidate.expr)
@@ -228,7 +228,7 @@ def _counting(name: str) -> tuple[Expr, ...]:
     return Var(name, 1) + 1, 1 + Var(name, 1)
 
 
-def _exact(
+def exact_candidates(
     problem: Problem,
     row: int,
     leaves: tuple[Var, ...],
@@ -239,6 +239,7 @@ def _exact(
     engine: Engine,
     assembly: Assembly,
 ) -> list[Candidate]:
+    """The exact formulas of rows of leaves."""
     front = search_over_texts(
         engine,
         columns,

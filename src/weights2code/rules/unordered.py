@@ -1,9 +1,8 @@
 """Formulas that compute with the number of a text, as others that only ask which text it is.
 
 What is found about whole numbers knows nothing of texts: it may say `state > 1` or `2*event + 1` where texts
-are numbered. Wherever a formula does so, its values are listed for all that its variables can hold, and
-chosen by a list of rules instead; where that is long, or numbers without end are in it too, it is written
-once for each text.
+are numbered. Wherever a formula does so, its values are listed for what its variables can hold, and the same
+search that speaks of texts rightly is asked for them.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from math import prod
 import numpy as np
 
 from weights2code.language import (
-    Const,
     Domain,
     Expr,
     Op,
@@ -29,18 +27,14 @@ from weights2code.language import (
     texts,
     with_formula,
 )
-from weights2code.language.categories import Categories, fits, speaks, with_locals
+from weights2code.language.categories import Categories, Texts, fits, speaks, with_locals
 from weights2code.language.kinds import Kinds, kinds_of
-from weights2code.simplify import cost, simplify
-from weights2code.symbolic.over_texts import joined_cases
-from weights2code.symbolic.rule_lists import rule_list
+from weights2code.symbolic import NativeEngine
+from weights2code.symbolic.over_texts import search_over_texts
 
-#: Rows that a formula is listed on, at most, and texts that one is written for.
-MOST_ROWS, MOST_CASES = 5000, 12
-#: Numbers that rules choose from, at most.
-MOST_CHOSEN = 6
-#: The cost of a list beyond which formulas for each text may be shorter.
-LONG = 12.0
+#: Rows that a formula is listed on, at most; of numbers without end, those up to so many.
+MOST_ROWS, FARTHEST = 5000, 20
+EFFORT, TOLERANCE = 1.0, 1e-9
 
 
 def unordered(recurrence: Recurrence, domains: Sequence[Domain], categories: Categories) -> Recurrence | None:
@@ -58,88 +52,48 @@ def unordered(recurrence: Recurrence, domains: Sequence[Domain], categories: Cat
     return found if speaks(found, categories) else None
 
 
-def _mended(expr: Expr, wanted: tuple, types: Categories, kinds: Kinds) -> Expr:
-    if fits(expr, wanted, types):
-        return expr
-    listed = _listed(expr, wanted, types, kinds)
-    if listed is not None and not wanted and isinstance(expr, Op) and cost(listed) > LONG:
-        each = _by_text(expr, types, kinds)
-        return each if fits(each, (), types) and cost(each) < cost(listed) else listed
-    if listed is not None or wanted or not isinstance(expr, Op):
-        return expr if listed is None else listed
-    parts = Op(expr.name, tuple(_mended(argument, (), types, kinds) for argument in expr.args))
-    return parts if fits(parts, (), types) else _by_text(parts, types, kinds)
-
-
-def _listed(expr: Expr, wanted: tuple, types: Categories, kinds: Kinds) -> Expr | None:
-    """The values of a formula as a list of rules, if its variables can hold few."""
+def _mended(expr: Expr, wanted: Texts, types: Categories, kinds: Kinds) -> Expr:
+    """The formula said in another way, or its parts; the same if there is none."""
     variables = expr.variables()
+    if fits(expr, wanted, types) or not variables:
+        return expr
     values = [_held(variable, types, kinds) for variable in variables]
-    if not variables or not all(values) or prod(len(some) for some in values) > MOST_ROWS:
-        return None
-    rows = np.array(list(product(*values)), dtype=float)
+    if prod(map(len, values)) <= MOST_ROWS:
+        rows = np.array(list(product(*values)), dtype=float)
+    else:
+        rng = np.random.default_rng(0)
+        rows = np.unique(np.stack([rng.choice(some, MOST_ROWS) for some in values], 1), axis=0)
     with np.errstate(all="ignore"):
         target = np.broadcast_to(compile_numpy(expr, variables)(*rows.T), len(rows))
     sure = np.isfinite(target)
     if wanted:  # what comes before the start may lead to no text at all
         sure &= (target >= 1) & (target <= len(wanted)) & (target == np.round(target))
-    if not sure.any() or (not wanted and (not sure.all() or len(np.unique(target)) > MOST_CHOSEN)):
-        return None
-    domains = [
-        texts(types[v.name]) if v.name in types else infer(rows[:, i]) for i, v in enumerate(variables)
-    ]
-    answer = texts(wanted) if wanted else infer(target)
-    return rule_list(rows[sure], target[sure], variables, domains, answer)
+    front = (
+        search_over_texts(
+            NativeEngine(),
+            rows[sure],
+            target[sure],
+            variables=variables,
+            domains=tuple(
+                texts(types[v.name]) if v.name in types else infer(column)
+                for v, column in zip(variables, rows.T, strict=True)
+            ),
+            answer=texts(wanted) if wanted else infer(target[sure]),
+            tolerance=TOLERANCE,
+            effort=EFFORT,
+        )
+        if sure.any()
+        else ()
+    )
+    found = next((candidate.expr for candidate in front if candidate.exact), None)
+    if found is not None or wanted or not isinstance(expr, Op):
+        return expr if found is None else found
+    return Op(expr.name, tuple(_mended(argument, (), types, kinds) for argument in expr.args))
 
 
-def _held(variable: Var, types: Categories, kinds: Kinds) -> tuple[float, ...]:
+def _held(variable: Var, types: Categories, kinds: Kinds) -> Sequence[float]:
+    """What a variable can hold, or some of it."""
     if variable.name in types:
-        first = 0 if variable.lag else 1
-        return tuple(float(code) for code in range(first, len(types[variable.name]) + 1))
-    return kinds.values.get(variable.name, ())
-
-
-def _by_text(expr: Op, types: Categories, kinds: Kinds) -> Expr:
-    """The formula once for each text of the first variable that holds texts."""
-    variable = next((v for v in expr.variables() if v.name in types), None)
-    if variable is None or len(types[variable.name]) > MOST_CASES:
-        return expr
-    cases: dict[Expr, list[float]] = {}
-    for code in _held(variable, types, kinds):
-        case = _folded(expr.substitute({variable: Const(code)}))
-        if isinstance(case, Op) and not fits(case, (), types):
-            case = _by_text(case, types, kinds)
-        elif all(kinds.values.get(v.name) for v in case.variables()):
-            case = simplify(case, {v: infer(np.array(kinds.values[v.name])) for v in case.variables()})
-        cases.setdefault(case, []).append(code)
-    return joined_cases(variable, cases)
-
-
-def _folded(expr: Expr) -> Expr:
-    """The formula with its constant parts computed."""
-
-    def fold(node: Expr) -> Expr:
-        if not isinstance(node, Op):
-            return node
-        if node.name == "where" and isinstance(node.args[0], Const):
-            return node.args[1] if node.args[0].value else node.args[2]
-        if not all(isinstance(argument, Const) for argument in node.args):
-            return _neutral(node)
-        with np.errstate(all="ignore"):
-            value = float(compile_numpy(node, ())())
-        return Const(value) if np.isfinite(value) else node
-
-    return expr.transform(fold)
-
-
-def _neutral(node: Op) -> Expr:
-    """Without what changes nothing."""
-    if node.name == "mul":
-        for one, other in (node.args, node.args[::-1]):
-            if one in (Const(0), Const(1)):
-                return other if one == Const(1) else Const(0)
-    if node.name in ("add", "sub") and node.args[1] == Const(0):
-        return node.args[0]
-    if node.name == "add" and node.args[0] == Const(0):
-        return node.args[1]
-    return node
+        return [float(code) for code in range(0 if variable.lag else 1, len(types[variable.name]) + 1)]
+    some = np.arange(-FARTHEST, FARTHEST + 1.0) * (1.0 if variable.name in kinds.integers else 0.7)
+    return kinds.values.get(variable.name) or some.tolist()

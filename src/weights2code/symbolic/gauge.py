@@ -355,7 +355,8 @@ def plain_numbers(judge: Judge) -> Iterator[tuple[np.ndarray, np.ndarray, float]
     table = Table(problem.variables, problem.domains, problem.X)
     design = np.column_stack([np.ones(len(v)), problem.X])
     pieces: list[tuple[float, np.ndarray, np.ndarray]] = []
-    for weights, _ in planes(Reader(problem, table, goal.at(table.few), beside=False, near=False)):
+    reader = Reader(problem, table, goal.at(table.few), beside=False, near=False)
+    for weights, _ in planes(reader, reader.goal.known):
         plane = np.array([float(w) for w in weights])
         holds = goal.agrees(design @ plane)
         if judge.share[holds].sum() >= PIECE:

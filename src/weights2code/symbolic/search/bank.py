@@ -281,7 +281,10 @@ class Bank:
         for some in several if 3 <= k <= 15 and self.problem.allows("max", "min") else ():
             names, size = [variables[j] for j in some], len(some)
             write = functools.partial(_ranked, names)
-            yield np.sort(self.X[:, some], axis=1).T, write, size + 1, sum(1 << j for j in some)
+            values = np.sort(self.X[:, some], axis=1).T
+            if self.table.bits:  # others say how many there are, which sums do
+                values, write = values[[0, -1]], functools.partial(_extremum, names)
+            yield values, write, size + 1, sum(1 << j for j in some)
         if 3 <= k <= 15 and self.problem.allows("max", "min"):  # one against the extremum of all others
             for j in range(k):
                 others = np.delete(self.X, j, axis=1)
@@ -372,6 +375,10 @@ def ranked(variables: Sequence[Expr], place: int) -> Expr:
 def _against(variables: Sequence[Expr], j: int, i: int) -> Expr:
     others = [v for place, v in enumerate(variables) if place != j]
     return op("sub", variables[j], ranked(others, 1 if i == 0 else len(others)))
+
+
+def _extremum(variables: Sequence[Expr], i: int) -> Expr:
+    return ranked(variables, len(variables) if i else 1)
 
 
 def _ranked(variables: Sequence[Expr], i: int) -> Expr:

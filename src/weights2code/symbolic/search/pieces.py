@@ -72,7 +72,7 @@ def pieces(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Expr | Left]:
     ways = [(greed, terms, first) for greed in (0.01, 0.04) for first in (None, *directed)]
     for greed, some, first in [*ways, (0.01, levels, None)]:
         if not reader.problem.expired() and len(some.writes) > 1:
-            yield from _listed(reader, bank, some, greed, first)
+            yield from _listed(reader, bank, some, greed, first, tests=5 if some is terms else 1)
     yield from _parts(reader, bank, terms, goal, directed)
 
 
@@ -308,10 +308,10 @@ class _Settled:
 
 
 def _settling(
-    reader: Reader, bank: Bank, terms: Terms, left: np.ndarray, greed: float, most: int
+    reader: Reader, bank: Bank, terms: Terms, left: np.ndarray, greed: float, most: int, tests: int = 5
 ) -> list[_Settled]:
     """Tests of entries that settle rows for one term, the best first; at most one for each term."""
-    use = bank.varying(5, TESTED // max(len(left), 1))
+    use = bank.varying(tests, TESTED // max(len(left), 1))
     right = terms.right[:, left]
     P = bank.values[np.ix_(use, left)]
     ranked: list[tuple[float, int, int, bool]] = []
@@ -346,6 +346,7 @@ def _listed(
     greed: float,
     first: _Settled | None = None,
     *,
+    tests: int = 5,
     long: bool = False,
 ) -> Iterator[Expr]:
     """A decision list: again and again the test that settles most rows, beginning with the first."""
@@ -361,7 +362,7 @@ def _listed(
             if long or believable(reader.table, reader.goal, expr):
                 yield expr
             return
-        found = _settling(reader, bank, terms, left, greed, 1)
+        found = _settling(reader, bank, terms, left, greed, 1, tests)
         if not found:
             return
         entries.append((found[0].test, found[0].term))

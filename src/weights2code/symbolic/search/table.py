@@ -164,6 +164,11 @@ class Table:
             result = compile_numpy(expr, self.variables)(*self.X.T)
         return np.broadcast_to(np.asarray(result, dtype=float), (len(self.X),))
 
+    def only(self, places: Sequence[int] | np.ndarray) -> Table:
+        """Some columns alone, all rows."""
+        kept = [(self.variables[i], self.domains[i]) for i in places]
+        return Table(tuple(v for v, _ in kept), tuple(d for _, d in kept), self.X[:, list(places)])
+
     def column(self, variable: Var) -> np.ndarray:
         return self.X[:, self.variables.index(variable)]
 

@@ -8,7 +8,7 @@ import pytest
 from weights2code.data import Problem, from_lists
 from weights2code.language import Const, Op, Recurrence, Step, Var, formula
 from weights2code.rules.free_running import as_floats, constants_of, filled, opened, running_free, terms_of
-from weights2code.rules.under_noise import affine, useful
+from weights2code.rules.inexact import affine, thinned
 
 x, y = Var("x"), Var("y")
 
@@ -44,9 +44,9 @@ def test_many_leaves_are_thinned_by_what_they_are_worth():
     columns = rng.normal(size=(500, 14))
     target = 2 * columns[:, 3] - columns[:, 11] + 0.1 * rng.normal(size=500)
     leaves = tuple(Var(f"c{i}") for i in range(14))
-    kept, fewer = useful(leaves, columns, target)
-    assert len(kept) == fewer.shape[1] == 9
-    assert {Var("c3"), Var("c11")} <= set(kept)
+    kept = thinned(columns, target, most=9)
+    assert len(kept) == 9
+    assert {3, 11} <= set(kept)
     assert set(affine(leaves, columns, target).variables()) == {Var("c3"), Var("c11")}
 
 
