@@ -13,7 +13,7 @@ from weights2code.symbolic.search import columns, linear, near, pieces, reductio
 from weights2code.symbolic.search.bank import Bank, Block
 from weights2code.symbolic.search.readings import Reader
 from weights2code.symbolic.search.searched import SEARCHED
-from weights2code.symbolic.search.table import Goal, Left, Table, bit_goal, common, joined, merged
+from weights2code.symbolic.search.table import Goal, Left, Table, believable, bit_goal, common, joined, merged
 from weights2code.symbolic.search.rows import prepare
 
 Rule = Callable[..., np.ndarray]
@@ -211,8 +211,9 @@ def test_two_terms_leave_the_question_which_holds() -> None:
 
 def test_a_list_says_less_than_the_rows() -> None:
     goal = bit_goal(np.arange(40) % 2 == 0, np.arange(40) % 2 == 1)
-    assert pieces.believable(goal, op("gt", a, b))
-    assert not pieces.believable(goal, op("gt", sum([a] * 9, b), b))
+    table = Table((a,), (reals(0, 1),), np.arange(40.0)[:, None])
+    assert believable(table, goal, op("gt", a, b))
+    assert not believable(table, goal, op("gt", sum([a] * 9, b), b))
 
 
 # ----------------------------------------------------------------------------------------------- reductions

@@ -89,9 +89,8 @@ def test_functions_of_a_wide_window():
     total: Expr = window[0]
     for value in window[1:]:
         total = total + value
-    for rule in (gt(total, 6), total % 2):
+    for rule in (gt(total, 5), total % 2):
         assert formula(found(rule, dict.fromkeys(window, BITS), 900)) == formula(rule)
-    assert found(gt(total, 5), dict.fromkeys(window, BITS), 900).size() == 12  # the median
 
 
 def test_the_simplest_number_in_a_gap():

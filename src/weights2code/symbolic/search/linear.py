@@ -66,7 +66,7 @@ def _linear_modulo(reader: Reader) -> Iterator[Expr]:
     if not reader.table.discrete or m**k > RESIDUES or len(goal.known) < k + 2:
         return
     X, y = reader.X[goal.known], goal.middle[goal.known]
-    sides = np.array(list(itertools.product([w if w < m - 1 else -1 for w in range(m)], repeat=k)))
+    sides = np.array(list(itertools.product([w if w < max(m - 1, 2) else -1 for w in range(m)], repeat=k)))
     order = np.argsort((2 * (sides != 0) + 2 * (np.abs(sides) > 1) + 0.1 * np.abs(sides)).sum(axis=1))
     for asked in (min(12, len(y)), len(y)):
         reader.problem.effort.spend(CELL * len(order) * asked)

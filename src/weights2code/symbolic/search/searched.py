@@ -121,7 +121,7 @@ def modulo(expr: Expr, m: int) -> Expr:
     form = affine_form(expr)
     if form is None or any(w != round(w) for w in (*form[0].values(), form[1])):
         return expr
-    weights = [(int(w % m) if w % m < m - 1 else -1, term) for term, w in form[0].items()]
+    weights = [(int(w % m) if w % m < max(m - 1, 2) else -1, term) for term, w in form[0].items()]
     shift = int(form[1] % m)
     return weighted_sum([(w, term) for w, term in weights if w], shift - m if shift > m // 2 else shift)
 
