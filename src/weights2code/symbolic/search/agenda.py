@@ -21,12 +21,12 @@ from weights2code.language import Const, Expr
 from weights2code.symbolic.engine import Candidate, preference
 from weights2code.symbolic.search import columns, linear, near, pieces, reductions
 from weights2code.symbolic.search.bank import Bank, Block
-from weights2code.symbolic.search.readings import Reader
-from weights2code.symbolic.search.table import Goal, Left, Table, left_to_say, room
 from weights2code.symbolic.search.collector import Collector
-from weights2code.symbolic.search.inner_constants import family_stage
+from weights2code.symbolic.search.families import families
 from weights2code.symbolic.search.noise_floor import noise_floor
+from weights2code.symbolic.search.readings import Reader
 from weights2code.symbolic.search.rows import Problem
+from weights2code.symbolic.search.table import Goal, Left, Table, left_to_say, room
 from weights2code.symbolic.search.tables import table_stage
 from weights2code.symbolic.snapping import simplest
 
@@ -154,7 +154,9 @@ class Search:
         """A step that adds so many nodes waits behind all that seem to lead to shorter formulas."""
         if name in left_out:
             return
-        expected = task.cost - SURE * task.sure + LATER * task.depth + BIT * left_to_say(task.table, task.goal)
+        expected = (
+            task.cost - SURE * task.sure + LATER * task.depth + BIT * left_to_say(task.table, task.goal)
+        )
         heapq.heappush(self.heap, (expected + nodes, next(self.ticket), task.cost + nodes, task, step))
 
     def start(self, task: Task) -> None:
@@ -279,7 +281,7 @@ class Search:
 
     def families(self, task: Task) -> None:
         """Functions with one inner constant."""
-        family_stage(self.problem, self.collector)
+        self.offer(task, families(task.reader))
 
     def sums(self, task: Task) -> None:
         bank = self.bank(task)

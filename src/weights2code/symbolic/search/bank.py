@@ -18,9 +18,9 @@ import numpy as np
 from weights2code.language import Const, Expr, Op, op
 from weights2code.language.operators import order_name
 from weights2code.symbolic.notation import weighted_sum
+from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.searched import SEARCHED, Searched
 from weights2code.symbolic.search.table import Table
-from weights2code.symbolic.search.rows import Problem
 
 #: Cells of one block of values; entries kept of an operator and a cost.
 BLOCK, KEPT = 600_000, 1000

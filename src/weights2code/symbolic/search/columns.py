@@ -20,6 +20,7 @@ from weights2code.symbolic.search.bank import CELL, Bank
 from weights2code.symbolic.search.linear import PRODUCT, directions
 from weights2code.symbolic.search.pieces import chosen
 from weights2code.symbolic.search.readings import Reader, number
+from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.table import (
     COST,
     EVIDENCE,
@@ -34,7 +35,6 @@ from weights2code.symbolic.search.table import (
     room,
     size,
 )
-from weights2code.symbolic.search.rows import Problem
 
 #: Quantities that are put in: cells asked for, asked at all lags at once,
 #: followed of those that are made of the same columns, and of all; bits that they must save.

@@ -17,8 +17,8 @@ from weights2code.language import Expr, Var, op
 from weights2code.symbolic.notation import weighted_sum
 from weights2code.symbolic.search.bank import CELL, Bank, Block
 from weights2code.symbolic.search.readings import Reader, good_enough, left_over, orthonormal
-from weights2code.symbolic.search.table import ROWS, Goal, Table
 from weights2code.symbolic.search.rows import Problem
+from weights2code.symbolic.search.table import ROWS, Goal, Table
 
 #: Entries that are paired, and how many of them with all others; as many at a time.
 PAIRED, SMALL_SUMS, SMALL_PRODUCTS, TOGETHER = 2500, 200, 150, 50

@@ -1,8 +1,9 @@
 """Readings: what is wanted as a simple function of one quantity.
 
 A line, alone or beside a linear function of the columns; a threshold, one value or an interval for two
-values; stairs for a few; a remainder, one remainder of several, a quotient. All are asked of thousands of entries at once, a
-few rows first; what passes is written with plain numbers and held against all rows of the goal.
+values; stairs for a few; a remainder, one remainder of several, a quotient. All are asked of thousands of
+entries at once, a few rows first; what passes is written with plain numbers and held against all rows of the
+goal.
 """
 
 from __future__ import annotations
@@ -15,10 +16,9 @@ import numpy as np
 from weights2code.language import Const, Expr, Number, is_boolean, op
 from weights2code.symbolic.notation import branch, compare, opposite, simplest_test, weighted_sum
 from weights2code.symbolic.search.bank import CELL, Block
+from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.searched import modulo
 from weights2code.symbolic.search.table import Goal, Table, believable
-from weights2code.symbolic.search.rows import Problem
-from weights2code.symbolic.search.sums_of_atoms import assemble
 from weights2code.symbolic.snapping import simplest, snap_linear
 
 #: Rows that are asked first; entries of a block that a line is written of; the same beside a linear function.
@@ -352,6 +352,18 @@ def _between(
     middle: Number = (a + b) // 2 if (a + b) % 2 == 0 else (a + b) / 2
     away = op("abs", weighted_sum([(1, expr)], -middle))
     return op("le" if inside else "gt", away, b - middle)
+
+
+def assemble(terms: list[tuple[Number, Expr]], constant: Number) -> Expr:
+    """`weighted_sum`, with one minus a test written as the opposite test."""
+    live = [(c, e) for c, e in terms if c != 0]
+    for place, (coefficient, expr) in enumerate(live):
+        turned = opposite(expr)
+        if turned is not None and coefficient < 0 and constant == -coefficient:
+            live[place] = (-coefficient, turned)
+            constant = 0
+            break
+    return weighted_sum(live, constant)
 
 
 def orthonormal(columns: np.ndarray) -> np.ndarray:
