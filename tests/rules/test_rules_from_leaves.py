@@ -13,10 +13,10 @@ from weights2code.errors import NotExtracted
 from weights2code.language import Const, Recurrence, Start, Step, Var, maximum, minimum
 from weights2code.rules.assembly import Assembly
 from weights2code.rules.from_leaves import (
+    Regression,
     checked_sequences,
     direct_recurrences,
     needed_leaves,
-    regress_change,
     reproduces,
     settle_start,
 )
@@ -268,6 +268,6 @@ def test_what_an_output_adds_to_its_last_value(builder):
     problem = made.problem(drawn, rule.run(drawn))
     assembly = assembled(made, problem)
     leaves = assembly.output_leaves(0)
-    found = regress_change(assembly, problem, 0, leaves, SECONDS, NativeEngine())
+    found = Regression(assembly, problem, 0, SECONDS, NativeEngine()).change(leaves)
     assert found
     assert np.array_equal(machine(inputs=("a", "b"), y=found[0].expr).run(drawn), rule.run(drawn))
