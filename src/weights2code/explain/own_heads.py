@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from weights2code.errors import InputError
-from weights2code.explain.hypotheses import HYPOTHESES, Hypothesis
+from weights2code.explain.hypotheses import HYPOTHESES, Hypothesis, prefix_weights
 from weights2code.explain.steps import HeadSteps
 from weights2code.graph import RouterNode
 from weights2code.heads import HEADS, HeadFacts
@@ -136,8 +136,7 @@ class Running(Hypothesis):
 
     def pattern(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
         """Everything so far takes part; how much is not said."""
-        rows = np.tril(np.ones((values.shape[1], values.shape[1])))
-        return rows / rows.sum(1, keepdims=True)
+        return prefix_weights(values.shape[1])
 
 
 HYPOTHESES.append(Running)
