@@ -15,7 +15,7 @@ from itertools import product
 import numpy as np
 
 from weights2code.data import Problem, Sequences
-from weights2code.data.sufficiency import LEAST_REPEATS, determines, needed
+from weights2code.data.sufficiency import determines, needed
 from weights2code.errors import NotExtracted, Reason
 from weights2code.language import OPERATORS, Recurrence, Step, Var
 from weights2code.rules.assembly import Assembly
@@ -25,7 +25,6 @@ from weights2code.rules.starts import known_domains, unusual_starts, usual_start
 from weights2code.simplify.denominators import clear_denominators
 from weights2code.symbolic.engine import Candidate, Engine
 from weights2code.symbolic.over_texts import search_over_texts
-from weights2code.rules.neighbours import surely_lossy
 from weights2code.verify.residuals import answers
 
 #: More leaves than this are not searched in full: only for linear rules, wide extrema and other functions of
@@ -96,7 +95,6 @@ def _rules(
     asked = replace(asked, effort=share * asked.effort)
     found = [] if with_start else asked.gain_of_mean(leaves)
     found = found or asked.itself(leaves, with_start)
-    found = found if found or with_start else asked.change(leaves)
     if many and not found:
         raise NotExtracted(f"{name} depends on {len(leaves)} values, and no short rule of them is exact.")
     return found
@@ -146,7 +144,7 @@ def needed_leaves(assembly: Assembly, problem: Problem, row: int) -> tuple[Var, 
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """One output, and what its rule is looked for with: as it is, or by what it gains."""
+    """One output, and what its rule is looked for with."""
 
     assembly: Assembly
     problem: Problem
@@ -158,23 +156,6 @@ class Regression:
         """The exact candidates, simplest first."""
         rows = table(self.assembly, self.problem.training, leaves, self.row, with_start=with_start)
         return self._exact(leaves, *rows)
-
-    def change(self, leaves: tuple[Var, ...]) -> list[Candidate]:
-        """Exact candidates for what it adds to its last value, if the rows show that its past is not needed
-        for that: of an output that grows without end rows hardly repeat, of its changes they do."""
-        problem, last = self.problem, Var(self.problem.outputs[self.row], 1)
-        others = tuple(leaf for leaf in leaves if leaf.name not in problem.outputs)
-        texts = problem.output_domains[self.row].categories
-        if last not in leaves or not others or not problem.whole or texts:
-            return []
-        columns, target = table(self.assembly, problem.training, (*others, last), self.row)
-        rest, change = columns[:, :-1], target - columns[:, -1]
-        consistent, repeats = determines(rest, change)
-        kept = needed(rest, change, [leaf_cost(leaf, problem) for leaf in others]) if consistent else []
-        if not kept or (len(kept) == len(others) and repeats < LEAST_REPEATS):
-            return []
-        found = self._exact(tuple(others[i] for i in kept), rest[:, kept], change)
-        return [replace(candidate, expr=last + candidate.expr) for candidate in found]
 
     def gain_of_mean(self, leaves: tuple[Var, ...]) -> list[Candidate]:
         """The output as a mean of everything so far: what it is the mean of is the gain of its sum, which is
@@ -198,20 +179,17 @@ class Regression:
     def _exact(self, leaves: tuple[Var, ...], columns: np.ndarray, target: np.ndarray) -> list[Candidate]:
         if not len(target):
             return []  # a leaf lies further back than the sequences are long
-        problem, answer = self.problem, self.problem.output_domains[self.row]
-        domains = leaf_domains(problem, leaves, columns, self.assembly)
-        if surely_lossy(columns, target, tuple(domain.discrete for domain in domains)):
-            return []  # no function of these values is the output
+        answer = self.problem.output_domains[self.row]
         front = search_over_texts(
             self.engine,
             columns,
             target,
             variables=leaves,
-            domains=domains,
+            domains=leaf_domains(self.problem, leaves, columns, self.assembly),
             answer=answer,
             tolerance=TOLERANCE * (1.0 if answer.discrete else max(float(np.std(target)), 1e-12)),
             effort=self.effort,
-            operators=sensible_operators(problem, self.row),
+            operators=sensible_operators(self.problem, self.row),
         )
         return [candidate for candidate in front if candidate.exact]
 
