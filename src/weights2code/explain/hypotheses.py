@@ -11,17 +11,16 @@ from __future__ import annotations
 import math
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
-from typing import ClassVar
 
 import numpy as np
 
 from weights2code.explain.steps import HeadSteps
 from weights2code.graph import RouterNode, shifted
-from weights2code.heads import HEADS, Relation
+from weights2code.heads import HEADS, HeadFacts, HeadKind
 from weights2code.language import Const, Count, Expr, Retrieval, Var, evaluate, op
 from weights2code.language.recurrence import SIGNS
 
@@ -36,8 +35,11 @@ class Hypothesis(ABC):
     """One way a head may route."""
 
     __slots__ = ()
-    #: Whether the head adds up what it sees, so that counts of each value say as much.
-    adds_up: ClassVar[bool] = False
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the head adds up what it sees, so that counts of each value say as much."""
+        return False
 
     @classmethod
     @abstractmethod
@@ -103,11 +105,6 @@ class Hypothesis(ABC):
         """
         back = self.lag()
         return None if back is None else np.eye(values.shape[1], k=-back)
-
-
-def prefix_weights(length: int) -> np.ndarray:
-    """Everything so far, alike."""
-    return np.tril(np.ones((length, length))) / np.arange(1, length + 1)[:, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,64 +307,78 @@ class EqualityRetrieval(Hypothesis):
 
 @dataclass(frozen=True, slots=True)
 class PrefixAggregate(Hypothesis):
-    """The mean or the sum of everything so far."""
+    """What a kind of head makes of everything so far, which is certain: a mean, a sum, a count of keys that
+    compare so with the present value, or something of the user's own."""
 
-    mean: bool
-    adds_up: ClassVar[bool] = True
+    kind: HeadKind
+
+    @property
+    def facts(self) -> HeadFacts:
+        return HEADS[self.kind]
+
+    @property
+    def adds_up(self) -> bool:
+        return self.kind in ("mean", "sum")
 
     @classmethod
     def candidates(cls, node: RouterNode, length: int, often: tuple[int, ...]) -> Iterator[Hypothesis]:
-        if node.kind in ("mean", "sum"):
-            yield cls(node.kind == "mean")
+        if node.facts.words:
+            yield cls(node.kind)
         elif node.facts.seeks:
-            yield from (cls(mean) for mean in (True, False))
+            yield from (cls(kind) for kind in ("mean", "sum"))
 
     def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
-        aggregate = HEADS["mean" if self.mean else "sum"].aggregate
-        assert aggregate is not None
-        return aggregate(values[..., node.reads["value"]])
+        if self.facts.aggregate is None:
+            return node.compute(values)
+        return self.facts.aggregate(values[..., node.reads["value"]])
 
     def describe(self) -> str:
-        return "Prefix mean" if self.mean else "Prefix sum"
+        return self.facts.words
 
     def to_expr(self, head: HeadSteps) -> Expr:
-        value = head.read("value")
-        total = head.running("s", lambda last: last + value)
-        return total / head.count() if self.mean else total
-
-    def pattern(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
-        rows = prefix_weights(values.shape[1])
-        return rows if self.mean else np.ceil(rows)
-
-
-@dataclass(frozen=True, slots=True)
-class PrefixCount(Hypothesis):
-    """How many keys so far compare with the present value in some way."""
-
-    relation: Relation
-
-    @classmethod
-    def candidates(cls, node: RouterNode, length: int, often: tuple[int, ...]) -> Iterator[Hypothesis]:
-        if node.facts.relation:
-            yield cls(node.facts.relation)
-
-    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
-        return node.compute(values)
-
-    def describe(self) -> str:
-        return f"Count of keys {SIGNS[self.relation]} the value"
-
-    def to_expr(self, head: HeadSteps) -> Expr:
-        asked = head.in_units_of_keys("value")
-        return head.step("c", Count(head.sequence("key"), asked, self.relation))
-
-    def pattern(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
-        key, value = (values[..., node.reads[role]] for role in ("key", "value"))
-        holds = getattr(operator, self.relation)(key[:, None, :], value[:, :, None])
-        return np.tril(holds.mean(axis=0))
+        if self.facts.relation:
+            asked = head.in_units_of_keys("value")
+            return head.step("c", Count(head.sequence("key"), asked, self.facts.relation))
+        value, unit = head.read("value"), head.units["value"]
+        step = in_units(self.facts.step or operator.add, unit)
+        letter, start = "h" if self.facts.own else "s", self.facts.start * unit
+        total = head.running(letter, lambda last: step(last, value), start)
+        return total / head.count() if self.kind == "mean" else total
 
     def caption(self, reads: Mapping[str, str]) -> str:
-        return f"how many {reads['key']} so far are {SIGNS[self.relation]} {reads['value']}"
+        if not self.facts.relation:
+            return Hypothesis.caption(self, reads)
+        return f"how many {reads['key']} so far are {SIGNS[self.facts.relation]} {reads['value']}"
+
+    def pattern(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
+        """Everything so far takes part; of the user's own it is not said how much."""
+        if not self.facts.relation:
+            length = values.shape[1]
+            rows = np.tril(np.ones((length, length)))
+            return rows if self.kind == "sum" else rows / rows.sum(1, keepdims=True)
+        key, value = (values[..., node.reads[role]] for role in ("key", "value"))
+        holds = getattr(operator, self.facts.relation)(key[:, None, :], value[:, :, None])
+        return np.tril(holds.mean(axis=0))
+
+
+_Update = Callable[[Expr, Expr], Expr]
+
+
+def in_units(step: _Update, unit: float) -> _Update:
+    """A step where one unit of the values means so much in the user's units.
+
+    Where larger values just give a larger result it is the step itself; if that only seems so, the
+    certificate of the program shows.
+    """
+
+    def scaled(last: Expr, value: Expr) -> Expr:
+        return step(last / unit, value / unit) * unit
+
+    names = Var("last"), Var("value")
+    drawn = dict(zip(names, np.random.default_rng(0).normal(size=(2, 64)), strict=True))
+    with np.errstate(all="ignore"):
+        one, other = (evaluate(made(*names), drawn) for made in (step, scaled))
+    return step if np.allclose(one, other) else scaled
 
 
 #: All of them, simplest first: among those that fit equally well the first is taken.
@@ -377,6 +388,5 @@ HYPOTHESES: list[type[Hypothesis]] = [
     WindowedExtremum,
     EqualityRetrieval,
     PrefixAggregate,
-    PrefixCount,
     OffsetExtremum,
 ]

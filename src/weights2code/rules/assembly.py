@@ -198,7 +198,7 @@ class Assembly(Steps):
                     leaf for role, step in operands for leaf in self.leaves(node.reads[role], offset + step)
                 ]
             return self._choices(index, node, offset)
-        if self.means and isinstance(hypothesis, PrefixAggregate) and hypothesis.mean:
+        if self.means and isinstance(hypothesis, PrefixAggregate) and hypothesis.kind == "mean":
             mean = self.named(f"m{index}", self.value(index))
             return [Var(variable.name, variable.lag + offset) for variable in mean.variables()]
         if hypothesis.adds_up and (counted := self._counts(source)):

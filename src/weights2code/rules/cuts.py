@@ -83,7 +83,7 @@ def cuts(
 def _with_means(matched: MatchedGraph, problem: Problem) -> Assembly | None:
     """The leaves with means among them, where that may be shorter than sums and counts."""
     heads = (matched.routers[index].hypothesis for index in matched.graph.live() if index in matched.routers)
-    if not any(isinstance(head, PrefixAggregate) and head.mean for head in heads):
+    if not any(isinstance(head, PrefixAggregate) and head.kind == "mean" for head in heads):
         return None
     assembly = replace(Assembly.of(matched, problem, EXPLANATION_EFFORT), means=True)
     rows, known = range(len(problem.outputs)), {*problem.inputs, *problem.outputs}

@@ -49,43 +49,29 @@ CHECKED = 200
 def direct_recurrences(
     assembly: Assembly, problem: Problem, effort: float, engine: Engine
 ) -> Iterator[Recurrence]:
-    """Recurrences whose rule is exact on the training sequences, simplest first.
-
-    Where no start value suits any rule, rules are asked for once more that hold at the start as well, with 0
-    before it: values that are rare inside a sequence, such as 0 itself, may be common there.
-    """
-    for with_start in (False, True):
-        per_output: list[list[Step]] = []
-        reads: dict[str, set[str]] = {}
-        for row, name in enumerate(problem.outputs):
-            # others of the same row that do not read this one, by whatever way
-            asked = problem.asked.outputs
-            others = [other for other in asked if name not in _reached(other, reads) | {other}]
-            regression = Regression(assembly, problem, row, effort / len(problem.outputs), engine)
-            leaves = needed_leaves(assembly, problem, row)
-            found = _rules(regression, leaves, others, with_start=with_start)
-            if not found:
-                return
-            per_output.append([Step(name, candidate.expr) for candidate in found[:CANDIDATES]])
-            reads[name] = {*problem.outputs} & set().union(*map(read_now, per_output[-1]))
-        some = False
-        for outputs in product(*per_output):
-            draft = assembly.recurrence(in_order(outputs))
-            settled = settle_start(draft, problem, assembly)
-            if settled is not None:
-                some = True
-                yield clear_denominators(settled)
-        if some:
+    """Recurrences whose rule is exact on the training sequences, simplest first."""
+    per_output: list[list[Step]] = []
+    reads: dict[str, set[str]] = {}
+    for row, name in enumerate(problem.outputs):
+        # others of the same row that do not read this one, by whatever way
+        others = [other for other in problem.asked.outputs if name not in _reached(other, reads) | {other}]
+        found = _rules(Regression(assembly, problem, row, effort / len(problem.outputs), engine), others)
+        if not found:
             return
+        per_output.append([Step(name, candidate.expr) for candidate in found[:CANDIDATES]])
+        reads[name] = {*problem.outputs} & set().union(*map(read_now, per_output[-1]))
+    for outputs in product(*per_output):
+        settled = settle_start(assembly.recurrence(in_order(outputs)), problem, assembly)
+        if settled is not None:
+            yield clear_denominators(settled)
 
 
-def _rules(
-    asked: Regression, leaves: tuple[Var, ...], others: list[str], *, with_start: bool
-) -> list[Candidate]:
+def _rules(asked: Regression, others: list[str]) -> list[Candidate]:
     """Exact candidates for an output: of others of the same row if these say it, else of its leaves."""
     problem, name = asked.problem, asked.problem.outputs[asked.row]
+    leaves = needed_leaves(asked.assembly, problem, asked.row)
     for values in from_others(asked.assembly, problem, asked.row, leaves, others):
-        if found := asked.itself(values, with_start):
+        if found := asked.itself(values):
             return found
     if len(leaves) > WIDEST:
         text = f"{name} depends on {len(leaves)} values, too many to regress directly."
@@ -93,8 +79,7 @@ def _rules(
     many = len(leaves) > MOST_LEAVES and _ways(problem, leaves) > MOST_WAYS
     share = 1.0 if not many else SHORT_SEARCH if problem.whole else SHORT_SEARCH_OF_REALS
     asked = replace(asked, effort=share * asked.effort)
-    found = [] if with_start else asked.gain_of_mean(leaves)
-    found = found or asked.itself(leaves, with_start)
+    found = asked.gain_of_mean(leaves) or asked.itself(leaves)
     if many and not found:
         raise NotExtracted(f"{name} depends on {len(leaves)} values, and no short rule of them is exact.")
     return found
@@ -152,10 +137,9 @@ class Regression:
     effort: float
     engine: Engine
 
-    def itself(self, leaves: tuple[Var, ...], with_start: bool = False) -> list[Candidate]:
+    def itself(self, leaves: tuple[Var, ...]) -> list[Candidate]:
         """The exact candidates, simplest first."""
-        rows = table(self.assembly, self.problem.training, leaves, self.row, with_start=with_start)
-        return self._exact(leaves, *rows)
+        return self._exact(leaves, *table(self.assembly, self.problem.training, leaves, self.row))
 
     def gain_of_mean(self, leaves: tuple[Var, ...]) -> list[Candidate]:
         """The output as a mean of everything so far: what it is the mean of is the gain of its sum, which is
