@@ -95,9 +95,7 @@ HEADS: dict[HeadKind, HeadFacts] = {
     "pointer": HeadFacts(_SOUGHT, ("relative_bias", "query_table", "key_table")),
     "equality": HeadFacts(_SOUGHT, ("relative_bias",)),
     "mean": HeadFacts(aggregate=prefix_mean, words="Prefix mean"),
-    "sum": HeadFacts(
-        aggregate=lambda values: np.cumsum(values, 1), step=operator.add, words="Prefix sum"
-    ),
+    "sum": HeadFacts(aggregate=lambda values: np.cumsum(values, 1), step=operator.add, words="Prefix sum"),
     "max": HeadFacts(aggregate=lambda values: np.maximum.accumulate(values, axis=1), start=-np.inf),
     "min": HeadFacts(aggregate=lambda values: np.minimum.accumulate(values, axis=1), start=np.inf),
     "less": HeadFacts(_COUNTED, relation="lt", words="Count of keys < the value"),

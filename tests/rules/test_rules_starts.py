@@ -122,7 +122,7 @@ def lags(name: str) -> tuple[Var, Var, Var]:
 
 
 def test_a_step_that_is_read_back_has_another_value_before_the_start():
-    """`12 - n - n[t-1] - n[t-2]` may be `s + s[t-1] + s[t-2]` with `s = 4 - n`, which is 0 before the start."""
+    """`12 - n - n[t-1] - n[t-2]` may be `s + s[t-1] + s[t-2]` with `s = 4 - n`, which was 0 before."""
     n, n1, n2 = lags("n")
     s, s1, s2 = lags("s")
     for line, output, rule in ((4 - n, s + s1 + s2, 12 - n - n1 - n2), (2 * n + 3, s - s2, 2 * n - 2 * n2)):

@@ -1,9 +1,9 @@
 """What values can occur, alone and together: a listing may leave out only what nothing can show.
 
-A network is a recurrence (`graph.machine`), whose states are closed under every input: nothing else can occur,
-at any length. Where situations are too many, or heads go over
-everything so far, each value is looked at alone: inputs hold what their domain says, past outputs one of a
-set that no step leaves, and what is not known to be bounded may be anything.
+A network is a recurrence (`graph.machine`), whose states are closed under every input: nothing else can
+occur, at any length. Where they are too many, or heads go over everything so far, each value is looked at
+alone: inputs hold what their domain says, past outputs one of a set that no step leaves, and what is not
+known to be bounded may be anything.
 """
 
 from __future__ import annotations

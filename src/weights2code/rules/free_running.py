@@ -56,7 +56,7 @@ class Simulation:
         return Simulation(part, until, judged, spread, (wanted / spread).ravel())
 
     def run(self, program: Recurrence, constants: np.ndarray) -> np.ndarray:
-        """Judged outputs (sets, rows) of an opened program for sets of constants (sets, k), all run at once."""
+        """Judged outputs (sets, rows) of an opened program for sets of constants (sets, k), run at once."""
         sets, count = len(constants), len(self.sequences)
         columns = np.repeat(constants, count, 0)[:, None, :]
         x = np.tile(self.sequences.x, (sets, 1, 1))

@@ -17,9 +17,8 @@ from itertools import count, islice, product
 import numpy as np
 
 from weights2code.data import Problem, Sequences
-from weights2code.language import (
-    Const, Domain, Expr, Op, Recurrence, Start, Step, Var, expression_of, infer, op,
-)  # fmt: skip
+from weights2code.language import Const, Domain, Expr, Op, Recurrence, Start, Step, Var, infer, op
+from weights2code.language.recurrence import expression_of
 from weights2code.rules.assembly import Assembly
 from weights2code.symbolic import NativeEngine
 from weights2code.symbolic.over_texts import search_over_texts
@@ -193,44 +192,51 @@ def numbers_together(
     scored = early.scored[:, :deepest]
     wanted = int(scored.sum()) * len(draft.outputs)
 
-    def missed(trial: Mapping[str, Start], positions: int = deepest) -> np.ndarray:
+    def missed(trial: Mapping[str, Start], positions: int) -> np.ndarray:
         with np.errstate(all="ignore"):
             return started(draft, trial).run(early.x[:, :positions]) - early.y[:, :positions]
 
     def right(trial: Mapping[str, Start]) -> int:
-        return int((np.abs(missed(trial)) <= near)[scored].sum())
+        return int((np.abs(missed(trial, deepest)) <= near)[scored].sum())
+
+    def called_for(trial: Mapping[str, Start], name: str) -> Iterator[float]:
+        """What makes the first of each output right, rounded as far as the digits of the data allow."""
+        for row in [draft.outputs.index(name)] if name in draft.outputs else range(len(draft.outputs)):
+            given = early.y[..., row]
+            solved = _solve(
+                lambda value, row=row: float(np.median(missed({**trial, name: value}, 1)[:, 0, row])),
+                float(np.median(given[:, 0])) or 1.0,
+            )
+            if solved is not None:
+                spread = float(np.std(given))
+                unsure = max(rounding(given.ravel(), spread), EXACT * max(abs(solved), spread))
+                yield float(round(solved) if domains[name].discrete else simplest(solved, unsure))
+                yield solved
 
     found: dict[str, Start] = {name: draft.start.get(name, 0.0) for name in domains if name in depths}
-    best = right(found)
+    best, before = right(found), -1
     for _ in range(ROUNDS):
+        if best == before:
+            return
         before = best
         for name in found:
             domain = domains[name]
+            solved = [] if domain.categories else [*called_for(found, name)]
             step, values = _spread(domain)
             few = domain.discrete and domain.size <= TRIED
-            rows = [draft.outputs.index(name)] if name in draft.outputs else range(len(draft.outputs))
-            for row in () if domain.categories else rows:
-                solved = _solve(
-                    lambda value: float(np.median(missed(found | {name: value}, 1)[:, 0, row])),
-                    float(np.median(early.y[:, 0, row])) or 1.0,
-                )
-                called_for = _rounded(solved, domain, early.y[..., row])
-                values = [*values, *called_for] if few else [*called_for, *values]
-            for _ in range(FINER):
+            values = [*values, *solved] if few else [*solved, *values]
+            for _ in range(1 if few else FINER):
                 for value in values:
                     count = right(found | {name: value})
                     if count > best:
                         best, found = count, found | {name: value}
-                step /= 10
-                at = found[name]
-                if best == wanted or isinstance(at, str) or (step < 1 and domain.discrete):
+                step, at = step / 10, found[name]
+                if best == wanted or isinstance(at, str) or (domain.discrete and step < 1):
                     break
                 values = [round(at + i * step, MOST_DIGITS) for i in range(-9, 10) if i]
             if best == wanted:
                 yield started(draft, found)
                 return
-        if best == before:
-            return
 
 
 def _spread(domain: Domain) -> tuple[float, list[float]]:
@@ -244,7 +250,7 @@ def _spread(domain: Domain) -> tuple[float, list[float]]:
     return step, [round(place * step, MOST_DIGITS) for place in ordered]
 
 
-def _solve(error: Callable[[float], float], now: float) -> float:
+def _solve(error: Callable[[float], float], now: float) -> float | None:
     """Where an error vanishes, by the secant method."""
     before, wrong_before, wrong = 0.0, error(0.0), error(now)
     for _ in range(SECANT_STEPS):
@@ -252,16 +258,7 @@ def _solve(error: Callable[[float], float], now: float) -> float:
             break
         before, now, wrong_before = now, now - wrong * (now - before) / (wrong - wrong_before), wrong
         wrong = error(now)
-    return now if np.isfinite(wrong) else math.nan
-
-
-def _rounded(value: float, domain: Domain, outputs: np.ndarray) -> list[float]:
-    """A number with as few digits as those of the data let it have, and as it is; none if it is none."""
-    if not math.isfinite(value):
-        return []
-    spread = float(np.std(outputs))
-    unsure = max(rounding(outputs.ravel(), spread), EXACT * max(abs(value), spread))
-    return [float(round(value) if domain.discrete else simplest(value, unsure)), value]
+    return now if math.isfinite(wrong) else None
 
 
 def with_first_rule(draft: Recurrence, problem: Problem, early: Sequences) -> Iterator[Recurrence]:
