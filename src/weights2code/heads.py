@@ -57,6 +57,7 @@ class HeadFacts:
     own : whether it is one; no proof of a network knows such heads.
     step, start : what an aggregate gives now, as a formula of what it gave last and of the value now, where
         plain arithmetic says it, and what it gives before the first position.
+    words : what it makes of everything so far, where that is no choice of positions.
     """
 
     reads: tuple[str, ...] = ("value",)
@@ -67,6 +68,7 @@ class HeadFacts:
     own: bool = False
     step: Callable[[Any, Any], Any] | None = None
     start: float = 0.0
+    words: str = ""
 
     @property
     def seeks(self) -> bool:
@@ -92,15 +94,15 @@ HEADS: dict[HeadKind, HeadFacts] = {
     "location": HeadFacts(),
     "pointer": HeadFacts(_SOUGHT, ("relative_bias", "query_table", "key_table")),
     "equality": HeadFacts(_SOUGHT, ("relative_bias",)),
-    "mean": HeadFacts(aggregate=prefix_mean),
-    "sum": HeadFacts(aggregate=lambda values: np.cumsum(values, 1), step=operator.add),
+    "mean": HeadFacts(aggregate=prefix_mean, words="Prefix mean"),
+    "sum": HeadFacts(aggregate=lambda values: np.cumsum(values, 1), step=operator.add, words="Prefix sum"),
     "max": HeadFacts(aggregate=lambda values: np.maximum.accumulate(values, axis=1), start=-np.inf),
     "min": HeadFacts(aggregate=lambda values: np.minimum.accumulate(values, axis=1), start=np.inf),
-    "less": HeadFacts(_COUNTED, relation="lt"),
-    "at_most": HeadFacts(_COUNTED, relation="le"),
-    "same": HeadFacts(_COUNTED, relation="eq"),
-    "at_least": HeadFacts(_COUNTED, relation="ge"),
-    "more": HeadFacts(_COUNTED, relation="gt"),
+    "less": HeadFacts(_COUNTED, relation="lt", words="Count of keys < the value"),
+    "at_most": HeadFacts(_COUNTED, relation="le", words="Count of keys <= the value"),
+    "same": HeadFacts(_COUNTED, relation="eq", words="Count of keys == the value"),
+    "at_least": HeadFacts(_COUNTED, relation="ge", words="Count of keys >= the value"),
+    "more": HeadFacts(_COUNTED, relation="gt", words="Count of keys > the value"),
 }
 BUILT_IN: tuple[HeadKind, ...] = tuple(HEADS)
 #: Those that count keys.

@@ -100,7 +100,7 @@ def test_the_ideal_pattern_follows_from_the_hypothesis() -> None:
     expected = np.zeros((4, 4))
     expected[1, 0] = expected[2, 1] = expected[3, 2] = 1.0
     np.testing.assert_array_equal(found, expected)
-    mean = PrefixAggregate(True).pattern(node, values)
+    mean = PrefixAggregate("mean").pattern(node, values)
     assert mean is not None
     np.testing.assert_allclose(mean.sum(1), 1.0)
     shifted = FixedOffset(2).pattern(node, values)

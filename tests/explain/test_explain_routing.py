@@ -143,18 +143,18 @@ def test_retrieval_by_an_equal_key(gap: int):
         assert best[n, t] == (values[n, newest[-1], 1] if newest else 0.0)
 
 
-@pytest.mark.parametrize("mean", [True, False])
-def test_aggregates(mean: bool):
-    node = RouterNode("V1_Attn_L0H0", "mean" if mean else "sum", {"value": 0})
+@pytest.mark.parametrize("kind", ["mean", "sum"])
+def test_aggregates(kind: str):
+    node = RouterNode("V1_Attn_L0H0", kind, {"value": 0})
     found, seen = matched(node, numbers())
-    assert found == PrefixAggregate(mean)
+    assert found == PrefixAggregate(kind)
     assert seen.worst == 1.0
 
 
 def test_every_hypothesis_says_what_it_is():
     words = [
         FixedOffset(2), WindowedExtremum(3, True), WindowedExtremum(None, False), EqualityRetrieval(0),
-        EqualityRetrieval(1), PrefixAggregate(True), PrefixAggregate(False), Nothing(),
+        EqualityRetrieval(1), PrefixAggregate("mean"), PrefixAggregate("sum"), Nothing(),
     ]  # fmt: skip
     assert [word.describe() for word in words] == [
         "Fixed offset 2", "Windowed maximum 3", "Prefix minimum", "Equality retrieval",

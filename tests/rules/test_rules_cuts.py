@@ -101,7 +101,7 @@ def test_levels_that_no_reader_tells_apart_are_merged(builder):
     right = network.wrong()
 
     def accepted(values):
-        return network.with_values(inner, rows.spread(values, 10)).wrong() <= right
+        return network.with_values(inner, rows.spread(values)).wrong() <= right
 
     fewest, _ = next(gauges(rows, accepted))
     assert len(np.unique(fewest)) == 2

@@ -7,7 +7,7 @@ import pytest
 
 from weights2code.data import Problem, from_lists
 from weights2code.language import Const, Op, Recurrence, Step, Var, formula
-from weights2code.rules.free_running import as_floats, constants_of, filled, opened, running_free, terms_of
+from weights2code.rules.free_running import closed, opened, running_free, terms_of
 from weights2code.rules.inexact import affine, thinned
 
 x, y = Var("x"), Var("y")
@@ -51,12 +51,12 @@ def test_many_leaves_are_thinned_by_what_they_are_worth():
 
 
 def test_constants_are_freed_filled_and_opened():
-    program = machine(as_floats(Op("pow", (x, Const(3))) * 5 + 0.25 * Var("y", 1)))
-    assert constants_of(program) == pytest.approx([5.0, 0.25], rel=1e-12)
-    other = filled(program, (7.0, 0.5))
+    program, constants = opened(machine(Op("pow", (x, Const(3))) * 5 + 0.25 * Var("y", 1)))
+    assert constants == pytest.approx([5.0, 0.25], rel=1e-12)
+    other = closed(program, (7.0, 0.5))
     rows = np.ones((1, 3, 1))
     as_inputs = np.concatenate([rows, np.full((1, 3, 1), 7.0), np.full((1, 3, 1), 0.5)], 2)
-    assert np.array_equal(other.run(rows), opened(program).run(as_inputs))
+    assert np.array_equal(other.run(rows), program.run(as_inputs))
 
 
 def test_terms_of_a_sum():

@@ -10,7 +10,6 @@ from weights2code.symbolic.engine import pick, preference
 from weights2code.symbolic.engines.native import NativeEngine
 from weights2code.symbolic.notation import affine_form, branch, simplest_between, simplest_test
 from weights2code.symbolic.regressor import SymbolicRegressor
-from weights2code.symbolic.search.rows import prepare
 
 x, x1, x2, a, b, c = Var("x"), Var("x", 1), Var("x", 2), Var("a"), Var("b"), Var("c")
 y1 = Var("y", 1)

@@ -86,7 +86,7 @@ def operon(X: np.ndarray, y: np.ndarray, seconds: float, seed: int = 0, names: S
 
 def native(X: np.ndarray, y: np.ndarray, features: tuple[Var, ...], seconds: float) -> Formula:
     """What the package's own engine picks for one target, with no network to say which values matter."""
-    from weights2code.rules.from_leaves import REAL_TOLERANCE
+    from weights2code.rules.from_leaves import TOLERANCE
     from weights2code.symbolic import NativeEngine, pick
 
     whole = bool(np.all(np.round(y) == y))
@@ -95,7 +95,7 @@ def native(X: np.ndarray, y: np.ndarray, features: tuple[Var, ...], seconds: flo
         y,
         variables=features,
         domains=tuple(infer(column) for column in X.T),
-        tolerance=1e-6 if whole else REAL_TOLERANCE * max(float(np.std(y)), 1e-12),
+        tolerance=1e-6 if whole else TOLERANCE * max(float(np.std(y)), 1e-12),
         effort=seconds,
     )
     return of_expression(pick(front).expr, features)

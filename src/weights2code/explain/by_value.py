@@ -10,8 +10,9 @@ simpler matches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
@@ -54,12 +55,6 @@ class Decision:
     low: Branch
     high: Branch
 
-    def asked(self, read: Callable[[str, int], np.ndarray]) -> np.ndarray:
-        """What is asked for, of what is read in a role so far back."""
-        if self.role == "difference":
-            return read("key", self.offset) - read("query", 0)
-        return read(self.role, self.offset)
-
     def high_words(self, units: Mapping[str, float] | None) -> str:
         """What holds on the high side, in words; without units no threshold is named."""
         back = f"{self.offset} back" if self.offset else "here"
@@ -86,19 +81,6 @@ class ByValue(Hypothesis):
         """None: they are searched for, by `decided`."""
         yield from ()
 
-    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
-        def read(role: str, offset: int) -> np.ndarray:
-            return shifted(values[..., node.reads[role]], offset, 0.0)
-
-        def taken(branch: Branch) -> np.ndarray:
-            if branch is None or isinstance(branch, Held):
-                return np.full(values.shape[:2], branch.value if branch else 0.0)
-            if isinstance(branch, int):
-                return read("value", branch)
-            return np.where(branch.asked(read) <= branch.threshold, taken(branch.low), taken(branch.high))
-
-        return taken(self.tree)
-
     def describe(self) -> str:
         text = _sentence(self.tree, None)
         return text.replace(text.lstrip("(")[0], text.lstrip("(")[0].upper(), 1)
@@ -117,14 +99,13 @@ class ByValue(Hypothesis):
         read = dict(zip(self.operands(), values, strict=True))
 
         def taken(branch: Branch) -> Expr:
-            if branch is None or isinstance(branch, Held):
-                return Const(branch.value * units["value"] if branch else 0)
             if isinstance(branch, int):
                 return read["value", branch]
+            if not isinstance(branch, Decision):
+                return Const(branch.value * units["value"] if branch else 0)
             if branch.role == "difference":
                 unit, key = units["query"], read["key", branch.offset]
-                alike = key if units["key"] == unit else key * (unit / units["key"])
-                asked = alike - read["query", 0]
+                asked = (key if units["key"] == unit else key * (unit / units["key"])) - read["query", 0]
             else:
                 unit, asked = units[branch.role], read[branch.role, branch.offset]
             return where(asked <= Const(branch.threshold * unit), taken(branch.low), taken(branch.high))
@@ -150,11 +131,8 @@ def _operands(branch: Branch) -> Iterator[Operand]:
 def _sentence(branch: Branch, units: Mapping[str, float] | None) -> str:
     """A branch in words; without units, high and low stand for the sides of a threshold."""
     if isinstance(branch, Held):
-        return (
-            "one value from anywhere"
-            if units is None
-            else f"{branch.value * units['value']:.4g} from anywhere"
-        )
+        value = "one value" if units is None else f"{branch.value * units['value']:.4g}"
+        return f"{value} from anywhere"
     if not isinstance(branch, Decision):
         return "nothing" if branch is None else f"offset {branch}"
     high, low = _sentence(branch.high, units), _sentence(branch.low, units)
@@ -182,6 +160,8 @@ def decided(
     near = 1e-6 * max(float(np.ptp(actual)), 1e-12)
 
     def column(role: str, offset: int) -> np.ndarray:
+        if role == "difference":
+            return column("key", offset) - column("query", 0)
         return shifted(values[..., node.reads[role]], offset, 0.0)[:, first:].ravel()
 
     leaves: list[Leaf] = [*kept, None, *_held(actual)]
@@ -193,9 +173,9 @@ def decided(
     right *= 1.0 if weight is None else weight[:SEARCHED_ON].reshape(-1, 1)
     asked = [("query", 0), *((role, offset) for role in ("key", "difference") for offset in kept)]
     splits = [
-        (role, offset, threshold, found <= threshold)
+        (Decision(role, offset, threshold, None, None), found <= threshold)
         for role, offset in asked
-        for found in [Decision(role, offset, 0.0, None, None).asked(column)]
+        for found in [column(role, offset)]
         for threshold in _thresholds(found, around_zero=role == "difference")
     ]
     if not splits:
@@ -225,45 +205,34 @@ def _thresholds(column: np.ndarray, *, around_zero: bool = False) -> list[float]
     return found
 
 
-_Split = tuple[str, int, float, np.ndarray]
-
-
-def _best_tree(splits: Sequence[_Split], leaves: Sequence[Leaf], right: np.ndarray) -> Decision:
+def _best_tree(
+    splits: Sequence[tuple[Decision, np.ndarray]], leaves: Sequence[Leaf], right: np.ndarray
+) -> Decision:
     """The tree that is right most often, of those that are nearly as often the smallest.
 
     `right` (row, leaf) says what each leaf is worth in a row.
     """
-    low = np.stack([split[3] for split in splits]).astype(float)  # (split, row)
-    everywhere = right.sum(0)
-    under = low @ right  # (split, leaf): what each leaf is worth where the split is low
-    over = everywhere - under
+    low = np.stack([side for _, side in splits]).astype(float)  # (split, row)
 
-    def leaf(worth: np.ndarray) -> Leaf:
-        return leaves[int(worth.argmax())]
+    def no_level(right: np.ndarray) -> tuple[float, Branch]:
+        worth = right.sum(0)
+        return float(worth.max()), leaves[int(worth.argmax())]
 
-    def decision(number: int, low: Branch, high: Branch) -> Decision:
-        return Decision(*splits[number][:3], low, high)
+    def one_level(right: np.ndarray) -> tuple[float, Branch]:
+        under = low @ right  # (split, leaf): what each leaf is worth where the split is low
+        over = right.sum(0) - under
+        worth = under.max(1) + over.max(1)
+        best = int(worth.argmax())
+        below, above = (leaves[int(side[best].argmax())] for side in (under, over))
+        return float(worth[best]), replace(splits[best][0], low=below, high=above)
 
-    one = int((under.max(1) + over.max(1)).argmax())
-    best: list[tuple[float, Decision]] = [
-        (float(under[one].max() + over[one].max()), decision(one, leaf(under[one]), leaf(over[one])))
-    ]
-    for number in range(len(splits)):
-        both = (low * low[number]) @ right  # low in this split and in the other
-        apart = under - both  # high in this one, low in the other
-        rest, beyond = under[number] - both, over[number] - apart
-        below, above = both.max(1) + rest.max(1), apart.max(1) + beyond.max(1)
-        left, up = int(below.argmax()), int(above.argmax())
-        on_left = decision(left, leaf(both[left]), leaf(rest[left]))
-        on_right = decision(up, leaf(apart[up]), leaf(beyond[up]))
-        alone_low, alone_high = float(under[number].max()), float(over[number].max())
-        best += [
-            (float(below[left]) + alone_high, decision(number, on_left, leaf(over[number]))),
-            (alone_low + float(above[up]), decision(number, leaf(under[number]), on_right)),
-            (float(below[left] + above[up]), decision(number, on_left, on_right)),
-        ]
+    found: list[tuple[float, Decision]] = []
+    for (split, _), side in zip(splits, low, strict=True):
+        parts = [right * rows[:, None] for rows in (side, 1 - side)]
+        for below, above in product(*([no_level(part), one_level(part)] for part in parts)):
+            found.append((below[0] + above[0], replace(split, low=below[1], high=above[1])))
     total = max(float(right.max(1).sum()), 1e-300)
-    return max(best, key=lambda pair: pair[0] / total - WORTH * _size(pair[1]))[1]
+    return max(found, key=lambda pair: pair[0] / total - WORTH * _size(pair[1]))[1]
 
 
 def _without_idle(branch: Branch) -> Branch:

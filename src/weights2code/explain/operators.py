@@ -14,7 +14,8 @@ import numpy as np
 
 from weights2code.data import Problem
 from weights2code.graph import DiscreteGraph, OperatorNode
-from weights2code.json_values import MOST_NODES, items, mapping, number, text, whole
+from weights2code.json_fields import from_fields, to_fields
+from weights2code.json_values import MOST_NODES, mapping
 from weights2code.language import Const, Expr, Var, evaluate, from_dict, infer, to_dict
 from weights2code.symbolic import NativeEngine
 from weights2code.symbolic.engine import pick
@@ -49,32 +50,22 @@ class OperatorFit:
     def to_dict(self) -> dict[str, Any]:
         """JSON form, which is left beside the graph so that nobody searches twice."""
         exact = self.exact_formula
-        formulas = {"formula": to_dict(self.formula), "exact_formula": exact and to_dict(exact)}
-        return {name: getattr(self, name) for name in self.__slots__} | formulas
+        return to_fields(self, formula=to_dict(self.formula), exact_formula=exact and to_dict(exact))
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> OperatorFit:
         """Inverse of `to_dict`."""
-        data = dict(mapping(data, "a formula"))
-        operands = tuple(whole(item, "an operand") for item in items(data["operands"], "operands"))
-        exact = data.get("exact_formula")
-        return OperatorFit(
-            operands,
-            _read_formula(data["formula"], operands),
-            text(data["kind"], "a kind"),
-            float(number(data["max_error"], "an error")),
-            float(number(data["tolerance"], "a tolerance")),
-            None if exact is None else _read_formula(exact, operands),
+        exact = mapping(data, "a formula").get("exact_formula")
+        formulas = [from_dict(data["formula"]), *([] if exact is None else [from_dict(exact)])]
+        fit = from_fields(
+            OperatorFit, data, "a formula", formula=formulas[0], exact_formula=(*formulas, None)[1]
         )
-
-
-def _read_formula(data: Any, operands: tuple[int, ...]) -> Expr:
-    expr = from_dict(data)
-    if not set(expr.variables()) <= {node_variable(operand) for operand in operands}:
-        raise ValueError("a formula reads what is no operand of it")
-    if expr.size() > MOST_NODES:
-        raise ValueError(f"a formula has more than {MOST_NODES} parts")
-    return expr
+        known = {node_variable(operand) for operand in fit.operands}
+        if not all(set(formula.variables()) <= known for formula in formulas):
+            raise ValueError("a formula reads what is no operand of it")
+        if any(formula.size() > MOST_NODES for formula in formulas):
+            raise ValueError(f"a formula has more than {MOST_NODES} parts")
+        return fit
 
 
 def node_variable(index: int) -> Var:
@@ -82,39 +73,31 @@ def node_variable(index: int) -> Var:
 
 
 def explain_operator(
-    graph: DiscreteGraph,
-    index: int,
-    values: np.ndarray,
-    problem: Problem,
-    effort: float,
+    graph: DiscreteGraph, index: int, values: np.ndarray, problem: Problem, effort: float
 ) -> OperatorFit:
     """The simplest formula of a live operator within its tolerance, else a faithful fallback."""
     node = graph.nodes[index]
     assert isinstance(node, OperatorNode)
-    units = graph.units()
-    used = sorted(node.used())
+    used = tuple(sorted(node.used()))
     inputs, outputs = operator_rows(graph, index, values)
     tolerance = operator_tolerance(graph, index, outputs, problem)
-    variables = tuple(node_variable(o) for o in used)
     if not used:
         constant = Const(float(outputs.mean()))
         return OperatorFit((), constant, "formula", float(np.ptp(outputs)), tolerance)
     front = NativeEngine().search(
         inputs,
         outputs,
-        variables=variables,
+        variables=tuple(map(node_variable, used)),
         domains=tuple(infer(column) for column in inputs.T),
         tolerance=tolerance,
         effort=effort,
     )
-    best = pick(front, tolerance)
-    rounding = ROUNDING * float(np.abs(outputs).max(initial=0.0))
+    best, rounding = pick(front, tolerance), ROUNDING * float(np.abs(outputs).max(initial=0.0))
     plain = (found.expr for found in front if found.kind == "formula" and found.max_error <= rounding)
     exact = next(plain, None)
     if best.max_error <= tolerance:
-        return OperatorFit(tuple(used), best.expr, best.kind, best.max_error, tolerance, exact)
-    expr = _read_off(node, used, units, inputs)
-    return OperatorFit(tuple(used), expr, "piecewise", 0.0, tolerance, exact)
+        return OperatorFit(used, best.expr, best.kind, best.max_error, tolerance, exact)
+    return OperatorFit(used, _read_off(graph, node, inputs), "piecewise", 0.0, tolerance, exact)
 
 
 def operator_rows(graph: DiscreteGraph, index: int, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -141,21 +124,13 @@ def formula_problems(graph: DiscreteGraph, fits: Mapping[int, OperatorFit], valu
     return ""
 
 
-def _read_off(node: OperatorNode, used: list[int], units: np.ndarray, inputs: np.ndarray) -> Expr:
+def _read_off(graph: DiscreteGraph, node: OperatorNode, inputs: np.ndarray) -> Expr:
     """The ReLU network itself, written out: exact on the box of the data."""
-    weight = np.zeros((len(node.hidden_weight), len(used)))
-    for slot, operand in enumerate(node.operands):
-        if operand in used:
-            weight[:, used.index(operand)] += node.hidden_weight[:, slot] / units[operand]
+    used, operands = sorted(node.used()), np.array(node.operands)
+    weight = np.stack([node.hidden_weight[:, operands == o].sum(1) / graph.units()[o] for o in used], 1)
     box = np.column_stack([inputs.min(0), inputs.max(0)])
-    return piecewise_readoff(
-        weight,
-        node.hidden_bias,
-        node.output_weight,
-        node.output_bias,
-        box,
-        variables=tuple(node_variable(o) for o in used),
-    )
+    names = tuple(map(node_variable, used))
+    return piecewise_readoff(weight, node.hidden_bias, node.output_weight, node.output_bias, box, names)
 
 
 def operator_tolerance(graph: DiscreteGraph, index: int, outputs: np.ndarray, problem: Problem) -> float:
@@ -165,9 +140,6 @@ def operator_tolerance(graph: DiscreteGraph, index: int, outputs: np.ndarray, pr
     if not weight.any():
         return 1e-2 * span
     terms = max(int((graph.head[:, :-1] != 0).sum()), 1)
-    allowed = 0.2 / terms if problem.integer_outputs else 1e-3 * _output_span(problem) / terms
+    widest = max(domain.high - domain.low for domain in problem.output_domains)
+    allowed = (0.2 if problem.integer_outputs else 1e-3 * widest) / terms
     return float(min(allowed / weight.max(), 0.05 * span))
-
-
-def _output_span(problem: Problem) -> float:
-    return max(domain.high - domain.low for domain in problem.output_domains)

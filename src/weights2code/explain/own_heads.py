@@ -9,16 +9,11 @@ methods that do that know the built-in kinds, so it is compared with its program
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from weights2code.errors import InputError
-from weights2code.explain.hypotheses import HYPOTHESES, Hypothesis
-from weights2code.explain.steps import HeadSteps
-from weights2code.graph import RouterNode
 from weights2code.heads import HEADS, HeadFacts
 from weights2code.language import Expr, Var
 from weights2code.language.evaluation import evaluate
@@ -61,21 +56,6 @@ class RunningHead(ABC):
                 last = found[:, t] = evaluate(formula, {LAST: last, VALUE: values[:, t]})
         return found
 
-    def in_units(self, last: Expr, value: Expr, unit: float) -> Expr:
-        """The step where one unit of the values means so much in the user's units."""
-        if unit == 1 or self._scales(unit):
-            return self.step(last, value)
-        return self.step(last / unit, value / unit) * unit
-
-    def _scales(self, unit: float) -> bool:
-        """Whether larger values just give a larger result; if not, the certificate of the program shows."""
-        rng, formula = np.random.default_rng(0), self.step(LAST, VALUE)
-        last, value = rng.normal(size=(2, 64))
-        with np.errstate(all="ignore"):
-            one = evaluate(formula, {LAST: last, VALUE: value})
-            other = evaluate(formula, {LAST: last * unit, VALUE: value * unit})
-        return bool(np.allclose(np.asarray(one) * unit, other))
-
 
 #: Those that were registered, by name.
 OWN: dict[str, RunningHead] = {}
@@ -94,8 +74,9 @@ def register(head: RunningHead) -> None:
     _compare(head)
     OWN[head.name] = head
     HEADS[head.name] = HeadFacts(
-        aggregate=head.exact, tensors=head.on_tensors, own=True, step=head.step, start=head.start
-    )
+        aggregate=head.exact, tensors=head.on_tensors, own=True, step=head.step, start=head.start,
+        words=head.describe(),
+    )  # fmt: skip
 
 
 def _compare(head: RunningHead) -> None:
@@ -111,33 +92,3 @@ def _compare(head: RunningHead) -> None:
     exact = head.exact(values)
     if not np.allclose(given[0, 0].detach().numpy().T, exact, rtol=_SAME, atol=_SAME, equal_nan=True):
         raise InputError(f"{head.name}: on_tensors and step are not the same function; mend one of them.")
-
-
-@dataclass(frozen=True, slots=True)
-class Running(Hypothesis):
-    """What a head of one's own does, which is certain."""
-
-    head: RunningHead
-
-    @classmethod
-    def candidates(cls, node: RouterNode, length: int, often: tuple[int, ...]) -> Iterator[Hypothesis]:
-        if node.kind in OWN:
-            yield cls(OWN[node.kind])
-
-    def predict(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
-        return self.head.exact(values[..., node.reads["value"]])
-
-    def describe(self) -> str:
-        return self.head.describe()
-
-    def to_expr(self, head: HeadSteps) -> Expr:
-        value, unit = head.read("value"), head.units["value"]
-        return head.running("h", lambda last: self.head.in_units(last, value, unit), self.head.start * unit)
-
-    def pattern(self, node: RouterNode, values: np.ndarray) -> np.ndarray:
-        """Everything so far takes part; how much is not said."""
-        rows = np.tril(np.ones((values.shape[1], values.shape[1])))
-        return rows / rows.sum(1, keepdims=True)
-
-
-HYPOTHESES.append(Running)

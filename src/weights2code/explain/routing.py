@@ -128,10 +128,8 @@ def match(node: RouterNode, values: np.ndarray, first: int = 0) -> RouterMatch:
         return RouterMatch(*best, others[0] if others else None)
     often = attended(node, values, first)
     tree = decided(node, values, often, first) if node.kind == "pointer" else None
-    if tree is not None:
-        found = evidence(tree, node, values, node.compute(values), first)
-        if found.enough:
-            return RouterMatch(tree, found, best, often)
+    if tree is not None and (found := evidence(tree, node, values, node.compute(values), first)).enough:
+        return RouterMatch(tree, found, best, often)
     return RouterMatch(None, None, best, often)
 
 
@@ -142,7 +140,5 @@ def attended(node: RouterNode, values: np.ndarray, first: int = 0) -> tuple[int,
     place = node.selection(values)[:, first:]
     position = np.arange(first, first + place.shape[1])
     offsets, counts = np.unique((position - place)[place >= 0], return_counts=True)
-    often = [
-        (count, offset) for count, offset in zip(counts, offsets, strict=True) if count >= RARE * place.size
-    ]
-    return tuple(int(offset) for _, offset in sorted(often, key=lambda pair: (-pair[0], pair[1])))
+    often = counts >= RARE * place.size
+    return tuple(offsets[often][np.argsort(-counts[often], kind="stable")].tolist())

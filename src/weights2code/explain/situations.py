@@ -1,9 +1,9 @@
 """What values can occur, alone and together: a listing may leave out only what nothing can show.
 
-A network is a recurrence (`graph.machine`): from the start, every input is tried in every situation, until no
-new one turns up. Then nothing else can occur, at any length. Where situations are too many, or heads go over
-everything so far, each value is looked at alone: inputs hold what their domain says, past outputs one of a
-set that no step leaves, and what is not known to be bounded may be anything.
+A network is a recurrence (`graph.machine`), whose states are closed under every input: nothing else can
+occur, at any length. Where they are too many, or heads go over everything so far, each value is looked at
+alone: inputs hold what their domain says, past outputs one of a set that no step leaves, and what is not
+known to be bounded may be anything.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from math import inf, prod
 import numpy as np
 
 from weights2code.data import Problem
-from weights2code.language import Domain, Recurrence, Var, compile_numpy, definition_variables, expression_of
+from weights2code.language import Domain, Recurrence, Var, definition_variables, evaluate, expression_of
 from weights2code.language.kinds import kinds_of
+from weights2code.verify.all_rows import reachable_states
 
-#: Situations, each with every input, up to which a network is explored.
-MOST_SITUATIONS = 60_000
-#: What still comes to new situations after so many steps counts something, and has no end.
-MOST_STEPS = 300
+#: Situations, each with every input, up to which a network is closed.
+MOST_SITUATIONS = 20_000
 #: A set of values is told one by one up to so many, and so many combinations of them are tried.
 MOST_VALUES = 1000
 MOST_COMBINATIONS = 100_000
 #: An output so near to the border of two whole numbers may be rounded to either.
 BORDER = 1e-6
+#: What an input that nothing reads may be taken for.
+UNREAD = Domain("integers", 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,37 +86,24 @@ def situations(machine: Recurrence, domains: tuple[Domain, ...]) -> dict[str, np
     come to other situations.
     """
     read = {v.name for step in machine.steps for v in definition_variables(step.definition)}
-    columns = list(zip(machine.inputs, domains, strict=True))
-    sizes = [domain.size if domain.discrete else inf for name, domain in columns if name in read]
-    if machine.retrieves() or prod(sizes) > MOST_SITUATIONS:
+    domains = tuple(d if n in read else UNREAD for n, d in zip(machine.inputs, domains, strict=True))
+    states = reachable_states(machine, domains, MOST_SITUATIONS)
+    if states is None:
         return None
-    inputs = np.array(list(product(*(d.values() if name in read else [0.0] for name, d in columns))), float)
-    formulas = [(step.name, expression_of(step.definition)) for step in machine.steps]
-    compiled = [(name, e.variables(), compile_numpy(e, e.variables())) for name, e in formulas]
-    state = machine.state()
-    frontier = np.array([[machine.start_of(v.name) for v in state]], float)
-    seen, found, count = {frontier[0].tobytes()}, [], 0
-    while len(frontier):
-        count += len(frontier) * len(inputs)
-        if count > MOST_SITUATIONS or len(found) == MOST_STEPS:
-            return None
-        held = dict(zip(state, np.repeat(frontier, len(inputs), axis=0).T, strict=True))
-        values = dict(zip(machine.inputs, np.tile(inputs, (len(frontier), 1)).T, strict=True))
-        with np.errstate(all="ignore"):
-            for name, variables, function in compiled:
-                given = function(*(held[v] if v.lag else values[v.name] for v in variables))
-                values[name] = np.broadcast_to(given, len(frontier) * len(inputs)) + 0.0
-        fed_back = [values[f"{name}.raw"] for name in machine.outputs if Var(name, 1) in held]
-        if not all(_clear(raw) for raw in fed_back):
-            return None
-        found.append(values)
-        if not state:
-            break
-        after = [values[v.name] if v.lag == 1 else held[Var(v.name, v.lag - 1)] for v in state]
-        fresh = [row for row in np.unique(np.stack(after, 1), axis=0) if row.tobytes() not in seen]
-        seen |= {row.tobytes() for row in fresh}
-        frontier = np.array(fresh)
-    return {name: np.concatenate([values[name] for values in found]) for name in found[0]}
+    inputs = np.array(list(product(*(domain.values() for domain in domains))), float)
+    count = max((len(column) + 1 for column in states.values()), default=1)
+    held = {  # at the start, and after some inputs
+        variable: np.repeat([float(machine.start_of(variable.name)), *column], len(inputs))
+        for variable, column in states.items()
+    }
+    values = dict(zip(machine.inputs, np.tile(inputs, (count, 1)).T, strict=True))
+    with np.errstate(all="ignore"):
+        for step in machine.steps:
+            formula = expression_of(step.definition)
+            known = {v: held[v] if v.lag else values[v.name] for v in formula.variables()}
+            values[step.name] = np.broadcast_to(evaluate(formula, known), count * len(inputs)) + 0.0
+    fed_back = [values[f"{name}.raw"] for name in machine.outputs if Var(name, 1) in held]
+    return values if all(_clear(raw) for raw in fed_back) else None
 
 
 def _clear(raw: np.ndarray) -> bool:

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 
 from weights2code.language import Const, Definition, Expr, Start, Step, Var
 
+#: What the steps of a role are named by.
+_LETTERS = {"query": "q", "key": "k", "value": "w"}
+
 
 @dataclass(slots=True, kw_only=True)
 class Steps:
@@ -17,10 +20,12 @@ class Steps:
     steps: list[Step] = field(default_factory=list)
     start: dict[str, Start] = field(default_factory=dict)
 
-    def add(self, name: str, definition: Definition, start: Start = 0.0) -> None:
+    def add(self, name: str, definition: Definition, start: Start = 0.0) -> Var:
+        """A step of this name, unless there is one."""
         if all(step.name != name for step in self.steps):
             self.steps.append(Step(name, definition))
             self.start.setdefault(name, start)
+        return Var(name)
 
     def local(self, name: str) -> str:
         """A name for a step that no column and no output has."""
@@ -30,19 +35,7 @@ class Steps:
 
     def named(self, name: str, value: Expr) -> Expr:
         """`value` as a step, unless it is small enough to stand where it is read."""
-        if value.size() <= 1:
-            return value
-        name = self.local(name)
-        self.add(name, value)
-        return Var(name)
-
-    def as_name(self, value: Expr, name: str) -> str:
-        """The name of a sequence that holds `value`, made if necessary."""
-        if isinstance(value, Var) and value.lag == 0:
-            return value.name
-        name = self.local(name)
-        self.add(name, value)
-        return name
+        return value if value.size() <= 1 else self.add(self.local(name), value)
 
     def delayed(self, value: Expr, offset: int, start: float, name: str) -> Expr:
         """`value` some steps back; what is not a plain sequence gets a step of its own first."""
@@ -52,9 +45,7 @@ class Steps:
             return value
         if isinstance(value, Var) and self.start.setdefault(value.name, start) == start:
             return Var(value.name, value.lag + offset)
-        name = self.local(name)
-        self.add(name, value, start)
-        return Var(name, offset)
+        return Var(self.add(self.local(name), value, start).name, offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,27 +61,32 @@ class HeadSteps:
     units: Mapping[str, float]
     read: Callable[[str], Expr]
 
-    def delayed(self, offset: int, start: float, letter: str, role: str = "value") -> Expr:
+    def delayed(self, role: str, offset: int, start: float) -> Expr:
         """What is read in a role, `offset` steps back; `start` before the start."""
-        return self.made.delayed(self.read(role), offset, start, f"{letter}{self.index}")
+        return self.made.delayed(self.read(role), offset, start, f"{_LETTERS[role]}{self.index}")
 
-    def sequence(self, role: str, letter: str) -> str:
-        """The name of the sequence that the head reads in a role."""
-        return self.made.as_name(self.read(role), f"{letter}{self.index}")
+    def sequence(self, role: str) -> str:
+        """The name of the sequence that the head reads in a role, made if necessary."""
+        value = self.read(role)
+        if isinstance(value, Var) and value.lag == 0:
+            return value.name
+        return self.step(_LETTERS[role], value).name
+
+    def in_units_of_keys(self, role: str) -> Expr:
+        """What is read in a role, to be compared with keys, which may have another scale."""
+        value, factor = self.read(role), self.units["key"] / self.units[role]
+        return value if factor == 1 else value * factor
 
     def step(self, letter: str, definition: Definition) -> Var:
         """A step of the head's own."""
-        return self._add(f"{letter}{self.index}", lambda _: definition)
+        return self.made.add(self.made.local(f"{letter}{self.index}"), definition)
 
     def running(self, letter: str, update: Callable[[Expr], Expr], start: float = 0.0) -> Var:
         """A step of the head's own that is computed from its last value."""
-        return self._add(f"{letter}{self.index}", update, start)
+        name = self.made.local(f"{letter}{self.index}")
+        return self.made.add(name, update(Var(name, 1)), start)
 
     def count(self) -> Var:
         """How many values there are so far."""
-        return self._add("n", lambda last: last + 1)
-
-    def _add(self, name: str, update: Callable[[Expr], Definition], start: float = 0.0) -> Var:
-        name = self.made.local(name)
-        self.made.add(name, update(Var(name, 1)), start)
-        return Var(name)
+        name = self.made.local("n")
+        return self.made.add(name, Var(name, 1) + 1)

@@ -30,7 +30,7 @@ from weights2code.program.listing import listing_source
 from weights2code.program.listing_check import check_listing
 from weights2code.rules.assembly import Assembly
 from weights2code.rules.borders import other_borders
-from weights2code.rules.cuts import Cut, cuts, first_cut
+from weights2code.rules.cuts import Cut, cuts
 from weights2code.rules.from_leaves import direct_recurrences
 from weights2code.rules.inexact import majority_recurrences, noisy_recurrences
 from weights2code.verify import Certificate
@@ -141,7 +141,7 @@ def exact_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extra
     some = False
     missed: NotExtracted | None = None
     matched, lowest = member.matched, log.lowest_cut
-    for cut in cuts(matched, problem, lowest) if member.fits else first_cut(matched, problem):
+    for cut in cuts(matched, problem, lowest, leaves_only=not member.fits):
         if cut.number < lowest:
             continue
         try:

@@ -108,15 +108,11 @@ class Assembly(Steps):
         scales = self.graph.units()
         units = {role: float(scales[source]) for role, source in node.reads.items()}
         if self.graph.layout.name != "concat":
-            return hypothesis.to_expr(
-                HeadSteps(self, index, units, lambda role: self.value(node.reads[role]))
-            )
+            head = HeadSteps(self, index, units, lambda role: self.value(node.reads[role]))
+            return hypothesis.to_expr(head)
         operands = hypothesis.operands()
         if operands is None:
-            raise NotExtracted(
-                f"{node.name} goes over tokens of inputs and outputs alike, which is no fixed variable at "
-                f"other lengths than {self.graph.length}."
-            )
+            raise self._no_variable(f"{node.name} goes over tokens of inputs and outputs alike")
         values = [self.value(node.reads[role], offset + step) for role, step in operands]
         return hypothesis.combined(values, units)
 
@@ -136,10 +132,7 @@ class Assembly(Steps):
                 if channel >= len(names):
                     return Const(0)  # a token is as wide as the wider of both, the rest of it is zero
                 return Var(names[channel], before if before >= 0 else offset + 1)
-            raise NotExtracted(
-                f"{graph.nodes[channel].name} is read {offset} tokens back, which is no fixed variable "
-                f"at other lengths than {graph.length}."
-            )
+            raise self._no_variable(f"{graph.nodes[channel].name} is read {offset} tokens back")
         if channel < len(graph.inputs):
             return Var(graph.inputs[channel], offset)
         name = graph.outputs[channel - len(graph.inputs)]
@@ -147,6 +140,9 @@ class Assembly(Steps):
         assert isinstance(node, ChannelNode)
         self.start.setdefault(name, node.start * float(graph.units()[channel]))
         return Var(name, offset + 1)
+
+    def _no_variable(self, what: str) -> NotExtracted:
+        return NotExtracted(f"{what}, which is no fixed variable at other lengths than {self.graph.length}.")
 
     # -- cuts -----------------------------------------------------------------------------------------------
 
@@ -188,23 +184,22 @@ class Assembly(Steps):
             return [Var(self.crisp[index].name, self.crisp[index].lag + offset)]
         if isinstance(node, OperatorNode):
             return [leaf for operand in sorted(node.used()) for leaf in self.leaves(operand, offset)]
-        hypothesis, source = self.matches[index].hypothesis, node.reads["value"]
-        if hypothesis is None:
-            return self._choices(index, node, offset)
-        operands = hypothesis.operands()
+        hypothesis = self.matches[index].hypothesis
+        operands = hypothesis.operands() if hypothesis else None
         if operands is not None:
             with suppress(NotExtracted) if isinstance(hypothesis, ByValue) else nullcontext():
-                return [
-                    leaf for role, step in operands for leaf in self.leaves(node.reads[role], offset + step)
-                ]
+                read = [(node.reads[role], offset + back) for role, back in operands]
+                return [leaf for source, back in read for leaf in self.leaves(source, back)]
+        if hypothesis is None or operands is not None:
             return self._choices(index, node, offset)
-        if self.means and isinstance(hypothesis, PrefixAggregate) and hypothesis.mean:
-            mean = self.named(f"m{index}", self.value(index))
-            return [Var(variable.name, variable.lag + offset) for variable in mean.variables()]
-        if hypothesis.adds_up and (counted := self._counts(source)):
+        mean = isinstance(hypothesis, PrefixAggregate) and hypothesis.kind == "mean"
+        if self.means and mean:
+            value = self.named(f"m{index}", self.value(index))
+        elif hypothesis.adds_up and (counted := self._counts(node.reads["value"])):
             return [Var(name, offset) for name in counted]
-        value = self.value(index)
-        return [Var(variable.name, variable.lag + offset) for variable in value.variables()]
+        else:
+            value = self.value(index)
+        return [Var(leaf.name, leaf.lag + offset) for leaf in value.variables()]
 
     def _choices(self, index: int, node: RouterNode, offset: int) -> list[Var]:
         """What a head without a hypothesis selects most often, and what it chooses by; or one with a
@@ -225,17 +220,15 @@ class Assembly(Steps):
         What such an operator gives each value is a matter of gauge: every aggregate of it is a weighted
         sum of how often each value occurred.
         """
-        if not isinstance(self.graph.nodes[source], OperatorNode):
-            return []
-        leaves = set(self.leaves(source))
+        leaves = {*self.leaves(source)} if isinstance(self.graph.nodes[source], OperatorNode) else set[Var]()
         leaf = leaves.pop() if len(leaves) == 1 else None
         domain = self.domains.get(leaf.name) if leaf and leaf.lag == 0 else None
         if leaf is None or domain is None or not domain.discrete or domain.size > MOST_COUNTED:
             return []
         names = []
-        for value in domain.values():
-            names.append(self.local(f"c{int(value)}" if value >= 0 else f"cm{int(-value)}"))
-            self.add(names[-1], Var(names[-1], 1) + leaf.equals(int(value)))
+        for value in map(int, domain.values()):
+            names.append(self.local(f"c{value}" if value >= 0 else f"cm{-value}"))
+            self.add(names[-1], Var(names[-1], 1) + leaf.equals(value))
         return names
 
     def output_leaves(self, row: int) -> tuple[Var, ...]:

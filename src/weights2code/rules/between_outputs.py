@@ -8,6 +8,7 @@ every other output is asked by itself whether it decides an output of few values
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -31,7 +32,9 @@ def from_others(
     if problem.whole:
         values = (*present, *leaves)
         columns, target = table(assembly, problem.training, values, row)
-        for kept in _sets(len(present), len(values), len(leaves)):
+        for kept in (kept for size in (1, 2) for kept in combinations(range(len(values)), size)):
+            if kept[0] >= len(present) or len(kept) >= len(leaves):
+                continue  # no output of the same row, or no fewer values
             consistent, repeats = determines(columns[:, kept], target)
             if consistent and enough(repeats, len(target)):
                 yield tuple(values[i] for i in kept)
@@ -42,17 +45,9 @@ def from_others(
         yield from ((variable,) for variable in present)
 
 
-def _sets(present: int, values: int, fewer_than: int) -> Iterator[list[int]]:
-    """One output of the same row, or one beside another value."""
-    yield from ([i] for i in range(present))
-    if fewer_than > 2:
-        yield from ([i, j] for i in range(present) for j in range(i + 1, values))
-
-
 def in_order(steps: Sequence[Step]) -> list[Step]:
     """Steps so that each comes after those whose present value it reads."""
-    ordered: list[Step] = []
-    waiting = list(steps)
+    ordered, waiting = list[Step](), list(steps)
     while waiting:
         names = {step.name for step in waiting}
         ready = [step for step in waiting if not read_now(step) & (names - {step.name})]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
+from itertools import chain, combinations
 
 from weights2code.language import Expr, Op, Recurrence, Step, expression_of, with_formula
 
@@ -19,26 +19,17 @@ MOST_COMPARISONS = 6
 
 def other_borders(recurrence: Recurrence) -> Iterator[Recurrence]:
     """The same rule with some comparisons that are strict, or not, the other way round; few changes first."""
-    found = dict.fromkeys(
-        node
-        for step in recurrence.steps
-        for node in expression_of(step.definition).walk()
-        if isinstance(node, Op) and node.name in _OTHER
-    )
-    if len(found) > MOST_COMPARISONS:
-        return
-    for chosen in sorted(product((False, True), repeat=len(found)), key=sum):
-        changed = {node for node, change in zip(found, chosen, strict=True) if change}
-        if changed:
-            yield _changed(recurrence, changed)
+    formulas = (expression_of(step.definition) for step in recurrence.steps)
+    nodes = (node for formula in formulas for node in formula.walk())
+    found = [*dict.fromkeys(node for node in nodes if isinstance(node, Op) and node.name in _OTHER)]
+    sizes = range(1, len(found) + 1) if len(found) <= MOST_COMPARISONS else ()
+    for changed in chain.from_iterable(combinations(found, size) for size in sizes):
 
+        def turned(node: Expr, changed: tuple[Op, ...] = changed) -> Expr:
+            return Op(_OTHER[node.name], node.args) if isinstance(node, Op) and node in changed else node
 
-def _changed(recurrence: Recurrence, chosen: set[Op]) -> Recurrence:
-    def change(node: Expr) -> Expr:
-        return Op(_OTHER[node.name], node.args) if isinstance(node, Op) and node in chosen else node
-
-    steps = tuple(
-        Step(step.name, with_formula(step.definition, lambda expr: expr.transform(change)))
-        for step in recurrence.steps
-    )
-    return replace(recurrence, steps=steps)
+        steps = tuple(
+            Step(step.name, with_formula(step.definition, lambda expr: expr.transform(turned)))
+            for step in recurrence.steps
+        )
+        yield replace(recurrence, steps=steps)

@@ -101,22 +101,20 @@ class Replaced:
 class Rows:
     """What an operator gives for what it reads: distinct rows of operand values, and its mean value on each.
 
-    `inverse` is the row of each position (n, T) from `first` on.
+    `place` (n, T) is the row of each position; -1 before the first that has all of them.
     """
 
     leaves: tuple[Var, ...]
-    first: int
     columns: np.ndarray
     means: np.ndarray
     counts: np.ndarray
-    inverse: np.ndarray
+    place: np.ndarray
 
     @staticmethod
     def of(network: Replaced, assembly: Assembly, index: int) -> Rows | None:
         """None if there are no operands, or too many, or none of them inside the sequences."""
         leaves = tuple(dict.fromkeys(assembly.leaves(index)))
-        first = first_position(assembly, leaves)
-        length = network.sequences.x.shape[1]
+        first, (count, length, _) = first_position(assembly, leaves), network.stream.shape
         if not 0 < len(leaves) <= MOST_OPERANDS or first >= length:
             return None
         values = sequence_values(assembly, network.sequences)
@@ -124,22 +122,19 @@ class Rows:
         rows, inverse, counts = np.unique(
             np.column_stack(columns), axis=0, return_inverse=True, return_counts=True
         )
-        inverse = inverse.ravel()
-        own = network.stream[:, first:, index].ravel()
-        means = np.bincount(inverse, own) / counts
-        shape = (len(network.sequences.x), length - first)
-        return Rows(leaves, first, rows, means, counts, inverse.reshape(shape))
+        place = np.full((count, length), -1)
+        place[:, first:] = inverse.reshape(count, -1)
+        means = np.bincount(inverse.ravel(), network.stream[:, first:, index].ravel()) / counts
+        return Rows(leaves, rows, means, counts, place)
 
     def levels(self, label: np.ndarray) -> np.ndarray:
         """The mean value of all rows with the same label."""
         total, weight = np.bincount(label, self.means * self.counts), np.bincount(label, self.counts)
         return (total / np.maximum(weight, 1))[label]
 
-    def spread(self, values: np.ndarray, length: int) -> np.ndarray:
+    def spread(self, values: np.ndarray) -> np.ndarray:
         """Values of the rows, put where the rows occur (n, T); nothing before the first position."""
-        found = np.full((len(self.inverse), length), np.nan)
-        found[:, self.first :] = values[self.inverse]
-        return found
+        return np.append(values, np.nan)[self.place]
 
 
 def meanings(
@@ -149,11 +144,10 @@ def meanings(
     rows = Rows.of(network, assembly, index)
     if rows is None or np.ptp(rows.means) == 0.0:
         return
-    length, now = network.sequences.x.shape[1], network.wrong()
-    read = dict(zip(rows.leaves, rows.columns.T, strict=True))
+    now, read = network.wrong(), dict(zip(rows.leaves, rows.columns.T, strict=True))
 
     def with_values(values: np.ndarray) -> Replaced:
-        return network.with_values(index, rows.spread(values, length))
+        return network.with_values(index, rows.spread(values))
 
     tried: set[Expr] = set()
     for values, tolerance in gauges(rows, lambda values: with_values(values).wrong() <= now):
@@ -172,7 +166,7 @@ def meanings(
             tried.add(form.expr)
             with np.errstate(all="ignore"):
                 meaning = np.broadcast_to(np.asarray(evaluate(form.expr, read), dtype=float), len(values))
-            replaced = with_values(regauged(meaning, rows.means, rows.counts, form.kind))
+            replaced = with_values(regauged(meaning, rows, form.kind))
             if replaced.wrong() <= network.allowed(now):
                 yield plain(form.expr), replaced
     if len(rows.leaves) == 1:
@@ -181,21 +175,33 @@ def meanings(
 
 def gauges(rows: Rows, accepted: Callable[[np.ndarray], bool]) -> Iterator[tuple[np.ndarray, float]]:
     """The operator's values as levels, the fewest first, and as numbers; and what they may be off by."""
-    label = near_ones(rows.means, accepted)
+    label = near_ones(rows, accepted)
     if label is not None:
-        fewer = merged(label, rows, accepted)
-        for chosen in (label,) if np.array_equal(fewer, label) else (fewer, label):
-            values = rows.levels(chosen)
+        for chosen in dict.fromkeys((tuple(merged(label, rows, accepted)), tuple(label))):
+            values = rows.levels(np.array(chosen))
             yield values, float(np.diff(np.unique(values)).min()) / 2.01
-    if label is None or label.max() + 1 > FEW_LEVELS:
+    if label is None or label.max() >= FEW_LEVELS:
         for share in NEAR:
             yield rows.means, share * float(np.ptp(rows.means))
 
 
+def near_ones(rows: Rows, accepted: Callable[[np.ndarray], bool]) -> np.ndarray | None:
+    """A number for each row, the same for neighbours that need not be told apart; None if too many must."""
+    order = np.argsort(rows.means)
+    gaps, span = np.diff(rows.means[order]), float(np.ptp(rows.means))
+    for share in MERGED:
+        label = np.empty_like(order)
+        label[order] = np.concatenate([[0], np.cumsum(gaps > share * span)])
+        if label.max() >= MOST_LEVELS:
+            return None
+        if label.max() and accepted(rows.levels(label)):
+            return label
+    return None
+
+
 def merged(label: np.ndarray, rows: Rows, accepted: Callable[[np.ndarray], bool]) -> np.ndarray:
     """The labels with those made equal that no reader tells apart, wherever their levels lie."""
-    values = rows.levels(label)
-    first = [int(np.flatnonzero(label == level)[0]) for level in np.unique(label)]
+    values, (_, first) = rows.levels(label), np.unique(label, return_index=True)
     pairs = sorted(combinations(first, 2), key=lambda pair: abs(values[pair[0]] - values[pair[1]]))
     for one, other in pairs[:MOST_MERGED]:
         fewer = np.where(label == label[other], label[one], label)
@@ -204,32 +210,15 @@ def merged(label: np.ndarray, rows: Rows, accepted: Callable[[np.ndarray], bool]
     return label
 
 
-def near_ones(means: np.ndarray, accepted: Callable[[np.ndarray], bool]) -> np.ndarray | None:
-    """A number for each value, the same for neighbours that need not be told apart; None if too many must."""
-    order = np.argsort(means)
-    gaps, span = np.diff(means[order]), float(np.ptp(means))
-    for share in MERGED:
-        ordered = np.concatenate([[0], np.cumsum(gaps > share * span)])
-        if ordered[-1] >= MOST_LEVELS:
-            return None
-        label = np.empty_like(order)
-        label[order] = ordered
-        levels = np.bincount(label, means) / np.bincount(label)
-        if ordered[-1] and accepted(levels[label]):
-            return label
-    return None
-
-
-def regauged(meaning: np.ndarray, means: np.ndarray, counts: np.ndarray, kind: str) -> np.ndarray:
+def regauged(meaning: np.ndarray, rows: Rows, kind: str) -> np.ndarray:
     """The operator's values as the function of the meaning that comes nearest to them."""
     if kind == "affine":
-        design = np.column_stack([meaning, np.ones(len(meaning))]) * np.sqrt(counts)[:, None]
-        slope, offset = np.linalg.lstsq(design, means * np.sqrt(counts), rcond=None)[0]
+        weight = np.sqrt(rows.counts)
+        design = np.column_stack([meaning, np.ones(len(meaning))])
+        slope, offset = np.linalg.lstsq(design * weight[:, None], rows.means * weight, rcond=None)[0]
         return slope * meaning + offset
     levels, place = np.unique(meaning, return_inverse=True)
-    if kind == "levels" or len(levels) <= MOST_LEVELS:
-        return (np.bincount(place, means * counts) / np.bincount(place, counts))[place]
-    return means
+    return rows.levels(place) if kind == "levels" or len(levels) <= MOST_LEVELS else rows.means
 
 
 def plain(meaning: Expr) -> Expr:

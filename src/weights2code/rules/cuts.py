@@ -47,15 +47,10 @@ class Cut:
         return Rule(self.number if found else 0, found)
 
 
-def first_cut(matched: MatchedGraph, problem: Problem) -> Iterator[Cut]:
-    """The leaves alone; a mean that is read at several lags is first a leaf itself."""
-    if problem.whole and (assembly := _with_means(matched, problem)) is not None:
-        yield Cut(0, assembly, only=True)
-    yield Cut(0, Assembly.of(matched, problem, EXPLANATION_EFFORT), only=True)
-
-
-def cuts(matched: MatchedGraph, problem: Problem, lowest: int = 0) -> Iterator[Cut]:
-    """The cuts of a network, from the lowest that is asked for upwards.
+def cuts(
+    matched: MatchedGraph, problem: Problem, lowest: int = 0, *, leaves_only: bool = False
+) -> Iterator[Cut]:
+    """The cuts of a network, from the lowest that is asked for upwards, or its leaves alone.
 
     A single operator says no more than the output itself, and is read only if nodes are asked for. In
     `concat` what a token is depends on how far back it lies: nothing there is a variable at every position.
@@ -63,15 +58,15 @@ def cuts(matched: MatchedGraph, problem: Problem, lowest: int = 0) -> Iterator[C
     """
     graph, layers = matched.graph, operator_layers(matched.graph)
     readable = graph.layout.name != "concat" and not matched.unmatched() and matched.finite
-    only = not readable or sum(map(len, layers)) < (1 if lowest else 2)
-    if not lowest and (means := _with_means(matched, problem)) is not None:
+    only = leaves_only or not readable or sum(map(len, layers)) < (1 if lowest else 2)
+    wanted = problem.whole if leaves_only else not lowest
+    if wanted and (means := _with_means(matched, problem)) is not None:
         yield Cut(0, means, only)
     assembly = Assembly.of(matched, problem, EXPLANATION_EFFORT)
+    if only or not lowest:
+        yield Cut(0, assembly, only)
     if only:
-        yield Cut(0, assembly, only=True)
         return
-    if not lowest:
-        yield Cut(0, assembly)
     network = Replaced.of(graph, problem)
     for number, layer in enumerate(layers, start=1):
         before = assembly
@@ -87,21 +82,14 @@ def cuts(matched: MatchedGraph, problem: Problem, lowest: int = 0) -> Iterator[C
 
 def _with_means(matched: MatchedGraph, problem: Problem) -> Assembly | None:
     """The leaves with means among them, where that may be shorter than sums and counts."""
-    if not _has_mean(matched):
+    heads = (matched.routers[index].hypothesis for index in matched.graph.live() if index in matched.routers)
+    if not any(isinstance(head, PrefixAggregate) and head.kind == "mean" for head in heads):
         return None
     assembly = replace(Assembly.of(matched, problem, EXPLANATION_EFFORT), means=True)
-    if problem.whole:
-        known = {*problem.inputs, *problem.outputs}
-        rows = range(len(problem.outputs))
-        lags = Counter(leaf.name for row in rows for leaf in assembly.output_leaves(row))
-        if not any(count > 1 for name, count in lags.items() if name not in known):
-            return None
-    return assembly
-
-
-def _has_mean(matched: MatchedGraph) -> bool:
-    found = (matched.routers[index].hypothesis for index in matched.graph.live() if index in matched.routers)
-    return any(isinstance(hypothesis, PrefixAggregate) and hypothesis.mean for hypothesis in found)
+    rows, known = range(len(problem.outputs)), {*problem.inputs, *problem.outputs}
+    lags = Counter(leaf.name for row in rows for leaf in assembly.output_leaves(row))
+    several = any(count > 1 for name, count in lags.items() if name not in known)
+    return assembly if several or not problem.whole else None
 
 
 def determined(assembly: Assembly, problem: Problem) -> bool:

@@ -9,17 +9,17 @@ remembers the readings that it began with, do not count.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import combinations, islice
+from itertools import combinations
 from operator import add
 
 import numpy as np
 
 from weights2code.data import Problem, Sequences
-from weights2code.language import Const, Expr, Op, Recurrence, Start, Step, Var
-from weights2code.symbolic.snapping import free_constants, snap_function, with_constants
+from weights2code.language import Const, Expr, Number, Op, Recurrence, Step, Var, definition_variables
+from weights2code.symbolic.snapping import snap_function
 
 #: Sequences that are run, and positions that a run is given to forget its start.
 SIMULATED = 100
@@ -35,74 +35,73 @@ GAIN = 1e-4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Simulation:
-    """Sequences to run on, how long each reads the true outputs, and what is judged."""
+    """Sequences to run on, how long each reads the true outputs, and what is judged: outputs as shares of
+    their spread."""
 
     sequences: Sequences
     until: np.ndarray
     judged: np.ndarray
+    spread: np.ndarray
+    target: np.ndarray
 
-    @property
-    def spread(self) -> np.ndarray:
-        return np.maximum(np.std(self.sequences.y[self.judged], axis=0), 1e-300)
-
-    @property
-    def target(self) -> np.ndarray:
-        return (self.sequences.y[self.judged] / self.spread).ravel()
+    @staticmethod
+    def of(sequences: Sequences, depth: int, *, one_step: bool) -> Simulation:
+        """Runs that read the truth as long as they must, or always."""
+        part = sequences.take(slice(0, SIMULATED))
+        until = part.lengths if one_step else np.where(part.given > 0, np.minimum(part.given, depth), 0)
+        first = np.minimum(FORGETTING, part.lengths[:, None] // 2)
+        judged = part.scored & (np.arange(part.x.shape[1])[None, :] >= first)
+        wanted = part.y[judged]
+        spread = np.maximum(np.std(wanted, axis=0), 1e-300) if len(wanted) else np.ones(part.y.shape[2])
+        return Simulation(part, until, judged, spread, (wanted / spread).ravel())
 
     def run(self, program: Recurrence, constants: np.ndarray) -> np.ndarray:
-        """Judged outputs (sets, rows) for sets of constants (sets, k), all run at once."""
+        """Judged outputs (sets, rows) of an opened program for sets of constants (sets, k), run at once."""
         sets, count = len(constants), len(self.sequences)
         columns = np.repeat(constants, count, 0)[:, None, :]
         x = np.tile(self.sequences.x, (sets, 1, 1))
         x = np.concatenate([x, np.broadcast_to(columns, (*x.shape[:2], constants.shape[1]))], 2)
         y = np.tile(self.sequences.y, (sets, 1, 1))
         with np.errstate(all="ignore"):
-            answers = opened(program).run(x, y, np.tile(self.until, sets))
+            answers = program.run(x, y, np.tile(self.until, sets))
         kept = answers[np.tile(self.judged, (sets, 1))] / self.spread
         return np.clip(np.nan_to_num(kept, nan=1e6), -1e6, 1e6).reshape(sets, -1)
 
     def error(self, program: Recurrence) -> float:
         """Root mean square error, relative to the spread."""
-        error = self.run(program, constants_of(program)[None])[0] - self.target
+        error = self.run(program, np.zeros((1, 0)))[0] - self.target
         return float(np.sqrt(np.mean(error**2)))
-
-
-def simulation(sequences: Sequences, depth: int, *, one_step: bool) -> Simulation:
-    """Runs that read the truth as long as they must, or always."""
-    part = sequences.take(slice(0, SIMULATED))
-    length = part.x.shape[1]
-    until = part.lengths if one_step else np.where(part.given > 0, np.minimum(part.given, depth), 0)
-    forgotten = np.arange(length)[None, :] >= np.minimum(FORGETTING, part.lengths[:, None] // 2)
-    return Simulation(part, until, part.scored & forgotten)
 
 
 def running_free(ahead: Recurrence, problem: Problem) -> Recurrence | None:
     """The rule with as few terms as free running needs, fitted to it; None if noise drives the process."""
     depth = max(ahead.depths().values(), default=1)
-    free = simulation(problem.training, depth, one_step=False)
-    forced = simulation(problem.training, depth, one_step=True)
+    free = Simulation.of(problem.training, depth, one_step=False)
+    forced = Simulation.of(problem.training, depth, one_step=True)
     if not free.judged.any():
         return None
-    draft = fitted(fitted(loose(with_nearest_terms(ahead)), forced), free)
+    draft = fitted(fitted(with_nearest_terms(ahead), forced), free)
     best = free.error(draft)
     if not best <= RUNS_FREE * forced.error(ahead):
         return None
-    limit = AS_GOOD * best
     for count in (1, 2):  # terms of the past can stand in for each other: those go only together
         while True:
             trials = [fitted(fitted(fewer, forced), free) for fewer in with_fewer_terms(draft, count)]
-            good = [trial for trial in trials if free.error(trial) <= limit]
+            good = [trial for trial in trials if free.error(trial) <= AS_GOOD * best]
             if not good:
                 break
             draft = min(good, key=reach)  # what is near is the rule, what is far its echo
-    return snapped(draft, free)
+    program, constants = opened(draft)
+    if not len(constants):
+        return draft
+    return closed(program, snap_function(lambda c: free.run(program, c[None])[0], constants, free.target))
 
 
-def fitted(program: Recurrence, simulation: Simulation) -> Recurrence:
+def fitted(draft: Recurrence, simulation: Simulation) -> Recurrence:
     """Constants fitted by a few damped Gauss-Newton steps."""
-    current = constants_of(program)
+    program, current = opened(draft)
     if not len(current):
-        return program
+        return draft
     target, damping = simulation.target, 1e-3
     answer = simulation.run(program, current[None])[0]
     loss = float(np.mean((answer - target) ** 2))
@@ -112,31 +111,15 @@ def fitted(program: Recurrence, simulation: Simulation) -> Recurrence:
         slopes = ((moved - answer) / size[:, None]).T
         gram, gradient = slopes.T @ slopes, slopes.T @ (target - answer)
         dampings = damping * np.array([0.01, 1.0, 100.0])
-        trials = np.stack(
-            [
-                current + np.linalg.lstsq(gram + d * np.diag(np.diag(gram) + 1e-12), gradient, rcond=None)[0]
-                for d in dampings
-            ]
-        )
+        matrices = [gram + d * np.diag(np.diag(gram) + 1e-12) for d in dampings]
+        trials = np.stack([current + np.linalg.lstsq(m, gradient, rcond=None)[0] for m in matrices])
         answers = simulation.run(program, trials)
         losses = np.mean((answers - target) ** 2, 1)
         best = int(np.argmin(losses))
         if not losses[best] < loss * (1 - GAIN):
             break
         current, answer, loss, damping = trials[best], answers[best], float(losses[best]), dampings[best]
-    return filled(program, tuple(float(v) for v in current))
-
-
-def snapped(program: Recurrence, simulation: Simulation) -> Recurrence:
-    """Constants with the digits that the run supports."""
-    start = constants_of(program)
-    if not len(start):
-        return program
-
-    def predict(constants: np.ndarray) -> np.ndarray:
-        return simulation.run(program, np.asarray(constants, float)[None])[0]
-
-    return filled(program, snap_function(predict, start, simulation.target))
+    return closed(program, current.tolist())
 
 
 # -- constants and terms of a program ------------------------------------------------------------------------
@@ -144,61 +127,44 @@ def snapped(program: Recurrence, simulation: Simulation) -> Recurrence:
 
 def as_floats(expr: Expr) -> Expr:
     """Coefficients become free to be refitted; exponents and the like stay whole."""
-
-    def walk(node: Expr) -> Expr:
-        if isinstance(node, Op):
-            fixed = node.name in ("pow", "mod", "floor", "eq", "ne")
-            return Op(node.name, tuple(a if fixed and isinstance(a, Const) else walk(a) for a in node.args))
-        if isinstance(node, Const) and math.isfinite(float(node.value)):
-            value = float(node.value)
-            if value in (0.0, 1.0, -1.0, 2.0):
-                return node
-            # whole numbers are not free, what lies just beside them is
-            return Const(float(np.nextafter(value, np.inf)) if value.is_integer() else value)
-        return node
-
-    return walk(expr)
+    if isinstance(expr, Op):
+        fixed = expr.name in ("pow", "mod", "floor", "eq", "ne")
+        return Op(expr.name, tuple(a if fixed and isinstance(a, Const) else as_floats(a) for a in expr.args))
+    if isinstance(expr, Const) and math.isfinite(expr.value) and expr.value not in (0, 1, -1, 2):
+        value = float(expr.value)
+        # whole numbers are not free, what lies just beside them is
+        return Const(float(np.nextafter(value, np.inf)) if value.is_integer() else value)
+    return expr
 
 
-def loose(program: Recurrence) -> Recurrence:
-    """Every coefficient free."""
-    return replace(program, steps=_changed(program, as_floats))
-
-
-def _changed(program: Recurrence, change: Callable[[Expr], Expr]) -> tuple[Step, ...]:
-    """The steps with changed formulas; lookups stay as they are."""
-    return tuple(
-        Step(step.name, change(step.definition)) if isinstance(step.definition, Expr) else step
-        for step in program.steps
-    )
-
-
-def constants_of(program: Recurrence) -> np.ndarray:
-    """The free constants, in order."""
-    rules = [step.definition for step in program.steps if isinstance(step.definition, Expr)]
-    return np.array([value for rule in rules for value in free_constants(rule)], dtype=float)
-
-
-def filled(program: Recurrence, values: tuple) -> Recurrence:
-    """The program with other free constants."""
-    stream = iter(values)
-
-    def change(rule: Expr) -> Expr:
-        return with_constants(rule, tuple(islice(stream, len(free_constants(rule)))))
-
-    return replace(program, steps=_changed(program, change))
-
-
-def opened(program: Recurrence) -> Recurrence:
-    """The program with its free constants as further inputs."""
-    names = tuple(f"constant {i}" for i in range(len(constants_of(program))))
-    stream = iter(names)
+def opened(program: Recurrence) -> tuple[Recurrence, np.ndarray]:
+    """The program with its free constants as further inputs, and what they are; lookups stay as they are."""
+    values: list[float] = []
 
     def opening(node: Expr) -> Expr:
-        return Var(next(stream)) if isinstance(node, Const) and isinstance(node.value, float) else node
+        if not (isinstance(node, Const) and isinstance(node.value, float)):
+            return node
+        values.append(node.value)
+        return Var(f"constant {len(values) - 1}")
 
-    steps = _changed(program, lambda rule: rule.transform(opening))
-    return replace(program, inputs=(*program.inputs, *names), steps=steps)
+    steps = tuple(
+        Step(step.name, as_floats(step.definition).transform(opening))
+        if isinstance(step.definition, Expr)
+        else step
+        for step in program.steps
+    )
+    names = tuple(f"constant {i}" for i in range(len(values)))
+    return replace(program, inputs=(*program.inputs, *names), steps=steps), np.array(values, dtype=float)
+
+
+def closed(program: Recurrence, values: Iterable[Number]) -> Recurrence:
+    """An opened program with these constants."""
+    known: dict[Var, Expr] = {Var(f"constant {i}"): Const(value) for i, value in enumerate(values)}
+    steps = tuple(
+        Step(step.name, step.definition.substitute(known)) if isinstance(step.definition, Expr) else step
+        for step in program.steps
+    )
+    return replace(program, inputs=program.inputs[: len(program.inputs) - len(known)], steps=steps)
 
 
 def with_fewer_terms(program: Recurrence, count: int) -> Iterator[Recurrence]:
@@ -207,59 +173,38 @@ def with_fewer_terms(program: Recurrence, count: int) -> Iterator[Recurrence]:
         if step.name not in program.outputs or not isinstance(step.definition, Expr):
             continue
         terms = terms_of(step.definition)
-        for dropped in combinations(range(len(terms)), count) if len(terms) > count else ():
-            rest = [term for i, term in enumerate(terms) if i not in dropped]
-            total = reduce(add, rest)
-            steps = (*program.steps[:index], Step(step.name, total), *program.steps[index + 1 :])
-            depths = Recurrence(program.inputs, steps, program.outputs).depths()
-            start: dict[str, Start] = {n: v for n, v in program.start.items() if n in depths}
-            yield loose(Recurrence(program.inputs, steps, program.outputs, start))
+        for kept in combinations(terms, len(terms) - count) if len(terms) > count else ():
+            steps = (*program.steps[:index], Step(step.name, reduce(add, kept)), *program.steps[index + 1 :])
+            yield replace(program, steps=steps).live()
 
 
 def with_nearest_terms(program: Recurrence) -> Recurrence:
     """Outputs that read themselves back from afar read themselves at t-1 too: what is far may be an echo."""
     steps = []
     for step in program.steps:
-        definition = step.definition
-        if step.name in program.outputs and isinstance(definition, Expr):
-            lags = [variable.lag for variable in definition.variables() if variable.name == step.name]
-            if lags and 1 not in lags:
-                definition = definition + Op("mul", (Const(0.01), Var(step.name, 1)))
-        steps.append(Step(step.name, definition))
+        lags = [v.lag for v in definition_variables(step.definition) if v.name == step.name]
+        if step.name in program.outputs and isinstance(step.definition, Expr) and lags and 1 not in lags:
+            step = Step(step.name, step.definition + Op("mul", (Const(0.01), Var(step.name, 1))))
+        steps.append(step)
     return replace(program, steps=tuple(steps))
 
 
 def reach(program: Recurrence) -> int:
     """How far back the steps of a program read, all reads added up."""
-    return sum(
-        variable.lag
-        for step in program.steps
-        if isinstance(step.definition, Expr)
-        for variable in step.definition.variables()
-    )
+    return sum(v.lag for step in program.steps for v in definition_variables(step.definition))
 
 
-def terms_of(expr: Expr) -> list[Expr]:
-    """The terms of a sum; a coefficient in front of a sum is multiplied out."""
+def terms_of(expr: Expr, factor: Number = 1) -> list[Expr]:
+    """The terms of a sum, times a factor; a coefficient in front of a sum is multiplied out."""
+    if isinstance(expr, Const):
+        return [Const(factor * expr.value)]
     if isinstance(expr, Op) and expr.name in ("add", "sub"):
         left, right = expr.args
-        others = terms_of(right)
-        if expr.name == "sub":
-            others = [_negated(term) for term in others]
-        return [*terms_of(left), *others]
+        return [*terms_of(left, factor), *terms_of(right, factor if expr.name == "add" else -factor)]
     if isinstance(expr, Op) and expr.name == "neg":
-        return [_negated(term) for term in terms_of(expr.args[0])]
+        return terms_of(expr.args[0], -factor)
     if isinstance(expr, Op) and expr.name == "mul":
         for constant, other in (expr.args, expr.args[::-1]):
-            inner = terms_of(other) if isinstance(constant, Const) else []
-            if len(inner) > 1:
-                return [Op("mul", (constant, term)) for term in inner]
-    return [expr]
-
-
-def _negated(term: Expr) -> Expr:
-    if isinstance(term, Const):
-        return Const(-term.value)
-    if isinstance(term, Op) and term.name == "mul" and isinstance(term.args[0], Const):
-        return Op("mul", (Const(-term.args[0].value), term.args[1]))
-    return Op("mul", (Const(-1.0), term))
+            if isinstance(constant, Const):
+                return terms_of(other, factor * constant.value)
+    return [expr if factor == 1 else Op("mul", (Const(float(factor)), expr))]

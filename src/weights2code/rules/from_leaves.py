@@ -9,20 +9,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 
 from weights2code.data import Problem, Sequences
-from weights2code.data.sufficiency import LEAST_REPEATS, determines, needed
+from weights2code.data.sufficiency import determines, needed
 from weights2code.errors import NotExtracted, Reason
-from weights2code.language import OPERATORS, Expr, Recurrence, Step, Var
+from weights2code.language import OPERATORS, Recurrence, Step, Var
 from weights2code.rules.assembly import Assembly
 from weights2code.rules.between_outputs import from_others, in_order, read_now
-from weights2code.rules.neighbours import surely_lossy
 from weights2code.rules.rows import leaf_cost, leaf_domains, table
-from weights2code.rules.starts import delayed_starts, unusual_start, usual_starts
+from weights2code.rules.starts import known_domains, unusual_starts, usual_starts
 from weights2code.simplify.denominators import clear_denominators
 from weights2code.symbolic.engine import Candidate, Engine
 from weights2code.symbolic.over_texts import search_over_texts
@@ -37,10 +36,8 @@ MOST_WAYS = 4096
 #: The same of reals, where the search itself finds out which values matter.
 SHORT_SEARCH_OF_REALS = 0.5
 WIDEST = 32
-#: Deviation, relative to the spread of the targets, that counts as exact for real outputs.
-REAL_TOLERANCE = 1e-6
-#: The same for whole numbers, as it is.
-WHOLE_TOLERANCE = 1e-6
+#: Deviation that counts as exact, of real outputs relative to the spread of the targets.
+TOLERANCE = 1e-6
 #: What a sum gains is a difference of means times counts, and has so many decimals.
 GAIN_DECIMALS = 9
 #: Exact candidates an output that are tried.
@@ -52,60 +49,37 @@ CHECKED = 200
 def direct_recurrences(
     assembly: Assembly, problem: Problem, effort: float, engine: Engine
 ) -> Iterator[Recurrence]:
-    """Recurrences whose rule is exact on the training sequences, simplest first.
-
-    Where no start value suits any rule, rules are asked for once more that hold at the start as well, with 0
-    before it: values that are rare inside a sequence, such as 0 itself, may be common there.
-    """
-    for with_start in (False, True):
-        per_output: list[list[Step]] = []
-        reads: dict[str, set[str]] = {}
-        for row, name in enumerate(problem.outputs):
-            # others of the same row that do not read this one, by whatever way
-            asked = problem.asked.outputs
-            others = [other for other in asked if name not in _reached(other, reads) | {other}]
-            found = _rules(assembly, problem, row, others, effort, engine, with_start=with_start)
-            if not found:
-                return
-            per_output.append([Step(name, candidate.expr) for candidate in found[:CANDIDATES]])
-            reads[name] = {*problem.outputs} & set().union(*map(read_now, per_output[-1]))
-        some = False
-        for outputs in product(*per_output):
-            draft = assembly.recurrence(in_order(outputs))
-            settled = settle_start(draft, problem, assembly)
-            if settled is not None:
-                some = True
-                yield clear_denominators(settled)
-        if some:
+    """Recurrences whose rule is exact on the training sequences, simplest first."""
+    per_output: list[list[Step]] = []
+    reads: dict[str, set[str]] = {}
+    for row, name in enumerate(problem.outputs):
+        # others of the same row that do not read this one, by whatever way
+        others = [other for other in problem.asked.outputs if name not in _reached(other, reads) | {other}]
+        found = _rules(Regression(assembly, problem, row, effort / len(problem.outputs), engine), others)
+        if not found:
             return
+        per_output.append([Step(name, candidate.expr) for candidate in found[:CANDIDATES]])
+        reads[name] = {*problem.outputs} & set().union(*map(read_now, per_output[-1]))
+    for outputs in product(*per_output):
+        settled = settle_start(assembly.recurrence(in_order(outputs)), problem, assembly)
+        if settled is not None:
+            yield clear_denominators(settled)
 
 
-def _rules(
-    assembly: Assembly,
-    problem: Problem,
-    row: int,
-    others: list[str],
-    effort: float,
-    engine: Engine,
-    *,
-    with_start: bool,
-) -> list[Candidate]:
+def _rules(asked: Regression, others: list[str]) -> list[Candidate]:
     """Exact candidates for an output: of others of the same row if these say it, else of its leaves."""
-    name, share = problem.outputs[row], effort / len(problem.outputs)
-    leaves = needed_leaves(assembly, problem, row)
-    for values in from_others(assembly, problem, row, leaves, others):
-        found = regress(assembly, problem, row, values, share, engine, with_start)
-        if found:
+    problem, name = asked.problem, asked.problem.outputs[asked.row]
+    leaves = needed_leaves(asked.assembly, problem, asked.row)
+    for values in from_others(asked.assembly, problem, asked.row, leaves, others):
+        if found := asked.itself(values):
             return found
     if len(leaves) > WIDEST:
         text = f"{name} depends on {len(leaves)} values, too many to regress directly."
         raise NotExtracted(text, Reason.TOO_MANY)
     many = len(leaves) > MOST_LEAVES and _ways(problem, leaves) > MOST_WAYS
-    share *= 1.0 if not many else SHORT_SEARCH if problem.whole else SHORT_SEARCH_OF_REALS
-    found = [] if with_start else regress_mean(assembly, problem, row, leaves, share, engine)
-    found = found or regress(assembly, problem, row, leaves, share, engine, with_start)
-    if not found and not with_start:
-        found = regress_change(assembly, problem, row, leaves, share, engine)
+    share = 1.0 if not many else SHORT_SEARCH if problem.whole else SHORT_SEARCH_OF_REALS
+    asked = replace(asked, effort=share * asked.effort)
+    found = asked.gain_of_mean(leaves) or asked.itself(leaves)
     if many and not found:
         raise NotExtracted(f"{name} depends on {len(leaves)} values, and no short rule of them is exact.")
     return found
@@ -123,8 +97,7 @@ def _reached(name: str, reads: dict[str, set[str]]) -> set[str]:
 
 def _ways(problem: Problem, leaves: tuple[Var, ...]) -> float:
     """How many values the leaves have together, as far as their domains say."""
-    names = (*problem.inputs, *problem.outputs)
-    domains = dict(zip(names, (*problem.domains, *problem.output_domains), strict=True))
+    domains = known_domains(problem)
     known = [domains.get(leaf.name) for leaf in leaves]
     return float(np.prod([float(d.size) if d is not None and d.discrete else np.inf for d in known]))
 
@@ -154,104 +127,55 @@ def needed_leaves(assembly: Assembly, problem: Problem, row: int) -> tuple[Var, 
     return tuple(leaves[i] for i in needed(columns, target, costs))
 
 
-def regress(
-    assembly: Assembly,
-    problem: Problem,
-    row: int,
-    leaves: tuple[Var, ...],
-    effort: float,
-    engine: Engine,
-    with_start: bool = False,
-) -> list[Candidate]:
-    """The exact candidates for one output, simplest first."""
-    columns, target = table(assembly, problem.training, leaves, row, with_start=with_start)
-    if not len(target):
-        return []  # a leaf lies further back than the sequences are long
-    domains = leaf_domains(problem, leaves, columns, assembly)
-    if surely_lossy(columns, target, tuple(domain.discrete for domain in domains)):
-        return []  # no function of these values is the output
-    if problem.output_domains[row].discrete:
-        tolerance = WHOLE_TOLERANCE
-    else:
-        tolerance = REAL_TOLERANCE * max(float(np.std(target)), 1e-12)
-    return exact_candidates(problem, row, leaves, columns, target, tolerance, effort, engine, assembly)
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """One output, and what its rule is looked for with."""
 
+    assembly: Assembly
+    problem: Problem
+    row: int
+    effort: float
+    engine: Engine
 
-def regress_change(
-    assembly: Assembly, problem: Problem, row: int, leaves: tuple[Var, ...], effort: float, engine: Engine
-) -> list[Candidate]:
-    """Exact candidates for what an output adds to its last value, if the rows show that its past is not
-    needed for that: of an output that grows without end rows hardly repeat, of its changes they do."""
-    last = Var(problem.outputs[row], 1)
-    others = tuple(leaf for leaf in leaves if leaf.name not in problem.outputs)
-    if last not in leaves or not others or not problem.whole or problem.output_domains[row].categories:
-        return []
-    columns, target = table(assembly, problem.training, (*others, last), row)
-    rest, change = columns[:, :-1], target - columns[:, -1]
-    consistent, repeats = determines(rest, change)
-    kept = needed(rest, change, [leaf_cost(leaf, problem) for leaf in others]) if consistent else []
-    if not kept or (len(kept) == len(others) and repeats < LEAST_REPEATS):
-        return []
-    some, rest = tuple(others[i] for i in kept), rest[:, kept]
-    found = exact_candidates(problem, row, some, rest, change, WHOLE_TOLERANCE, effort, engine, assembly)
-    return [replace(candidate, expr=last + candidate.expr) for candidate in found]
+    def itself(self, leaves: tuple[Var, ...]) -> list[Candidate]:
+        """The exact candidates, simplest first."""
+        return self.exact(leaves, *table(self.assembly, self.problem.training, leaves, self.row))
 
+    def gain_of_mean(self, leaves: tuple[Var, ...]) -> list[Candidate]:
+        """The output as a mean of everything so far: what it is the mean of is the gain of its sum, which is
+        regressed on the leaves beside its last value and the count of positions."""
+        last, steps = Var(self.problem.outputs[self.row], 1), self.assembly.steps
+        counting = {s.name for s in steps if s.definition in (Var(s.name, 1) + 1, 1 + Var(s.name, 1))}
+        count = next((leaf for leaf in leaves if leaf.name in counting and not leaf.lag), None)
+        others = tuple(leaf for leaf in leaves if leaf not in (last, count))
+        discrete = self.problem.output_domains[self.row].discrete
+        if last not in leaves or count is None or not others or discrete:
+            return []
+        columns, target = table(self.assembly, self.problem.training, (*others, last, count), self.row)
+        rest, before, number = columns[:, :-2], columns[:, -2], columns[:, -1]
+        gain = np.round(number * target - (number - 1) * before, GAIN_DECIMALS)
+        found = self.exact(others, rest, gain)[:1] if determines(rest, gain)[0] else []
+        total = self.assembly.local(f"g{self.row}")
+        for candidate in found:
+            self.assembly.add(total, Var(total, 1) + candidate.expr)
+        return [replace(candidate, expr=Var(total) / count) for candidate in found]
 
-def regress_mean(
-    assembly: Assembly, problem: Problem, row: int, leaves: tuple[Var, ...], effort: float, engine: Engine
-) -> list[Candidate]:
-    """The output as a mean of everything so far: what it is the mean of is the gain of its sum, which is
-    regressed on the leaves beside its last value and the count of positions."""
-    last = Var(problem.outputs[row], 1)
-    counting = {step.name for step in assembly.steps if step.definition in _counting(step.name)}
-    count = next((leaf for leaf in leaves if leaf.name in counting and not leaf.lag), None)
-    others = tuple(leaf for leaf in leaves if leaf not in (last, count))
-    if last not in leaves or count is None or not others or problem.output_domains[row].discrete:
-        return []
-    columns, target = table(assembly, problem.training, (*others, last, count), row)
-    if not len(target):
-        return []
-    rest, before, number = columns[:, :-2], columns[:, -2], columns[:, -1]
-    gain = np.round(number * target - (number - 1) * before, GAIN_DECIMALS)
-    discrete = tuple(domain.discrete for domain in leaf_domains(problem, others, rest, assembly))
-    if surely_lossy(rest, gain, discrete) or (all(discrete) and not determines(rest, gain)[0]):
-        return []
-    tolerance = REAL_TOLERANCE * max(float(np.std(gain)), 1e-12)
-    found = exact_candidates(problem, row, others, rest, gain, tolerance, effort, engine, assembly)[:1]
-    total = assembly.local(f"g{row}")
-    for candidate in found:
-        assembly.add(total, Var(total, 1) + candidate.expr)
-    return [replace(candidate, expr=Var(total) / count) for candidate in found]
-
-
-def _counting(name: str) -> tuple[Expr, ...]:
-    return Var(name, 1) + 1, 1 + Var(name, 1)
-
-
-def exact_candidates(
-    problem: Problem,
-    row: int,
-    leaves: tuple[Var, ...],
-    columns: np.ndarray,
-    target: np.ndarray,
-    tolerance: float,
-    effort: float,
-    engine: Engine,
-    assembly: Assembly,
-) -> list[Candidate]:
-    """The exact formulas of rows of leaves."""
-    front = search_over_texts(
-        engine,
-        columns,
-        target,
-        variables=leaves,
-        domains=leaf_domains(problem, leaves, columns, assembly),
-        answer=problem.output_domains[row],
-        tolerance=tolerance,
-        effort=effort,
-        operators=sensible_operators(problem, row),
-    )
-    return [candidate for candidate in front if candidate.exact]
+    def exact(self, leaves: tuple[Var, ...], columns: np.ndarray, target: np.ndarray) -> list[Candidate]:
+        if not len(target):
+            return []  # a leaf lies further back than the sequences are long
+        answer = self.problem.output_domains[self.row]
+        front = search_over_texts(
+            self.engine,
+            columns,
+            target,
+            variables=leaves,
+            domains=leaf_domains(self.problem, leaves, columns, self.assembly),
+            answer=answer,
+            tolerance=TOLERANCE * (1.0 if answer.discrete else max(float(np.std(target)), 1e-12)),
+            effort=self.effort,
+            operators=sensible_operators(self.problem, self.row),
+        )
+        return [candidate for candidate in front if candidate.exact]
 
 
 def sensible_operators(problem: Problem, row: int) -> frozenset[str] | None:
@@ -270,10 +194,8 @@ def settle_start(draft: Recurrence, problem: Problem, assembly: Assembly) -> Rec
     deepest = max(draft.depths().values(), default=0)
     if not reproduces(draft, begun(check, deepest), problem):
         return None  # the rule itself is wrong
-    for candidate in delayed_starts(draft, problem):
-        if reproduces(candidate, check, problem):
-            return candidate
-    return unusual_start(draft, problem, lambda found: reproduces(found, check, problem))
+    found = unusual_starts(draft, problem)
+    return next((candidate for candidate in found if reproduces(candidate, check, problem)), None)
 
 
 def begun(sequences: Sequences, positions: int) -> Sequences:

@@ -29,7 +29,7 @@ from weights2code.errors import NotExtracted, Reason
 from weights2code.language import Const, Expr, Recurrence, Step, Var, evaluate
 from weights2code.rules.assembly import Assembly
 from weights2code.rules.free_running import as_floats, running_free
-from weights2code.rules.from_leaves import MOST_LEAVES, WHOLE_TOLERANCE, exact_candidates
+from weights2code.rules.from_leaves import MOST_LEAVES, Regression
 from weights2code.rules.rows import leaf_cost, leaf_domains, table
 from weights2code.rules.starts import likeliest_start
 from weights2code.symbolic import snap
@@ -183,7 +183,7 @@ def regress_majorities(
         text = "the combinations of values come up too rarely to tell rule from mistake."
         raise NotExtracted(text, Reason.TOO_RARE)
     some = tuple(leaves[i] for i in kept)
-    found = exact_candidates(problem, row, some, rows, majority, WHOLE_TOLERANCE, effort, engine, assembly)
+    found = Regression(assembly, problem, row, effort, engine).exact(some, rows, majority)
     if not found:
         raise NotExtracted("no formula gives what most rows say.")
     return [candidate.expr for candidate in found[:FORMULAS]]

@@ -30,28 +30,15 @@ def leaf_domains(
 
 
 def table(
-    assembly: Assembly,
-    sequences: Sequences,
-    leaves: tuple[Var, ...],
-    row: int,
-    *,
-    with_start: bool = False,
+    assembly: Assembly, sequences: Sequences, leaves: tuple[Var, ...], row: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of leaf values and targets, from positions where every lag lies inside the sequence.
-
-    With `with_start` from the others too, 0 standing for what lies before the start.
-    """
-    values = sequence_values(assembly, sequences)
-    length = sequences.x.shape[1]
-    deepest = 0 if with_start else first_position(assembly, leaves)
-    chosen = sequences.scored & (np.arange(length) >= deepest)
+    """Rows of leaf values and targets, from positions where every lag lies inside the sequence."""
+    values, length = sequence_values(assembly, sequences), sequences.x.shape[1]
+    chosen = sequences.scored & (np.arange(length) >= first_position(assembly, leaves))
     target = sequences.y[..., row][chosen]
-    if not leaves:
-        return np.zeros((len(target), 0)), target
     padded = [np.pad(values[leaf.name], ((0, 0), (leaf.lag, 0)))[:, :length] for leaf in leaves]
-    columns = np.column_stack([column[chosen] for column in padded])
-    finite = np.isfinite(columns).all(1) | (not with_start)
-    return columns[finite], target[finite]
+    columns = [column[chosen] for column in padded]
+    return np.stack(columns, 1) if columns else np.zeros((len(target), 0)), target
 
 
 def first_position(assembly: Assembly, leaves: tuple[Var, ...]) -> int:

@@ -1,9 +1,10 @@
 """What lies before the start: usual values, simplest first, or unusual ones, which the data call for.
 
 A balance begins at what was in the account, a forecast with the first value itself. The data show both: the
-first outputs of true starts. A number is solved for, and rounded as far as the data allow; several at once,
-or those of inputs, are looked for among round numbers, by how many of the first outputs come out. Where no
-number will do, the first outputs may follow a formula of the first inputs.
+first outputs of true starts. A number is solved for, or looked for among round ones, by how many of the first
+outputs come out; also that of a part of the rule that is computed from the past alone, since before the start
+it was not computed at all. Where no number will do, the first outputs may follow a formula of the first
+inputs.
 """
 
 from __future__ import annotations
@@ -16,38 +17,49 @@ from itertools import count, islice, product
 import numpy as np
 
 from weights2code.data import Problem, Sequences
-from weights2code.language import Const, Domain, Expr, Op, Recurrence, Start, Step, Var, op
+from weights2code.language import Const, Domain, Expr, Op, Recurrence, Start, Step, Var, infer, op
+from weights2code.language.recurrence import expression_of
 from weights2code.rules.assembly import Assembly
-from weights2code.rules.same_at_lags import as_lines
 from weights2code.symbolic import NativeEngine
 from weights2code.symbolic.over_texts import search_over_texts
+from weights2code.symbolic.snapping import simplest
 from weights2code.verify.residuals import rounding
 
 #: Whole-number outputs with at most this many values are tried one after the other.
 MOST_VALUES = 64
 #: Of a variable inside a rule, so many values are tried before the start.
 MOST_LEVELS = 8
-#: What was not computed yet is one of these; a test that stands for 1 or -1 is neither half way.
-DELAYED = (0.0, 1.0, -1.0, 0.5)
-#: Steps of the secant method, and the digits and the relative error that what it finds may have.
-SECANT_STEPS = 8
-MOST_DIGITS = 12
-EXACT = 1e-9
+#: Steps of the secant method, and the relative error that what it finds may have.
+SECANT_STEPS, EXACT = 8, 1e-9
 #: Values that are tried at a time of each variable before the start, how often all of them are gone through,
-#: and how often the steps between them are made ten times finer.
-TRIED, ROUNDS, FINER = 100, 3, 3
+#: how often the steps between them are made ten times finer, and the digits that they have at most.
+TRIED, ROUNDS, FINER, MOST_DIGITS = 100, 3, 3, 12
 #: Of real outputs, the share of their spread that may be missed.
 NEAR = 1e-3
-#: True starts that a formula of the first position needs, and seconds to find it.
-FEWEST_STARTS = 8
-MOST_STARTS = 500
-EFFORT = 1.0
+#: True starts that a formula of the first position needs, and the effort to find it.
+FEWEST_STARTS, MOST_STARTS, EFFORT = 8, 500, 1.0
+
+
+def known_domains(problem: Problem) -> dict[str, Domain]:
+    """What outputs and inputs may hold."""
+    names = (*problem.outputs, *problem.inputs)
+    return dict(zip(names, (*problem.output_domains, *problem.domains), strict=True))
+
+
+# -- usual values --------------------------------------------------------------------------------------------
 
 
 def usual_starts(draft: Recurrence, problem: Problem, assembly: Assembly) -> Iterator[Recurrence]:
     """The draft with usual values before the start for all that it looks back at, simplest first."""
     names = sorted(set(draft.depths()) & {*problem.inputs, *problem.outputs, *assembly.crystallised()})
-    copied = copied_outputs(draft) & {*problem.output_categories}
+    copied = {
+        said.name
+        for step in draft.steps
+        for node in expression_of(step.definition).walk()
+        if step.name in problem.output_categories and isinstance(node, Op) and node.name == "where"
+        for said in node.args[1:]
+        if isinstance(said, Var) and said.lag
+    }
     choices = [
         # no text before the start would be an answer where it is copied, so that comes last
         enumerate(sorted(start_candidates(name, problem, assembly), key=lambda v: name in copied and v == 0))
@@ -57,70 +69,39 @@ def usual_starts(draft: Recurrence, problem: Problem, assembly: Assembly) -> Ite
         yield started(draft, {name: value for name, (_, value) in zip(names, trial, strict=True)})
 
 
-def copied_outputs(draft: Recurrence) -> set[str]:
-    """Outputs that may say again what one of them said before."""
-
-    def answers(expr: Expr) -> Iterator[Expr]:
-        if isinstance(expr, Op) and expr.name == "where":
-            yield from answers(expr.args[1])
-            yield from answers(expr.args[2])
-        else:
-            yield expr
-
-    return {
-        said.name
-        for step in draft.steps
-        if step.name in draft.outputs and isinstance(step.definition, Expr)
-        for said in answers(step.definition)
-        if isinstance(said, Var) and said.lag
-    }
+def started(draft: Recurrence, values: Mapping[str, Start]) -> Recurrence:
+    """The draft with other start values; zero needs no mention."""
+    start = {**draft.start, **values}
+    return replace(draft, start={name: value for name, value in start.items() if value != 0})
 
 
 def start_candidates(name: str, problem: Problem, assembly: Assembly) -> list[Start]:
-    """Zero, the first value repeated, one, nothing at all, what training found, the ends of the domain."""
+    """Zero, the first value repeated, one, nothing at all, what training found, the ends of the domain; of
+    what an operator stands for, what its formula gives where there is nothing, and what it takes."""
     if name in assembly.crystallised():
-        return crisp_starts(name, problem, assembly)
-    found: list[Start] = [0.0]
-    if name in problem.inputs:
-        found.append("first")
-    known = problem.categories.get(name)
-    if known:
-        return [*found, *_texts_of(name, problem)[:MOST_VALUES]]
+        return _crisp_starts(name, problem, assembly)
+    domain, learned = known_domains(problem)[name], assembly.start.get(name, 0.0)
+    found: list[Start] = [0.0, "first"] if name in problem.inputs else [0.0]
+    if problem.categories.get(name):  # those that it shares a list with hold other texts too
+        rows, part = (problem.inputs if name in problem.inputs else problem.outputs), problem.training
+        held = (part.x if name in problem.inputs else part.y)[..., rows.index(name)]
+        return [*found, *np.unique(held[part.valid])[:MOST_VALUES].tolist()]
     found += [1.0, math.inf, -math.inf]
-    learned = assembly.start.get(name, 0.0)
     if isinstance(learned, float) and math.isfinite(learned):
         found += [float(round(learned)), round(learned, 3)]
-    if name in problem.inputs:
-        domain = problem.domains[problem.inputs.index(name)]
-    else:
-        domain = problem.output_domains[problem.outputs.index(name)]
-    found += [-1.0, *_round_ends(domain), float(domain.low), float(domain.high)]
-    return list(dict.fromkeys(found))
+    found.append(-1.0)
+    if not domain.discrete and 0 < domain.high - domain.low < math.inf:
+        # a draw hardly ever is the end itself, which is a round number next to it
+        digits = -math.floor(math.log10(NEAR * (domain.high - domain.low)))
+        found += [round(float(end), max(0, digits - 1)) for end in (domain.low, domain.high)]
+    return list(dict.fromkeys([*found, float(domain.low), float(domain.high)]))
 
 
-def _round_ends(domain: Domain) -> list[float]:
-    """Of reals the round numbers next to the ends that were seen: a draw hardly ever is the end itself."""
-    if domain.discrete or not 0 < domain.high - domain.low < math.inf:
-        return []
-    digits = -math.floor(math.log10(NEAR * (domain.high - domain.low)))
-    return [round(float(end), max(0, digits - 1)) for end in (domain.low, domain.high)]
-
-
-def _texts_of(name: str, problem: Problem) -> list[float]:
-    """The texts that a column holds: those that it shares a list with hold others too."""
-    part = problem.training
-    held = part.x if name in problem.inputs else part.y
-    row = (problem.inputs if name in problem.inputs else problem.outputs).index(name)
-    return [float(code) for code in np.unique(held[..., row][part.valid])]
-
-
-def crisp_starts(name: str, problem: Problem, assembly: Assembly) -> list[Start]:
-    """Zero, what the formula gives where there is nothing, and the values that it takes, near ones first."""
+def _crisp_starts(name: str, problem: Problem, assembly: Assembly) -> list[Start]:
     recurrence = Recurrence(problem.inputs + problem.outputs, tuple(assembly.steps), ())
-    nothing = np.zeros((1, 1, len(recurrence.inputs)))
     sequences = problem.validation.take(slice(0, MOST_STARTS))
     with np.errstate(all="ignore"):
-        empty = recurrence.trace(nothing)[name]
+        empty = recurrence.trace(np.zeros((1, 1, len(recurrence.inputs))))[name]
         taken = np.unique(recurrence.trace(np.concatenate([sequences.x, sequences.y], 2))[name])
     levels = sorted(taken, key=abs)[:MOST_LEVELS] if len(taken) <= MOST_VALUES else []
     return list(dict.fromkeys(float(value) for value in (0.0, *empty[0], *levels)))
@@ -146,136 +127,116 @@ def likeliest_start(
     return draft if best is None else best[1]
 
 
-def unusual_start(
-    draft: Recurrence, problem: Problem, check: Callable[[Recurrence], bool]
-) -> Recurrence | None:
-    """The draft with start values of its outputs, or a first position, that pass the check; None if none."""
-    looks_back = [name for name in (*problem.outputs, *problem.inputs) if name in draft.depths()]
+# -- unusual values ------------------------------------------------------------------------------------------
+
+
+def unusual_starts(draft: Recurrence, problem: Problem) -> Iterator[Recurrence]:
+    """The draft with start values that the first outputs call for: of what it looks back at, and of what it
+    computes from the past alone; or with a first position of its own."""
     early = problem.training.take(np.flatnonzero(problem.training.given == 0)[:MOST_STARTS])
-    if not looks_back or not len(early):
-        return None
-    outputs = [name for name in looks_back if name in problem.outputs]
-    for candidate in _with_numbers(draft, problem, early, outputs):
-        if check(candidate):
-            return candidate
-    candidate = numbers_together(draft, problem, early, looks_back)
-    if candidate is not None and check(candidate):
-        return candidate
-    if not outputs:
-        return None
-    candidate = with_first_rule(draft, problem, early)
-    return candidate if candidate is not None and check(candidate) else None
-
-
-def delayed_starts(draft: Recurrence, problem: Problem) -> Iterator[Recurrence]:
-    """The draft with what it computes from the past alone as steps that have start values of their own.
-
-    What was computed some positions ago was not computed at all before the start: then it is zero, or another
-    usual number, whatever the formula would give. So with a line that is summed up at several lags
-    (`same_at_lags`).
-    """
-    early = problem.training.take(np.flatnonzero(problem.training.given == 0)[:MOST_STARTS])
-    yield from as_lines(draft, early)
-    delayed = with_delayed_parts(draft)
-    names = {step.name for step in delayed.steps} - {step.name for step in draft.steps}
-    if not names:
+    if not len(early) or not draft.depths():
         return
-    back = sorted(set(delayed.depths()) & {*problem.inputs, *problem.outputs})
-    for value in DELAYED:
-        for rest in (0.0, 1.0):
-            yield started(delayed, dict.fromkeys(back, rest) | dict.fromkeys(names, value))
+    near = NEAR * np.maximum(np.std(problem.training.y[problem.training.scored], axis=0), 1e-9)
+    near = np.where([domain.discrete for domain in problem.output_domains], NEAR, near)
+    delayed = with_delayed_parts(draft)
+    with np.errstate(all="ignore"):
+        values = delayed.trace(early.x)
+    parts = {step.name for step in delayed.steps} - {step.name for step in draft.steps}
+    domains = known_domains(problem) | {name: infer(values[name].ravel()) for name in sorted(parts)}
+    for trial in (draft, delayed) if parts else (draft,):
+        yield from numbers_together(trial, domains, early, near)
+    if any(name in problem.outputs for name in draft.depths()):
+        yield from with_first_rule(draft, problem, early)
 
 
 def with_delayed_parts(draft: Recurrence) -> Recurrence:
-    """Every largest part that reads nothing of the present is a step of its own, read some positions back."""
-    taken = {*draft.inputs, *(step.name for step in draft.steps)}
+    """Every largest part that reads nothing of the present is a step of its own, read some positions back.
+
+    So is a step of the draft that is read back: what lies before its own start is not what it started from.
+    """
+    own = {step.name for step in draft.steps} - {*draft.outputs}
+    taken = {*draft.inputs, *draft.outputs, *own}
     parts: dict[Expr, str] = {}
 
     def lagged(node: Expr) -> Expr:
-        back = min((variable.lag for variable in node.variables()), default=0)
-        if isinstance(node, Op) and back and not {v.name for v in node.variables()} & {*draft.outputs}:
+        read = node.variables()
+        back = min((variable.lag for variable in read), default=0)
+        whole = isinstance(node, Op) or {variable.name for variable in read} <= own
+        if back and whole and not {variable.name for variable in read} & {*draft.outputs}:
             now = node.shift(-back)
             parts.setdefault(now, next(f"d{i}" for i in count() if f"d{i}" not in taken | {*parts.values()}))
             return Var(parts[now], back)
         return Op(node.name, tuple(map(lagged, node.args))) if isinstance(node, Op) else node
 
-    steps: list[Step] = []
-    for step in draft.steps:
-        if step.name in draft.outputs and isinstance(step.definition, Expr):
-            step = Step(step.name, lagged(step.definition))
-        steps.append(step)
-    own = [Step(name, part) for part, name in parts.items()]
+    steps = [
+        Step(step.name, lagged(step.definition))
+        if step.name in draft.outputs and isinstance(step.definition, Expr)
+        else step
+        for step in draft.steps
+    ]
     first = next((i for i, step in enumerate(steps) if step.name in draft.outputs), len(steps))
-    return replace(draft, steps=(*steps[:first], *own, *steps[first:]))
-
-
-def started(draft: Recurrence, values: Mapping[str, Start]) -> Recurrence:
-    """The draft with other start values; zero needs no mention."""
-    start = {**draft.start, **values}
-    return replace(draft, start={name: value for name, value in start.items() if value != 0})
-
-
-def _with_numbers(
-    draft: Recurrence, problem: Problem, early: Sequences, names: list[str]
-) -> Iterator[Recurrence]:
-    """Start values of the outputs: every whole number that occurs, or what the first outputs call for."""
-    domains = [problem.output_domains[problem.outputs.index(name)] for name in names]
-    for name, domain in zip(names, domains, strict=True):
-        if domain.discrete and domain.high - domain.low < MOST_VALUES:
-            yield from (started(draft, {name: float(value)}) for value in domain.values())
-    many = [d for d in zip(names, domains, strict=True) if not d[1].discrete or d[1].size > MOST_VALUES]
-    solved = {name: (_solve(draft, problem, early, name), domain.discrete) for name, domain in many}
-    values = {name: (value, whole) for name, (value, whole) in solved.items() if value is not None}
-    if values:
-        yield started(draft, {n: round(v) if w else _rounded(v, early.y) for n, (v, w) in values.items()})
-        yield started(draft, {name: value for name, (value, _) in values.items()})
+    made = [Step(name, part) for part, name in parts.items()]
+    return replace(draft, steps=(*steps[:first], *made, *steps[first:]))
 
 
 def numbers_together(
-    draft: Recurrence, problem: Problem, early: Sequences, names: list[str]
-) -> Recurrence | None:
+    draft: Recurrence, domains: Mapping[str, Domain], early: Sequences, near: np.ndarray
+) -> Iterator[Recurrence]:
     """The draft with start values, one variable after the other, that make the first outputs right.
 
-    Each gets the value with which most of them are: of texts and few whole numbers any, else round numbers of
-    its range, and then finer ones around the best. None if some stay wrong.
+    Each gets the value with which most of them are: what they call for, of texts and few whole numbers any,
+    else round numbers of its range, and then finer ones around the best. None if some stay wrong.
     """
-    deepest = min(max(draft.depths().values()), early.x.shape[1])
-    early = replace(early, x=early.x[:, :deepest], y=early.y[:, :deepest])
+    depths = draft.depths()
+    deepest = min(max(depths.values()), early.x.shape[1])
     scored = early.scored[:, :deepest]
-    near = NEAR * np.maximum(np.std(problem.training.y[problem.training.scored], axis=0), 1e-9)
-    near = np.where([domain.discrete for domain in problem.output_domains], NEAR, near)
-    wanted = int(scored.sum()) * len(problem.outputs)
+    wanted = int(scored.sum()) * len(draft.outputs)
+
+    def missed(trial: Mapping[str, Start], positions: int) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return started(draft, trial).run(early.x[:, :positions]) - early.y[:, :positions]
 
     def right(trial: Mapping[str, Start]) -> int:
-        with np.errstate(all="ignore"):
-            missed = np.abs(started(draft, trial).run(early.x) - early.y)
-        return int((missed <= near)[scored].sum())
+        return int((np.abs(missed(trial, deepest)) <= near)[scored].sum())
 
-    domains = dict(
-        zip((*problem.inputs, *problem.outputs), (*problem.domains, *problem.output_domains), strict=True)
-    )
-    found: dict[str, Start] = {name: draft.start.get(name, 0.0) for name in names}
-    best = right(found)
+    def called_for(trial: Mapping[str, Start], name: str) -> Iterator[float]:
+        """What makes the first of each output right, rounded as far as the digits of the data allow."""
+        for row in [draft.outputs.index(name)] if name in draft.outputs else range(len(draft.outputs)):
+            given = early.y[..., row]
+            solved = _solve(
+                lambda value, row=row: float(np.median(missed({**trial, name: value}, 1)[:, 0, row])),
+                float(np.median(given[:, 0])) or 1.0,
+            )
+            if solved is not None:
+                spread = float(np.std(given))
+                unsure = max(rounding(given.ravel(), spread), EXACT * max(abs(solved), spread))
+                yield float(round(solved) if domains[name].discrete else simplest(solved, unsure))
+                yield solved
+
+    found: dict[str, Start] = {name: draft.start.get(name, 0.0) for name in domains if name in depths}
+    best, before = right(found), -1
     for _ in range(ROUNDS):
+        if best == before:
+            return
         before = best
-        for name in names:
+        for name in found:
             domain = domains[name]
+            solved = [] if domain.categories else [*called_for(found, name)]
             step, values = _spread(domain)
-            for _ in range(FINER):
+            few = domain.discrete and domain.size <= TRIED
+            values = [*values, *solved] if few else [*solved, *values]
+            for _ in range(1 if few else FINER):
                 for value in values:
                     count = right(found | {name: value})
                     if count > best:
                         best, found = count, found | {name: value}
-                step /= 10
-                at = found[name]
-                if best == wanted or isinstance(at, str) or (step < 1 and domain.discrete):
+                step, at = step / 10, found[name]
+                if best == wanted or isinstance(at, str) or (domain.discrete and step < 1):
                     break
                 values = [round(at + i * step, MOST_DIGITS) for i in range(-9, 10) if i]
-        if best == wanted:
-            return started(draft, found)
-        if best == before:
-            break
-    return None
+            if best == wanted:
+                yield started(draft, found)
+                return
 
 
 def _spread(domain: Domain) -> tuple[float, list[float]]:
@@ -289,52 +250,33 @@ def _spread(domain: Domain) -> tuple[float, list[float]]:
     return step, [round(place * step, MOST_DIGITS) for place in ordered]
 
 
-def _rounded(value: float, outputs: np.ndarray) -> float:
-    """The value with as few digits as the digits of the data let it have."""
-    spread = float(np.std(outputs))
-    unsure = max(rounding(outputs.ravel(), spread), EXACT * max(abs(value), spread))
-    for digits in range(MOST_DIGITS):
-        short = float(f"{value:.{digits}e}")
-        if abs(short - value) <= unsure:
-            return short
-    return value
-
-
-def _solve(draft: Recurrence, problem: Problem, early: Sequences, name: str) -> float | None:
-    """The start value from which the first outputs come out, by the secant method on their median."""
-    row = problem.outputs.index(name)
-    wanted = early.y[:, 0, row]
-
-    def error(value: float) -> float:
-        with np.errstate(all="ignore"):
-            return float(np.median(started(draft, {name: value}).run(early.x[:, :1])[:, 0, row] - wanted))
-
-    before, now = 0.0, float(np.median(wanted)) or 1.0
-    wrong_before, wrong = error(before), error(now)
+def _solve(error: Callable[[float], float], now: float) -> float | None:
+    """Where an error vanishes, by the secant method."""
+    before, wrong_before, wrong = 0.0, error(0.0), error(now)
     for _ in range(SECANT_STEPS):
         if not np.isfinite(wrong) or wrong == wrong_before:
             break
         before, now, wrong_before = now, now - wrong * (now - before) / (wrong - wrong_before), wrong
         wrong = error(now)
-    return now if np.isfinite(now) and np.isfinite(wrong) else None
+    return now if math.isfinite(wrong) else None
 
 
-def with_first_rule(draft: Recurrence, problem: Problem, early: Sequences) -> Recurrence | None:
-    """The draft with formulas of the first inputs for the first outputs."""
+def with_first_rule(draft: Recurrence, problem: Problem, early: Sequences) -> Iterator[Recurrence]:
+    """The draft with formulas of the first inputs for the first outputs, if there are."""
     if len(early) < FEWEST_STARTS:
-        return None
+        return
     taken = {*draft.inputs, *(step.name for step in draft.steps)}
     counter = next(name for name in ("n", "position", "steps_so_far") if name not in taken)
     steps: list[Step] = [Step(counter, Var(counter, 1) + 1)]
     for step in draft.steps:
-        if step.name not in problem.outputs or not isinstance(step.definition, Expr):
-            steps.append(step)
-            continue
-        first = _first_formula(problem, early, problem.outputs.index(step.name))
-        if first is None:
-            return None
-        steps.append(Step(step.name, op("where", Var(counter) > 1, step.definition, first)))
-    return replace(draft, steps=tuple(steps))
+        definition = step.definition
+        if step.name in problem.outputs and isinstance(definition, Expr):
+            first = _first_formula(problem, early, problem.outputs.index(step.name))
+            if first is None:
+                return
+            definition = op("where", Var(counter) > 1, definition, first)
+        steps.append(Step(step.name, definition))
+    yield replace(draft, steps=tuple(steps))
 
 
 def _first_formula(problem: Problem, early: Sequences, row: int) -> Expr | None:

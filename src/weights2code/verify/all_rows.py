@@ -47,7 +47,9 @@ class Told:
     transitions: int = 0
 
 
-def reachable_states(machine: Recurrence, domains: tuple[Domain, ...]) -> States | None:
+def reachable_states(
+    machine: Recurrence, domains: tuple[Domain, ...], most: int = TRANSITIONS
+) -> States | None:
     """What every variable of the past may hold after some inputs, a row a state; None if that has no end in
     sight, or looks something up."""
     if not all(domain.discrete for domain in domains) or machine.retrieves():
@@ -57,7 +59,7 @@ def reachable_states(machine: Recurrence, domains: tuple[Domain, ...]) -> States
     rows = all_rows([(domain.low, domain.high) for domain in domains])
     try:
         alone = Written(machine_text(replace(machine, outputs=()), floats=True))
-        found = close(alone, alone, rows, 0, TRANSITIONS)
+        found = close(alone, alone, rows, 0, most)
     except (Unsuited, Unwritten, TypeError):
         return None
     if found.outcome != "closed":
