@@ -12,9 +12,9 @@ from weights2code.language import Domain, Expr, Var, evaluate, formula, integers
 from weights2code.symbolic.search import columns, linear, near, pieces, reductions
 from weights2code.symbolic.search.bank import Bank, Block
 from weights2code.symbolic.search.readings import Reader
+from weights2code.symbolic.search.rows import prepare
 from weights2code.symbolic.search.searched import SEARCHED
 from weights2code.symbolic.search.table import Goal, Left, Table, bit_goal, common, joined, merged
-from weights2code.symbolic.search.rows import prepare
 
 Rule = Callable[..., np.ndarray]
 a, b, c = (Var(name) for name in "abc")

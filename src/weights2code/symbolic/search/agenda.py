@@ -21,12 +21,12 @@ from weights2code.language import Const, Expr
 from weights2code.symbolic.engine import Candidate, preference
 from weights2code.symbolic.search import columns, linear, near, pieces, reductions
 from weights2code.symbolic.search.bank import Bank, Block
-from weights2code.symbolic.search.readings import Reader
-from weights2code.symbolic.search.table import Goal, Left, Table, left_to_say, room
 from weights2code.symbolic.search.collector import Collector
 from weights2code.symbolic.search.inner_constants import family_stage
 from weights2code.symbolic.search.noise_floor import noise_floor
+from weights2code.symbolic.search.readings import Reader
 from weights2code.symbolic.search.rows import Problem
+from weights2code.symbolic.search.table import Goal, Left, Table, left_to_say, room
 from weights2code.symbolic.search.tables import table_stage
 from weights2code.symbolic.snapping import simplest
 

@@ -17,8 +17,8 @@ from weights2code.language import Expr, Var, op
 from weights2code.symbolic.notation import weighted_sum
 from weights2code.symbolic.search.bank import CELL, Bank, Block
 from weights2code.symbolic.search.readings import Reader, good_enough, left_over, orthonormal
-from weights2code.symbolic.search.table import ROWS, Goal, Table
 from weights2code.symbolic.search.rows import Problem
+from weights2code.symbolic.search.table import ROWS, Goal, Table
 
 #: Entries that are paired, and how many of them with all others; as many at a time.
 PAIRED, SMALL_SUMS, SMALL_PRODUCTS, TOGETHER = 2500, 200, 150, 50
@@ -151,6 +151,7 @@ def _summed(reader: Reader, windows: Sequence[tuple[Var, ...]], cost: int) -> li
     found: list[Expr] = []
 
     def look(block: Block) -> None:
+        reader.problem.effort.spend(0.5 * CELL * block.values.size)
         left = left_over(block.values.reshape(len(block), count, -1).sum(axis=1), Q, y)
         found.extend(
             block.write(int(i)) for i in np.flatnonzero(left <= good_enough(y, goal.slack))[:WRITTEN]
