@@ -61,9 +61,7 @@ def pieces(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Expr | Left]:
     if len(terms.writes) < 2:
         return
     yield from _folded(reader, terms)
-    if not reader.table.discrete:
-        terms = _extrema(reader, terms)
-    yield from _chosen(reader, terms, goal)
+    yield from _chosen(reader, terms if reader.table.discrete else _extrema(reader, terms), goal)
     directed = [] if reader.table.discrete else [*_directed(reader, terms)]
     for greed, top in itertools.product((0.01, 0.04), (None, *directed)):
         if not reader.problem.expired():
