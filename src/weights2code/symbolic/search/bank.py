@@ -141,8 +141,8 @@ class Bank:
             np.flatnonzero(~self.number & ((self.cost <= cost) | (self.recipe[:, 0] < 0))), most
         )
 
-    def quantities(self, cost: int, most: int) -> tuple[Callable[[int], Expr], np.ndarray, np.ndarray]:
-        """Entries of several columns without numbers, and short sums: how they are written, values, reads."""
+    def quantities(self, cost: int, most: int) -> tuple[Block, np.ndarray]:
+        """Entries of several columns without numbers, and short sums; which columns they read."""
         several = (self.rank == self.cost) & (np.bitwise_count(self.reads) > 1) & (self.cost <= cost)
         places = self.first(np.flatnonzero(several), most // 2)
         weights, costs = (part[: most // 2] for part in self._weights())
@@ -150,15 +150,11 @@ class Bank:
         masks = (weights != 0) @ (1 << np.arange(self.X.shape[1]))
 
         def write(i: int) -> Expr:
-            if i < len(places):
-                return self.expr(int(places[i]))
-            return _weighted(weights, self.table.variables, i - len(places))
+            sums = i - len(places)
+            return self.expr(int(places[i])) if sums < 0 else _weighted(weights, self.table.variables, sums)
 
-        return (
-            write,
-            np.concatenate([self.values[places], weights @ self.X.T]),
-            np.r_[self.reads[places], masks],
-        )
+        values = np.concatenate([self.values[places], weights @ self.X.T])
+        return Block(values, write, cost), np.r_[self.reads[places], masks]
 
     def kept(self, cost: int) -> Block:
         """The entries of a cost that are there."""

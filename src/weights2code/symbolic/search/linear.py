@@ -151,6 +151,7 @@ def _summed(reader: Reader, windows: Sequence[tuple[Var, ...]], cost: int) -> li
     found: list[Expr] = []
 
     def look(block: Block) -> None:
+        reader.problem.effort.spend(0.5 * CELL * block.values.size)
         left = left_over(block.values.reshape(len(block), count, -1).sum(axis=1), Q, y)
         found.extend(
             block.write(int(i)) for i in np.flatnonzero(left <= good_enough(y, goal.slack))[:WRITTEN]

@@ -9,7 +9,6 @@ themselves. What is linear in the columns may stand beside: it is taken off what
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,20 +20,12 @@ from weights2code.symbolic.search.table import Goal, Left, joined, merged
 #: Rows that are foretold, the fewest that there must be; neighbours for each number of a local fit.
 FORETOLD, FEWEST, NEIGHBOURS = 100, 60, 2
 #: Quantities that are asked for, and that are followed.
-ASKED, FOLLOWED = 140, 2
+ASKED, FOLLOWED = 100, 2
 #: What a quantity may lose at most, as a share of what its columns lose where neighbours are as far, of what
 #: they lose, of what is lost without it, and of all; how much more without what is linear beside it.
 BETTER, LESS, NEEDED, MOST, ALONE = 1.5, 0.7, 0.7, 0.12, 1.2
 #: What a node counts for beside a bit of what is lost; how much worse than the best one is followed too.
 COST, WITHIN = 0.3, 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class _Lost:
-    """What fits leave over of the target on average: alone, and beside a linear function of columns."""
-
-    alone: float
-    beside: float
 
 
 def near(reader: Reader, bank: Bank, goal: Goal, cost: int) -> Iterator[Left]:
@@ -44,24 +35,23 @@ def near(reader: Reader, bank: Bank, goal: Goal, cost: int) -> Iterator[Left]:
     if table.discrete or small.whole or k < 2 or len(known) < max(FEWEST, 8 * k):
         return
     X, y = reader.X[known], small.middle[known]
-    whole, spread = _lost(X, y, X[:, :0]).alone, float(np.mean(np.abs(y - np.median(y))))
+    whole, spread = _lost(X, y, X[:, :0])[0], float(np.mean(np.abs(y - np.median(y))))
     found: list[tuple[float, bool, Expr, np.ndarray]] = []
     without: dict[int, float] = {}
-    write, values, reads = bank.quantities(cost, ASKED)
-    problem.effort.spend((2e-4 + 0.3 * CELL * FORETOLD * len(known)) * len(values))
+    block, reads = bank.quantities(cost, ASKED)
+    problem.effort.spend((2e-4 + 0.3 * CELL * FORETOLD * len(known)) * len(block))
     for i, mask in enumerate(reads.tolist()):
         inside = [j for j in range(k) if mask >> j & 1]
         others = X[:, [j for j in range(k) if not mask >> j & 1]]
         if mask not in without:
-            without[mask] = _lost(others, y, X[:, inside]).beside
-        lost = _lost(np.column_stack([values[i, known], others]), y, X[:, inside])
+            without[mask] = _lost(others, y, X[:, inside])[1]
+        alone, lost = _lost(np.column_stack([block.values[i, known], others]), y, X[:, inside])
         # neighbours among n rows are n**(-1/m) apart in m quantities
         nearer = len(known) ** (1 / k - 1 / (others.shape[1] + 1))
-        if lost.beside < min(min(BETTER * nearer, LESS) * whole, NEEDED * without[mask], MOST * spread):
-            expr = write(i)
-            worth = np.log2(lost.beside + 1e-3 * small.slack) + COST * expr.size()
-            alone = lost.alone <= ALONE * lost.beside + small.slack
-            found.append((worth, alone, expr, values[i, known]))
+        if lost < min(min(BETTER * nearer, LESS) * whole, NEEDED * without[mask], MOST * spread):
+            expr = block.write(i)
+            worth = np.log2(lost + 1e-3 * small.slack) + COST * expr.size()
+            found.append((worth, alone <= ALONE * lost + small.slack, expr, block.values[i, known]))
     found.sort(key=lambda item: item[0])
     followed: list[np.ndarray] = []
     for worth, alone, expr, v in found:
@@ -87,8 +77,11 @@ def _replaced(reader: Reader, goal: Goal, expr: Expr, drop: int | None) -> Left 
     return made and Left("near", *made, lambda e: e.substitute({new: expr}), float(expr.size() - 1))
 
 
-def _lost(Z: np.ndarray, y: np.ndarray, beside: np.ndarray) -> _Lost:
-    """Each row is left out of the fit to its neighbours in Z, and foretold by it."""
+def _lost(Z: np.ndarray, y: np.ndarray, beside: np.ndarray) -> tuple[float, float]:
+    """What is left over of y on average where the fit to its neighbours in Z foretells a row.
+
+    Alone, and beside a linear function of columns.
+    """
     spread = Z.std(axis=0)
     Z = (Z - Z.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     asked = np.random.default_rng(1).permutation(len(Z))[:FORETOLD]
@@ -103,4 +96,4 @@ def _lost(Z: np.ndarray, y: np.ndarray, beside: np.ndarray) -> _Lost:
     both = np.column_stack([y, beside])
     off = both[asked] - np.einsum("ab,abc->ac", weights, both[around])
     rest = off[:, 0] - off[:, 1:] @ np.linalg.lstsq(off[:, 1:], off[:, 0], rcond=None)[0]
-    return _Lost(float(np.mean(np.abs(off[:, 0]))), float(np.mean(np.abs(rest))))
+    return float(np.mean(np.abs(off[:, 0]))), float(np.mean(np.abs(rest)))

@@ -64,9 +64,7 @@ def pieces(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Expr | Left]:
     if len(terms.writes) < 2:
         return
     yield from _folded(reader, terms)
-    if not reader.table.discrete:
-        terms = _extrema(reader, terms)
-    yield from _chosen(reader, terms, goal)
+    yield from _chosen(reader, terms if reader.table.discrete else _extrema(reader, terms), goal)
     directed = [] if reader.table.discrete else [*_directed(reader, terms)]
     levels = terms.only(terms.cost == 1)
     ways = [(greed, terms, first) for greed in (0.01, 0.04) for first in (None, *directed)]
@@ -202,21 +200,17 @@ def _best(reader: Reader, terms: Terms) -> list[int]:
 
 def _extrema(reader: Reader, terms: Terms) -> Terms:
     """With the larger and the smaller of two terms that is right where one of them is wrong."""
-    goal, problem, best = reader.goal, reader.problem, _best(reader, terms)
-    writes, values, right, cost = terms.writes[:], [*terms.values], [*terms.right], [*terms.cost]
-    for name, function in (("max", np.maximum), ("min", np.minimum)):
-        if goal.modulus is not None or not problem.allows(name):
-            continue
-        for i, j in itertools.combinations(best, 2):
-            value = function(terms.values[i], terms.values[j])
-            agreed = goal.agrees(value)
-            nodes = NODE / goal.bits * (terms.cost[j] + 1)
-            if min(np.sum(agreed & ~terms.right[k]) for k in (i, j)) > nodes:
-                writes.append(lambda i=i, j=j, name=name: op(name, terms.writes[i](), terms.writes[j]()))
-                values.append(value)
-                right.append(agreed)
-                cost.append(terms.cost[i] + terms.cost[j] + 1)
-    return Terms(writes, np.array(values), np.array(right), np.array(cost))
+    goal, problem = reader.goal, reader.problem
+    writes, values, cost = terms.writes[:], [*terms.values], [*terms.cost]
+    for (i, j), name in itertools.product(itertools.combinations(_best(reader, terms), 2), ("max", "min")):
+        value = (np.maximum if name == "max" else np.minimum)(terms.values[i], terms.values[j])
+        new = min(np.sum(goal.agrees(value) & ~terms.right[k]) for k in (i, j))
+        problem.effort.spend(5e-5)
+        if problem.allows(name) and goal.modulus is None and new > NODE / goal.bits * (terms.cost[j] + 1):
+            writes.append(lambda i=i, j=j, name=name: op(name, terms.writes[i](), terms.writes[j]()))
+            values.append(value)
+            cost.append(terms.cost[i] + terms.cost[j] + 1)
+    return Terms(writes, np.array(values), goal.agrees(np.array(values)), np.array(cost))
 
 
 def _folded(reader: Reader, terms: Terms) -> Iterator[Expr]:
@@ -344,14 +338,14 @@ def _listed(
     bank: Bank,
     terms: Terms,
     greed: float,
-    first: _Settled | None = None,
+    top: _Settled | None = None,
     *,
     tests: int = 5,
     long: bool = False,
 ) -> Iterator[Expr]:
-    """A decision list: again and again the test that settles most rows, beginning with the first."""
-    left = np.arange(len(reader.X)) if first is None else np.flatnonzero(~first.holds)
-    entries: list[tuple[Expr, Expr]] = [] if first is None else [(first.test, first.term)]
+    """A decision list: again and again the test that settles most rows, below what is at its top."""
+    left = np.arange(len(reader.X)) if top is None else np.flatnonzero(~top.holds)
+    entries = [] if top is None else [(top.test, top.term)]
     longest = 4 * LONGEST if long else LONGEST
     while len(entries) < longest and not reader.problem.expired():
         whole = np.flatnonzero(terms.right[:, left].all(axis=1))
@@ -383,19 +377,15 @@ def _parts(reader: Reader, bank: Bank, terms: Terms, goal: Goal, more: Sequence[
 
 def _directed(reader: Reader, terms: Terms) -> Iterator[_Settled]:
     """Terms that are right on all rows on one side of a plane, and on no others."""
-    table, problem, count = reader.table, reader.problem, len(reader.X)
-    right = terms.right
-    often = right.sum(axis=1)
-    fewest = 2 * (len(table.variables) + 1)
-    use = np.flatnonzero((often >= fewest) & (count - often >= fewest))
-    Q = orthonormal(reader.columns)
+    table, problem, right, count = reader.table, reader.problem, terms.right, len(reader.X)
+    often, Q = right.sum(axis=1), orthonormal(reader.columns)
     side = np.where(right, 1 / np.maximum(often, 1)[:, None], -1 / np.maximum(count - often, 1)[:, None])
     told = np.mean((side @ Q @ Q.T > 0) == right, axis=1)  # by the plane of least squares
-    for t in use[np.argsort(-told[use], kind="stable")][:DIRECTED]:
-        if told[t] < MOSTLY or problem.expired():
-            return
+    problem.effort.spend(CELL * side.size)
+    use = np.flatnonzero((np.minimum(often, count - often) >= 2 * Q.shape[1]) & (told >= MOSTLY))
+    few = Table(table.variables, table.domains, reader.X)
+    for t in use[np.argsort(-told[use], kind="stable")][: 0 if problem.expired() else DIRECTED]:
         here = right[t]
-        few = Table(table.variables, table.domains, reader.X)
         for weights in itertools.islice(directions(problem, few, bit_goal(here, ~here), ()), 1):
             weights = weights * np.sign(weights[np.flatnonzero(weights)[0]])
             named = [(number(float(w)), v) for w, v in zip(weights, table.variables, strict=True) if w]
