@@ -9,10 +9,10 @@ formulas are searched as for any other target.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import permutations, product
+from itertools import product
 from math import log2
 from typing import Literal
 
@@ -21,7 +21,7 @@ import numpy as np
 from weights2code.language import OPERATORS, Const, Domain, Expr, Var, infer
 from weights2code.symbolic.engine import preference
 from weights2code.symbolic.engines.native import NativeEngine
-from weights2code.symbolic.notation import branch, clipped, tidy
+from weights2code.symbolic.notation import clipped, tidy
 from weights2code.symbolic.search.bank import CELL, Bank, Block
 from weights2code.symbolic.search.pieces import planes
 from weights2code.symbolic.search.readings import Reader, left_over
@@ -32,7 +32,7 @@ Kind = Literal["affine", "levels", "monotone"]
 
 #: Curves like sines are left out: within a tolerance they look like anything.
 USED = frozenset(name for name, entry in OPERATORS.items() if entry.rank < OPERATORS["sin"].rank)
-#: The share of the weight that may be off; where v has two values on reals, near the border between them.
+#: The share of the weight that may be off; where v has levels on reals, near the borders between them.
 OFF, OFF_NEAR = 0.005, 0.02
 #: More levels than this, or than this share of the rows unless they are few, say nothing.
 MOST_LEVELS, SHARE, FEW = 64, 0.75, 16
@@ -44,8 +44,8 @@ GAUGE: dict[Kind, float] = {"affine": 0.0, "levels": 0.5, "monotone": 7.0}
 LEVEL, FINER, NOTHING, WRONG = 0.7, 3.0, 4.0, 3.0
 #: Pairs of rows that are clearly apart: asked first, asked in all, and how many may be wrong.
 FIRST, PAIRS, WRONG_PAIRS = 16, 80, 1
-#: Entries of a block that are judged for each gauge, their largest cost, tests that choose between columns.
-JUDGED, LARGEST, CHOOSE = 12, 5, 60
+#: Entries of a block that are judged for each gauge, and their largest cost.
+JUDGED, LARGEST = 12, 5
 #: The cost of a form that is plain enough to end the search; forms that a bank is made of alone.
 PLAIN, COARSER = 5.0, 3
 #: The share of the effort for banks, and nodes of a formula that is searched.
@@ -96,16 +96,16 @@ def forms(
         return []
     judge = Judge(problem)
     look(judge)
-    for rows, y, near in plain_numbers(judge):
-        if judge.limit() > PLAIN and not problem.expired():
-            found = NativeEngine().search(
-                problem.X[rows], y, variables=variables, domains=domains, tolerance=near,
-                weights=problem.weights[rows], effort=problem.effort.left, operators=USED,
-                max_complexity=LONGEST,
-            )  # fmt: skip
-            for candidate in found:
-                for digits in (1, 2, 17) if candidate.kind == "formula" else ():
-                    judge.offer(candidate.expr.transform(partial(_plain, digits)))
+    wanted = plain_numbers(judge) if judge.limit() > PLAIN and not problem.expired() else None
+    if wanted is not None:
+        rows, y, near = wanted
+        found = NativeEngine().search(
+            problem.X[rows], y, variables=variables, domains=domains, tolerance=near, operators=USED,
+            weights=problem.weights[rows], effort=problem.effort.left, max_complexity=LONGEST,
+        )  # fmt: skip
+        for candidate, digits in product(found, (1, 2, 17)):
+            if candidate.kind == "formula":
+                judge.offer(candidate.expr.transform(partial(_plain, digits)))
     return judge.best(most)
 
 
@@ -127,9 +127,7 @@ class Judge:
 
         Levels lie apart; on reals there may be ramps between them, whose rows have -1.
         """
-        most, least, ramps = (
-            (RAMPED, LEAST_LEVEL, RAMPS) if not self.problem.discrete else (MOST_LEVELS, 0, 0)
-        )
+        most, least, ramps = (MOST_LEVELS, 0, 0) if self.problem.discrete else (RAMPED, LEAST_LEVEL, RAMPS)
         order = np.argsort(self.v, kind="stable")
         v, share, code, starts = self.v[order], self.share[order], np.full(len(self.v), -1), list[int]()
         ends = np.searchsorted(v, v + 2 * self.tolerance, side="right")
@@ -146,9 +144,8 @@ class Judge:
         if not 2 <= len(starts) <= most or rest > min(ramps, 0.5 * share[code == len(starts) - 1].sum()):
             return None
         code[on] = np.argsort(np.argsort(starts))[code[on]]
-        if np.any((np.diff(code[on]) != 0) & (np.diff(v[on]) <= self.tolerance)):
-            return None
-        return code[np.argsort(order)]
+        apart = np.array_equal(np.diff(code[on]) != 0, np.diff(v[on]) > self.tolerance)
+        return code[np.argsort(order)] if apart else None
 
     @cached_property
     def known(self) -> np.ndarray:
@@ -162,9 +159,9 @@ class Judge:
     @cached_property
     def off(self) -> float:
         """The share of the weight that may be off."""
-        if not self.two or self.problem.discrete:
+        if self.code is None or self.problem.discrete:
             return OFF
-        return min(OFF_NEAR, *(0.1 * float(self.share[self.code == level].sum()) for level in (0, 1)))
+        return min(OFF_NEAR, 0.1 * float(np.bincount(self.code[self.known], self.share[self.known]).min()))
 
     def best(self, most: int) -> list[Form]:
         """The plainest forms."""
@@ -200,16 +197,14 @@ class Judge:
                 found.append(Form(expr, kind, error, levels, round(float(cost), 3)))
 
         useful = rows if isinstance(expr, Var) else max(SHARE * rows, rows - 1 if rows <= FEW else 0)
-        if self.two and count == 2:
-            add("affine", self.levels(parts)[1])
-            return found[0] if found else None
-        add("affine", self.affine(values))
-        if count <= min(MOST_LEVELS, useful):
+        test = self.two and count == 2
+        add("affine", self.levels(parts)[1] if test else self.affine(values))
+        if count <= min(MOST_LEVELS, useful) and not test:
             centres, error = self.levels(parts)
             needed = 1 + int(np.sum(np.diff(np.sort(centres)) > self.tolerance))
             extra = LEVEL * max(0, needed - 2) + FINER * log2(count / needed)
             add("levels", error, extra + (NOTHING if count == rows else 0.0))
-        elif not found and not self.two:
+        elif not (found or self.two):
             add("monotone", self.monotone(values))
         return min(found, key=lambda form: form.cost, default=None)
 
@@ -292,7 +287,6 @@ class Look:
             if cost < self.judge.limit() and not self.judge.problem.expired():
                 if cost == LARGEST:  # `x + 2*y` before `x + y + y`
                     self.bank.add_sums(self.look)
-                    self.look(self.choices())
                 self.bank.grow(cost, self.look)
 
     def look(self, block: Block) -> None:
@@ -320,24 +314,8 @@ class Look:
         least = (1 - SHARE) * rows if rows > FEW else 1
         return (jumps.sum(axis=1) <= 4 * OFF * rows) & (tied.sum(axis=1) >= least)
 
-    def choices(self) -> Block:
-        """One of two columns or small numbers, by a test."""
-        bank, names, n = self.bank, self.table.variables, len(self.v)
-        live = bank.varying(3, len(bank))
-        tests = live[np.all((bank.values[live] == 0) | (bank.values[live] == 1), axis=1)][:CHOOSE]
-        sides: list[Expr] = [*names, *(-name for name in names), *map(Const, (0, 1, 2))]
-        S = np.concatenate([bank.X.T, -bank.X.T, np.repeat([[0.0], [1.0], [2.0]], n, axis=1)])
-        made = [(t, i, j) for t, (i, j) in product(tests.tolist(), permutations(range(len(S)), 2))]
-        t, i, j = np.array(made, dtype=int).reshape(-1, 3).T
-        self.judge.problem.effort.spend(CELL * len(made) * n)
-        return Block(
-            np.where(bank.values[t] > 0.5, S[i], S[j]),
-            lambda at: branch(bank.expr(made[at][0]), sides[made[at][1]], sides[made[at][2]]),
-            LARGEST,
-        )
 
-
-def plain_numbers(judge: Judge) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
+def plain_numbers(judge: Judge) -> tuple[np.ndarray, np.ndarray, float] | None:
     """Rows, plain numbers that v may stand for on them, and what these may be off by."""
     problem, v, code = judge.problem, judge.v, judge.code
     if code is not None:
@@ -349,8 +327,7 @@ def plain_numbers(judge: Judge) -> Iterator[tuple[np.ndarray, np.ndarray, float]
         if not judge.two:  # nothing where the operands are nothing, and up with them
             y = y - y[np.argmin(np.sum(np.abs(X), axis=1))]
             y = y if np.sum((X - X.mean(axis=0)).T * y) >= 0 else -y
-        yield rows, y.astype(float), 0.3
-        return
+        return rows, y.astype(float), 0.3
     goal = Goal(v - judge.tolerance, v + judge.tolerance)
     table = Table(problem.variables, problem.domains, problem.X)
     design = np.column_stack([np.ones(len(v)), problem.X])
@@ -361,12 +338,13 @@ def plain_numbers(judge: Judge) -> Iterator[tuple[np.ndarray, np.ndarray, float]
         if judge.share[holds].sum() >= PIECE:
             pieces.append((float(judge.share[holds].sum()), plane, holds))
     sloped = [(share, plane) for share, plane, _ in pieces if np.any(plane[1:])]
-    if sloped:
-        explained = np.any([holds for *_, holds in pieces], axis=0)
-        rows = np.flatnonzero(explained | (judge.share[explained].sum() < EXPLAINED))
-        _, (start, *slopes) = max(sloped, key=lambda piece: piece[0])
-        unit = _unit(np.array(slopes), judge.tolerance / np.maximum(np.ptp(problem.X, axis=0), 1e-9))
-        yield rows, (v[rows] - start) / unit, judge.tolerance / abs(unit)
+    if not sloped:
+        return None
+    explained = np.any([holds for *_, holds in pieces], axis=0)
+    rows = np.flatnonzero(explained | (judge.share[explained].sum() < EXPLAINED))
+    _, (start, *slopes) = max(sloped, key=lambda piece: piece[0])
+    unit = _unit(np.array(slopes), judge.tolerance / np.maximum(np.ptp(problem.X, axis=0), 1e-9))
+    return rows, (v[rows] - start) / unit, judge.tolerance / abs(unit)
 
 
 def _unit(weights: np.ndarray, slack: np.ndarray) -> float:
