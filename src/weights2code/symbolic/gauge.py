@@ -50,10 +50,9 @@ JUDGED, LARGEST = 12, 5
 PLAIN, COARSER = 5.0, 3
 #: The share of the effort for banks, and nodes of a formula that is searched.
 BANK, LONGEST = 0.5, 15
-#: The share of the rows that makes a plane a piece; the share that pieces explain if the rest is left out.
-PIECE, EXPLAINED = 0.05, 0.9
-#: What the largest weight of a plane may be where it makes the others whole.
-WEIGHTS = (1, 2, 3, 4, 5)
+#: The share of the rows that makes a plane a piece; the share that pieces explain if the rest is left out;
+#: the largest weight of a plane that makes the others whole.
+PIECE, EXPLAINED, WEIGHT = 0.05, 0.9, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +152,6 @@ class Judge:
         return np.ones(len(self.v), bool) if self.code is None else self.code >= 0
 
     @cached_property
-    def two(self) -> bool:
-        return self.code is not None and int(self.code.max()) == 1
-
-    @cached_property
     def off(self) -> float:
         """The share of the weight that may be off."""
         if self.code is None or self.problem.discrete:
@@ -197,14 +192,14 @@ class Judge:
                 found.append(Form(expr, kind, error, levels, round(float(cost), 3)))
 
         useful = rows if isinstance(expr, Var) else max(SHARE * rows, rows - 1 if rows <= FEW else 0)
-        test = self.two and count == 2
+        test = count == 2 and self.code is not None and self.code.max() == 1
         add("affine", self.levels(parts)[1] if test else self.affine(values))
         if count <= min(MOST_LEVELS, useful) and not test:
             centres, error = self.levels(parts)
             needed = 1 + int(np.sum(np.diff(np.sort(centres)) > self.tolerance))
             extra = LEVEL * max(0, needed - 2) + FINER * log2(count / needed)
             add("levels", error, extra + (NOTHING if count == rows else 0.0))
-        elif not (found or self.two):
+        elif not found:
             add("monotone", self.monotone(values))
         return min(found, key=lambda form: form.cost, default=None)
 
@@ -275,7 +270,7 @@ class Look:
     """
 
     def __init__(self, judge: Judge, table: Table, v: np.ndarray, finish: Callable[[Expr], Expr]) -> None:
-        self.judge, self.table, self.v, self.finish = judge, table, v[table.few], finish
+        self.judge, self.v, self.finish = judge, v[table.few], finish
         self.bank = Bank(table, judge.problem, (), judge.code is not None)
         low, high = np.nonzero(self.v[None] - self.v[:, None] > 2.2 * judge.tolerance)
         chosen = np.random.default_rng(4).permutation(len(low))[:PAIRS]
@@ -324,36 +319,28 @@ def plain_numbers(judge: Judge) -> tuple[np.ndarray, np.ndarray, float] | None:
         centre = np.bincount(level, v[rows]) / np.bincount(level)
         even = (centre - centre[0]) / np.diff(centre).min()
         y = (np.round(even) if np.all(np.abs(even - np.round(even)) <= 0.15) else np.arange(len(even)))[level]
-        if not judge.two:  # nothing where the operands are nothing, and up with them
+        if len(centre) > 2:  # nothing where the operands are nothing, and up with them
             y = y - y[np.argmin(np.sum(np.abs(X), axis=1))]
             y = y if np.sum((X - X.mean(axis=0)).T * y) >= 0 else -y
         return rows, y.astype(float), 0.3
     goal = Goal(v - judge.tolerance, v + judge.tolerance)
     table = Table(problem.variables, problem.domains, problem.X)
-    design = np.column_stack([np.ones(len(v)), problem.X])
-    pieces: list[tuple[float, np.ndarray, np.ndarray]] = []
-    for weights, _ in planes(Reader(problem, table, goal.at(table.few), beside=False, near=False)):
-        plane = np.array([float(w) for w in weights])
-        holds = goal.agrees(design @ plane)
-        if judge.share[holds].sum() >= PIECE:
-            pieces.append((float(judge.share[holds].sum()), plane, holds))
-    sloped = [(share, plane) for share, plane, _ in pieces if np.any(plane[1:])]
-    if not sloped:
+    found = planes(Reader(problem, table, goal.at(table.few), beside=False, near=False))
+    P = np.array([[float(w) for w in weights] for weights, _ in found]).reshape(-1, 1 + problem.X.shape[1])
+    holds = goal.agrees(P @ np.vstack([np.ones(len(v)), problem.X.T]))
+    share = holds @ judge.share
+    share[share < PIECE] = 0.0
+    sloped = share * np.any(P[:, 1:], axis=1)
+    if not sloped.any():
         return None
-    explained = np.any([holds for *_, holds in pieces], axis=0)
+    explained = np.any(holds[share > 0], axis=0)
     rows = np.flatnonzero(explained | (judge.share[explained].sum() < EXPLAINED))
-    _, (start, *slopes) = max(sloped, key=lambda piece: piece[0])
-    unit = _unit(np.array(slopes), judge.tolerance / np.maximum(np.ptp(problem.X, axis=0), 1e-9))
+    start, *slopes = P[np.argmax(sloped)]
+    slack = judge.tolerance / np.maximum(np.ptp(problem.X, axis=0), 1e-9)
+    units = max(slopes, key=abs) / np.arange(1, WEIGHT + 1)  # all weights whole, or the largest one
+    off = [np.abs(slopes - unit * np.round(slopes / unit)) - 0.01 * abs(unit) for unit in units]
+    unit = float(units[np.argmax(np.all(off <= slack, axis=1))])
     return rows, (v[rows] - start) / unit, judge.tolerance / abs(unit)
-
-
-def _unit(weights: np.ndarray, slack: np.ndarray) -> float:
-    """What makes the weights whole numbers, each within its slack; else the largest of them one."""
-    largest = float(weights[np.argmax(np.abs(weights))])
-    for unit in (largest / count for count in WEIGHTS):
-        if np.all(np.abs(weights - np.round(weights / unit) * unit) <= slack + 0.01 * abs(unit)):
-            return unit
-    return largest
 
 
 def _plain(digits: int, node: Expr) -> Expr:
