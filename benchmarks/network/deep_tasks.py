@@ -38,7 +38,7 @@ from records import write_record
 HERE = Path(__file__).parent
 TASKS = ("bit_addition", "div_3", "Div_5", "Parity_Last4", "Base_7_Addition", "bit_dot_prod_mod_2")
 #: The one architecture.
-SIZES = {"layers": 2, "heads": 4, "submlps": 3, "arity": 4}
+SIZES: dict[str, Any] = {"layers": 2, "heads": 4, "submlps": 3, "arity": 4}
 #: Seconds that one network may be read for.
 SECONDS = 60.0
 #: Sequences for the judgement, and how many times longer they are than in training.

@@ -9,10 +9,10 @@ formulas are searched as for any other target.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import permutations, product
+from itertools import product
 from math import log2
 from typing import Literal
 
@@ -21,7 +21,7 @@ import numpy as np
 from weights2code.language import OPERATORS, Const, Domain, Expr, Var, infer
 from weights2code.symbolic.engine import preference
 from weights2code.symbolic.engines.native import NativeEngine
-from weights2code.symbolic.notation import branch, clipped, tidy
+from weights2code.symbolic.notation import clipped, tidy
 from weights2code.symbolic.search.bank import CELL, Bank, Block
 from weights2code.symbolic.search.pieces import planes
 from weights2code.symbolic.search.readings import Reader, left_over
@@ -32,7 +32,7 @@ Kind = Literal["affine", "levels", "monotone"]
 
 #: Curves like sines are left out: within a tolerance they look like anything.
 USED = frozenset(name for name, entry in OPERATORS.items() if entry.rank < OPERATORS["sin"].rank)
-#: The share of the weight that may be off; where v has two values on reals, near the border between them.
+#: The share of the weight that may be off; where v has levels on reals, near the borders between them.
 OFF, OFF_NEAR = 0.005, 0.02
 #: More levels than this, or than this share of the rows unless they are few, say nothing.
 MOST_LEVELS, SHARE, FEW = 64, 0.75, 16
@@ -44,16 +44,15 @@ GAUGE: dict[Kind, float] = {"affine": 0.0, "levels": 0.5, "monotone": 7.0}
 LEVEL, FINER, NOTHING, WRONG = 0.7, 3.0, 4.0, 3.0
 #: Pairs of rows that are clearly apart: asked first, asked in all, and how many may be wrong.
 FIRST, PAIRS, WRONG_PAIRS = 16, 80, 1
-#: Entries of a block that are judged for each gauge, their largest cost, tests that choose between columns.
-JUDGED, LARGEST, CHOOSE = 12, 5, 60
+#: Entries of a block that are judged for each gauge, and their largest cost.
+JUDGED, LARGEST = 12, 5
 #: The cost of a form that is plain enough to end the search; forms that a bank is made of alone.
 PLAIN, COARSER = 5.0, 3
 #: The share of the effort for banks, and nodes of a formula that is searched.
 BANK, LONGEST = 0.5, 15
-#: The share of the rows that makes a plane a piece; the share that pieces explain if the rest is left out.
-PIECE, EXPLAINED = 0.05, 0.9
-#: What the largest weight of a plane may be where it makes the others whole.
-WEIGHTS = (1, 2, 3, 4, 5)
+#: The share of the rows that makes a plane a piece; the share that pieces explain if the rest is left out;
+#: the largest weight of a plane that makes the others whole.
+PIECE, EXPLAINED, WEIGHT = 0.05, 0.9, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +95,16 @@ def forms(
         return []
     judge = Judge(problem)
     look(judge)
-    for rows, y, near in plain_numbers(judge):
-        if judge.limit() > PLAIN and not problem.expired():
-            found = NativeEngine().search(
-                problem.X[rows], y, variables=variables, domains=domains, tolerance=near,
-                weights=problem.weights[rows], effort=problem.effort.left, operators=USED,
-                max_complexity=LONGEST,
-            )  # fmt: skip
-            for candidate in found:
-                for digits in (1, 2, 17) if candidate.kind == "formula" else ():
-                    judge.offer(candidate.expr.transform(partial(_plain, digits)))
+    wanted = plain_numbers(judge) if judge.limit() > PLAIN and not problem.expired() else None
+    if wanted is not None:
+        rows, y, near = wanted
+        found = NativeEngine().search(
+            problem.X[rows], y, variables=variables, domains=domains, tolerance=near, operators=USED,
+            weights=problem.weights[rows], effort=problem.effort.left, max_complexity=LONGEST,
+        )  # fmt: skip
+        for candidate, digits in product(found, (1, 2, 17)):
+            if candidate.kind == "formula":
+                judge.offer(candidate.expr.transform(partial(_plain, digits)))
     return judge.best(most)
 
 
@@ -127,9 +126,7 @@ class Judge:
 
         Levels lie apart; on reals there may be ramps between them, whose rows have -1.
         """
-        most, least, ramps = (
-            (RAMPED, LEAST_LEVEL, RAMPS) if not self.problem.discrete else (MOST_LEVELS, 0, 0)
-        )
+        most, least, ramps = (MOST_LEVELS, 0, 0) if self.problem.discrete else (RAMPED, LEAST_LEVEL, RAMPS)
         order = np.argsort(self.v, kind="stable")
         v, share, code, starts = self.v[order], self.share[order], np.full(len(self.v), -1), list[int]()
         ends = np.searchsorted(v, v + 2 * self.tolerance, side="right")
@@ -146,9 +143,8 @@ class Judge:
         if not 2 <= len(starts) <= most or rest > min(ramps, 0.5 * share[code == len(starts) - 1].sum()):
             return None
         code[on] = np.argsort(np.argsort(starts))[code[on]]
-        if np.any((np.diff(code[on]) != 0) & (np.diff(v[on]) <= self.tolerance)):
-            return None
-        return code[np.argsort(order)]
+        apart = np.array_equal(np.diff(code[on]) != 0, np.diff(v[on]) > self.tolerance)
+        return code[np.argsort(order)] if apart else None
 
     @cached_property
     def known(self) -> np.ndarray:
@@ -156,15 +152,11 @@ class Judge:
         return np.ones(len(self.v), bool) if self.code is None else self.code >= 0
 
     @cached_property
-    def two(self) -> bool:
-        return self.code is not None and int(self.code.max()) == 1
-
-    @cached_property
     def off(self) -> float:
         """The share of the weight that may be off."""
-        if not self.two or self.problem.discrete:
+        if self.code is None or self.problem.discrete:
             return OFF
-        return min(OFF_NEAR, *(0.1 * float(self.share[self.code == level].sum()) for level in (0, 1)))
+        return min(OFF_NEAR, 0.1 * float(np.bincount(self.code[self.known], self.share[self.known]).min()))
 
     def best(self, most: int) -> list[Form]:
         """The plainest forms."""
@@ -200,16 +192,14 @@ class Judge:
                 found.append(Form(expr, kind, error, levels, round(float(cost), 3)))
 
         useful = rows if isinstance(expr, Var) else max(SHARE * rows, rows - 1 if rows <= FEW else 0)
-        if self.two and count == 2:
-            add("affine", self.levels(parts)[1])
-            return found[0] if found else None
-        add("affine", self.affine(values))
-        if count <= min(MOST_LEVELS, useful):
+        test = count == 2 and self.code is not None and self.code.max() == 1
+        add("affine", self.levels(parts)[1] if test else self.affine(values))
+        if count <= min(MOST_LEVELS, useful) and not test:
             centres, error = self.levels(parts)
             needed = 1 + int(np.sum(np.diff(np.sort(centres)) > self.tolerance))
             extra = LEVEL * max(0, needed - 2) + FINER * log2(count / needed)
             add("levels", error, extra + (NOTHING if count == rows else 0.0))
-        elif not found and not self.two:
+        elif not found:
             add("monotone", self.monotone(values))
         return min(found, key=lambda form: form.cost, default=None)
 
@@ -280,7 +270,7 @@ class Look:
     """
 
     def __init__(self, judge: Judge, table: Table, v: np.ndarray, finish: Callable[[Expr], Expr]) -> None:
-        self.judge, self.table, self.v, self.finish = judge, table, v[table.few], finish
+        self.judge, self.v, self.finish = judge, v[table.few], finish
         self.bank = Bank(table, judge.problem, (), judge.code is not None)
         low, high = np.nonzero(self.v[None] - self.v[:, None] > 2.2 * judge.tolerance)
         chosen = np.random.default_rng(4).permutation(len(low))[:PAIRS]
@@ -292,7 +282,6 @@ class Look:
             if cost < self.judge.limit() and not self.judge.problem.expired():
                 if cost == LARGEST:  # `x + 2*y` before `x + y + y`
                     self.bank.add_sums(self.look)
-                    self.look(self.choices())
                 self.bank.grow(cost, self.look)
 
     def look(self, block: Block) -> None:
@@ -320,24 +309,8 @@ class Look:
         least = (1 - SHARE) * rows if rows > FEW else 1
         return (jumps.sum(axis=1) <= 4 * OFF * rows) & (tied.sum(axis=1) >= least)
 
-    def choices(self) -> Block:
-        """One of two columns or small numbers, by a test."""
-        bank, names, n = self.bank, self.table.variables, len(self.v)
-        live = bank.varying(3, len(bank))
-        tests = live[np.all((bank.values[live] == 0) | (bank.values[live] == 1), axis=1)][:CHOOSE]
-        sides: list[Expr] = [*names, *(-name for name in names), *map(Const, (0, 1, 2))]
-        S = np.concatenate([bank.X.T, -bank.X.T, np.repeat([[0.0], [1.0], [2.0]], n, axis=1)])
-        made = [(t, i, j) for t, (i, j) in product(tests.tolist(), permutations(range(len(S)), 2))]
-        t, i, j = np.array(made, dtype=int).reshape(-1, 3).T
-        self.judge.problem.effort.spend(CELL * len(made) * n)
-        return Block(
-            np.where(bank.values[t] > 0.5, S[i], S[j]),
-            lambda at: branch(bank.expr(made[at][0]), sides[made[at][1]], sides[made[at][2]]),
-            LARGEST,
-        )
 
-
-def plain_numbers(judge: Judge) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
+def plain_numbers(judge: Judge) -> tuple[np.ndarray, np.ndarray, float] | None:
     """Rows, plain numbers that v may stand for on them, and what these may be off by."""
     problem, v, code = judge.problem, judge.v, judge.code
     if code is not None:
@@ -346,37 +319,29 @@ def plain_numbers(judge: Judge) -> Iterator[tuple[np.ndarray, np.ndarray, float]
         centre = np.bincount(level, v[rows]) / np.bincount(level)
         even = (centre - centre[0]) / np.diff(centre).min()
         y = (np.round(even) if np.all(np.abs(even - np.round(even)) <= 0.15) else np.arange(len(even)))[level]
-        if not judge.two:  # nothing where the operands are nothing, and up with them
+        if len(centre) > 2:  # nothing where the operands are nothing, and up with them
             y = y - y[np.argmin(np.sum(np.abs(X), axis=1))]
             y = y if np.sum((X - X.mean(axis=0)).T * y) >= 0 else -y
-        yield rows, y.astype(float), 0.3
-        return
+        return rows, y.astype(float), 0.3
     goal = Goal(v - judge.tolerance, v + judge.tolerance)
     table = Table(problem.variables, problem.domains, problem.X)
-    design = np.column_stack([np.ones(len(v)), problem.X])
-    pieces: list[tuple[float, np.ndarray, np.ndarray]] = []
     reader = Reader(problem, table, goal.at(table.few), beside=False, near=False)
-    for weights, _ in planes(reader, reader.goal.known):
-        plane = np.array([float(w) for w in weights])
-        holds = goal.agrees(design @ plane)
-        if judge.share[holds].sum() >= PIECE:
-            pieces.append((float(judge.share[holds].sum()), plane, holds))
-    sloped = [(share, plane) for share, plane, _ in pieces if np.any(plane[1:])]
-    if sloped:
-        explained = np.any([holds for *_, holds in pieces], axis=0)
-        rows = np.flatnonzero(explained | (judge.share[explained].sum() < EXPLAINED))
-        _, (start, *slopes) = max(sloped, key=lambda piece: piece[0])
-        unit = _unit(np.array(slopes), judge.tolerance / np.maximum(np.ptp(problem.X, axis=0), 1e-9))
-        yield rows, (v[rows] - start) / unit, judge.tolerance / abs(unit)
-
-
-def _unit(weights: np.ndarray, slack: np.ndarray) -> float:
-    """What makes the weights whole numbers, each within its slack; else the largest of them one."""
-    largest = float(weights[np.argmax(np.abs(weights))])
-    for unit in (largest / count for count in WEIGHTS):
-        if np.all(np.abs(weights - np.round(weights / unit) * unit) <= slack + 0.01 * abs(unit)):
-            return unit
-    return largest
+    found = planes(reader, reader.goal.known)
+    P = np.array([[float(w) for w in weights] for weights, _ in found]).reshape(-1, 1 + problem.X.shape[1])
+    holds = goal.agrees(P @ np.vstack([np.ones(len(v)), problem.X.T]))
+    share = holds @ judge.share
+    share[share < PIECE] = 0.0
+    sloped = share * np.any(P[:, 1:], axis=1)
+    if not sloped.any():
+        return None
+    explained = np.any(holds[share > 0], axis=0)
+    rows = np.flatnonzero(explained | (judge.share[explained].sum() < EXPLAINED))
+    start, *slopes = P[np.argmax(sloped)]
+    slack = judge.tolerance / np.maximum(np.ptp(problem.X, axis=0), 1e-9)
+    units = max(slopes, key=abs) / np.arange(1, WEIGHT + 1)  # all weights whole, or the largest one
+    off = [np.abs(slopes - unit * np.round(slopes / unit)) - 0.01 * abs(unit) for unit in units]
+    unit = float(units[np.argmax(np.all(off <= slack, axis=1))])
+    return rows, (v[rows] - start) / unit, judge.tolerance / abs(unit)
 
 
 def _plain(digits: int, node: Expr) -> Expr:
