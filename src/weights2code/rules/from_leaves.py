@@ -22,7 +22,6 @@ from weights2code.rules.assembly import Assembly
 from weights2code.rules.between_outputs import from_others, in_order, read_now
 from weights2code.rules.rows import leaf_cost, leaf_domains, table
 from weights2code.rules.starts import delayed_starts, unusual_start, usual_starts
-from weights2code.simplify.denominators import clear_denominators
 from weights2code.symbolic.engine import Candidate, Engine
 from weights2code.symbolic.over_texts import search_over_texts
 from weights2code.rules.neighbours import surely_lossy
@@ -75,7 +74,7 @@ def direct_recurrences(
             settled = settle_start(draft, problem, assembly)
             if settled is not None:
                 some = True
-                yield clear_denominators(settled)
+                yield settled
         if some:
             return
 
