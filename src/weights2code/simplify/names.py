@@ -25,7 +25,7 @@ from weights2code.language import (
     is_boolean,
 )
 from weights2code.language.categories import Categories
-from weights2code.simplify.collect import polynomial
+from weights2code.simplify.sums import polynomial
 from weights2code.simplify.passes import free_letters, with_names
 from weights2code.simplify.patterns import Bound, matches, read_pattern
 

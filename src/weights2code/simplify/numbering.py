@@ -26,9 +26,9 @@ from weights2code.language import (
     exact_number,
     expression_of,
 )
-from weights2code.simplify.collect import ARITHMETIC, Sum, content, has_decimals, polynomial
+from weights2code.simplify.sums import ARITHMETIC, Sum, content, has_decimals, polynomial
 from weights2code.simplify.cost import cost, recurrence_cost
-from weights2code.simplify.identities import tidied
+from weights2code.simplify.forms import tidied
 from weights2code.simplify.passes import must_stay, with_formulas
 
 #: The new variable is alpha times the old one, plus beta.

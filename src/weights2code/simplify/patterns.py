@@ -16,8 +16,8 @@ from itertools import permutations
 
 from weights2code.language import OPERATORS, Const, Expr, Number, Op, Var, is_boolean
 from weights2code.language.formula_reading import read_formula
-from weights2code.simplify.collect import Sum, polynomial
-from weights2code.simplify.identities import tidy
+from weights2code.simplify.sums import Sum, polynomial
+from weights2code.simplify.forms import tidy
 
 #: What letters stand for.
 Bound = dict[Var, Expr]

@@ -11,23 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
+from math import isfinite
 
-import numpy as np
-
-from weights2code.language import (
-    BITS,
-    Domain,
-    Expr,
-    Op,
-    OverAll,
-    Recurrence,
-    integers,
-    reals,
-    uniform,
-)
+from weights2code.language import Domain, Expr, Op, OverAll, Recurrence
 from weights2code.language.categories import Categories
+from weights2code.language.domain import between
 from weights2code.language.kinds import Kinds, kinds_of
 from weights2code.simplify.cost import recurrence_cost
+from weights2code.simplify.equality import same_outputs
 from weights2code.simplify.expressions import simplify
 from weights2code.simplify.lookups import of_one_value, without_delay, without_query
 from weights2code.simplify.names import in_reading_order, name_counters, rename_locals
@@ -63,7 +54,7 @@ def simplify_recurrence(recurrence: Recurrence, domains: Sequence[Domain]) -> Re
     domains
         One domain an input.
     """
-    same = _same_outputs(recurrence, domains)
+    same = same_outputs(recurrence, domains)
     kinds = lru_cache(lambda candidate: kinds_of(candidate, domains))
 
     def levels(candidate: Recurrence) -> Mapping[str, tuple[float, ...]]:
@@ -91,7 +82,7 @@ def simplify_recurrence(recurrence: Recurrence, domains: Sequence[Domain]) -> Re
 
 def without_repeats(recurrence: Recurrence, domains: Sequence[Domain], categories: Categories) -> Recurrence:
     """The same outputs in fewer steps with readable names; formulas stay what they are."""
-    same = _same_outputs(recurrence, domains)
+    same = same_outputs(recurrence, domains)
     fewer = _alone(merge_equal, inline_single, absorb_aliases)
     result = settled(recurrence.live(), fewer, Recurrence.live, same)
     named = name_counters(rename_locals(in_reading_order(result)), categories)
@@ -166,26 +157,8 @@ def _shortened(recurrence: Recurrence, domains: Sequence[Domain], kinds: Kinds, 
 
 
 def _domain(name: str, kinds: Kinds, inputs: Mapping[str, Domain]) -> Domain:
-    finite = [value for value in kinds.values.get(name) or () if np.isfinite(value)]
-    if finite:
-        low, high = min(finite), max(finite)
-        if name in kinds.integers:
-            return BITS if low >= 0 and high <= 1 else integers(int(low), int(high))
-        return reals(low, high)
-    if name in inputs:
+    finite = [value for value in kinds.values.get(name) or () if isfinite(value)]
+    if name in inputs and not finite:
         return inputs[name]
-    return integers(-_UNBOUNDED, _UNBOUNDED) if name in kinds.integers else reals(-_UNBOUNDED, _UNBOUNDED)
-
-
-def _same_outputs(recurrence: Recurrence, domains: Sequence[Domain]) -> Test:
-    """Tells whether another gives the same outputs on random sequences; rounding may differ on reals."""
-    x = uniform(np.random.default_rng(0), domains, 256, 24)
-    with np.errstate(all="ignore"):
-        expected = recurrence.run(x)
-
-    @lru_cache
-    def same(other: Recurrence) -> bool:
-        with np.errstate(all="ignore"):
-            return bool(np.allclose(expected, other.run(x), rtol=1e-9, atol=1e-9, equal_nan=True))
-
-    return same
+    ends = (min(finite), max(finite)) if finite else (-_UNBOUNDED, _UNBOUNDED)
+    return between(*ends, whole=name in kinds.integers)

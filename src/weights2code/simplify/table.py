@@ -14,8 +14,8 @@ from functools import lru_cache
 from math import lcm
 
 from weights2code.language import OPERATORS, Const, Expr, Op, Var, is_boolean, op
-from weights2code.simplify.collect import ARITHMETIC, Sum, content, has_decimals, polynomial, sort_key
-from weights2code.simplify.identities import negated, tidy
+from weights2code.simplify.sums import ARITHMETIC, Sum, content, has_decimals, polynomial, sort_key
+from weights2code.simplify.forms import collected, negated, tidy
 from weights2code.simplify.patterns import read_pattern, rewritten
 
 #: `R` and `S` are any of the six tests, `|` stands between other forms of one pattern.
@@ -103,7 +103,7 @@ def suggestions(node: Expr, bits: frozenset[Expr] = frozenset()) -> tuple[Expr, 
     if not isinstance(node, Op):
         return ()
     decimals = has_decimals(node)
-    found: list[Expr] = [*node.args, Const(0), Const(1), tidy(node, decimals)]
+    found: list[Expr] = [*node.args, Const(0), Const(1), tidy(node, decimals), collected(node, decimals, True)]
     for pattern, replacements in _RULES.get(node.name, ()):
         found += rewritten(pattern, replacements, node, decimals)
     if node.name in ARITHMETIC:
