@@ -89,7 +89,7 @@ def _arrange(expr: Expr) -> Expr:
 
 
 def _rewritten(expr: Expr, check: CheckSet, bits: Bits) -> Iterator[Expr]:
-    """Multiplied out; every suggestion for every node, put back in its place; constant nodes as their value."""
+    """Multiplied out; every suggestion for every node, put in its place; constant nodes as their value."""
     for expand in (False, True):
         yield collect(expr, expand=expand)
     for node, put in places(expr):

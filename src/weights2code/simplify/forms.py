@@ -27,7 +27,7 @@ def negated(node: Expr) -> Expr:
 
 
 def collect(expr: Expr, *, expand: bool = False) -> Expr:
-    """Like terms collected everywhere in the tree, innermost first; `expand` multiplies products of sums out."""
+    """Like terms collected everywhere, innermost first; `expand` multiplies products of sums out."""
     decimals = has_decimals(expr)
     return expr.transform(lambda node: collected(node, decimals, expand))
 
