@@ -25,9 +25,9 @@ from weights2code.language import (
     where,
 )
 from weights2code.simplify import cost, simplify
-from weights2code.simplify.forms import collect
 from weights2code.simplify.equality import check_set
 from weights2code.simplify.expressions import places
+from weights2code.simplify.forms import collect
 
 x, y, z = Var("x"), Var("y", 1), Var("z")
 FORM_VARIABLES: tuple[Var, ...] = (x, y, z)

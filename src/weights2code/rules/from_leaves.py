@@ -20,11 +20,11 @@ from weights2code.errors import NotExtracted, Reason
 from weights2code.language import OPERATORS, Expr, Recurrence, Step, Var
 from weights2code.rules.assembly import Assembly
 from weights2code.rules.between_outputs import from_others, in_order, read_now
+from weights2code.rules.neighbours import surely_lossy
 from weights2code.rules.rows import leaf_cost, leaf_domains, table
 from weights2code.rules.starts import delayed_starts, unusual_start, usual_starts
 from weights2code.symbolic.engine import Candidate, Engine
 from weights2code.symbolic.over_texts import search_over_texts
-from weights2code.rules.neighbours import surely_lossy
 from weights2code.verify.residuals import answers
 
 #: More leaves than this are not searched in full: only for linear rules, wide extrema and other functions of

@@ -95,8 +95,8 @@ def _rewritten(expr: Expr, check: CheckSet, bits: Bits) -> Iterator[Expr]:
     for node, put in places(expr):
         for suggestion in suggestions(node, bits):
             yield put(suggestion)
-        values = check.values(node) if isinstance(node, Op) else ()
-        if len(values) and np.all(values == values[0]):
+        values = check.values(node)
+        if isinstance(node, Op) and np.all(values == values[0]):
             yield put(Const(float(values[0])))
 
 

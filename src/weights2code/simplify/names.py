@@ -100,7 +100,7 @@ def _text_counted(step: Step, categories: Categories) -> str | None:
     past: Bound = {Var("z", 1): Var(step.name, 1)}
     for bound in matches(_COUNTER, expression_of(step.definition), past):
         read, code = bound[Var("x")], bound[Var("n")]
-        if isinstance(read, Var) and read.name in categories and isinstance(code, Const):
+        if isinstance(read, Var) and read.name in categories and isinstance(code, Const) and code.value:
             return "count_" + re.sub(r"\W+", "_", str(categories[read.name][int(code.value) - 1]))
     return None
 

@@ -118,20 +118,18 @@ def without_delay(recurrence: Recurrence) -> Recurrence:
         found = next(matches(read_pattern("x + c"), value, {}), {Var("x"): value, Var("c"): Const(0)})
         value, added = found[Var("x")], found[Var("c")]
         letters = free_letters(recurrence)
-        if (
-            not isinstance(value, Var)
-            or not isinstance(added, Const)
-            or not value.lag == key.lag >= 1
-            or not letters
-        ):
+        if not isinstance(value, Var) or not isinstance(added, Const) or not letters:
+            continue
+        if not value.lag == key.lag >= 1:
             continue
         names = {"key": key.name, "value": value.name, "gap": made.gap + key.lag}
         lookup = replace(made, **names, default=made.default - float(added.value))
         new = [Step(letters[0], lookup), Step(step.name, Var(letters[0]) + added)]
         new = new if added.value else [Step(step.name, lookup)]
-        start = {n: v for n, v in recurrence.start.items() if n != key.name or not isinstance(v, float)}
-        steps = [*recurrence.steps[:index], *new, *recurrence.steps[index + 1 :]]
-        draft = valid(recurrence, steps, start)
+        start = dict(recurrence.start)
+        if isinstance(start.get(key.name), float):
+            del start[key.name]
+        draft = valid(recurrence, [*recurrence.steps[:index], *new, *recurrence.steps[index + 1 :]], start)
         return recurrence if draft is None else without_delay(draft.live())
     return recurrence
 

@@ -1,10 +1,9 @@
 """Rewritings in the language's own words, `relu(a - b) -> max(a, b) - b`, and the matcher that finds them.
 
 The letters `c` and `d` stand for numbers, `n` for a natural one, `p` and `q` for truth values, `x` for a
-variable, others for anything. A sum is matched
-as a sum, whatever the order of its terms: what is known already is taken away, one open letter is what is
-left, of two in a difference the first has the positive terms. A sum of functions may be a part of a longer
-sum, and a multiple of it.
+variable, others for anything. A sum is matched as a sum, whatever the order of its terms: what is known
+already is taken away, one open letter is what is left, of two in a difference the first has the positive
+terms. A sum of functions may be a part of a longer sum, and a multiple of it.
 """
 
 from __future__ import annotations
