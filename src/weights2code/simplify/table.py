@@ -42,7 +42,7 @@ a R b -> 1 - a
 p R a -> not p
 (a != b) != u -> (a + b + u) % 2
 (a == b) == u -> (a + b + u) % 2
-u if a else v -> max(u, v) | min(u, v) | relu(u) | v + a*(u - v) | a != v
+u if a else v -> max(u, v) | min(u, v) | relu(u) | abs(u) | abs(v) | v + a*(u - v) | a != v
 u if a else v -> not a | a and u | (not a) and v | a or v | (not a) or u
 c if a else d -> -(-c if a else -d)
 u if a else u if b else v -> u if a or b else v
