@@ -23,7 +23,7 @@ from weights2code.language import (
 )
 from weights2code.simplify import simplify, simplify_recurrence
 from weights2code.simplify.cost import recurrence_cost
-from weights2code.simplify.identities import tidied
+from weights2code.simplify.forms import tidied
 from weights2code.simplify.numbering import renumbered
 
 x, a, b, c = (Var(name) for name in "xabc")

@@ -22,7 +22,6 @@ from weights2code.rules.assembly import Assembly
 from weights2code.rules.between_outputs import from_others, in_order, read_now
 from weights2code.rules.rows import leaf_cost, leaf_domains, table
 from weights2code.rules.starts import known_domains, unusual_starts, usual_starts
-from weights2code.simplify.denominators import clear_denominators
 from weights2code.symbolic.engine import Candidate, Engine
 from weights2code.symbolic.over_texts import search_over_texts
 from weights2code.verify.residuals import answers
@@ -63,7 +62,7 @@ def direct_recurrences(
     for outputs in product(*per_output):
         settled = settle_start(assembly.recurrence(in_order(outputs)), problem, assembly)
         if settled is not None:
-            yield clear_denominators(settled)
+            yield settled
 
 
 def _rules(asked: Regression, others: list[str]) -> list[Candidate]:

@@ -1,9 +1,9 @@
 """Explicit simplification: many candidates, one judge.
 
-Every step is the same: suggest other forms of the expression or of a part of it (collected terms, the table
-of rewritings, the smallest equivalents on a finite domain), keep the cheapest that is equal on the check set
-of the domain, repeat until nothing is cheaper. What is cheap is said in `cost`, what is equal in `equality`;
-nothing is trusted because of where it came from. (Design, "Extraction", step 5.)
+Every step is the same: suggest other forms of the expression or of a part of it (terms multiplied out, the
+table of rewritings, the smallest equivalents on a finite domain), keep the cheapest that is equal on the
+check set of the domain, repeat until nothing is cheaper. What is cheap is said in `cost`, what is equal in
+`equality`; nothing is trusted because of where it came from. (Design, "Extraction", step 5.)
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import numpy as np
 from weights2code.effort import TimeUp, check_time
 from weights2code.language import BITS, Const, Domain, Expr, Op, Var
 from weights2code.simplify.bank import equivalents
-from weights2code.simplify.collect import ARITHMETIC, Sum, collect, collected, has_decimals, polynomial
 from weights2code.simplify.cost import cost
 from weights2code.simplify.equality import CheckSet, check_set
-from weights2code.simplify.identities import arranged
+from weights2code.simplify.forms import arranged, collect, collected
+from weights2code.simplify.sums import ARITHMETIC, Sum, has_decimals, polynomial
 from weights2code.simplify.table import suggestions
 
 MOST_ROUNDS = 40
@@ -57,25 +57,22 @@ def _simplified(expr: Expr, domains: tuple[tuple[Var, Domain], ...]) -> Expr:
     numbers = [float(node.value) for node in expr.walk() if isinstance(node, Const)]
     check = check_set(dict(domains), list(dict.fromkeys(numbers)))
     bits = frozenset(variable for variable, domain in domains if domain == BITS)
-    best = _arrange(expr)
-    if not check.equal(expr, best):
-        best = expr
+    best, better = expr, _arrange(expr) if check.equal(expr, _arrange(expr)) else expr
     for _ in range(MOST_ROUNDS):
-        better = _improved(best, expr, check, bits)
         if better is None:
             break
-        best = better
+        best, better = better, _improved(better, expr, check, bits)
     return best
 
 
 def _improved(expr: Expr, original: Expr, check: CheckSet, bits: Bits) -> Expr | None:
     """The cheapest strictly cheaper candidate that is equal, from the first generator that has one."""
-    limit, may_equal = cost(expr) - 1e-9, check.may_equal(original)
-    for generator in (_collected, _rewritten, _searched):
+    limit = cost(expr) - 1e-9
+    for generator in (_rewritten, _searched):
         candidates = set()
         for candidate in dict.fromkeys(generator(expr, check, bits)):
             check_time()
-            if cost(candidate) < ROOM * limit and may_equal(candidate):
+            if cost(candidate) < ROOM * limit and check.may_equal(original, candidate):
                 candidates.add(_arrange(candidate))
         prices = ((cost(candidate), candidate) for candidate in candidates)
         cheaper = [(price, str(candidate), candidate) for price, candidate in prices if price < limit]
@@ -91,22 +88,16 @@ def _arrange(expr: Expr) -> Expr:
     return collect(expr.transform(arranged)) if expr.size() <= MOST_NODES else expr
 
 
-def _collected(expr: Expr, check: CheckSet, bits: Bits) -> Iterator[Expr]:
+def _rewritten(expr: Expr, check: CheckSet, bits: Bits) -> Iterator[Expr]:
+    """Multiplied out; every suggestion for every node, put in its place; constant nodes as their value."""
     for expand in (False, True):
         yield collect(expr, expand=expand)
-
-
-def _rewritten(expr: Expr, check: CheckSet, bits: Bits) -> Iterator[Expr]:
-    """Every suggestion for every node, put back in its place; constant nodes as their value."""
-    decimals = has_decimals(expr)
     for node, put in places(expr):
         for suggestion in suggestions(node, bits):
             yield put(suggestion)
-        if isinstance(node, Op):
-            yield put(collected(node, True, decimals))
-            values = check.values(node)
-            if len(values) and np.all(values == values[0]):
-                yield put(Const(float(values[0])))
+        values = check.values(node)
+        if isinstance(node, Op) and np.all(values == values[0]):
+            yield put(Const(float(values[0])))
 
 
 def _searched(expr: Expr, check: CheckSet, bits: Bits) -> Iterator[Expr]:
@@ -134,7 +125,7 @@ def places(expr: Expr) -> Iterator[tuple[Expr, Callable[[Expr], Expr]]]:
     for key, value in terms.items():
         term = Sum({key: value}).written(decimals)
         if key and key != (term,) and len(terms) > 1:
-            yield term, lambda new, term=term: collected(expr - term + new, False, decimals)
+            yield term, lambda new, term=term: collected(expr - term + new, decimals)
     for factor in dict.fromkeys(factor for key in terms for factor in key):
         if factor != expr:
             yield from _inside(factor, partial(_with_factor, terms, decimals, factor))

@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import lru_cache
 
 from weights2code.language import (
-    OPERATORS,
     Const,
     Count,
     Expr,
@@ -22,19 +21,21 @@ from weights2code.language import (
     Step,
     Var,
     definition_variables,
+    expression_of,
     is_boolean,
 )
 from weights2code.language.categories import Categories
-from weights2code.simplify.collect import polynomial
 from weights2code.simplify.passes import free_letters, with_names
 from weights2code.simplify.patterns import Bound, matches, read_pattern
+from weights2code.simplify.sums import polynomial
 
 #: What a person might have called it; anything else is the name of a node.
 _PLAIN = r"[a-z][a-z0-9_]{0,19}"
 #: A node, or a head, that was numbered: s6, m7, c0, cm1.
 _NUMBERED = r"([a-z]{1,2})(\d+)_*"
 
-#: What a step is by its formula: the first that fits says it, and the last name is none.
+#: What a step is by its formula: the first that fits says it, and nothing stands for no name.
+#: `{1}` is the second argument.
 _WORDS = """
 positive_part: max(a, 0) | relu(a)
 negative_part: min(a, 0)
@@ -51,6 +52,7 @@ square: a**2
 power: a**c
 distance: abs(a - b)
 magnitude: abs(a)
+is_{1}: x == n
 is_equal: a == b
 differs: a != b
 above: a > b | a >= b
@@ -67,18 +69,22 @@ lowest: min(a, b)
 remainder: a % b
 latest: a if b else z[t-1] | z[t-1] if b else a
 """
-_COUNTER = read_pattern("z[t-1] + (v == c)")
+_COUNTER = read_pattern("z[t-1] + (x == n)")
 
 
-def rename_locals(recurrence: Recurrence, nameless: Collection[str] = ()) -> Recurrence:
+def rename_locals(
+    recurrence: Recurrence, nameless: Collection[str] = (), categories: Categories | None = None
+) -> Recurrence:
     """Locals called like nodes of a graph (V3_MLP_L0M0, s6) get a word, or a letter; plain words stay.
 
-    `nameless` are further names that mean nothing, which a letter serves as well.
+    `nameless` are further names that mean nothing, which a letter serves as well. What counts how often a
+    text of `categories` came up is called after it.
     """
     letters = free_letters(recurrence)
     taken = {*recurrence.inputs, *(step.name for step in recurrence.steps)}
     local = [step for step in recurrence.steps if step.name not in recurrence.outputs]
     words = {s.name: word_for(s) for s in local if s.name in nameless or _is_node(s.name)}
+    words |= {s.name: word for s in local if (word := _text_counted(s, categories or {}))}
     table = {}
     for name, word in words.items():
         alike = [other for other, same in words.items() if same == word]
@@ -90,21 +96,13 @@ def rename_locals(recurrence: Recurrence, nameless: Collection[str] = ()) -> Rec
     return with_names(recurrence, table)
 
 
-def name_counters(recurrence: Recurrence, categories: Categories) -> Recurrence:
-    """Steps that count how often a text came up are called after it."""
-    taken = {*recurrence.inputs, *(step.name for step in recurrence.steps)}
-    table: dict[str, str] = {}
-    for step in recurrence.steps:
-        rule = step.definition if step.name not in recurrence.outputs else None
-        past: Bound = {Var("z", 1): Var(step.name, 1)}
-        for bound in matches(_COUNTER, rule, past) if isinstance(rule, Expr) else ():
-            read, code = bound[Var("v")], bound[Var("c")]
-            if isinstance(read, Var) and read.name in categories and isinstance(code, Const):
-                text = str(categories[read.name][int(code.value) - 1])
-                name = "count_" + re.sub(r"\W+", "_", text)
-                if name not in taken | {*table.values()}:
-                    table[step.name] = name
-    return with_names(recurrence, table)
+def _text_counted(step: Step, categories: Categories) -> str | None:
+    past: Bound = {Var("z", 1): Var(step.name, 1)}
+    for bound in matches(_COUNTER, expression_of(step.definition), past):
+        read, code = bound[Var("x")], bound[Var("n")]
+        if isinstance(read, Var) and read.name in categories and isinstance(code, Const) and code.value:
+            return "count_" + re.sub(r"\W+", "_", str(categories[read.name][int(code.value) - 1]))
+    return None
 
 
 def in_reading_order(recurrence: Recurrence) -> Recurrence:
@@ -140,20 +138,12 @@ def word_for(step: Step) -> str | None:
     if not isinstance(rule, Expr):
         return "found" if isinstance(rule, Retrieval) else "count" if isinstance(rule, Count) else "selected"
     if any(variable.name == step.name for variable in rule.variables()):
-        past: Bound = {Var("z", 1): Var(step.name, 1)}
-        return _first(_RUNNING, rule, past) or _running_sum(step.name, rule)
-    if isinstance(rule, Op) and OPERATORS[rule.name].compares:
-        left, right = rule.args
-        if _same_sequence(left, right) and rule.name not in ("eq", "ne"):
-            return "rises" if rule.name in ("gt", "ge") else "falls"
-        number = str(right.value) if isinstance(right, Const) and isinstance(left, Var) else ""
-        if rule.name == "eq" and number.isdigit():
-            return f"is_{number}"
-    return (
-        _sum(rule)
-        if isinstance(rule, Op) and rule.name in ("add", "sub", "neg")
-        else _first(_WORDS, rule, {})
-    )
+        return _first(_RUNNING, rule, {Var("z", 1): Var(step.name, 1)}) or _running_sum(step.name, rule)
+    if isinstance(rule, Op) and rule.name in ("add", "sub", "neg"):
+        return _sum(rule)
+    if isinstance(rule, Op) and rule.name in ("gt", "ge", "lt", "le") and _same_sequence(*rule.args):
+        return "rises" if rule.name in ("gt", "ge") else "falls"
+    return (_first(_WORDS, rule, {}) or "").format(*getattr(rule, "args", ())) or None
 
 
 def _first(table: str, rule: Expr, bound: Bound) -> str | None:

@@ -2,85 +2,39 @@
 
 An intermediate variable means only what its readers make of it. A network numbers it as it likes,
 `s = 3 - 2*((a + b) % 7)` with `(3 - s)/2` in its readers; scale, offset and sign are free, and a bit may as
-well be its opposite. What the constants in the definition, the levels of the variable and the sums that it is
-read in suggest is proposed: the shortest definition of every variable at once, which pushes factors and
-offsets along the chain of readers to the outputs, or one variable at a time.
+well be its opposite. What the constants in the definition and the sums that it is read in suggest is
+proposed, of every variable in order: so factors and offsets go along the chain of readers to the outputs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
-from math import isfinite, isinf
+from math import isfinite
 
-from weights2code.language import (
-    Const,
-    Expr,
-    Op,
-    Recurrence,
-    Start,
-    Step,
-    Var,
-    exact_number,
-    expression_of,
-)
-from weights2code.simplify.collect import ARITHMETIC, Sum, content, has_decimals, polynomial
+from weights2code.language import Const, Expr, Op, Recurrence, Start, Step, Var, exact_number, expression_of
 from weights2code.simplify.cost import cost, recurrence_cost
-from weights2code.simplify.identities import tidied
+from weights2code.simplify.forms import tidied
 from weights2code.simplify.passes import must_stay, with_formulas
+from weights2code.simplify.sums import ARITHMETIC, Sum, content, has_decimals, polynomial
 
 #: The new variable is alpha times the old one, plus beta.
 Numbering = tuple[Fraction, Fraction]
-#: The values of the names that take few, of a recurrence.
-Levels = Callable[[Recurrence], Mapping[str, tuple[float, ...]]]
 
-#: Numberings that are worked out for one variable, of those whose first look is promising.
-MOST_TRIED = 2
-#: What a common factor in a definition costs: nobody counts in fours.
-_UNNATURAL = 2.5
 _MOST_DENOMINATOR = 10**6
+_MOST_OFFSETS = 3
 
 
-def pushed(recurrence: Recurrence, levels: Levels) -> Recurrence:
-    """Every free variable, in order, with the numbering that makes its own definition shortest."""
-    recurrence = with_formulas(recurrence, tidied)
-    for step in recurrence.steps:
-        if is_free(recurrence, step.name):
-            proposals = [*_from_definition(recurrence, step.name)]
-            if proposals:
-                proposals += _from_levels(levels(recurrence).get(step.name, ()))
-
-            def own(draft: Recurrence, name: str = step.name) -> float:
-                return cost(_definition(draft, name)) + (draft.start.get(name, 0) != 0)
-
-            recurrence = min((recurrence, *_drafts(recurrence, step.name, proposals)), key=own)
-    return recurrence
-
-
-def renumberings(recurrence: Recurrence, name: str, levels: Levels) -> list[Recurrence]:
-    """The recurrence with `name` numbered otherwise, where that looks cheaper: the cheapest few."""
-    if not is_free(recurrence, name):
-        return []
-    recurrence = with_formulas(recurrence, tidied)
-    proposals = [*_from_definition(recurrence, name)]
-    for step in recurrence.steps:
-        proposals += _from_reader(expression_of(step.definition), name)
-    proposals += _from_levels(levels(recurrence).get(name, ()))
-
-    def price(draft: Recurrence) -> float:
-        return recurrence_cost(draft) + unnatural(draft, name)
-
-    limit = price(recurrence)
-    cheaper = [draft for draft in _drafts(recurrence, name, proposals) if price(draft) < limit]
-    return sorted(cheaper, key=price)[:MOST_TRIED]
-
-
-def is_free(recurrence: Recurrence, name: str) -> bool:
-    """Whether a step is nobody's but its formulas': no output, no lookup nor count, nor what those search."""
-    local = any(step.name == name and isinstance(step.definition, Expr) for step in recurrence.steps)
-    return local and not must_stay(recurrence, name)
+def numbered(recurrence: Recurrence) -> Iterator[Recurrence]:
+    """Every variable, in order, with the numbering that makes its own definition shortest, or the whole."""
+    for price in (_own_cost, lambda draft, name: recurrence_cost(draft)):
+        draft = with_formulas(recurrence, tidied)
+        for step in recurrence.steps:
+            if _is_free(draft, step.name):
+                drafts = (draft, *_drafts(draft, step.name))
+                draft = min(drafts, key=lambda made, name=step.name, price=price: price(made, name))
+        yield draft
 
 
 def renumbered(recurrence: Recurrence, name: str, numbering: Numbering) -> Recurrence:
@@ -97,25 +51,37 @@ def renumbered(recurrence: Recurrence, name: str, numbering: Numbering) -> Recur
     start: dict[str, Start] = {n: value for n, value in recurrence.start.items() if n != name}
     after = float(alpha * exact_number(recurrence.start_of(name)) + beta)
     steps = tuple(own if step.name == name else step for step in made.steps)
-    return replace(made, steps=steps, start=start | ({name: after} if after else {})).live()
+    return replace(made, steps=steps, start=start | ({name: after} if after else {}))
 
 
-def unnatural(recurrence: Recurrence, name: str) -> float:
-    """A variable that is all multiples of a number is worth more trouble in its readers: nobody counts so."""
-    added = [_added(branch, name) for branch in _branches(_definition(recurrence, name))]
-    return 0.0 if content(*added) == 1 else _UNNATURAL
+def _is_free(recurrence: Recurrence, name: str) -> bool:
+    """Whether a step is nobody's but its formulas': no output, no lookup nor count, nor what those search."""
+    local = any(step.name == name and isinstance(step.definition, Expr) for step in recurrence.steps)
+    return local and not must_stay(recurrence, name)
 
 
-def _drafts(recurrence: Recurrence, name: str, numberings: Iterable[Numbering]) -> list[Recurrence]:
-    """The recurrence in each of these numberings; what counts in whole numbers goes on doing so."""
-    found = [renumbered(recurrence, name, n) for n in dict.fromkeys(numberings) if _is_short(n)]
+def _definition(recurrence: Recurrence, name: str) -> Expr:
+    return expression_of(next(step.definition for step in recurrence.steps if step.name == name))
+
+
+def _own_cost(recurrence: Recurrence, name: str) -> float:
+    return cost(_definition(recurrence, name)) + (recurrence.start.get(name, 0) != 0)
+
+
+def _drafts(recurrence: Recurrence, name: str) -> list[Recurrence]:
+    """The recurrence in other numberings of `name`; what counts in whole numbers goes on doing so."""
+    numberings = [*_from_definition(recurrence, name)]
+    for step in recurrence.steps:
+        numberings += _from_reader(expression_of(step.definition), name)
+    short = [n for n in dict.fromkeys(numberings) if n != (1, 0) and _is_short(n)]
+    drafts = [renumbered(recurrence, name, numbering) for numbering in short]
     broken = _broken(recurrence, name)
-    return [draft for draft in found if broken or not _broken(draft, name)]
+    return [draft for draft in drafts if broken or not _broken(draft, name)]
 
 
 def _is_short(numbering: Numbering) -> bool:
-    """Whether it changes anything, by numbers that anybody would write."""
-    return numbering != (1, 0) and max(number.denominator for number in numbering) < _MOST_DENOMINATOR
+    """Whether anybody would write these numbers."""
+    return max(number.denominator for number in numbering) < _MOST_DENOMINATOR
 
 
 def _broken(recurrence: Recurrence, name: str) -> bool:
@@ -123,7 +89,7 @@ def _broken(recurrence: Recurrence, name: str) -> bool:
     nodes = [*_definition(recurrence, name).walk()]
     numbers = [node.value for node in nodes if isinstance(node, Const)] + [float(recurrence.start_of(name))]
     divides = any(isinstance(node, Op) and node.name == "div" for node in nodes)
-    return divides or not all(isinf(n) or n == int(n) for n in numbers)
+    return divides or not all(n == int(n) for n in numbers if isfinite(n))
 
 
 def _affine(expr: Expr, numbering: Numbering) -> Expr:
@@ -134,34 +100,6 @@ def _affine(expr: Expr, numbering: Numbering) -> Expr:
     return (polynomial(expr) * alpha + {(): beta}).written(has_decimals(expr))
 
 
-def _definition(recurrence: Recurrence, name: str) -> Expr:
-    return expression_of(next(step.definition for step in recurrence.steps if step.name == name))
-
-
-def _from_definition(recurrence: Recurrence, name: str) -> Iterator[Numbering]:
-    """Without the common factor and the constant of the sums that the variable is."""
-    branches = [*_branches(_definition(recurrence, name))]
-    terms = [_added(branch, name) for branch in branches]
-    factors = [Fraction(value) for s in terms for key, value in s.items() if key]
-    # s = k*s[t-1] + ... + c has no constant when it is counted from where it would rest
-    offsets = []
-    for branch, s in zip(branches, terms, strict=True):
-        own = polynomial(branch)
-        past = sum(value for key, value in own.items() if len(key) == 1 and _reads(key[0], name))
-        if past != 1:
-            offsets.append(Fraction(s.get((), 0)) / (1 - Fraction(past)))
-    start = float(recurrence.start_of(name))
-    if start and isfinite(start):
-        offsets.append(Fraction(exact_number(start)))
-    if not factors and not any(offsets):
-        return
-    first = abs(factors[0]) if factors else Fraction(1)
-    for scale in dict.fromkeys((Fraction(1), content(*(s.varying() for s in terms)), first)):
-        for sign in (1, -1) if factors and all(factor < 0 for factor in factors) else (1,):
-            for offset in dict.fromkeys((Fraction(0), *offsets[:3])):
-                yield sign / scale, -sign * offset / scale
-
-
 def _branches(definition: Expr) -> Iterator[Expr]:
     if isinstance(definition, Op) and definition.name == "where":
         for branch in definition.args[1:]:
@@ -170,23 +108,26 @@ def _branches(definition: Expr) -> Iterator[Expr]:
         yield definition
 
 
-def _added(expr: Expr, name: str) -> Sum:
-    """What a running sum adds, without what it had."""
-    return polynomial(expr).where(lambda key, value: not any(_reads(factor, name) for factor in key))
-
-
-def _reads(expr: Expr, name: str) -> bool:
-    return isinstance(expr, Var) and expr.name == name
-
-
-def _from_levels(values: tuple[float, ...]) -> Iterator[Numbering]:
-    """Few levels at equal distances as 0, 1, 2, ..., from below or from above."""
-    exact = [Fraction(exact_number(value)) for value in values if isfinite(value)]
-    gaps = {second - first for first, second in pairwise(exact)}
-    if len(gaps) == 1 and len(exact) == len(values):
-        gap = gaps.pop()
-        yield 1 / gap, -exact[0] / gap
-        yield -1 / gap, exact[-1] / gap
+def _from_definition(recurrence: Recurrence, name: str) -> Iterator[Numbering]:
+    """Without the common factor and the constant of the sums that the variable is."""
+    added, offsets = [], [Fraction(0)]
+    for branch in _branches(_definition(recurrence, name)):
+        terms = polynomial(branch)
+        new = terms.where(lambda key, value: not _read(key, name))
+        past = sum(value for key, value in terms.items() if len(key) == 1 and _read(key, name))
+        # s = k*s[t-1] + ... + c has no constant when it is counted from where it would rest
+        if past != 1:
+            offsets.append(Fraction(new.get((), 0)) / (1 - Fraction(past)))
+        added.append(new.varying())
+    start = float(recurrence.start_of(name))
+    if isfinite(start):
+        offsets.append(Fraction(exact_number(start)))
+    factors = [Fraction(value) for terms in added for value in terms.values()]
+    first = abs(factors[0]) if factors else Fraction(1)
+    for scale in dict.fromkeys((Fraction(1), content(*added), first)):
+        for sign in (1, -1) if factors and all(factor < 0 for factor in factors) else (1,):
+            for offset in list(dict.fromkeys(offsets))[: _MOST_OFFSETS + 1]:
+                yield sign / scale, -sign * offset / scale
 
 
 def _from_reader(rule: Expr, name: str) -> Iterator[Numbering]:
@@ -194,8 +135,13 @@ def _from_reader(rule: Expr, name: str) -> Iterator[Numbering]:
     for node in rule.walk():
         terms = polynomial(node) if isinstance(node, Op) and node.name in ARITHMETIC else Sum()
         for key, value in terms.items():
-            if any(_reads(factor, name) for factor in key):
+            if _read(key, name):
                 factor, constant = Fraction(value), Fraction(terms.get((), 0))
                 yield factor, constant
                 yield factor, Fraction(0)
                 yield factor / abs(factor), constant / abs(factor)
+
+
+def _read(key: tuple[Expr, ...], name: str) -> bool:
+    """Whether a term has the variable as a factor."""
+    return any(isinstance(factor, Var) and factor.name == name for factor in key)

@@ -7,18 +7,20 @@ Each pass proposes. Whether the outputs stay the same and whether it is worth it
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from weights2code.language import (
     OPERATORS,
+    Const,
     Definition,
     Expr,
     Op,
     OverAll,
     Recurrence,
+    Retrieval,
     Start,
     Step,
     Var,
@@ -30,6 +32,7 @@ from weights2code.language import (
     with_formula,
 )
 from weights2code.simplify.cost import cost, recurrence_cost
+from weights2code.simplify.patterns import matches, read_pattern
 
 #: A formula longer, or with brackets nested deeper, is worth a second line.
 LONG = 64
@@ -85,19 +88,6 @@ def merge_equal(recurrence: Recurrence) -> Recurrence:
     return with_names(recurrence, aliases, without=aliases).live()
 
 
-def without_copies(recurrence: Recurrence) -> Recurrence:
-    """A local step that is only another one, with something else before the start, is that step, which starts
-    as the copy does."""
-    for step in recurrence.steps:
-        made, start = step.definition, recurrence.start_of(step.name)
-        if not isinstance(made, Var) or made.lag or made.name in recurrence.inputs:
-            continue
-        if not must_stay(recurrence, step.name) and start != recurrence.start_of(made.name):
-            merged = with_names(recurrence, {step.name: made.name}, without={step.name})
-            return replace(merged, start={**merged.start, made.name: start}).live()
-    return recurrence
-
-
 def absorb_aliases(recurrence: Recurrence) -> Recurrence:
     """A local step whose present value is an output becomes that output."""
     depths = recurrence.depths()
@@ -112,28 +102,52 @@ def absorb_aliases(recurrence: Recurrence) -> Recurrence:
     return recurrence
 
 
-def inline_single(recurrence: Recurrence) -> Recurrence:
-    """Local steps that are read once and short, or that are only another name, go where they are read."""
-    return inline(recurrence, trivial=1.0)
+def without_delay(recurrence: Recurrence) -> Recurrence:
+    """Lookups in the place of lookups of delayed copies; start values are dropped that say no more than that
+    nothing was there.
+
+    A head sees the last output one step late, so a lookup of outputs has its key one step late too. Both can
+    be read where they are, and what is added to a value before it is stored can be added when it is found.
+    """
+    definitions = {step.name: step.definition for step in recurrence.steps}
+    for index, step in enumerate(recurrence.steps):
+        made = step.definition
+        key, value = (definitions.get(getattr(made, name, "")) for name in ("key", "value"))
+        if not isinstance(made, Retrieval) or not isinstance(key, Var) or not isinstance(value, Expr):
+            continue
+        found = next(matches(read_pattern("x + c"), value, {}), {Var("x"): value, Var("c"): Const(0)})
+        value, added = found[Var("x")], found[Var("c")]
+        letters = free_letters(recurrence)
+        if not isinstance(value, Var) or not isinstance(added, Const) or not letters:
+            continue
+        if not value.lag == key.lag >= 1:
+            continue
+        names = {"key": key.name, "value": value.name, "gap": made.gap + key.lag}
+        lookup = replace(made, **names, default=made.default - float(added.value))
+        new = [Step(letters[0], lookup), Step(step.name, Var(letters[0]) + added)]
+        new = new if added.value else [Step(step.name, lookup)]
+        start = dict(recurrence.start)
+        if isinstance(start.get(key.name), float):
+            del start[key.name]
+        draft = valid(recurrence, [*recurrence.steps[:index], *new, *recurrence.steps[index + 1 :]], start)
+        return recurrence if draft is None else without_delay(draft.live())
+    return recurrence
 
 
-def inline(recurrence: Recurrence, trivial: float = _TRIVIAL) -> Recurrence:
-    """Local steps that are trivial, or read once and short, are written where they are read."""
-    nodes = [node for step in recurrence.steps for node in expression_of(step.definition).walk()]
+def inlined(recurrence: Recurrence) -> Iterator[Recurrence]:
+    """Each local step written where it is read, unless that grows too long."""
     for step in recurrence.steps:
         rule = step.definition
         if isinstance(rule, OverAll) or must_stay(recurrence, step.name):
             continue
-        reads = [node for node in nodes if isinstance(node, Var) and node.name == step.name]
+        variables = [v for other in recurrence.steps for v in expression_of(other.definition).variables()]
+        delayed = any(v.name == step.name and v.lag for v in variables)
         itself = any(variable.name == step.name for variable in rule.variables())
-        if itself or (cost(rule) > trivial and len(reads) != 1):
-            continue
-        if any(v.lag for v in reads) and before_start(recurrence, rule) != recurrence.start_of(step.name):
+        if itself or (delayed and before_start(recurrence, rule) != recurrence.start_of(step.name)):
             continue
         candidate = _substituted(recurrence, step.name, rule)
         if candidate is not None:
-            return inline(candidate, trivial)
-    return recurrence
+            yield candidate
 
 
 def _substituted(recurrence: Recurrence, name: str, rule: Expr) -> Recurrence | None:

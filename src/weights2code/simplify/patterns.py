@@ -1,9 +1,9 @@
 """Rewritings in the language's own words, `relu(a - b) -> max(a, b) - b`, and the matcher that finds them.
 
-The letters `c` and `d` stand for numbers, `p` and `q` for truth values, others for anything. A sum is matched
-as a sum, whatever the order of its terms: what is known already is taken away, one open letter is what is
-left, of two in a difference the first has the positive terms. A sum of functions may be a part of a longer
-sum, and a multiple of it.
+The letters `c` and `d` stand for numbers, `n` for a natural one, `p` and `q` for truth values, `x` for a
+variable, others for anything. A sum is matched as a sum, whatever the order of its terms: what is known
+already is taken away, one open letter is what is left, of two in a difference the first has the positive
+terms. A sum of functions may be a part of a longer sum, and a multiple of it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from itertools import permutations
 
 from weights2code.language import OPERATORS, Const, Expr, Number, Op, Var, is_boolean
 from weights2code.language.formula_reading import read_formula
-from weights2code.simplify.collect import Sum, polynomial
-from weights2code.simplify.identities import tidy
+from weights2code.simplify.forms import tidy
+from weights2code.simplify.sums import Sum, polynomial
 
 #: What letters stand for.
 Bound = dict[Var, Expr]
-_NUMBERS, _TRUTHS = "cd", "pq"
+_NUMBERS, _TRUTHS = "cdn", "pq"
 
 
 def read_pattern(text: str) -> Expr:
@@ -81,7 +81,9 @@ def _arguments(patterns: Sequence[Expr], nodes: Sequence[Expr], bound: Bound) ->
 
 def _may_be(letter: Var, node: Expr) -> bool:
     if letter.name in _NUMBERS:
-        return isinstance(node, Const)
+        return isinstance(node, Const) and (letter.name != "n" or str(node.value).isdigit())
+    if letter.name == "x":
+        return isinstance(node, Var)
     return letter.name not in _TRUTHS or is_boolean(node) or isinstance(node, Var)
 
 

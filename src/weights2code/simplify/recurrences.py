@@ -10,37 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
+from math import isfinite
 
-import numpy as np
-
-from weights2code.language import (
-    BITS,
-    Domain,
-    Expr,
-    Op,
-    OverAll,
-    Recurrence,
-    integers,
-    reals,
-    uniform,
-)
+from weights2code.language import Domain, Expr, Op, OverAll, Recurrence
 from weights2code.language.categories import Categories
+from weights2code.language.domain import between
 from weights2code.language.kinds import Kinds, kinds_of
 from weights2code.simplify.cost import recurrence_cost
+from weights2code.simplify.equality import same_outputs
 from weights2code.simplify.expressions import simplify
-from weights2code.simplify.lookups import of_one_value, without_delay, without_query
-from weights2code.simplify.names import in_reading_order, name_counters, rename_locals
-from weights2code.simplify.numbering import is_free, pushed, renumberings, unnatural
+from weights2code.simplify.names import in_reading_order, rename_locals
+from weights2code.simplify.numbering import numbered
 from weights2code.simplify.passes import (
     absorb_aliases,
-    inline,
-    inline_single,
+    inlined,
     merge_equal,
     name_parts,
-    name_repeats,
     with_formulas,
-    without_copies,
+    without_delay,
 )
 
 _UNBOUNDED = 1000
@@ -48,9 +36,6 @@ _UNBOUNDED = 1000
 Change = Callable[[Recurrence], Recurrence]
 Proposals = Callable[[Recurrence], Iterable[Recurrence]]
 Test = Callable[[Recurrence], bool]
-
-#: What is done before formulas are looked at one by one.
-_FEWER = (merge_equal, without_delay, without_query, of_one_value, without_copies, inline_single)
 
 
 def simplify_recurrence(recurrence: Recurrence, domains: Sequence[Domain]) -> Recurrence:
@@ -63,26 +48,17 @@ def simplify_recurrence(recurrence: Recurrence, domains: Sequence[Domain]) -> Re
     domains
         One domain an input.
     """
-    same = _same_outputs(recurrence, domains)
-    kinds = lru_cache(lambda candidate: kinds_of(candidate, domains))
-
-    def levels(candidate: Recurrence) -> Mapping[str, tuple[float, ...]]:
-        return kinds(candidate).values
+    same = same_outputs(recurrence, domains)
 
     @lru_cache
     def short(candidate: Recurrence) -> Recurrence:
-        return _shortened(candidate, domains, kinds(candidate), same).live()
+        return _shortened(candidate, domains, same).live()
 
-    result = settled(recurrence.live(), _alone(*_FEWER), Recurrence.live, same)
-    numberings = [partial(renumberings, name=step.name, levels=levels) for step in result.steps]
-    passes = [
-        *_alone(partial(pushed, levels=levels)),
-        *numberings,
-        *_alone(merge_equal, inline, inline_single),
-    ]
+    fewer = [*_alone(merge_equal, without_delay), inlined]
+    result = settled(recurrence.live(), fewer, Recurrence.live, same)
     for _ in range(2):  # once more on what has become of the formulas
-        result = settled(result, passes, short, same)
-    result = settled(result, _alone(absorb_aliases, name_repeats), Recurrence.live, same)
+        result = settled(result, [numbered, *_alone(merge_equal), inlined], short, same)
+    result = settled(result, _alone(absorb_aliases), Recurrence.live, same)
     parts = name_parts(result)
     new = {step.name for step in parts.steps} - {step.name for step in recurrence.steps}
     words = rename_locals(in_reading_order(parts), new)
@@ -91,10 +67,10 @@ def simplify_recurrence(recurrence: Recurrence, domains: Sequence[Domain]) -> Re
 
 def without_repeats(recurrence: Recurrence, domains: Sequence[Domain], categories: Categories) -> Recurrence:
     """The same outputs in fewer steps with readable names; formulas stay what they are."""
-    same = _same_outputs(recurrence, domains)
-    fewer = _alone(merge_equal, inline_single, absorb_aliases)
+    same = same_outputs(recurrence, domains)
+    fewer = [*_alone(merge_equal, absorb_aliases), inlined]
     result = settled(recurrence.live(), fewer, Recurrence.live, same)
-    named = name_counters(rename_locals(in_reading_order(result)), categories)
+    named = rename_locals(in_reading_order(result), categories=categories)
     return named if same(named) else result
 
 
@@ -143,14 +119,12 @@ def _alone(*changes: Change) -> list[Proposals]:
 def _price(recurrence: Recurrence) -> tuple[int, float]:
     """Fewer steps that go over all the past come first; then what it costs to read."""
     over = sum(isinstance(step.definition, OverAll) for step in recurrence.steps)
-    free = [step.name for step in recurrence.steps if is_free(recurrence, step.name)]
-    odd = sum(unnatural(recurrence, name) for name in free)
-    return over, round(recurrence_cost(recurrence) + odd, 6)
+    return over, round(recurrence_cost(recurrence), 6)
 
 
-def _shortened(recurrence: Recurrence, domains: Sequence[Domain], kinds: Kinds, same: Test) -> Recurrence:
+def _shortened(recurrence: Recurrence, domains: Sequence[Domain], same: Test) -> Recurrence:
     """Each formula on the values that its variables can take; where that is too bold, one at a time."""
-    inputs = dict(zip(recurrence.inputs, domains, strict=True))
+    inputs, kinds = dict(zip(recurrence.inputs, domains, strict=True)), kinds_of(recurrence, domains)
 
     def shorter(expr: Expr) -> Expr:
         return simplify(expr, {v: _domain(v.name, kinds, inputs) for v in expr.variables()})
@@ -166,26 +140,8 @@ def _shortened(recurrence: Recurrence, domains: Sequence[Domain], kinds: Kinds, 
 
 
 def _domain(name: str, kinds: Kinds, inputs: Mapping[str, Domain]) -> Domain:
-    finite = [value for value in kinds.values.get(name) or () if np.isfinite(value)]
-    if finite:
-        low, high = min(finite), max(finite)
-        if name in kinds.integers:
-            return BITS if low >= 0 and high <= 1 else integers(int(low), int(high))
-        return reals(low, high)
-    if name in inputs:
+    finite = [value for value in kinds.values.get(name) or () if isfinite(value)]
+    if name in inputs and not finite:
         return inputs[name]
-    return integers(-_UNBOUNDED, _UNBOUNDED) if name in kinds.integers else reals(-_UNBOUNDED, _UNBOUNDED)
-
-
-def _same_outputs(recurrence: Recurrence, domains: Sequence[Domain]) -> Test:
-    """Tells whether another gives the same outputs on random sequences; rounding may differ on reals."""
-    x = uniform(np.random.default_rng(0), domains, 256, 24)
-    with np.errstate(all="ignore"):
-        expected = recurrence.run(x)
-
-    @lru_cache
-    def same(other: Recurrence) -> bool:
-        with np.errstate(all="ignore"):
-            return bool(np.allclose(expected, other.run(x), rtol=1e-9, atol=1e-9, equal_nan=True))
-
-    return same
+    ends = (min(finite), max(finite)) if finite else (-_UNBOUNDED, _UNBOUNDED)
+    return between(*ends, whole=name in kinds.integers)

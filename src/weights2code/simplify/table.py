@@ -11,67 +11,45 @@ import itertools
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
-from math import lcm
 
 from weights2code.language import OPERATORS, Const, Expr, Op, Var, is_boolean, op
-from weights2code.simplify.collect import ARITHMETIC, Sum, content, has_decimals, polynomial, sort_key
-from weights2code.simplify.identities import negated, tidy
+from weights2code.simplify.forms import collected, negated, tidy
 from weights2code.simplify.patterns import read_pattern, rewritten
+from weights2code.simplify.sums import ARITHMETIC, Sum, content, has_decimals, polynomial, sort_key
 
 #: `R` and `S` are any of the six tests, `|` stands between other forms of one pattern.
 TABLE = """
-a + b -> a or b | a != b | max(a, b)
-a - b -> a > b | a < b | a != b
+a - b -> a != b
 relu(a - b) -> max(a, b) - b | a - min(a, b)
-relu(a) -> a + relu(-a) | a/2 + abs(a)/2 | max(a, 0) | abs(a) - relu(-a)
-relu(a*c) -> c*relu(a)
+relu(a) -> a + relu(-a) | max(a, 0) | abs(a) - relu(-a)
 max(a*c, 0) -> c*max(a, 0)
 relu(a) - relu(a - c) -> clip(a, 0, c)
 abs(a - b) -> 2*max(a, b) - a - b | a + b - 2*min(a, b)
-abs(a) -> 2*relu(a) - a | -a | abs(-a)
+abs(a) -> 2*relu(a) - a | -a
 max(a, b) -> a + b - min(a, b) | min(a, b) + abs(a - b)
-max(max(a, b), u) -> max(a, u)
-max(min(a, b), u) -> max(a, u)
-min(min(a, b), u) -> min(a, u)
-min(max(a, b), u) -> min(a, u)
-max(u if a else v, b) -> max(u, b) if a else v | u if a else max(v, b)
-min(u if a else v, b) -> min(u, b) if a else v | u if a else min(v, b)
-max(relu(a), b) -> max(a, b)
-min(relu(a), b) -> min(a, b)
 min(relu(a), c) -> clip(a, 0, c)
 min(max(a, c), d) -> clip(a, c, d)
 max(min(a, d), c) -> clip(a, c, d)
-clip(a, u, v) -> max(a, u) | min(a, v) | a > u | a >= v
 floor(a/c) -> (a - a % c)/c
 floor(a*c) -> a*c - c*(a % (1/c))
-a % b % c -> a % c
 p -> 1 - (not p)
-not a -> 1 - a
 not (a and b) -> (not a) or (not b)
 not (a or b) -> (not a) and (not b)
-a and b -> a*b | a S b | a if b else 0
-a or b -> max(a, b) | a S b | 1 if b else a
-(a R b) and q -> a S b
-(a R b) or q -> a S b
+a and b -> a*b | a if b else 0
+a or b -> 1 if b else a
 a > b -> a and 1 - b
 a R b -> 1 - a
 p R a -> not p
 (a != b) != u -> (a + b + u) % 2
 (a == b) == u -> (a + b + u) % 2
-(a == b) != u -> (a + b + u + 1) % 2
-(a != b) == u -> (a + b + u + 1) % 2
-u if a else v -> max(u, v) | min(u, v) | relu(u) | abs(u) | abs(v) | v + a*(u - v) | a*u
-u if a else v -> not a | a and u | (not a) and v | a or v | (not a) or u | a != v | a == u
-u if a else v -> v if not a else u
+u if a else v -> max(u, v) | min(u, v) | relu(u) | abs(u) | abs(v) | v + a*(u - v) | a != v
+u if a else v -> not a | a and u | (not a) and v | a or v | (not a) or u
 c if a else d -> -(-c if a else -d)
 u if a else u if b else v -> u if a or b else v
 u if a else v if b else u -> u if a or not b else v
 (u if b else v) if a else v -> u if a and b else v
 (v if b else u) if a else v -> u if a and not b else v
-u if a else v if b else w -> u if a else v | u if a else w
-(u if b else v) if a else w -> u if a else w | v if a else w
-u if a else v if b else w -> v + a*(u - v) if b else w | v if b else w + a*(u - w)
-(u if b else v) if a else w -> a and (b or v) | a and (u or not b)
+(u if b else v) if a else w -> a and (b or v)
 """
 
 _SIGNS = ("==", "!=", ">=", ">", "<=", "<")
@@ -103,15 +81,19 @@ def suggestions(node: Expr, bits: frozenset[Expr] = frozenset()) -> tuple[Expr, 
     if not isinstance(node, Op):
         return ()
     decimals = has_decimals(node)
-    found: list[Expr] = [*node.args, Const(0), Const(1), tidy(node, decimals)]
+    found: list[Expr] = [
+        *node.args,
+        Const(0),
+        Const(1),
+        tidy(node, decimals),
+        collected(node, decimals, True),
+    ]
     for pattern, replacements in _RULES.get(node.name, ()):
         found += rewritten(pattern, replacements, node, decimals)
     if node.name in ARITHMETIC:
         found += _factored(polynomial(node), decimals)
     elif OPERATORS[node.name].compares:
         found += _borders(node, decimals)
-    elif node.name == "floor":
-        found += _whole_part(node)
     elif node.name == "mod":
         found += _reduced(node)
     if node.name not in ("and", "or", "not"):
@@ -156,17 +138,6 @@ def _borders(node: Op, decimals: bool) -> Iterator[Expr]:
             for whole in (bound - 1, bound + 1, bound // 1, -(-bound // 1)):
                 for relation in (name, close, "eq", "ne"):
                     yield op(relation, body, Const(whole))
-
-
-def _whole_part(node: Op) -> Iterator[Expr]:
-    """Whole multiples come out of a floor."""
-    terms = polynomial(node.args[0], expand=True)
-    whole = terms.where(lambda key, value: Fraction(value).denominator == 1)
-    if whole and len(whole) < len(terms):
-        rest = terms - whole
-        bottom = lcm(*(Fraction(value).denominator for value in rest.values()))
-        floored = op("floor", op("div", (rest * bottom).written(), bottom))
-        yield (whole + {(floored,): 1}).written()
 
 
 def _reduced(node: Op) -> Iterator[Expr]:

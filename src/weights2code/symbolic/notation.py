@@ -12,10 +12,17 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from weights2code.language import OPERATORS, Const, Expr, Number, Op, Var, is_boolean, op
+from weights2code.simplify.patterns import matches, read_pattern
+from weights2code.simplify.sums import ARITHMETIC, has_decimals, polynomial
 from weights2code.symbolic.engine import number_cost, preference
 
 #: The share of a gap next to its ends in which no threshold of a sum lies: rounding errors move the ends.
 EDGE = 1e-3
+#: Other ways to say clip(a, c, d), or clip(a, 0, d).
+_CLIPS = [
+    read_pattern(text)
+    for text in ("min(max(a, c), d)", "max(min(a, d), c)", "min(relu(a), d)", "relu(min(a, d))")
+]
 
 
 def weighted_sum(terms: Sequence[tuple[Number, Expr]], constant: Number = 0) -> Expr:
@@ -80,22 +87,11 @@ def clipped(expr: Expr) -> Expr:
 
 
 def _clip_node(node: Expr) -> Expr:
-    outer, inner = _bound(node), None
-    if outer is not None:
-        inner = _bound(outer[1])
-    if outer is None or inner is None or outer[0] == inner[0]:
-        return node
-    low, high = (outer[2], inner[2]) if outer[0] == "max" else (inner[2], outer[2])
-    return op("clip", inner[1], low, high) if float(low) < float(high) else node
-
-
-def _bound(node: Expr) -> tuple[str, Expr, Number] | None:
-    """("max" or "min", what, bound) if the node is an extremum with a number."""
-    if isinstance(node, Op) and node.name == "relu":
-        return "max", node.args[0], 0
-    if isinstance(node, Op) and node.name in ("max", "min") and isinstance(node.args[1], Const):
-        return node.name, node.args[0], node.args[1].value
-    return None
+    for bound in (found for pattern in _CLIPS for found in matches(pattern, node, {})):
+        low, high = bound.get(Var("c"), Const(0)), bound[Var("d")]
+        if isinstance(low, Const) and isinstance(high, Const) and float(low.value) < float(high.value):
+            return op("clip", bound[Var("a")], low, high)
+    return node
 
 
 def tidy(expr: Expr) -> Expr:
@@ -230,30 +226,10 @@ def _step(test: Expr, yes: Expr, no: Expr) -> Expr | None:
 
 def affine_form(expr: Expr) -> tuple[dict[Var, Number], Number] | None:
     """Weights of the variables and the constant, if the formula is affine as it is written."""
-    if isinstance(expr, Const):
-        return {}, expr.value
-    if isinstance(expr, Var):
-        return {expr: 1}, 0
-    assert isinstance(expr, Op)
-    if expr.name not in ("add", "sub", "neg", "mul", "div"):
+    if any(isinstance(node, Op) and node.name not in ARITHMETIC for node in expr.walk()):
         return None
-    parts = [affine_form(argument) for argument in expr.args]
-    if any(part is None for part in parts):
-        return None
-    (weights, constant), *rest = [part for part in parts if part is not None]
-    if expr.name == "neg":
-        return {v: -w for v, w in weights.items()}, -constant
-    other, number = rest[0]
-    if expr.name in ("add", "sub"):
-        sign = 1 if expr.name == "add" else -1
-        total = {v: weights.get(v, 0) + sign * other.get(v, 0) for v in [*weights, *other]}
-        return {v: w for v, w in total.items() if w}, constant + sign * number
-    if expr.name == "div":
-        if other or not number:
-            return None
-        return {v: w / number for v, w in weights.items()}, constant / number
-    if weights and other:
-        return None
-    if not weights:
-        weights, constant, number = other, number, constant
-    return {v: w * number for v, w in weights.items() if w * number}, constant * number
+    terms, decimals = polynomial(expr, expand=True), has_decimals(expr)
+    numbers = {key: Const(float(value) if decimals else value).value for key, value in terms.items()}
+    weights = {key[0]: value for key, value in numbers.items() if len(key) == 1 and isinstance(key[0], Var)}
+    constant = numbers.pop((), 0)
+    return (weights, constant) if len(weights) == len(numbers) else None

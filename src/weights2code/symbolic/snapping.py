@@ -57,7 +57,7 @@ def _decimals(value: float, band: float) -> list[Number]:
     magnitude = math.floor(math.log10(abs(value))) if value else 0
     for digits in range(1, 13):
         rounded = round(value, digits - 1 - magnitude)
-        found.append(int(rounded) if float(rounded).is_integer() and abs(rounded) < 1e15 else rounded)
+        found.append(Const(rounded).value)
         if abs(rounded - value) <= 1e-3 * band:
             break
     return found
@@ -72,13 +72,7 @@ def _fractions(value: float, band: float) -> list[Number]:
 
 def _plain(value: Fraction) -> Number:
     """Terminating decimals as floats, other fractions exact."""
-    rest = value.denominator
-    for prime in (2, 5):
-        while rest % prime == 0:
-            rest //= prime
-    if value.denominator == 1:
-        return int(value)
-    return float(value) if rest == 1 else value
+    return Const(float(value)).value if 10**6 % value.denominator == 0 else value
 
 
 def snap_linear(
@@ -206,7 +200,7 @@ def _snap_constants(
     worst, rms = float(np.max(np.abs(residual))), float(np.sqrt(np.mean(residual**2)))
     if not (math.isfinite(worst) and np.all(np.isfinite(current))):
         # a formula that is undefined on some rows cannot be judged, so nothing is changed
-        return tuple(_tidy(float(v)) for v in current)
+        return tuple(Const(float(v)).value for v in current)
     freedom = max(len(y) - count, 1)
     sigma = max(float(np.sqrt(np.sum(residual**2) / freedom)), noise)
     allowed_worst = max(tolerance, worst * 1.1) + 1e-12 * float(np.max(np.abs(y), initial=0.0))
@@ -246,7 +240,7 @@ def _snap_constants(
     result: list[Number] = [float(v) for v in current]
     for j, v in fixed.items():
         result[j] = v
-    return tuple(_tidy(v) for v in result)
+    return tuple(Const(v).value for v in result)
 
 
 def _own_direction(J: np.ndarray, place: int) -> np.ndarray:
@@ -257,10 +251,6 @@ def _own_direction(J: np.ndarray, place: int) -> np.ndarray:
         return own
     left = own - others @ np.linalg.lstsq(others, own, rcond=None)[0]
     return left if np.linalg.norm(left) > 1e-9 * np.linalg.norm(own) else own
-
-
-def _tidy(value: Number) -> Number:
-    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
 
 
 def _jacobian(predict: Callable[[np.ndarray], np.ndarray], c: np.ndarray) -> np.ndarray:

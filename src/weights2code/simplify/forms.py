@@ -1,7 +1,8 @@
 """What holds for all numbers and needs no check: first sight of a formula, and its reading order.
 
 Like terms are collected; a comparison loses what both sides share and the factor that all its terms share;
-the larger of 2*a - 3 and 2*b - 3 is 2*max(a, b) - 3; a choice between 1 and 0 is its condition.
+the larger of 2*a - 3 and 2*b - 3 is 2*max(a, b) - 3; a choice between 1 and 0 is its condition. Arguments of
+symmetric operators stand in reading order: the present before the past, numbers last.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache, reduce
-from math import isfinite
+from math import isfinite, lcm
 
 from weights2code.language import OPERATORS, Const, Expr, Op, Var, evaluate_exact, is_boolean, op
-from weights2code.simplify.collect import ARITHMETIC, Sum, content, has_decimals, polynomial, sort_key
+from weights2code.simplify.sums import ARITHMETIC, Sum, content, has_decimals, polynomial, sort_key
 
 ZERO, ONE = Const(0), Const(1)
 
@@ -20,26 +21,46 @@ ZERO, ONE = Const(0), Const(1)
 def negated(node: Expr) -> Expr:
     """The opposite truth value."""
     opposite = OPERATORS[node.name].opposite if isinstance(node, Op) else None
-    if isinstance(node, Op) and opposite:
-        return Op(opposite, node.args)
-    if isinstance(node, Op) and node.name == "not":
-        return node.args[0]
+    if isinstance(node, Op) and (opposite or node.name == "not"):
+        return Op(opposite, node.args) if opposite else node.args[0]
     return op("not", node)
 
 
+def collect(expr: Expr, *, expand: bool = False) -> Expr:
+    """Like terms collected everywhere, innermost first; `expand` multiplies products of sums out."""
+    decimals = has_decimals(expr)
+    return expr.transform(lambda node: collected(node, decimals, expand))
+
+
+@lru_cache(maxsize=1 << 14)
+def collected(node: Expr, decimals: bool, expand: bool = False) -> Expr:
+    """One node whose parts are collected; `decimals` writes 1/4 as 0.25.
+
+    Remembered, because candidates for a simpler form differ in one place each.
+    """
+    if isinstance(node, Op) and node.name in ARITHMETIC:
+        return polynomial(node, expand=expand).written(decimals)
+    if not isinstance(node, Op) or node.name != "floor" or decimals:
+        return node
+    # floor((x + 4*y)/6), not floor(x/6 + 2*y/3)
+    terms = polynomial(node.args[0])
+    bottom = lcm(*(Fraction(value).denominator for value in terms.values()))
+    if len(terms) < 2 or bottom == 1:
+        return node
+    return op("floor", op("div", (terms * bottom).written(), bottom))
+
+
 def tidied(expr: Expr) -> Expr:
-    """The same formula after these rewritings, innermost first."""
+    """The same formula, every node tidied, innermost first."""
     decimals = has_decimals(expr)
     return expr.transform(lambda node: tidy(node, decimals))
 
 
 @lru_cache(maxsize=1 << 14)
 def tidy(node: Expr, decimals: bool) -> Expr:
-    """The same of one node whose parts are as they should be; `decimals` writes 1/4 as 0.25."""
-    if not isinstance(node, Op):
-        return node
-    if node.name in ARITHMETIC:
-        return polynomial(node).written(decimals)
+    """One node whose parts are as they should be."""
+    if not isinstance(node, Op) or node.name in ARITHMETIC:
+        return collected(node, decimals)
     if all(isinstance(argument, Const) for argument in node.args):
         return _folded(node)
     if OPERATORS[node.name].compares:
@@ -49,8 +70,7 @@ def tidy(node: Expr, decimals: bool) -> Expr:
     if node.name == "abs":
         terms = polynomial(node.args[0])
         common = Fraction(1) if decimals else content(terms)
-        inner = op("abs", (terms / common).written(decimals))
-        return Sum({(inner,): common}).written(decimals)
+        return Sum({(op("abs", (terms / common).written(decimals)),): common}).written(decimals)
     if node.name in ("and", "or"):
         return _connective(node)
     return _choice(node) if node.name == "where" else negated(node.args[0]) if node.name == "not" else node
@@ -112,10 +132,7 @@ def _choice(node: Op) -> Expr:
 
 
 def arranged(node: Expr) -> Expr:
-    """Arguments of symmetric operators in reading order: the present before the past, numbers last.
-
-    A choice asks for what is, not for what is not.
-    """
+    """One node with its arguments in reading order; a choice asks for what is, not for what is not."""
     if not isinstance(node, Op):
         return node
     entry = OPERATORS[node.name]

@@ -159,26 +159,3 @@ def has_decimals(expr: Expr) -> bool:
     numbers = [node.value for node in expr.walk() if isinstance(node, Const)]
     bottoms = [number.denominator for number in numbers if isinstance(number, Fraction)]
     return any(isinstance(n, float) for n in numbers) or any(b >= 10 and 10_000 % b == 0 for b in bottoms)
-
-
-def collect(expr: Expr, *, expand: bool = False) -> Expr:
-    """Collect like terms everywhere in the tree, innermost first."""
-    decimals = has_decimals(expr)
-    return expr.transform(lambda node: collected(node, expand, decimals))
-
-
-@lru_cache(maxsize=1 << 14)
-def collected(node: Expr, expand: bool, decimals: bool) -> Expr:
-    """One node; remembered, because candidates for a simpler form differ in one place each."""
-    if not isinstance(node, Op):
-        return node
-    if node.name in ARITHMETIC:
-        return polynomial(node, expand=expand).written(decimals)
-    if node.name != "floor" or decimals:
-        return node
-    # floor((x + 4*y)/6), not floor(x/6 + 2*y/3)
-    terms = polynomial(node.args[0])
-    bottom = lcm(*(Fraction(value).denominator for value in terms.values()))
-    if len(terms) < 2 or bottom == 1:
-        return node
-    return Op("floor", (Op("div", ((terms * bottom).written(), Const(bottom))),))
