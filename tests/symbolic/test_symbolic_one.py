@@ -93,7 +93,9 @@ def test_noise_is_not_fitted() -> None:
 def test_the_same_data_give_the_same_front() -> None:
     X = sample((REAL, REAL), 200)
     y = np.sin(X[:, 0]) * X[:, 1] + 0.1
-    fronts = [NativeEngine().search(X, y, variables=(a, b), domains=(REAL, REAL), effort=1.0) for _ in range(2)]
+    fronts = [
+        NativeEngine().search(X, y, variables=(a, b), domains=(REAL, REAL), effort=1.0) for _ in range(2)
+    ]
     assert fronts[0] == fronts[1]
 
 
