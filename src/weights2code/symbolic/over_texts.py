@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from weights2code.language import BITS, Const, Domain, Expr, Var, infer, op
-from weights2code.simplify.collect import polynomial
+from weights2code.simplify.sums import polynomial
 from weights2code.symbolic.engine import EFFORT, Candidate, Engine
 from weights2code.symbolic.rule_lists import distinct, equalities, rule_list
 from weights2code.symbolic.search.table import Table

@@ -192,7 +192,9 @@ class Search:
             return real == (name == "planes")
         if name == "bounded":
             return not np.all(task.goal.tight)
-        if name in ("shared", "families"):
+        if name == "shared":
+            return task.depth <= 1 and len(task.goal.known) == len(task.goal.low)
+        if name == "families":
             return task.depth == 0 and not task.table.discrete
         return name != "compared" or task.reader.two
 

@@ -16,7 +16,7 @@ import numpy as np
 from weights2code.language import Expr, Var, op
 from weights2code.symbolic.notation import weighted_sum
 from weights2code.symbolic.search.bank import CELL, Bank, Block
-from weights2code.symbolic.search.readings import Reader, good_enough, left_over, orthonormal
+from weights2code.symbolic.search.readings import Reader, good_enough, left_over, left_over_two, orthonormal
 from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.table import ROWS, Goal, Table
 
@@ -160,25 +160,37 @@ def sums(reader: Reader, bank: Bank) -> Iterator[Expr]:
 
 
 def shared(reader: Reader, cost: int) -> Iterator[Expr]:
-    """One function of a column at two or three neighbouring lags, summed over all lags: peaks, crossings."""
+    """One function at several lags: summed over all of them, or at two with any weights."""
+    for windows in _windows(reader.table.variables):
+        if reader.goal.modulus is not None or reader.problem.expired():
+            return
+        for expr in _summed(reader, windows, cost):
+            moved = [expr.substitute(dict(zip(windows[0], some, strict=True))) for some in windows]
+            values = np.array([reader.table.values(e)[reader.table.few] for e in moved])
+            if len(windows) > 2:
+                moved, values = [weighted_sum([(1, e) for e in moved])], values.sum(axis=0)[None]
+            fitted = reader.fit([*moved, *reader.table.variables], np.column_stack([values.T, reader.X]))
+            if fitted is not None:
+                yield fitted
+
+
+def _windows(variables: Sequence[Var]) -> Iterator[list[tuple[Var, ...]]]:
+    """Columns that stand at several lags: up to three neighbouring ones of one name, or all of some names."""
     lags: dict[str, list[int]] = {}
-    for v in reader.table.variables:
+    for v in variables:
         lags.setdefault(v.name, []).append(v.lag)
     for (name, found), width in itertools.product(lags.items(), (2, 3)):
         starts = sorted(lag for lag in found if {*range(lag, lag + width)} <= {*found})
-        if len(starts) > 1 and reader.goal.modulus is None and not reader.problem.expired():
-            windows = [tuple(Var(name, lag + j) for j in range(width)) for lag in starts]
-            for expr in _summed(reader, windows, cost):
-                moved = [expr.substitute(dict(zip(windows[0], some, strict=True))) for some in windows]
-                both = np.sum([reader.table.values(e)[reader.table.few] for e in moved], axis=0)
-                whole = weighted_sum([(1, e) for e in moved])
-                fitted = reader.fit([whole, *reader.table.variables], np.column_stack([both, reader.X]))
-                if fitted is not None:
-                    yield fitted
+        if len(starts) > 1:
+            yield [tuple(Var(name, lag + j) for j in range(width)) for lag in starts]
+    pairs = {tuple(sorted(found)) for found in lags.values() if len(found) == 2}
+    for near, far in sorted(pairs):
+        names = [name for name, found in lags.items() if {near, far} <= {*found}]
+        yield [tuple(Var(name, lag) for name in names) for lag in (near, far)]
 
 
 def _summed(reader: Reader, windows: Sequence[tuple[Var, ...]], cost: int) -> list[Expr]:
-    """Functions of the first window that fit when they are summed over all.
+    """Functions of the first window that fit at all of them.
 
     The bank has the windows of a row in rows of its own, so that all sums are one addition.
     """
@@ -195,10 +207,10 @@ def _summed(reader: Reader, windows: Sequence[tuple[Var, ...]], cost: int) -> li
 
     def look(block: Block) -> None:
         reader.problem.effort.spend(0.5 * CELL * block.values.size)
-        left = left_over(block.values.reshape(len(block), count, -1).sum(axis=1), Q, y)
-        found.extend(
-            block.write(int(i)) for i in np.flatnonzero(left <= good_enough(y, goal.slack))[:WRITTEN]
-        )
+        V = block.values.reshape(len(block), count, -1)
+        left = left_over_two(V, Q, y) if count == 2 else left_over(V.sum(axis=1), Q, y)
+        fits = np.flatnonzero(left <= good_enough(y, goal.slack))[:WRITTEN]
+        found.extend(block.write(int(i)) for i in fits)
 
     for more in range(2, cost + 1):
         if not found:

@@ -388,3 +388,15 @@ def left_over(V: np.ndarray, Q: np.ndarray, y: np.ndarray) -> np.ndarray:
         left = rest @ rest - (V @ rest) ** 2 / norm
     left[norm <= 1e-9 * square + 1e-12] = np.inf
     return left
+
+
+def left_over_two(V: np.ndarray, Q: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The squares that each pair in V (m, 2, rows) leaves of y beside the basis Q."""
+    rest = y - Q @ (Q.T @ y)
+    V = V - (V @ Q) @ Q.T
+    norm = np.linalg.norm(V, axis=2)
+    with np.errstate(all="ignore"):
+        c = (V @ rest) / norm
+        overlap = np.einsum("ij,ij->i", V[:, 0], V[:, 1]) / norm.prod(axis=1)
+        gain = (c[:, 0] ** 2 + c[:, 1] ** 2 - 2 * c[:, 0] * c[:, 1] * overlap) / (1 - overlap**2)
+    return np.where((norm.min(axis=1) > 1e-7) & (np.abs(overlap) < 1 - 1e-9), rest @ rest - gain, np.inf)
