@@ -1,10 +1,10 @@
 """Replay the ledger on the code as it is: what is the same, lost, won, longer, shorter, and how long it took.
 
     python benchmarks/ledger/replay.py calls|views|claims|runs [--share 0.1] [--processes N] [--groups G ...]
-                                       [--without STAGE ...] [--without-module PATH ...]
+                                       [--without STEP ...] [--without-module PATH ...]
 
 Exits 1 if more than 1 in 100 of what was solved is lost, or if something is claimed that is not so. A replay
-that was stopped goes on where it was, as long as `src/` is the same. `--without` leaves out stages of the
+that was stopped goes on where it was, as long as `src/` is the same. `--without` leaves out steps of the
 engine or rungs of the ladder, `--without-module` a whole module (see `variant.py`). Of kept groups only
 counts are shown. The ratio is of processor
 seconds, now to then; it says most on the recording machine.
@@ -47,7 +47,7 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=cores())
     parser.add_argument("--groups", nargs="*", help="only these groups of records")
     parser.add_argument(
-        "--without", nargs="*", default=[], metavar="STAGE", help="stages or rungs to leave out"
+        "--without", nargs="*", default=[], metavar="STEP", help="steps or rungs to leave out"
     )
     parser.add_argument(
         "--without-module", nargs="*", default=[], metavar="PATH", help="modules to leave out"

@@ -89,31 +89,25 @@ def bounded(reader: Reader) -> Iterator[Expr]:
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    goal, k = reader.goal, reader.X.shape[1]
+    goal, k, X = reader.goal, reader.X.shape[1], reader.X
     sided = ~goal.tight & (np.isfinite(goal.low) | np.isfinite(goal.high))
-    if (
-        goal.modulus is not None
-        or k > MOST_WHOLE
-        or sided.sum() < k
-        or not (reader.table.discrete and goal.whole)
-    ):
+    whole = reader.table.discrete and goal.whole and goal.modulus is None
+    if not whole or k > MOST_WHOLE or sided.sum() < k:
         return
-    reader.problem.effort.spend(PROGRAM * (1 + len(reader.X) / 100))
+    reader.problem.effort.spend(PROGRAM * (1 + len(X) / 100))
     # weights, the constant, and what the weights are at most in size, the sum of which is made small
     eye, none = np.eye(k), np.zeros((k, 1))
-    sizes = [np.hstack([sign * eye, none, -eye]) for sign in (1, -1)]
+    rows = np.hstack([X, np.ones((len(X), 1)), 0 * X])
+    sizes = np.vstack([np.hstack([sign * eye, none, -eye]) for sign in (1, -1)])
+    ends = np.r_[np.full(k + 1, np.inf), np.full(k, LARGEST)]
     found = milp(
         np.r_[np.zeros(k + 1), np.ones(k)],
         constraints=[
-            LinearConstraint(
-                np.hstack([reader.X, np.ones((len(reader.X), 1)), 0 * reader.X]), goal.low, goal.high
-            ),
-            LinearConstraint(np.vstack(sizes), -np.inf, 0.0),
+            LinearConstraint(rows, goal.low, goal.high),  # pyright: ignore[reportArgumentType]
+            LinearConstraint(sizes, -np.inf, 0.0),
         ],
         integrality=np.ones(2 * k + 1),
-        bounds=Bounds(
-            np.r_[np.full(k + 1, -np.inf), np.zeros(k)], np.r_[np.full(k + 1, np.inf), np.full(k, LARGEST)]
-        ),
+        bounds=Bounds(np.where(np.isfinite(ends), 0.0, -np.inf), ends),
         options={"node_limit": NODES},
     )
     if found.x is not None:
