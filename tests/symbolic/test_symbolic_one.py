@@ -41,6 +41,7 @@ def found(
     return chosen
 
 
+# fmt: off
 CASES: list[tuple[str, Rule, tuple[Domain, ...], int]] = [
     ("constant", lambda x: 0 * x + 3, (DIGITS,), 1),
     ("average", lambda x, y: 0.3 * x + 0.7 * y, (REAL, REAL), 7),
@@ -52,8 +53,14 @@ CASES: list[tuple[str, Rule, tuple[Domain, ...], int]] = [
     ("reciprocal", lambda x: 2 / (x + 1.3), (reals(0, 3),), 5),
     ("inside a remainder", lambda x, y, z: (x + (y * y) % 5) % 6, (integers(0, 5), DIGITS, SMALL), 9),
     ("nested bounds", lambda x, y: np.maximum(np.minimum(x + 1, y), x - 1), (REAL, REAL), 9),
+    ("grades", lambda x, y: 1.0 * (2 * x + 3 * y >= 15) + (2 * x + 3 * y >= 22) + (2 * x + 3 * y >= 40),
+     (DIGITS, DIGITS), 29),
+    ("ordered classes", lambda x: np.where(x > 7, 3, np.where(x > 4, 0, np.where(x > 1, 5, 1))),
+     (integers(0, 40),), 17),
+    ("mostly one side", lambda x, y: x + np.clip(3 * y - 6 * x + 2, -1, 1), (SMALL, DIGITS), 15),
     ("sum of products", lambda x, y, z: 2 * x * y - z * abs(x), (REAL,) * 3, 10),
 ]
+# fmt: on
 
 
 @pytest.mark.parametrize(("rule", "domains", "size"), [case[1:] for case in CASES], ids=[c[0] for c in CASES])

@@ -11,9 +11,10 @@ import pytest
 from weights2code.language import Domain, Expr, Var, evaluate, formula, integers, op, reals
 from weights2code.symbolic.search import columns, linear, near, pieces, reductions
 from weights2code.symbolic.search.bank import Bank, Block
+from weights2code.symbolic.search.borders import sharpened
 from weights2code.symbolic.search.readings import Reader
 from weights2code.symbolic.search.rows import prepare
-from weights2code.symbolic.search.searched import SEARCHED
+from weights2code.symbolic.search.searched import SEARCHED, modulo
 from weights2code.symbolic.search.table import Goal, Left, Table, believable, bit_goal, common, joined, merged
 
 Rule = Callable[..., np.ndarray]
@@ -306,3 +307,45 @@ def test_a_sum_with_gates_along_which_values_lie_apart() -> None:
     reader = Reader(problem, table, goal.at(table.few), beside=True, near=False)
     found = [left.table.variables for left in columns.along(reader, goal)]
     assert (Var("part0"), c) in found
+
+
+# -------------------------------------------------------------------------------------- stairs, borders, lags
+
+
+def test_stairs_along_a_quantity() -> None:
+    reader, bank, _ = part(lambda x: np.where(x > 30, 4, np.where(x > 12, 9, 2)), (integers(0, 60),))
+    assert "4 if a > 30 else 9 if a > 12 else 2" in texts(reader.stairs(bank.kept(1)))
+    waves, bank, _ = part(lambda x: x % 3, (integers(0, 60),))
+    assert not texts(waves.stairs(bank.kept(1)))
+
+
+def test_a_threshold_is_sharpened_with_all_rows() -> None:
+    X = np.random.default_rng(0).uniform(0, 1, (4000, 1))
+    y = np.where(X[:, 0] > 0.437, 1.0, 0.0)
+    problem = prepare(X, y, variables=(a,), domains=(reals(0, 1),), tolerance=1e-6)
+    rough = op("gt", a, 0.43)
+    wrong = problem.values(rough) != problem.y
+    sharp = sharpened(problem, rough, wrong)
+    assert wrong.any()
+    assert sharp is not None
+    assert np.array_equal(problem.values(sharp), problem.y)
+    assert sharpened(problem, op("gt", a, 0.3), problem.values(op("gt", a, 0.3)) != problem.y) is None
+
+
+def test_whole_weights_between_bounds() -> None:
+    reader, _, goal = part(lambda x, y: np.clip(2 * x - 3 * y + 1, -1, 1), (DIGITS, DIGITS))
+    inside = next(left for left in reductions.bounds(reader, goal) if left.cost == 3)
+    clipped = Reader(reader.problem, reader.table, inside.goal.at(reader.table.few), beside=True, near=False)
+    assert texts(linear.bounded(clipped)) == ["2*a + 1 - 3*b"]
+
+
+def test_one_function_at_two_lags_with_weights() -> None:
+    names = tuple(Var(name, lag) for name in "ab" for lag in (0, 1))
+    reader, _, _ = part(
+        lambda x, x1, y, y1: 2 * np.minimum(x, y) * x - np.minimum(x1, y1) * x1, (REAL,) * 4, names
+    )
+    assert "2*min(a, b)*a - min(a, b)*a" in [t.replace("[t-1]", "") for t in texts(linear.shared(reader, 5))]
+
+
+def test_weights_inside_a_remainder_are_small() -> None:
+    assert formula(modulo(7 * a + 5 * b - 3, 6), lambda v: v.name) == "a + 3 - b"

@@ -107,7 +107,7 @@ def bounded(reader: Reader) -> Iterator[Expr]:
             LinearConstraint(sizes, -np.inf, 0.0),
         ],
         integrality=np.ones(2 * k + 1),
-        bounds=Bounds(np.where(np.isfinite(ends), 0.0, -np.inf), ends),
+        bounds=Bounds(np.where(np.isfinite(ends), 0.0, -np.inf), ends),  # pyright: ignore[reportArgumentType]
         options={"node_limit": NODES},
     )
     if found.x is not None:
