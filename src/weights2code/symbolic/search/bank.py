@@ -53,7 +53,7 @@ class Bank:
     """Entries lie by cost; `kinds` of operators follow the columns and what is wanted."""
 
     def __init__(self, table: Table, problem: Problem, levels: Sequence[float], whole: bool) -> None:
-        self.table, self.problem = table, problem
+        self.table, self.problem, self.whole = table, problem, whole
         self.X = table.X[table.few]
         kinds = {"whole"} if table.discrete else {"real"}
         kinds |= {"bits"} if table.bits else set()
@@ -248,7 +248,7 @@ class Bank:
         weights, costs = self._weights()
         write = functools.partial(_weighted, weights, self.table.variables)
         values, masks = weights @ self.X.T, (weights != 0) @ (1 << np.arange(k))
-        if self.table.discrete:
+        if self.table.discrete or self.whole:  # of reals lines say the same, but thresholds do not
             self._see([(values, write, costs, masks)], look)
         pairs = [(write(i), values[i], 3, int(masks[i])) for i in np.flatnonzero(costs == 3)[:CLIPPED_SUMS]]
         self._see(self._clipped(pairs), look)

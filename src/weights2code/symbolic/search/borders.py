@@ -16,16 +16,13 @@ from weights2code.symbolic.search.rows import Problem
 
 #: The share of rows that may be wrong, and the tests of a formula that may be moved.
 FEW, MOST_TESTS = 0.03, 10
+#: Comparisons, and whether they hold below their number.
 ORDER = {"gt": False, "ge": False, "lt": True, "le": True}
 
 
 def sharpened(problem: Problem, expr: Expr, wrong: np.ndarray) -> Expr | None:
     """The same formula with other thresholds, if these make it right on all rows."""
-    tests = {
-        node: None
-        for node in expr.walk()
-        if isinstance(node, Op) and node.name in ORDER and isinstance(node.args[1], Const)
-    }
+    tests = _tests(expr)
     if not 0 < len(tests) <= MOST_TESTS or np.mean(wrong) > FEW:
         return None
     for _ in range(2 * len(tests)):
@@ -41,12 +38,14 @@ def sharpened(problem: Problem, expr: Expr, wrong: np.ndarray) -> Expr | None:
         _, expr, wrong = best
         if not best[0]:
             return expr
-        tests = {n: None for n in expr.walk() if isinstance(n, Op) and n.name in ORDER and _level(n)}
+        tests = _tests(expr)
     return None
 
 
-def _level(test: Op) -> bool:
-    return isinstance(test.args[1], Const)
+def _tests(expr: Expr) -> list[Op]:
+    """The different comparisons with a number."""
+    compared = (node for node in expr.walk() if isinstance(node, Op) and node.name in ORDER)
+    return [*dict.fromkeys(node for node in compared if isinstance(node.args[1], Const))]
 
 
 def _moved(problem: Problem, test: Op, wrong: np.ndarray) -> Iterator[Expr]:
@@ -54,12 +53,14 @@ def _moved(problem: Problem, test: Op, wrong: np.ndarray) -> Iterator[Expr]:
     v, level = problem.values(test.args[0]), float(test.args[1].value)  # pyright: ignore
     places = np.unique(v)
     whole = problem.discrete and bool(np.all(places == np.round(places)))
-    for side in (v[wrong & (v >= level)], v[wrong & (v <= level)]):
+    for side, above in ((v[wrong & (v >= level)], True), (v[wrong & (v <= level)], False)):
         if not len(side):
             continue
-        above = bool(side[0] >= level)
-        edge = side.max() if above else side.min()
-        at = int(np.searchsorted(places, edge)) + (1 if above else 0)
+        at = (
+            int(np.searchsorted(places, side.max())) + 1
+            if above
+            else int(np.searchsorted(places, side.min()))
+        )
         if 0 < at < len(places):
             found = simplest_test(test.args[0], float(places[at - 1]), float(places[at]), whole=whole)
             if isinstance(found, Op) and ORDER[test.name]:
