@@ -323,7 +323,7 @@ class Search:
         """What stands inside bounds, a remainder, a function of one argument."""
         if task.step != "bounds":
             self.below(task, reductions.bounds(task.reader, task.goal))
-        step = {"functions": task.step != "function", "remainder": task.step != "bounds"}
+        step = {"functions": task.step != "function" and task.depth <= 1, "remainder": task.step != "bounds"}
         self.below(task, reductions.undone(task.reader, task.goal, **step))
 
     def reduce(self, task: Task, cost: int) -> None:

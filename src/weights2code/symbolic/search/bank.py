@@ -26,6 +26,8 @@ from weights2code.symbolic.search.table import Table
 BLOCK, KEPT = 600_000, 1000
 #: Levels of all columns together that entries are compared with; sums of columns; of those, plain ones bent.
 LEVELS, SUMS, BENT = 40, 1300, 40
+#: The rank of ranked columns, however many there are; what the turn of an entry counts for.
+RANKED, TURN = 2, 0.9
 #: Levels that bounds of both sides are taken from, and sums of two columns that are bounded.
 CLIPPED, CLIPPED_SUMS = 18, 6
 #: Seconds of a usual machine for a cell that is made or compared.
@@ -68,7 +70,7 @@ class Bank:
         ]
         rows = len(self.X)
         self.values = np.empty((0, rows))
-        self.cost = self.rank = np.empty(0, dtype=np.int64)
+        self.cost, self.rank = np.empty(0, dtype=np.int64), np.empty(0)
         self.number = np.empty(0, dtype=bool)
         #: Which columns an entry reads, as bits.
         self.reads = np.empty(0, dtype=np.int64)
@@ -143,7 +145,9 @@ class Bank:
 
     def quantities(self, cost: int, most: int) -> tuple[Block, np.ndarray]:
         """Entries of several columns without numbers, and short sums; which columns they read."""
-        several = (self.rank == self.cost) & (np.bitwise_count(self.reads) > 1) & (self.cost <= cost)
+        several = (
+            (np.floor(self.rank) == self.cost) & (np.bitwise_count(self.reads) > 1) & (self.cost <= cost)
+        )
         places = self.first(np.flatnonzero(several), most // 2)
         weights, costs = (part[: most // 2] for part in self._weights())
         weights = weights[costs > 3]  # shorter ones are entries
@@ -183,11 +187,13 @@ class Bank:
             most = room[place]
             if most > 0:
                 rare = self.operators[place].rare + sum(
-                    self.rank[side[:most]] - self.cost[side[:most]]
+                    np.floor(self.rank[side[:most]]) - self.cost[side[:most]]
                     for side in ((left, right) if self.operators[place].arity == 2 else (left,))
                 )
                 recipe = np.column_stack([np.full(len(left), place), left, right])[:most]
-                parts.append((made[:most], keys[:most], np.asarray(cost + rare), recipe))
+                # operators take turns among entries that are as likely
+                turn = (KEPT - most + np.arange(len(recipe))) / KEPT
+                parts.append((made[:most], keys[:most], cost + rare + TURN * turn, recipe))
                 room[place] -= len(made[:most])
         start = len(self)
         if parts:
@@ -241,7 +247,8 @@ class Bank:
         columns = [
             (v, c, 1, 1 << j) for j, (v, c) in enumerate(zip(self.table.variables, self.X.T, strict=True))
         ]
-        self._see(itertools.chain(self._clipped(columns), self._ranked()), look)
+        self._see(self._clipped(columns), look)
+        self._see(self._ranked(), look, rank=RANKED)
         k = self.X.shape[1]
         if k < 2:
             return
@@ -316,8 +323,8 @@ class Bank:
                 write = functools.partial(_bent, entry, expr, use)
                 yield entry.compute(v[None], use[:, None]), write, cost + entry.cost + 1, reads
 
-    def _see(self, pending: Pending, look: Look) -> None:
-        """Entries that no operator makes of others are looked at and kept together."""
+    def _see(self, pending: Pending, look: Look, rank: int | None = None) -> None:
+        """Entries that no operator makes of others are looked at and kept together, maybe at a rank."""
         parts = [part for part in pending if len(part[0])]
         if not parts:
             return
@@ -333,7 +340,8 @@ class Bank:
         start = len(self.written)
         self.written += [(parts[w][1], i) for w, i in zip(which.tolist(), inside.tolist(), strict=True)]
         recipe = np.column_stack([np.full(len(places), -1), np.arange(start, len(self.written)), 0 * places])
-        self._append(values[places], keys, cost[places], cost[places], recipe, reads[places])
+        likely = cost[places] if rank is None else np.full(len(places), rank)
+        self._append(values[places], keys, cost[places], likely, recipe, reads[places])
         look(Block(values[places], lambda i: self._call(start + i), int(cost[places].min())))
 
     def _call(self, place: int) -> Expr:

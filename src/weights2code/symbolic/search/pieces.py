@@ -52,11 +52,6 @@ class Terms:
     right: np.ndarray
     cost: np.ndarray
 
-    def only(self, some: np.ndarray) -> Terms:
-        """Some of them, a mask."""
-        writes = [write for write, here in zip(self.writes, some, strict=True) if here]
-        return Terms(writes, self.values[some], self.right[some], self.cost[some])
-
 
 def pieces(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Expr | Left]:
     """Formulas of pieces, and what pieces leave of the whole goal."""
@@ -66,19 +61,19 @@ def pieces(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Expr | Left]:
     yield from _folded(reader, terms)
     yield from _chosen(reader, terms if reader.table.discrete else _extrema(reader, terms), goal)
     directed = [] if reader.table.discrete else [*_directed(reader, terms)]
-    levels = terms.only(terms.cost == 1)
-    ways = [(greed, terms, first) for greed in (0.01, 0.04) for first in (None, *directed)]
-    for greed, some, first in [*ways, (0.01, levels, None)]:
-        if not reader.problem.expired() and len(some.writes) > 1:
-            yield from _listed(reader, bank, some, greed, first, tests=5 if some is terms else 1)
+    for greed, top in itertools.product((0.01, 0.04), (None, *directed)):
+        if not reader.problem.expired():
+            yield from _listed(reader, bank, terms, greed, top)
     yield from _parts(reader, bank, terms, goal, directed)
 
 
 def choices(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Expr | Left]:
-    """Of columns and levels alone."""
+    """Of columns and levels alone, told apart by columns, their sums and ranks."""
     terms = _terms(reader, bank, short=True)
-    if len(terms.writes) > 1:
+    if len(terms.writes) > 1 and np.all(np.any(terms.right, axis=0)):
         yield from _chosen(reader, terms, goal)
+        for greed in (0.01, 0.06):
+            yield from _listed(reader, bank, terms, greed, tests=1)
 
 
 def listed(reader: Reader, bank: Bank) -> Iterator[Expr]:
