@@ -26,8 +26,8 @@ from weights2code.symbolic.search.table import Table
 BLOCK, KEPT = 600_000, 1000
 #: Levels of all columns together that entries are compared with; sums of columns; of those, plain ones bent.
 LEVELS, SUMS, BENT = 40, 1300, 40
-#: The rank of ranked columns, however many there are; what the turn of an entry counts for.
-RANKED, TURN = 2, 0.9
+#: The rank of ranked columns, however many there are.
+RANKED = 2
 #: Levels that bounds of both sides are taken from, and sums of two columns that are bounded.
 CLIPPED, CLIPPED_SUMS = 18, 6
 #: Seconds of a usual machine for a cell that is made or compared.
@@ -70,7 +70,7 @@ class Bank:
         ]
         rows = len(self.X)
         self.values = np.empty((0, rows))
-        self.cost, self.rank = np.empty(0, dtype=np.int64), np.empty(0)
+        self.cost = self.rank = np.empty(0, dtype=np.int64)
         self.number = np.empty(0, dtype=bool)
         #: Which columns an entry reads, as bits.
         self.reads = np.empty(0, dtype=np.int64)
@@ -145,9 +145,7 @@ class Bank:
 
     def quantities(self, cost: int, most: int) -> tuple[Block, np.ndarray]:
         """Entries of several columns without numbers, and short sums; which columns they read."""
-        several = (
-            (np.floor(self.rank) == self.cost) & (np.bitwise_count(self.reads) > 1) & (self.cost <= cost)
-        )
+        several = (self.rank == self.cost) & (np.bitwise_count(self.reads) > 1) & (self.cost <= cost)
         places = self.first(np.flatnonzero(several), most // 2)
         weights, costs = (part[: most // 2] for part in self._weights())
         weights = weights[costs > 3]  # shorter ones are entries
@@ -187,13 +185,11 @@ class Bank:
             most = room[place]
             if most > 0:
                 rare = self.operators[place].rare + sum(
-                    np.floor(self.rank[side[:most]]) - self.cost[side[:most]]
+                    self.rank[side[:most]] - self.cost[side[:most]]
                     for side in ((left, right) if self.operators[place].arity == 2 else (left,))
                 )
                 recipe = np.column_stack([np.full(len(left), place), left, right])[:most]
-                # operators take turns among entries that are as likely
-                turn = (KEPT - most + np.arange(len(recipe))) / KEPT
-                parts.append((made[:most], keys[:most], cost + rare + TURN * turn, recipe))
+                parts.append((made[:most], keys[:most], np.asarray(cost + rare), recipe))
                 room[place] -= len(made[:most])
         start = len(self)
         if parts:

@@ -72,7 +72,7 @@ def choices(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Expr | Left]:
     terms = _terms(reader, bank, short=True)
     if len(terms.writes) > 1 and np.all(np.any(terms.right, axis=0)):
         yield from _chosen(reader, terms, goal)
-        for greed in (0.01, 0.06):
+        for greed in () if reader.inner or len(goal.levels) > LEVELS else (0.01, 0.06):
             yield from _listed(reader, bank, terms, greed, tests=1)
 
 
@@ -300,7 +300,7 @@ def _settling(
     reader: Reader, bank: Bank, terms: Terms, left: np.ndarray, greed: float, most: int, tests: int = 5
 ) -> list[_Settled]:
     """Tests of entries that settle rows for one term, the best first; at most one for each term."""
-    use = bank.varying(tests, TESTED // max(len(left), 1))
+    use = bank.varying(tests, (TESTED if tests > 1 else TESTED // 4) // max(len(left), 1))
     right = terms.right[:, left]
     P = bank.values[np.ix_(use, left)]
     ranked: list[tuple[float, int, int, bool]] = []

@@ -23,7 +23,7 @@ from weights2code.symbolic.snapping import simplest
 
 #: Cells of given arguments; steps kept of an operator, and of those that read the same columns.
 GIVEN, EACH, ALIKE = 60_000, 4, 2
-#: How much more often than the next a value must be there to be taken for a bound inside a rule.
+#: How much more often than the next a value must be there to be taken for a bound.
 OFTEN = 1.3
 #: A goal is smaller if it has at most this share of the cells and bits.
 SMALLER = 0.8
@@ -41,7 +41,7 @@ def bounds(reader: Reader, goal: Goal) -> Iterator[Left]:
     at = [goal.tight & (np.abs(y - end) <= 2 * slack + 1e-9) for end in ends]
     least, most = (Const(_plain(y[group], slack)) for group in at)
     counts = np.unique(goal.coded, return_counts=True)[1]
-    often = [OFTEN * counts[1], OFTEN * counts[-2]] if table.discrete and reader.inner else [2, 2]
+    often = [OFTEN * counts[1], OFTEN * counts[-2]] if table.discrete else [2, 2]
     enough = [
         group.sum() >= max(2, least_often) and len(known) - group.sum() > 2
         for group, least_often in zip(at, often, strict=True)
