@@ -174,7 +174,7 @@ def test_rows_that_contradict_each_other_have_none():
 @pytest.mark.parametrize(
     ("rule", "expected"),
     [
-        (lambda k, n: np.where(k == 1, n, np.where(k == 2, -n, 0.0)), 11),
+        (lambda k, n: np.where(k == 1, n, np.where(k == 2, -n, 0.0)), 13),
         (lambda k, n: 3 * n + 5 * (k == 3), 9),
         (lambda k, n: ((k == 2) & (n > 10)).astype(float), 7),
         (lambda k, n: np.choose(k.astype(int) - 1, [2 * n, 3 * n + 1, np.full(len(n), 40.0)]), 21),

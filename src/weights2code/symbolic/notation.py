@@ -185,9 +185,12 @@ def _computed(direction: Expr) -> bool:
 
 
 def compare(name: str, direction: Expr, level: Number) -> Expr:
-    """`a - b > 0` reads better as `a > b`."""
+    """`a - b > 0` reads better as `a > b`, and what is one variable comes first."""
     if level == 0 and isinstance(direction, Op) and direction.name == "sub":
-        return op(name, *direction.args)
+        left, right = direction.args
+        if isinstance(right, Var) and isinstance(left, Op):
+            return op(OPERATORS[name].mirror or name, right, left)
+        return op(name, left, right)
     return op(name, direction, level)
 
 

@@ -121,16 +121,17 @@ class Search:
             self.last(root)
 
     def rough(self, task: Task) -> None:
-        """Something to show in any case: a constant, a column, the nearest linear function of all."""
+        """Something to show in any case: a constant, a column, the nearest linear functions."""
         y, reader, offer = self.problem.ys, task.reader, self.collector.offer
         for middle in (0.5 * float(y.min() + y.max()), float(y.mean())):
             offer(Const(simplest(middle, self.problem.accuracy)))
         for variable in self.problem.variables:
             offer(variable)
         near = Reader(self.problem, task.table, reader.goal, beside=False, near=True)
-        fitted = near.fit(self.problem.variables, reader.X)
-        if fitted is not None:
-            offer(fitted)
+        for chosen in linear.fewer(near):
+            fitted = near.fit([self.problem.variables[j] for j in chosen], reader.X[:, chosen])
+            if fitted is not None:
+                offer(fitted)
 
     def walk(self) -> None:
         """The steps, best first, until none can lead to anything shorter."""

@@ -45,16 +45,19 @@ def linear(reader: Reader) -> Iterator[Expr]:
     if reader.goal.modulus is not None:
         yield from _linear_modulo(reader)
         return
+    for chosen in fewer(reader):
+        found = reader.fit([reader.table.variables[j] for j in chosen], reader.X[:, chosen])
+        if found is None:
+            return
+        yield found
+
+
+def fewer(reader: Reader) -> Iterator[list[int]]:
+    """All columns, then without the one that counts least, and so on."""
     goal, known = reader.goal, reader.goal.known
     chosen = list(range(reader.X.shape[1]))
-    if len(known) < 2:
-        return
-    while True:
-        found = reader.fit([reader.table.variables[j] for j in chosen], reader.X[:, chosen])
-        if found is not None:
-            yield found
-        if found is None or not chosen:
-            return
+    while chosen and len(known) >= 2:
+        yield list(chosen)
         matrix = reader.columns[known][:, [0, *(j + 1 for j in chosen)]]
         weights = np.linalg.lstsq(matrix, goal.middle[known], rcond=None)[0][1:]
         chosen.pop(int(np.argmin(np.abs(weights) * np.ptp(matrix[:, 1:], axis=0))))
