@@ -45,7 +45,7 @@ left_out: frozenset[str] = frozenset()
 #: Effort for a shorter formula, as a share of what the first one took, and at least.
 SHORTER, AT_LEAST = 0.35, 0.03
 #: Seconds of a usual machine for a step, whatever it does.
-STEP = 3e-4
+STEP = 2.2e-4
 #: Nodes that a step of a rule counts for beyond its own, and that a bit of what is left is expected to take.
 LATER, BIT = 1.0, 1.5
 #: The share of the nodes of a part that is found, which does not count where what is left waits.

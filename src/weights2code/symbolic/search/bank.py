@@ -31,7 +31,7 @@ RANKED = 2
 #: Levels that bounds of both sides are taken from, and sums of two columns that are bounded.
 CLIPPED, CLIPPED_SUMS = 18, 6
 #: Seconds of a usual machine for a cell that is made or compared.
-CELL = 1.5e-8
+CELL = 1.1e-8
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from weights2code.language import Const, Expr, Op
-from weights2code.symbolic.notation import simplest_test
+from weights2code.symbolic.notation import opposite, simplest_test
 from weights2code.symbolic.search.rows import Problem
 
 #: The share of rows that may be wrong, and the tests of a formula that may be moved.
@@ -63,6 +63,6 @@ def _moved(problem: Problem, test: Op, wrong: np.ndarray) -> Iterator[Expr]:
         )
         if 0 < at < len(places):
             found = simplest_test(test.args[0], float(places[at - 1]), float(places[at]), whole=whole)
-            if isinstance(found, Op) and ORDER[test.name]:
-                found = Op({"gt": "le", "ge": "lt"}[found.name], found.args)
-            yield found
+            turned = opposite(found) if ORDER[test.name] else found
+            if turned is not None:
+                yield turned

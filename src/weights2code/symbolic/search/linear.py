@@ -25,7 +25,7 @@ PAIRED, SMALL_SUMS, SMALL_PRODUCTS, TOGETHER = 2500, 200, 150, 50
 #: Pairs that are written; of those that do not fit, how many are asked for a third.
 WRITTEN, THIRDS = 6, 3
 #: Seconds of a usual machine for a multiplication in the product of two matrices.
-PRODUCT = 5e-11
+PRODUCT = 3.7e-11
 #: Entries that are compared, how many of them with all others, and rows of either value that are asked first.
 COMPARED, SMALL_COMPARED, FEW_ROWS = 1500, 80, 12
 #: The fewest rows for one function at several lags.
@@ -35,7 +35,7 @@ MODULO = 1500
 #: Weights modulo a number that are tried in all.
 RESIDUES = 20_000
 #: Seconds of a usual machine for a linear program; the largest whole weight that its direction is rounded to.
-PROGRAM, LARGEST = 8e-3, 12
+PROGRAM, LARGEST = 6e-3, 12
 #: Columns of which whole weights are asked for, and branches of that program.
 MOST_WHOLE, NODES = 8, 200
 

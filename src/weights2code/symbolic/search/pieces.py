@@ -72,8 +72,9 @@ def choices(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Expr | Left]:
     terms = _terms(reader, bank, short=True)
     if len(terms.writes) > 1 and np.all(np.any(terms.right, axis=0)):
         yield from _chosen(reader, terms, goal)
-        for greed in () if reader.inner or len(goal.levels) > LEVELS else (0.01, 0.06):
-            yield from _listed(reader, bank, terms, greed, tests=1)
+        few = not reader.inner and len(goal.levels) <= LEVELS
+        for greed, second in ((0.01, None), (0.06, None), (0.01, 0), (0.01, 1)) if few else ():
+            yield from _listed(reader, bank, terms, greed, tests=1, second=second)
 
 
 def listed(reader: Reader, bank: Bank) -> Iterator[Expr]:
@@ -300,7 +301,7 @@ def _settling(
     reader: Reader, bank: Bank, terms: Terms, left: np.ndarray, greed: float, most: int, tests: int = 5
 ) -> list[_Settled]:
     """Tests of entries that settle rows for one term, the best first; at most one for each term."""
-    use = bank.varying(tests, (TESTED if tests > 1 else TESTED // 4) // max(len(left), 1))
+    use = bank.varying(tests, TESTED // max(len(left), 1))
     right = terms.right[:, left]
     P = bank.values[np.ix_(use, left)]
     ranked: list[tuple[float, int, int, bool]] = []
@@ -336,9 +337,13 @@ def _listed(
     top: _Settled | None = None,
     *,
     tests: int = 5,
+    second: int | None = None,
     long: bool = False,
 ) -> Iterator[Expr]:
-    """A decision list: again and again the test that settles most rows, below what is at its top."""
+    """A decision list: again and again the test that settles most rows, below what is at its top.
+
+    At the place `second` it is the next best.
+    """
     left = np.arange(len(reader.X)) if top is None else np.flatnonzero(~top.holds)
     entries = [] if top is None else [(top.test, top.term)]
     longest = 4 * LONGEST if long else LONGEST
@@ -351,11 +356,11 @@ def _listed(
             if long or believable(reader.table, reader.goal, expr):
                 yield expr
             return
-        found = _settling(reader, bank, terms, left, greed, 1, tests)
+        found = _settling(reader, bank, terms, left, greed, 2 if len(entries) == second else 1, tests)
         if not found:
             return
-        entries.append((found[0].test, found[0].term))
-        left = left[~found[0].holds]
+        entries.append((found[-1].test, found[-1].term))
+        left = left[~found[-1].holds]
 
 
 def _parts(reader: Reader, bank: Bank, terms: Terms, goal: Goal, more: Sequence[_Settled]) -> Iterator[Left]:

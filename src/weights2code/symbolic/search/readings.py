@@ -28,7 +28,7 @@ TESTS, REMAINDERS, DIVISORS = 6, 4, 12
 #: Levels that stairs may have, rows that are asked first, stairs that are written.
 STAIRS, FEW_STAIRS, CLIMBED = 8, 12, 3
 #: Seconds of a usual machine for a fit with plain numbers.
-FIT = 6e-4
+FIT = 4.5e-4
 
 
 def number(value: float) -> Number:

@@ -266,5 +266,6 @@ def evidence(goal: Goal) -> float:
 def believable(table: Table, goal: Goal, expr: Expr) -> bool:
     """Whether a formula of many parts says less than the goal does."""
     shares = np.unique(goal.coded, return_counts=True)[1] / len(goal.known)
-    told = -len(goal.known) * float(np.sum(shares * np.log2(shares)))
+    rows = len(goal.known) * len(table.X) / len(goal.low)  # it will be held against all of the table
+    told = -rows * float(np.sum(shares * np.log2(shares)))
     return NODE * expr.size() <= (TOLD_ALL if table.complete else TOLD) * told
