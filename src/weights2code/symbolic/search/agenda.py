@@ -43,7 +43,7 @@ REDUCTIONS = ("bounds", "remainder", "function", "inverse", "put", "near", "alon
 #: Steps and reductions that are not taken, to measure what each earns.
 left_out: frozenset[str] = frozenset()
 #: Effort for a shorter formula, as a share of what the first one took, and at least.
-SHORTER, AT_LEAST = 0.35, 0.03
+SHORTER, AT_LEAST = 0.2, 0.03
 #: Seconds of a usual machine for a step, whatever it does.
 STEP = 2.2e-4
 #: Nodes that a step of a rule counts for beyond its own, and that a bit of what is left is expected to take.

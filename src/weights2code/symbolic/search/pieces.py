@@ -35,6 +35,8 @@ ACROSS = 0.15
 FOLDED, WHOLE = 10, 3
 #: Pairs of terms that are asked for a test.
 PAIRS = 10
+#: What a node of a list counts for beside a share of the rows.
+GREEDS = (0.01, 0.04)
 #: Terms and cells of tests of one entry of a list; entries; parts that are followed.
 LISTED, TESTED, LONGEST, PARTS = 10, 80_000, 12, 6
 #: Terms that are asked for a plane beyond which they hold; rows that the nearest one must tell.
@@ -61,7 +63,7 @@ def pieces(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Expr | Left]:
     yield from _folded(reader, terms)
     yield from _chosen(reader, terms if reader.table.discrete else _extrema(reader, terms), goal)
     directed = [] if reader.table.discrete else [*_directed(reader, terms)]
-    for greed, top in itertools.product((0.01, 0.04), (None, *directed)):
+    for greed, top in itertools.product(GREEDS, (None, *directed)):
         if not reader.problem.expired():
             yield from _listed(reader, bank, terms, greed, top)
     yield from _parts(reader, bank, terms, goal, directed)
@@ -115,7 +117,8 @@ def _terms(reader: Reader, bank: Bank, *, short: bool = False) -> Terms:
             hit = np.flatnonzero(runs.any(axis=1))
             for h in hit:
                 i, at = int(live[left[h]]), int(np.argmax(runs[h]))
-                shift = number(float(np.median(apart[left[h], at : at + length + 1])))
+                middle = apart[left[h], [at + length // 2, at + (length + 1) // 2]].mean()
+                shift = number(float(middle))
                 add(lambda i=i, sign=sign, shift=shift: weighted_sum([(sign, bank.expr(i))], shift),
                     sign * bank.values[i] + float(shift), int(bank.cost[i]) + 2 * (shift != 0))  # fmt: skip
             left = np.delete(left, hit)
@@ -304,14 +307,15 @@ def _settling(
     use = bank.varying(tests, TESTED // max(len(left), 1))
     right = terms.right[:, left]
     P = bank.values[np.ix_(use, left)]
+    V = np.ascontiguousarray(P.T)  # sums and extrema of columns are cheaper
     ranked: list[tuple[float, int, int, bool]] = []
     for t in np.argsort(-right.sum(axis=1) + 0.02 * len(left) * terms.cost, kind="stable")[:LISTED]:
-        bad = P[:, ~right[t]]
-        if not bad.shape[1]:
+        bad = V[~right[t]]
+        if not len(bad):
             continue
         reader.problem.effort.spend(0.3 * CELL * P.size)
-        for turned, holds in ((False, bad.max(axis=1)[:, None] < P), (True, bad.min(axis=1)[:, None] > P)):
-            count = holds.sum(axis=1)
+        for turned, holds in ((False, bad.max(axis=0) < V), (True, bad.min(axis=0) > V)):
+            count = np.add.reduce(holds, axis=0, dtype=np.int16)
             score = np.where(count > 0, count / len(left) - greed * (bank.cost[use] + terms.cost[t]), -np.inf)
             i = int(np.argmax(score))
             if count[i]:

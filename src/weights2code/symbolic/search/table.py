@@ -185,7 +185,12 @@ def joined(codes: Sequence[np.ndarray]) -> np.ndarray:
         code = code * (int(other.max(initial=0)) + 1) + other
         if int(code.max(initial=0)) > 2**40:
             code = np.unique(code, return_inverse=True)[1].reshape(-1)
-    return np.unique(code, return_inverse=True)[1].reshape(-1)
+    most = int(code.max(initial=0)) + 1
+    if most > 8 * len(code):
+        return np.unique(code, return_inverse=True)[1].reshape(-1)
+    there = np.zeros(most, dtype=np.int64)
+    there[code] = 1
+    return (np.cumsum(there) - 1)[code]
 
 
 def common(goal: Goal, code: np.ndarray) -> Goal | None:
