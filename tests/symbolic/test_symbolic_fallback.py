@@ -11,8 +11,9 @@ from hypothesis.extra.numpy import arrays
 from weights2code.language import Var, evaluate, integers
 from weights2code.symbolic.engine import pick
 from weights2code.symbolic.engines.native import NativeEngine
+from weights2code.symbolic.over_texts import table_list
 from weights2code.symbolic.relu_readoff import piecewise_readoff
-from weights2code.symbolic.search.tables import table
+from weights2code.symbolic.search.table import Table
 
 a, b = Var("a"), Var("b")
 
@@ -21,7 +22,9 @@ a, b = Var("a"), Var("b")
 @given(st.lists(st.integers(-3, 9), min_size=12, max_size=12))
 def test_table_repeats_every_row(outputs: list[int]) -> None:
     X = np.array([[i, j] for i in range(4) for j in range(3)], dtype=float)
-    expr = table((a, b), X, np.array(outputs, dtype=float), 1e-9)
+    table = Table((a, b), (integers(0, 3), integers(0, 2)), X)
+    expr = table_list(table, np.array(outputs, dtype=float))
+    assert expr is not None
     values = np.broadcast_to(evaluate(expr, {a: X[:, 0], b: X[:, 1]}), len(X))
     np.testing.assert_array_equal(values, outputs)
 
@@ -33,7 +36,7 @@ def test_what_repeats_its_rows_is_labelled() -> None:
     chosen = pick(front)
     assert chosen.exact
     np.testing.assert_allclose(evaluate(chosen.expr, {a: X[:, 0]}), outputs, atol=1e-6)
-    assert chosen.kind in ("table", "piecewise")
+    assert chosen.kind == "piecewise"
 
 
 finite = st.floats(-3, 3).map(lambda v: round(v, 3))

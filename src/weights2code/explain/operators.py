@@ -35,7 +35,7 @@ class OperatorFit:
     ----------
     operands : the node index of each operand that matters.
     formula : in the variables `V<index>`.
-    kind : "formula", "table" or "piecewise".
+    kind : "formula" or "piecewise".
     max_error : on the rows seen; tolerance : what was allowed.
     exact_formula : the simplest that is right to rounding on the rows seen, if one was found.
     """

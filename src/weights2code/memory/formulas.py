@@ -13,7 +13,8 @@ from weights2code.language import OPERATORS, Const, Expr, Op, Var, compile_numpy
 from weights2code.memory.machine import NOWHERE, Machine
 from weights2code.simplify.cost import cost
 from weights2code.symbolic import NativeEngine
-from weights2code.symbolic.search.tables import table
+from weights2code.symbolic.over_texts import table_list
+from weights2code.symbolic.search.table import Table
 
 #: Effort for one formula, in seconds of a usual machine.
 EFFORT = 0.3
@@ -59,7 +60,7 @@ def formula_of(
             operators=_WHOLE,
         )
         found = next(
-            (one.expr for one in front if one.exact and one.kind != "table" and cost(one.expr) <= LONGEST),
+            (one.expr for one in front if one.exact and cost(one.expr) <= LONGEST),
             None,
         )
         if found is None:
@@ -120,8 +121,9 @@ def _moved(formula: Expr, by: int) -> Expr:
 
 
 def table_of(columns: np.ndarray, target: np.ndarray, variables: tuple[Var, ...]) -> Expr | None:
-    """The rows as nested choices, if they are few."""
-    return table(variables, columns, target, 1e-6) if len(target) <= MOST_ROWS else None
+    """The rows as a list of rules, if they are few."""
+    table = Table(variables, tuple(map(infer, columns.T)), columns)
+    return table_list(table, target) if len(target) <= MOST_ROWS else None
 
 
 def answers_of(

@@ -17,7 +17,7 @@ import numpy as np
 
 from weights2code.language import OPERATORS, Const, Domain, Expr, Number, Op, Var
 
-Kind = Literal["formula", "table", "piecewise"]
+Kind = Literal["formula", "piecewise"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Candidate:
     score
         Fall of log(mean square error) per node added since the candidate before it on the front.
     kind
-        "formula", or the fallback it is: "table" or "piecewise".
+        "formula", or "piecewise", a list that repeats the rows.
     exact
         Whether the deviation stays within `tolerance` on every row; for whole-number targets also
         whether every value is the right whole number.

@@ -1,24 +1,30 @@
 """Regression over texts: what they are is asked, never how large.
 
-A target of texts is chosen by a list of rules (`rule_lists`). A number that depends on texts is searched for
-by an engine that sees, in the place of a text, whether it is this one or that one, or whether two are the
-same; and for each text by itself, where each may have a formula of its own. So nothing that comes out
-computes with the number of a text.
+A target of texts is chosen by a list of rules: "open" if event == "push" and state == "closed" else ...,
+each value of which is a text or a copy of a variable. Tests of texts ask for equality alone, with a text or
+with another variable of the same kind; numbers, sums and differences of two are compared with thresholds. A
+number that depends on texts is searched for by an engine that sees, in the place of a text, whether it is
+this one or that one, or whether two are the same; and for each text by itself, where each may have a formula
+of its own. So nothing that comes out computes with the number of a text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from weights2code.data.sufficiency import chi_square
+from weights2code.effort import time_is_up
 from weights2code.language import BITS, Const, Domain, Expr, Var, infer, op
 from weights2code.simplify.sums import polynomial
 from weights2code.symbolic.engine import EFFORT, Candidate, Engine
-from weights2code.symbolic.rule_lists import distinct, equalities, rule_list
+from weights2code.symbolic.notation import opposite
+from weights2code.symbolic.search.lists import Lists, Part, Quantities, Rule, Rules, shortened, written
 from weights2code.symbolic.search.table import Table
 
 #: Indicators that an engine is given at most, those that tell most about the target; texts that have formulas
@@ -26,6 +32,22 @@ from weights2code.symbolic.search.table import Table
 MOST_INDICATORS, MOST_CASES = 24, 12
 #: The share of the effort that goes to indicators; a formula of so few nodes needs no other.
 SHARE, SHORT = 0.5, 15
+#: Lists that are continued at a time.
+BEAM = 8
+#: Rows that a list is looked for on, and how often those are added on which it is wrong.
+ROWS, REPEATS = 2000, 3
+#: Texts of a variable that are asked for, at most (what has more is a key); in twos; and numbers.
+MOST_TEXTS, IN_TWOS, FEW_NUMBERS = 40, 8, 12
+#: Tests that are joined, at most, those that tell most first; if there are no more than so many, in threes
+#: even if twos are enough.
+PAIRED, FEW_JOINED = 160, 40
+#: Numbers whose sums and differences are compared with thresholds; tests that thresholds stand beside.
+NUMBERS, BESIDE = 5, 20
+#: What is paid for a value, an equality, what is not equal, one of two texts, a remainder.
+VALUE, EQUAL, UNEQUAL, EITHER, REMAINDER = 1.0, 1.0, 1.15, 1.4, 1.6
+#: The same for a threshold of one number and of two; for a copy of what was just before that stands last.
+THRESHOLD, OF_TWO, UNCHANGED = 1.1, 1.8, 0.3
+LARGEST_DIVISOR = 6
 
 
 def search_over_texts(
@@ -42,13 +64,13 @@ def search_over_texts(
 
     `answer` is what the target may hold.
     """
+    table = Table(variables, domains, X)
     if answer.categories:
-        expr = rule_list(X, y, variables, domains, answer)
+        expr = rule_list(table, y, answer)
         return () if expr is None else (Candidate(expr, expr.size(), 0.0, 0.0, exact=True),)
     if not any(domain.categories for domain in domains):
         return engine.search(X, y, variables=variables, domains=domains, **options)
     effort = options.pop("effort", EFFORT)
-    table = Table(variables, domains, X)
     found = _with_indicators(engine, table, y, effort=SHARE * effort, **options)
     if not any(candidate.exact and candidate.complexity <= SHORT for candidate in found):
         found += _case_by_case(engine, table, y, answer=answer, effort=(1 - SHARE) * effort, **options)
@@ -74,7 +96,7 @@ def _with_indicators(engine: Engine, table: Table, y: np.ndarray, **options: Any
         domains=(*plain.domains, *(BITS for _ in tests)),
         **options,
     )
-    asked = {variable: test.expr for variable, test in tests.items()}
+    asked = {variable: test.write() for variable, test in tests.items()}
     said = [as_choices(candidate.expr.substitute(asked), texts) for candidate in front]
     return [replace(c, expr=e, complexity=e.size()) for c, e in zip(front, said, strict=True)]
 
@@ -136,3 +158,135 @@ def joined_cases(variable: Var, cases: Mapping[Expr, Sequence[float]]) -> Expr:
         asked = (variable.equals(value) for value in values)
         result = op("where", reduce(lambda one, other: op("or", one, other), asked), expr, result)
     return result
+
+
+# -- lists of rules ------------------------------------------------------------------------------------------
+
+
+def rule_list(table: Table, y: np.ndarray, answer: Domain) -> Expr | None:
+    """The cheapest list that was found to be right on every row; None if there is none.
+
+    `answer` is what the target may hold.
+    """
+    rows = np.unique(np.column_stack([table.X, y]), axis=0)
+    chosen = np.sort(np.random.default_rng(0).permutation(len(rows))[:ROWS])
+    for _ in range(REPEATS):
+        rules = _cheapest(replace(table, X=rows[chosen, :-1]), rows[chosen, -1], answer)
+        if rules is None:
+            return None
+        expr = written(rules, partial(op, "where"))
+        wrong = np.flatnonzero(replace(table, X=rows[:, :-1]).values(expr) != rows[:, -1])
+        if not len(wrong):
+            return expr
+        chosen = np.union1d(chosen, wrong[:ROWS])
+    return None
+
+
+def table_list(table: Table, y: np.ndarray) -> Expr | None:
+    """A list that repeats the rows, quickly: again and again the one rule that settles most for its cost."""
+    values, tests = _values(table, y), distinct(equalities(table, few=len(y)))
+    beside = ((), *((test,) for test in tests[:BESIDE]))
+    together, longest = len(table.variables), len(y) + 1
+    lists = Lists(values, _numbers(table), tests, beside, together=together, longest=longest)
+    found = (rules for last in (None, values[0]) for rules in lists.found(last))
+    shortest = min(found, key=lambda rules: sum(rule.cost for rule in rules), default=None)
+    return written(shortest, partial(op, "where")) if shortest else None
+
+
+def _values(table: Table, y: np.ndarray, like: tuple = ()) -> list[Part]:
+    """What may be chosen: a value, or what a variable has; what is right most often first."""
+    values = [Part.of(Const(float(value)), y == value, VALUE) for value in np.unique(y)]
+    values += [
+        Part.of(variable, column == y, VALUE)
+        for variable, column, domain in table.named
+        if domain.categories == like and domain.discrete
+    ]
+    # what is right most often may stand last first; a copy before a value
+    return sorted(values, key=lambda value: (-int(value.rows.sum()), isinstance(value.write(), Const)))
+
+
+def _cheapest(table: Table, y: np.ndarray, answer: Domain) -> Rules | None:
+    """The cheapest list, of rules with one or two tests if these will do."""
+    values = _values(table, y, answer.categories)
+    levels, codes = np.unique(y, return_inverse=True)
+    tests = distinct(_asked(table))
+    told = [-chi_square(test.rows.astype(int), 2, codes, len(levels))[0] for test in tests]
+    tests = [tests[i] for i in np.argsort(told, kind="stable")[:PAIRED]]
+    beside = [(test,) for test in tests if test.cost == EQUAL][:BESIDE]
+    lists = Lists(values, _numbers(table), tests, ((), *beside), beam=BEAM, expired=time_is_up)
+    found: Rules | None = None
+    limit = np.inf
+    for most in (2, 3):
+        lists = replace(lists, together=most)
+        for last in values:
+            for rules in lists.found(last, limit=limit):
+                rules = shortened(tuple(_settled(rule, table) for rule in rules))
+                cost = sum(map(_cost, rules))
+                if cost < limit:
+                    found, limit = rules, cost
+        if found is not None and len(tests) > FEW_JOINED:
+            break
+    return found
+
+
+def _cost(rule: Rule) -> float:
+    value = rule.value.write()
+    copy = not rule.tests and isinstance(value, Var) and value.lag == 1
+    return UNCHANGED if copy else rule.cost
+
+
+def _settled(rule: Rule, table: Table) -> Rule:
+    """The rule on all rows: where a threshold lies was said among those that were left."""
+    tests = (
+        Part.of(expr, table.values(expr) != 0, test.cost) for test in rule.tests for expr in [test.write()]
+    )
+    return Rule(tuple(tests), rule.value)
+
+
+def equalities(table: Table, few: int = FEW_NUMBERS) -> Iterator[Part]:
+    """Whether it is this text, or one of few numbers, or whether two texts are the same."""
+    for variable, column, domain in table.named:
+        seen = np.unique(column).tolist() if domain.discrete else []
+        for value in seen if len(seen) <= (MOST_TEXTS if domain.categories else few) else ():
+            yield Part.of(variable.equals(value), column == value, EQUAL)
+    for (one, a, kind), (two, b, other) in combinations(table.named, 2):
+        if kind.categories and kind.categories == other.categories:
+            yield Part.of(one.equals(two), a == b, EQUAL)
+
+
+def _asked(table: Table) -> Iterator[Part]:
+    """What is equal or not, one of two texts, remainders of numbers that take many values."""
+    equal = list(equalities(table))
+    yield from equal
+    for test in equal:
+        yield Part.of(opposite(test.write()) or test.write(), ~test.rows, UNEQUAL)
+    for variable, column, domain in table.named:
+        seen = np.unique(column).tolist() if domain.discrete else []
+        for one, two in combinations(seen, 2) if domain.categories and 3 < len(seen) <= IN_TWOS else ():
+            either = op("or", variable.equals(one), variable.equals(two))
+            yield Part.of(either, (column == one) | (column == two), EITHER)
+        many = not domain.categories and len(seen) > FEW_NUMBERS
+        for divisor in range(2, LARGEST_DIVISOR + 1) if many else ():
+            for rest in range(divisor):
+                yield Part.of((variable % divisor).equals(rest), np.mod(column, divisor) == rest, REMAINDER)
+
+
+def distinct(tests: Iterable[Part]) -> list[Part]:
+    """Tests that hold on some rows, but not on all, each set of rows once."""
+    found: dict[bytes, Part] = {}
+    for test in tests:
+        if 0 < test.rows.sum() < len(test.rows):
+            found.setdefault(test.rows.tobytes(), test)
+    return list(found.values())
+
+
+def _numbers(table: Table) -> Quantities:
+    """Numbers that may be compared with a threshold: as they are, sums and differences of two."""
+    plain = [c for c in table.named if not c[2].categories and len(np.unique(c[1])) > 2]
+    found = [(variable, column, THRESHOLD, domain.discrete) for variable, column, domain in plain]
+    for (one, a, kind), (two, b, other) in combinations(plain if len(plain) <= NUMBERS else (), 2):
+        whole = kind.discrete and other.discrete
+        found += [(one - two, a - b, OF_TWO, whole), (one + two, a + b, OF_TWO, whole)]
+    values = np.array([values for _, values, _, _ in found]).reshape(len(found), len(table.X))
+    cost, whole = (np.array([one[i] for one in found]) for i in (2, 3))
+    return Quantities(values, cost, whole, lambda i: found[i][0])

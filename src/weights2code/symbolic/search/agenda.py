@@ -27,7 +27,6 @@ from weights2code.symbolic.search.noise_floor import noise_floor
 from weights2code.symbolic.search.readings import Reader
 from weights2code.symbolic.search.rows import Problem
 from weights2code.symbolic.search.table import Goal, Left, Table, left_to_say, room
-from weights2code.symbolic.search.tables import table_stage
 from weights2code.symbolic.snapping import simplest
 
 #: The largest cost of entries of the bank, and steps of a rule.
@@ -50,7 +49,7 @@ STEP = 2.2e-4
 LATER, BIT = 1.0, 1.5
 #: The share of the nodes of a part that is found, which does not count where what is left waits.
 SURE = 1.0
-#: The share of the effort that is kept for a list or a table where nothing else is found, and at least.
+#: The share of the effort that is kept for a list where nothing else is found, and at least.
 RESERVE, LEAST_RESERVE = 0.2, 0.15
 #: Rows that are all in the table; of more, those that the search is given.
 WHOLE = 1000
@@ -254,12 +253,11 @@ class Search:
         return self.banks[key]
 
     def last(self, task: Task) -> None:
-        """Always faithful, never pretty: a long list of pieces, or a table, labelled as what it is."""
+        """Always faithful, never pretty: a long list of pieces, labelled as what it is."""
         for some in (self.smallest, task):
             if some is not None and not self.problem.expired():
                 for expr in pieces.listed(some.reader, self.bank(some)):
                     self.collector.offer(some.finish(expr), kind="piecewise")
-        table_stage(self.problem, self.collector)
 
     # ------------------------------------------------------------------------------------------------ steps
 

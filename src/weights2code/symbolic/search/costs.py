@@ -12,10 +12,9 @@ COSTS = {
     "fits": 9.4e-5,
     "refits": 2.4e-3,
     "refit cells": 1e-6,
-    # families with one inner constant, rows that noise is estimated from, squared rows of a table
+    # families with one inner constant, rows that noise is estimated from
     "family cells": 2.8e-8,
     "probe cells": 2e-8,
-    "tables": 6.2e-6,
     # cells that are sorted along a quantity
     "sorted cells": 3.1e-8,
 }

@@ -19,6 +19,7 @@ from weights2code.language import Const, Expr, Number, Op, op
 from weights2code.symbolic.notation import branch, opposite, weighted_sum
 from weights2code.symbolic.search.bank import CELL, Bank, Block
 from weights2code.symbolic.search.linear import directions
+from weights2code.symbolic.search.lists import Lists, Part, Quantities, Rule, Rules, shortened, written
 from weights2code.symbolic.search.readings import FIT, Reader, number, orthonormal, threshold
 from weights2code.symbolic.search.table import NODE, Goal, Left, Table, believable, bit_goal
 from weights2code.symbolic.snapping import simplest, snap_linear
@@ -35,10 +36,8 @@ ACROSS = 0.15
 FOLDED, WHOLE = 10, 3
 #: Pairs of terms that are asked for a test.
 PAIRS = 10
-#: What a node of a list counts for beside a share of the rows.
-GREEDS = (0.01, 0.04)
-#: Terms and cells of tests of one entry of a list; entries; parts that are followed.
-LISTED, TESTED, LONGEST, PARTS = 10, 80_000, 12, 6
+#: Lists that are continued at a time; rules of a list; entries that are compared; parts that are followed.
+BEAM, LONGEST, TESTED, PARTS = 2, 12, 2000, 6
 #: Terms that are asked for a plane beyond which they hold; rows that the nearest one must tell.
 DIRECTED, MOSTLY = 2, 0.9
 #: The share of rows that a part must settle.
@@ -63,10 +62,10 @@ def pieces(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Expr | Left]:
     yield from _folded(reader, terms)
     yield from _chosen(reader, terms if reader.table.discrete else _extrema(reader, terms), goal)
     directed = [] if reader.table.discrete else [*_directed(reader, terms)]
-    for greed, top in itertools.product(GREEDS, (None, *directed)):
-        if not reader.problem.expired():
-            yield from _listed(reader, bank, terms, greed, top)
-    yield from _parts(reader, bank, terms, goal, directed)
+    lists = _lists(reader, bank, terms, beam=BEAM, longest=LONGEST + 1)
+    for top in ((), *((rule,) for rule in directed)):
+        yield from _listed(reader, lists, top)
+    yield from _parts(reader, lists, goal, directed)
 
 
 def choices(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Expr | Left]:
@@ -74,14 +73,15 @@ def choices(reader: Reader, bank: Bank, goal: Goal) -> Iterator[Expr | Left]:
     terms = _terms(reader, bank, short=True)
     if len(terms.writes) > 1 and np.all(np.any(terms.right, axis=0)):
         yield from _chosen(reader, terms, goal)
-        few = not reader.inner and len(goal.levels) <= LEVELS
-        for greed, second in ((0.01, None), (0.06, None), (0.01, 0), (0.01, 1)) if few else ():
-            yield from _listed(reader, bank, terms, greed, tests=1, second=second)
+        if not reader.inner and len(goal.levels) <= LEVELS:
+            yield from _listed(reader, _lists(reader, bank, terms, 1, beam=BEAM, longest=LONGEST + 1))
 
 
 def listed(reader: Reader, bank: Bank) -> Iterator[Expr]:
     """A list however long, of terms and tests that are cheap to ask for."""
-    yield from _listed(reader, bank, _terms(reader, bank), 0.01, long=True)
+    lists = _lists(reader, bank, _terms(reader, bank), longest=4 * LONGEST + 1)
+    for rules in lists.found():
+        yield written(shortened(rules), chosen)
 
 
 def _terms(reader: Reader, bank: Bank, *, short: bool = False) -> Terms:
@@ -252,7 +252,6 @@ def _chosen(reader: Reader, terms: Terms, goal: Goal) -> Iterator[Expr | Left]:
         for name, values in (("max", np.maximum), ("min", np.minimum)):
             if reader.problem.allows(name) and reader.goal.met(values(terms.values[i], terms.values[j])):
                 yield op(name, one, other)
-        yield from _by_term(reader, terms, i, j)
         if reader.two and Const in (type(one), type(other)):
             continue  # inverses of bits say the same
         first, second = goal.agrees(reader.table.values(one)), goal.agrees(reader.table.values(other))
@@ -260,20 +259,6 @@ def _chosen(reader: Reader, terms: Terms, goal: Goal) -> Iterator[Expr | Left]:
             bits = bit_goal(first & ~second, second & ~first)
             cost = float(terms.cost[i] + terms.cost[j] + 1)
             yield Left("choice", reader.table, bits, partial(_chosen_by, one, other), cost)
-
-
-def _by_term(reader: Reader, terms: Terms, i: int, j: int) -> Iterator[Expr]:
-    """One of two terms, told by a threshold of a term: where a value counts only beyond a number."""
-    yes, no = terms.right[i] & ~terms.right[j], terms.right[j] & ~terms.right[i]
-    if reader.table.discrete or not (yes.any() and no.any()):
-        return
-    one, other = terms.values[:, yes], terms.values[:, no]
-    apart = np.flatnonzero((one.min(axis=1) > other.max(axis=1)) | (one.max(axis=1) < other.min(axis=1)))
-    for t in apart[np.argsort(terms.cost[apart], kind="stable")][:1]:
-        block = Block(terms.values, lambda t: terms.writes[t](), 0)
-        test = threshold(block, int(t), one[t], other[t], False)
-        if test is not None:
-            yield chosen(test, terms.writes[i](), terms.writes[j]())
 
 
 def chosen(test: Expr, yes: Expr, no: Expr) -> Expr:
@@ -290,96 +275,40 @@ def _chosen_by(one: Expr, other: Expr, test: Expr) -> Expr:
     return chosen(test, one, other)
 
 
-@dataclass(frozen=True, slots=True)
-class _Settled:
-    """A test beyond which a term is right: its score, the test, the term, and the rows (of those left)."""
-
-    score: float
-    test: Expr
-    term: Expr
-    holds: np.ndarray
-
-
-def _settling(
-    reader: Reader, bank: Bank, terms: Terms, left: np.ndarray, greed: float, most: int, tests: int = 5
-) -> list[_Settled]:
-    """Tests of entries that settle rows for one term, the best first; at most one for each term."""
-    use = bank.varying(tests, TESTED // max(len(left), 1))
-    right = terms.right[:, left]
-    P = bank.values[np.ix_(use, left)]
-    V = np.ascontiguousarray(P.T)  # sums and extrema of columns are cheaper
-    ranked: list[tuple[float, int, int, bool]] = []
-    for t in np.argsort(-right.sum(axis=1) + 0.02 * len(left) * terms.cost, kind="stable")[:LISTED]:
-        bad = V[~right[t]]
-        if not len(bad):
-            continue
-        reader.problem.effort.spend(0.3 * CELL * P.size)
-        for turned, holds in ((False, bad.max(axis=0) < V), (True, bad.min(axis=0) > V)):
-            count = np.add.reduce(holds, axis=0, dtype=np.int16)
-            score = np.where(count > 0, count / len(left) - greed * (bank.cost[use] + terms.cost[t]), -np.inf)
-            i = int(np.argmax(score))
-            if count[i]:
-                ranked.append((float(score[i]), int(t), i, turned))
-    ranked.sort(reverse=True)
-    found: list[_Settled] = []
-    for score, t, i, turned in ranked[:most]:
-        bad = P[i, ~right[t]]
-        holds = P[i] < bad.min() if turned else P[i] > bad.max()
-        block = Block(P, lambda i: bank.expr(int(use[i])), 0)
-        whole = reader.table.discrete and bool(np.all(P[i] == np.round(P[i])))
-        test = threshold(block, i, P[i][holds], P[i][~holds], whole)
-        if test is not None:
-            found.append(_Settled(score, test, terms.writes[t](), holds))
-    return found
+def _lists(reader: Reader, bank: Bank, terms: Terms, tests: int = 5, *, longest: int, beam: int = 1) -> Lists:
+    """Lists of terms, told apart by thresholds of entries."""
+    values = [Part(*part) for part in zip(terms.writes, terms.right, terms.cost.tolist(), strict=True)]
+    use = bank.varying(tests, TESTED)
+    whole = np.full(len(use), reader.table.discrete)
+    entries = Quantities(bank.values[use], bank.cost[use], whole, lambda i: bank.expr(int(use[i])))
+    problem = reader.problem
+    return Lists(
+        values, entries, beam=beam, longest=longest, expired=problem.expired, spend=problem.effort.spend
+    )
 
 
-def _listed(
-    reader: Reader,
-    bank: Bank,
-    terms: Terms,
-    greed: float,
-    top: _Settled | None = None,
-    *,
-    tests: int = 5,
-    second: int | None = None,
-    long: bool = False,
-) -> Iterator[Expr]:
-    """A decision list: again and again the test that settles most rows, below what is at its top.
-
-    At the place `second` it is the next best.
-    """
-    left = np.arange(len(reader.X)) if top is None else np.flatnonzero(~top.holds)
-    entries = [] if top is None else [(top.test, top.term)]
-    longest = 4 * LONGEST if long else LONGEST
-    while len(entries) < longest and not reader.problem.expired():
-        whole = np.flatnonzero(terms.right[:, left].all(axis=1))
-        if len(whole):
-            expr = terms.writes[int(whole[np.argmin(terms.cost[whole])])]()
-            for test, term in reversed(entries):
-                expr = chosen(test, term, expr)
-            if long or believable(reader.table, reader.goal, expr):
-                yield expr
-            return
-        found = _settling(reader, bank, terms, left, greed, 2 if len(entries) == second else 1, tests)
-        if not found:
-            return
-        entries.append((found[-1].test, found[-1].term))
-        left = left[~found[-1].holds]
+def _listed(reader: Reader, lists: Lists, top: Rules = ()) -> Iterator[Expr]:
+    """A list of terms below what is at its top, unless it says no less than the rows."""
+    for rules in lists.found(top=top):
+        expr = written(shortened(rules), chosen)
+        if believable(reader.table, reader.goal, expr):
+            yield expr
 
 
-def _parts(reader: Reader, bank: Bank, terms: Terms, goal: Goal, more: Sequence[_Settled]) -> Iterator[Left]:
+def _parts(reader: Reader, lists: Lists, goal: Goal, more: Sequence[Rule]) -> Iterator[Left]:
     """What is left when one test and its term have settled their rows."""
-    for found in [*more, *_settling(reader, bank, terms, np.arange(len(reader.X)), 0.02, PARTS)]:
-        holds = reader.table.values(found.test) != 0
-        settled = holds & goal.agrees(reader.table.values(found.term))
+    every = np.ones(len(reader.X), dtype=bool)
+    for rule in [*more, *lists.next(every, every, PARTS)]:
+        test, term = rule.test(), rule.value.write()
+        holds = reader.table.values(test) != 0
+        settled = holds & goal.agrees(reader.table.values(term))
         if np.any(holds & ~settled) or np.mean(settled) < SETTLED:
             continue
-        cost = float(found.test.size() + found.term.size() + 1)
-        test, term = found.test, found.term
+        cost = float(test.size() + term.size() + 1)
         yield Left("part", reader.table, goal.where(~settled), partial(chosen, test, term), cost)
 
 
-def _directed(reader: Reader, terms: Terms) -> Iterator[_Settled]:
+def _directed(reader: Reader, terms: Terms) -> Iterator[Rule]:
     """Terms that are right on all rows on one side of a plane, and on no others."""
     table, problem, right, count = reader.table, reader.problem, terms.right, len(reader.X)
     often, Q = right.sum(axis=1), orthonormal(reader.columns)
@@ -396,4 +325,6 @@ def _directed(reader: Reader, terms: Terms) -> Iterator[_Settled]:
             block = Block((reader.X @ weights)[None], lambda _, named=named: weighted_sum(named), 0)
             test = threshold(block, 0, block.values[0, here], block.values[0, ~here], False)
             if test is not None:
-                yield _Settled(float(told[t]), test, terms.writes[t](), here)
+                yield Rule(
+                    (Part.of(test, here, test.size()),), Part(terms.writes[t], here, float(terms.cost[t]))
+                )

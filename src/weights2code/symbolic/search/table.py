@@ -169,6 +169,11 @@ class Table:
         kept = [(self.variables[i], self.domains[i]) for i in places]
         return Table(tuple(v for v, _ in kept), tuple(d for _, d in kept), self.X[:, list(places)])
 
+    @cached_property
+    def named(self) -> list[tuple[Var, np.ndarray, Domain]]:
+        """The columns, each with its variable and its domain."""
+        return list(zip(self.variables, self.X.T, self.domains, strict=True))
+
     def column(self, variable: Var) -> np.ndarray:
         return self.X[:, self.variables.index(variable)]
 

@@ -11,8 +11,8 @@ from weights2code.language import Const, Recurrence, Step, Var, compile_numpy, i
 from weights2code.language.categories import speaks, spoken
 from weights2code.simplify import simplify
 from weights2code.symbolic import NativeEngine
-from weights2code.symbolic.over_texts import as_choices, search_over_texts
-from weights2code.symbolic.rule_lists import Part, Rule, rule_list, shortened
+from weights2code.symbolic.over_texts import as_choices, rule_list, search_over_texts
+from weights2code.symbolic.search.lists import Part, Rule, shortened
 from weights2code.symbolic.search.table import Table
 
 EVENT, STATE = ("close", "lock", "open", "push", "unlock"), ("closed", "locked", "open")
@@ -24,6 +24,10 @@ def as_text(expr, names: dict[str, tuple]) -> str:
     inputs = tuple(name for name in names if name != "y")
     found, _ = spoken(Recurrence(inputs, (Step("y", expr),), ("y",)), names)
     return str(found.steps[0].definition)
+
+
+def listed(columns, target, variables, domains, answer):
+    return rule_list(Table(tuple(variables), tuple(domains), columns), target, answer)
 
 
 def right(expr, variables, columns, target) -> bool:
@@ -41,7 +45,7 @@ def test_a_door():
     columns = np.array([(EVENT.index(e) + 1, STATE.index(s) + 1) for e, s in pairs], float)
     target = np.array([STATE.index(after.get(pair, pair[1])) + 1 for pair in pairs], float)
     variables = (Var("event"), Var("y", 1))
-    found = rule_list(columns, target, variables, (texts(EVENT), texts(STATE)), texts(STATE))
+    found = listed(columns, target, variables, (texts(EVENT), texts(STATE)), texts(STATE))
     assert right(found, variables, columns, target)
     assert as_text(found, {"event": EVENT, "y": STATE}).endswith("else y[t-1]")
 
@@ -50,7 +54,7 @@ def test_a_thermostat_has_its_thresholds():
     temperature, mode = np.round(RNG.uniform(10, 30, 3000), 1), RNG.integers(1, 3, 3000).astype(float)
     target = np.where(temperature < 18, 2.0, np.where(temperature > 22, 1.0, mode))
     columns, variables = np.column_stack([temperature, mode]), (Var("x"), Var("y", 1))
-    found = rule_list(columns, target, variables, (reals(10, 30), texts(MODE)), texts(MODE))
+    found = listed(columns, target, variables, (reals(10, 30), texts(MODE)), texts(MODE))
     text = as_text(found, {"x": (), "y": MODE})
     assert text == '"off" if x[t] > 22 else "on" if x[t] < 18 else y[t-1]'
 
@@ -60,9 +64,7 @@ def test_the_last_rule_asks_for_nothing_that_holds_anyway():
     way = RNG.integers(1, 3, 1500).astype(float)
     target = np.where(way == 1, a + b < 15, b - a < 15).astype(float)
     columns, variables = np.column_stack([a, b, way]), (Var("a"), Var("b"), Var("way"))
-    found = rule_list(
-        columns, target, variables, (integers(0, 9), integers(0, 39), texts(MODE)), integers(0, 1)
-    )
+    found = listed(columns, target, variables, (integers(0, 9), integers(0, 39), texts(MODE)), integers(0, 1))
     assert right(found, variables, columns, target)
     assert as_text(found, {"a": (), "b": (), "way": MODE, "y": ()}).endswith((" else 0", " else 1"))
 
@@ -114,7 +116,7 @@ def test_either_of_two_tests():
     columns, variables = np.column_stack([heat, age, kind]), (Var("heat"), Var("age"), Var("kind"))
     names = {"kind": ("cough", "pain", "sprain"), "y": ("green", "red", "yellow")}
     domains = (reals(36, 41), integers(1, 95), texts(names["kind"]))
-    found = rule_list(columns, target, variables, domains, texts(names["y"]))
+    found = listed(columns, target, variables, domains, texts(names["y"]))
     assert found is not None
     text = as_text(
         simplify(found, dict(zip(variables, domains, strict=True))), {"heat": (), "age": ()} | names
@@ -127,7 +129,7 @@ def test_numbers_are_compared_with_each_other():
     target = np.where(a > b, 1.0, mode)
     columns, variables = np.column_stack([a, b, mode]), (Var("a"), Var("b"), Var("y", 1))
     domains = (integers(0, 19), integers(0, 19), texts(MODE))
-    text = as_text(rule_list(columns, target, variables, domains, texts(MODE)), {"a": (), "b": (), "y": MODE})
+    text = as_text(listed(columns, target, variables, domains, texts(MODE)), {"a": (), "b": (), "y": MODE})
     assert text == '"off" if a[t] > b[t] else y[t-1]'
 
 
@@ -136,7 +138,7 @@ def test_texts_are_the_same_or_not():
     columns = np.array(list(product((1.0, 2.0, 3.0), repeat=2)))
     target = np.where(columns[:, 0] == columns[:, 1], 2.0, 1.0)
     variables = (Var("x"), Var("x", 1))
-    found = rule_list(columns, target, variables, (texts(suits), texts(suits)), texts(("no", "yes")))
+    found = listed(columns, target, variables, (texts(suits), texts(suits)), texts(("no", "yes")))
     assert as_text(found, {"x": suits, "y": ("no", "yes")}) == '"yes" if x[t] == x[t-1] else "no"'
 
 
@@ -146,9 +148,7 @@ def test_every_table_has_a_list():
         columns = np.array(list(product(range(1, 6), range(1, 5))), float)
         target = np.array([table[int(i) - 1, int(j) - 1] for i, j in columns], float)
         variables, domains = (Var("x"), Var("y", 1)), (texts("abcde"), texts("pqrs"))
-        assert right(
-            rule_list(columns, target, variables, domains, texts("pqrs")), variables, columns, target
-        )
+        assert right(listed(columns, target, variables, domains, texts("pqrs")), variables, columns, target)
 
 
 def test_of_many_texts_those_that_tell_most_are_asked_for():
@@ -160,7 +160,7 @@ def test_of_many_texts_those_that_tell_most_are_asked_for():
     )
     columns, variables = np.column_stack([a, b, key, n]), (Var("a"), Var("b"), Var("key"), Var("n"))
     domains = (*(texts([str(i) for i in range(most)]) for most in (40, 30, 200)), reals(0, 50))
-    found = rule_list(columns, target, variables, domains, texts("pqr"))
+    found = listed(columns, target, variables, domains, texts("pqr"))
     assert found is not None
     assert right(found, variables, columns, target)
     assert found.size() <= 25
@@ -168,7 +168,7 @@ def test_of_many_texts_those_that_tell_most_are_asked_for():
 
 def test_rows_that_contradict_each_other_have_none():
     columns, target = np.array([[1.0], [1.0], [2.0]]), np.array([1.0, 2.0, 1.0])
-    assert rule_list(columns, target, (Var("x"),), (texts("ab"),), texts("pq")) is None
+    assert listed(columns, target, (Var("x"),), (texts("ab"),), texts("pq")) is None
 
 
 @pytest.mark.parametrize(
@@ -216,11 +216,11 @@ def test_what_a_list_does_not_need_goes():
     ]
 
     def made(tests, value) -> Rule:
-        asked = (Part(test, compile_numpy(test, variables)(*columns.T) != 0, 1.0) for test in tests)
-        return Rule(tuple(asked), Part(value, target == value.value, 1.0))
+        asked = (Part.of(test, compile_numpy(test, variables)(*columns.T) != 0, 1.0) for test in tests)
+        return Rule(tuple(asked), Part.of(value, target == value.value, 1.0))
 
     found = [
-        (tuple(test.expr for test in rule.tests), rule.value.expr)
+        (tuple(test.write() for test in rule.tests), rule.value.write())
         for rule in shortened(tuple(made(*rule) for rule in rules))
     ]
     assert found == [((vn > 14, va.equals(2)), Const(1)), ((vb.equals(3),), Const(2)), ((), Const(3))]
