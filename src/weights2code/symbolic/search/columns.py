@@ -8,7 +8,7 @@ of a column at several lags is read off as a small table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -109,7 +109,7 @@ def put(reader: Reader, bank: Bank, goal: Goal, cost: int) -> Iterator[Left]:
 
 
 def _numbered(values: np.ndarray) -> np.ndarray:
-    return np.unique(np.round(values, 6), return_inverse=True)[1].reshape(-1)
+    return np.unique(np.round(values, 9), return_inverse=True)[1].reshape(-1)
 
 
 def _puts(reader: Reader, bank: Bank, cost: int) -> Iterator[_Put]:
@@ -190,7 +190,7 @@ def _everywhere(reader: Reader, bank: Bank, goal: Goal, cost: int) -> Iterator[L
         shifts = [lag - first for lag in range(max(v.lag for v in table.variables) + 1)]
         moved = [{v: Var(v.name, v.lag + s) for v in reads} for s in shifts]
         moved = [m for m in moved if {*m.values()} <= {*table.variables}]
-        name = _fresh(table)
+        name = fresh(table)
         parts = {Var(name, min(v.lag for v in m.values())): expr.substitute(m) for m in moved}
         gone = {v for m in moved for v in m.values()}
         if len(parts) < 2:
@@ -221,7 +221,7 @@ def _repeatable(table: Table, bank: Bank, cost: int, several: set[str]) -> Itera
                 break
 
 
-def _fresh(table: Table) -> str:
+def fresh(table: Table) -> str:
     return next(f"part{i}" for i in range(99) if all(v.name != f"part{i}" for v in table.variables))
 
 
@@ -229,7 +229,7 @@ def _with_copies(problem: Problem, table: Table, goal: Goal, expr: Expr, kept: S
     """The table with a quantity in place of columns, and the same at other lags where that is possible."""
     reads = expr.variables()
     lag = min(v.lag for v in reads)
-    name = _fresh(table)
+    name = fresh(table)
     parts: dict[Var, Expr] = {Var(name, lag): expr}
     gone = {v for v in table.variables if v not in kept}
     result = _replaced(problem, table, goal, parts, kept)
@@ -253,16 +253,24 @@ def _with_copies(problem: Problem, table: Table, goal: Goal, expr: Expr, kept: S
 
 
 def _replaced(
-    problem: Problem, table: Table, goal: Goal, parts: dict[Var, Expr], kept: Sequence[Var]
+    problem: Problem, table: Table, goal: Goal, parts: Mapping[Var, Expr], kept: Sequence[Var]
 ) -> tuple[Table, Goal] | None:
+    """The same, if enough rows agree then."""
+    problem.effort.spend(2e-4 + CELL * 8 * len(table.X) * (len(parts) + len(kept)))
+    made = replaced(table, goal, parts, kept)
+    agreed = 0 if made is None else len(goal.known) - len(made[1].known)
+    return made if agreed * evidence(goal) >= EVIDENCE else None
+
+
+def replaced(
+    table: Table, goal: Goal, parts: Mapping[Var, Expr], kept: Sequence[Var]
+) -> tuple[Table, Goal] | None:
+    """The table with quantities in place of columns, of which some are kept; None if rows contradict it."""
     columns = [table.values(e) for e in parts.values()]
     if not all(np.all(np.isfinite(c)) for c in columns):
         return None
     places = [table.variables.index(v) for v in kept]
     code = joined([*(_numbered(c) for c in columns), *(table.codes[i] for i in places)])
-    problem.effort.spend(2e-4 + CELL * 8 * len(code) * (len(parts) + len(kept)))
-    if (len(goal.known) - len(np.unique(code[goal.known]))) * evidence(goal) < EVIDENCE:
-        return None
     return merged(table, goal, [*columns, *(table.X[:, i] for i in places)], [*parts, *kept], code)
 
 
@@ -361,13 +369,9 @@ def along(reader: Reader, goal: Goal) -> Iterator[Left]:
         for weights in directions(problem, table, goal, some, turned=turned):
             terms = [(number(float(w)), v) for w, v in zip(weights, table.variables, strict=True) if w]
             expr = weighted_sum(terms)
-            kept = [table.variables[j] for j in some]
-            new = Var(_fresh(table))
-            values = table.values(expr)
-            code = joined([_numbered(values), *(table.codes[j] for j in some)])
-            made = merged(table, goal, [values, *(table.X[:, j] for j in some)], [new, *kept], code)
+            parts: dict[Var, Expr] = {Var(fresh(table)): expr}
+            made = replaced(table, goal, parts, [table.variables[j] for j in some])
             if made is not None:
-                parts: dict[Var, Expr] = {new: expr}
                 nodes = float(expr.size() - 1)
                 yield Left("along", *made, lambda e, parts=parts: e.substitute(parts), nodes)
         if problem.expired():

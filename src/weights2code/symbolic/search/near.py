@@ -14,8 +14,9 @@ import numpy as np
 
 from weights2code.language import Expr, Var
 from weights2code.symbolic.search.bank import CELL, Bank
+from weights2code.symbolic.search.columns import fresh, replaced
 from weights2code.symbolic.search.readings import Reader
-from weights2code.symbolic.search.table import Goal, Left, joined, merged
+from weights2code.symbolic.search.table import Goal, Left
 
 #: Rows that are foretold, the fewest that there must be; neighbours for each number of a local fit.
 FORETOLD, FEWEST, NEIGHBOURS = 100, 60, 2
@@ -60,21 +61,11 @@ def near(reader: Reader, bank: Bank, goal: Goal, cost: int) -> Iterator[Left]:
         if any(abs(np.corrcoef(v, other)[0, 1]) > 1 - 1e-9 for other in followed):
             continue
         followed.append(v)
-        left = _replaced(reader, goal, expr, drop=None if alone else 1)
-        if left is not None:
-            yield left
-
-
-def _replaced(reader: Reader, goal: Goal, expr: Expr, drop: int | None) -> Left | None:
-    """The table with a quantity in place of its columns, or of the first so many of them."""
-    table = reader.table
-    gone = sorted(expr.variables(), key=table.variables.index)[:drop]
-    kept = [v for v in table.variables if v not in gone]
-    new = next(v for v in (Var(f"near{i}") for i in range(99)) if v not in table.variables)
-    columns = [table.values(expr), *(table.column(v) for v in kept)]
-    code = joined([np.unique(np.round(c, 9), return_inverse=True)[1].reshape(-1) for c in columns])
-    made = merged(table, goal, columns, [new, *kept], code) if np.all(np.isfinite(columns[0])) else None
-    return made and Left("near", *made, lambda e: e.substitute({new: expr}), float(expr.size() - 1))
+        gone = sorted(expr.variables(), key=table.variables.index)[: None if alone else 1]
+        parts: dict[Var, Expr] = {Var(fresh(table)): expr}
+        made = replaced(table, goal, parts, [v for v in table.variables if v not in gone])
+        if made is not None:
+            yield Left("near", *made, lambda e, parts=parts: e.substitute(parts), float(expr.size() - 1))
 
 
 def _lost(Z: np.ndarray, y: np.ndarray, beside: np.ndarray) -> tuple[float, float]:
