@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from itertools import islice, product
+from itertools import product
 
 import numpy as np
 
@@ -103,26 +103,6 @@ def _crisp_starts(name: str, problem: Problem, assembly: Assembly) -> list[Start
         taken = np.unique(recurrence.trace(np.concatenate([sequences.x, sequences.y], 2))[name])
     levels = sorted(taken, key=abs)[:MOST_LEVELS] if len(taken) <= MOST_VALUES else []
     return list(dict.fromkeys(float(value) for value in (0.0, *empty[0], *levels)))
-
-
-def likeliest_start(
-    draft: Recurrence,
-    problem: Problem,
-    assembly: Assembly,
-    error: Callable[[Recurrence], float],
-    *,
-    enough: float = 0.0,
-    most: int,
-) -> Recurrence:
-    """The first usual start whose error is `enough`, else the one with the least of at most so many."""
-    best: tuple[float, Recurrence] | None = None
-    for candidate in islice(usual_starts(draft, problem, assembly), most):
-        found = error(candidate)
-        if best is None or found < best[0]:
-            best = found, candidate
-        if found <= enough:
-            break
-    return draft if best is None else best[1]
 
 
 # -- unusual values ------------------------------------------------------------------------------------------
