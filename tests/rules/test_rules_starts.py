@@ -8,7 +8,7 @@ import pytest
 from weights2code.data import Layout, from_lists
 from weights2code.language import Recurrence, Step, Var, op
 from weights2code.rules.from_leaves import begun, reproduces
-from weights2code.rules.starts import unusual_starts, usual_starts, with_delayed_parts, with_first_rule
+from weights2code.rules.starts import unusual_starts, usual_starts, with_first_rule
 
 x, y1 = Var("x"), Var("y", 1)
 
@@ -90,57 +90,6 @@ def test_what_was_not_computed_before_the_start_is_zero():
     found = settled(draft, problem)
     assert found is not None
     assert found.start == {"x": 4.0}
-
-
-def test_what_was_not_computed_may_be_what_the_formula_never_is():
-    """A test, or a number that is at least 2, is 0 before the start, whatever it is of."""
-    for part, draft in (
-        (op("max", x, 2), drafted(x + op("max", Var("x", 1), 2))),
-        (2 * (x > 2) - 1, drafted(x + 2 * (Var("x", 1) > 2) - 1)),
-    ):
-        truth = Recurrence(("x",), (Step("s", part), Step("y", x + Var("s", 1))), ("y",))
-        xs = [np.random.default_rng(seed).integers(0, 5, (12, 1)).astype(float) for seed in range(40)]
-        problem = from_lists(xs, [truth.run(item[None])[0] for item in xs], ("x",), ("y",), seed=0)
-        assert settled(draft, problem) is not None
-
-
-def test_parts_of_the_present_stay_where_they_are():
-    draft = drafted(x + 2 * Var("x", 1) * Var("x", 2) - y1)
-    steps = with_delayed_parts(draft).steps
-    assert [str(step.definition) for step in steps] == ["2*x[t]*x[t-1]", "x[t] + d0[t-1] - y[t-1]"]
-
-
-def summed(line, output):
-    """The problem of a line that is 0 before the start, and of an output that reads it at several lags."""
-    truth = Recurrence(("x",), (Step("n", Var("n", 1) + x), Step("s", line), Step("y", output)), ("y",))
-    xs = [np.random.default_rng(seed).integers(0, 5, (12, 1)).astype(float) for seed in range(40)]
-    return from_lists(xs, [truth.run(item[None])[0] for item in xs], ("x",), ("y",), seed=0)
-
-
-def lags(name: str) -> tuple[Var, Var, Var]:
-    return Var(name), Var(name, 1), Var(name, 2)
-
-
-def test_a_step_that_is_read_back_has_another_value_before_the_start():
-    """`12 - n - n[t-1] - n[t-2]` may be `s + s[t-1] + s[t-2]` with `s = 4 - n`, which was 0 before."""
-    n, n1, n2 = lags("n")
-    s, s1, s2 = lags("s")
-    for line, output, rule in ((4 - n, s + s1 + s2, 12 - n - n1 - n2), (2 * n + 3, s - s2, 2 * n - 2 * n2)):
-        problem = summed(line, output)
-        draft = Recurrence(("x",), (Step("n", n1 + x), Step("y", rule)), ("y",))
-        assert not reproduces(draft, problem.validation, problem)
-        assert settled(draft, problem) is not None
-
-
-def test_a_test_that_stands_for_one_or_minus_one_is_neither_before_the_start():
-    sign = 2 * (x > 2) - 1
-    truth = Recurrence(("x",), (Step("s", sign), Step("y", Var("s") + Var("s", 1))), ("y",), {"s": 0.0})
-    draft = drafted(2 * ((x > 2) + (Var("x", 1) > 2)) - 2)
-    xs = [np.random.default_rng(seed).integers(0, 5, (12, 1)).astype(float) for seed in range(40)]
-    problem = from_lists(xs, [truth.run(item[None])[0] for item in xs], ("x",), ("y",), seed=0)
-    found = settled(draft, problem)
-    assert found is not None
-    assert found.start == {"d0": 0.5}
 
 
 def test_wide_whole_numbers_are_solved_for():

@@ -65,4 +65,4 @@ def test_readoff_decides_units_on_the_box() -> None:
 
 def test_readoff_refuses_shapes_that_do_not_fit() -> None:
     with pytest.raises(ValueError, match="do not go together"):
-        piecewise_readoff(np.ones((3, 2)), np.ones(3), np.ones(3), 0.0, np.zeros((3, 2)))
+        piecewise_readoff(np.ones((3, 2)), np.ones(3), np.ones(3), 0.0, np.zeros((3, 2)), (a, b))

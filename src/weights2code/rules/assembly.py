@@ -18,7 +18,6 @@ from weights2code.data import Problem
 from weights2code.errors import NotExtracted
 from weights2code.explain.by_value import ByValue
 from weights2code.explain.explanation import MatchedGraph
-from weights2code.explain.hypotheses import PrefixAggregate
 from weights2code.explain.operators import OperatorFit, explain_operator, node_variable
 from weights2code.explain.routing import RouterMatch
 from weights2code.explain.steps import HeadSteps, Steps
@@ -36,8 +35,7 @@ class Assembly(Steps):
     """Steps and start values of a graph under construction.
 
     `fits` holds the operators' formulas; `fit` finds one where it is missing; `domains` are the inputs'.
-    `crisp` operators are variables of the program themselves, and are not seen through; nor are `means`, if
-    that is asked for, whose leaves are a sum and a count otherwise.
+    `crisp` operators are variables of the program themselves, and are not seen through.
     """
 
     graph: DiscreteGraph
@@ -46,7 +44,6 @@ class Assembly(Steps):
     fit: Callable[[int], OperatorFit] | None = None
     domains: Mapping[str, Domain] = field(default_factory=dict)
     crisp: dict[int, Var] = field(default_factory=dict)
-    means: bool = False
     _values: dict[tuple[int, int], Expr] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -192,14 +189,9 @@ class Assembly(Steps):
                 return [leaf for source, back in read for leaf in self.leaves(source, back)]
         if hypothesis is None or operands is not None:
             return self._choices(index, node, offset)
-        mean = isinstance(hypothesis, PrefixAggregate) and hypothesis.kind == "mean"
-        if self.means and mean:
-            value = self.named(f"m{index}", self.value(index))
-        elif hypothesis.adds_up and (counted := self._counts(node.reads["value"])):
+        if hypothesis.adds_up and (counted := self._counts(node.reads["value"])):
             return [Var(name, offset) for name in counted]
-        else:
-            value = self.value(index)
-        return [Var(leaf.name, leaf.lag + offset) for leaf in value.variables()]
+        return [Var(leaf.name, leaf.lag + offset) for leaf in self.value(index).variables()]
 
     def _choices(self, index: int, node: RouterNode, offset: int) -> list[Var]:
         """What a head without a hypothesis selects most often, and what it chooses by; or one with a

@@ -217,8 +217,7 @@ def regauged(meaning: np.ndarray, rows: Rows, kind: str) -> np.ndarray:
         design = np.column_stack([meaning, np.ones(len(meaning))])
         slope, offset = np.linalg.lstsq(design * weight[:, None], rows.means * weight, rcond=None)[0]
         return slope * meaning + offset
-    levels, place = np.unique(meaning, return_inverse=True)
-    return rows.levels(place) if kind == "levels" or len(levels) <= MOST_LEVELS else rows.means
+    return rows.levels(np.unique(meaning, return_inverse=True)[1])
 
 
 def plain(meaning: Expr) -> Expr:

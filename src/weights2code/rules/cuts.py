@@ -8,14 +8,12 @@ and the first exact rule is the program.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from weights2code.data import Problem
 from weights2code.data.sufficiency import determines
 from weights2code.explain.explanation import MatchedGraph
-from weights2code.explain.hypotheses import PrefixAggregate
 from weights2code.graph import DiscreteGraph, OperatorNode
 from weights2code.language import Recurrence
 from weights2code.rules.assembly import Assembly
@@ -54,14 +52,10 @@ def cuts(
 
     A single operator says no more than the output itself, and is read only if nodes are asked for. In
     `concat` what a token is depends on how far back it lies: nothing there is a variable at every position.
-    Beside reals, or at several lags, a mean is first a leaf itself, then a sum and a count.
     """
     graph, layers = matched.graph, operator_layers(matched.graph)
     readable = graph.layout.name != "concat" and not matched.unmatched() and matched.finite
     only = leaves_only or not readable or sum(map(len, layers)) < (1 if lowest else 2)
-    wanted = problem.whole if leaves_only else not lowest
-    if wanted and (means := _with_means(matched, problem)) is not None:
-        yield Cut(0, means, only)
     assembly = Assembly.of(matched, problem, EXPLANATION_EFFORT)
     if only or not lowest:
         yield Cut(0, assembly, only)
@@ -78,18 +72,6 @@ def cuts(
                     break
         if assembly is not before and number >= lowest:
             yield Cut(number, assembly)
-
-
-def _with_means(matched: MatchedGraph, problem: Problem) -> Assembly | None:
-    """The leaves with means among them, where that may be shorter than sums and counts."""
-    heads = (matched.routers[index].hypothesis for index in matched.graph.live() if index in matched.routers)
-    if not any(isinstance(head, PrefixAggregate) and head.kind == "mean" for head in heads):
-        return None
-    assembly = replace(Assembly.of(matched, problem, EXPLANATION_EFFORT), means=True)
-    rows, known = range(len(problem.outputs)), {*problem.inputs, *problem.outputs}
-    lags = Counter(leaf.name for row in rows for leaf in assembly.output_leaves(row))
-    several = any(count > 1 for name, count in lags.items() if name not in known)
-    return assembly if several or not problem.whole else None
 
 
 def determined(assembly: Assembly, problem: Problem) -> bool:

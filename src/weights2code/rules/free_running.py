@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import combinations
 from operator import add
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from weights2code.data import Problem, Sequences
 from weights2code.language import Const, Expr, Number, Op, Recurrence, Step, Var, definition_variables
-from weights2code.symbolic.snapping import snap_function
+from weights2code.symbolic.snapping import fitted, meant, snap_function, with_free_constants
 
 #: Sequences that are run, and positions that a run is given to forget its start.
 SIMULATED = 100
@@ -28,7 +28,7 @@ FORGETTING = 18
 AS_GOOD = 1.02
 #: Running free is the right fit if its error is at most this many times the one-step error.
 RUNS_FREE = 1.15
-#: Gauss-Newton steps of a fit, and the relative gain below which it ends.
+#: Steps of a fit, and the share of the loss that each must gain.
 STEPS = 5
 GAIN = 1e-4
 
@@ -80,46 +80,30 @@ def running_free(ahead: Recurrence, problem: Problem) -> Recurrence | None:
     forced = Simulation.of(problem.training, depth, one_step=True)
     if not free.judged.any():
         return None
-    draft = fitted(fitted(with_nearest_terms(ahead), forced), free)
+    draft = refitted(refitted(with_nearest_terms(ahead), forced), free)
     best = free.error(draft)
     if not best <= RUNS_FREE * forced.error(ahead):
         return None
     for count in (1, 2):  # terms of the past can stand in for each other: those go only together
         while True:
-            trials = [fitted(fitted(fewer, forced), free) for fewer in with_fewer_terms(draft, count)]
+            trials = [refitted(refitted(fewer, forced), free) for fewer in with_fewer_terms(draft, count)]
             good = [trial for trial in trials if free.error(trial) <= AS_GOOD * best]
             if not good:
                 break
             draft = min(good, key=reach)  # what is near is the rule, what is far its echo
-    program, constants = opened(draft)
-    if not len(constants):
+    program, start = opened(draft)
+    if not len(start):
         return draft
-    return closed(program, snap_function(lambda c: free.run(program, c[None])[0], constants, free.target))
+    return closed(program, snap_function(partial(free.run, program), start, free.target))
 
 
-def fitted(draft: Recurrence, simulation: Simulation) -> Recurrence:
-    """Constants fitted by a few damped Gauss-Newton steps."""
-    program, current = opened(draft)
-    if not len(current):
+def refitted(draft: Recurrence, simulation: Simulation) -> Recurrence:
+    """Constants fitted by a few steps."""
+    program, start = opened(draft)
+    if not len(start):
         return draft
-    target, damping = simulation.target, 1e-3
-    answer = simulation.run(program, current[None])[0]
-    loss = float(np.mean((answer - target) ** 2))
-    for _ in range(STEPS):
-        size = 1e-5 * np.maximum(np.abs(current), 1e-2)
-        moved = simulation.run(program, current + np.diag(size))
-        slopes = ((moved - answer) / size[:, None]).T
-        gram, gradient = slopes.T @ slopes, slopes.T @ (target - answer)
-        dampings = damping * np.array([0.01, 1.0, 100.0])
-        matrices = [gram + d * np.diag(np.diag(gram) + 1e-12) for d in dampings]
-        trials = np.stack([current + np.linalg.lstsq(m, gradient, rcond=None)[0] for m in matrices])
-        answers = simulation.run(program, trials)
-        losses = np.mean((answers - target) ** 2, 1)
-        best = int(np.argmin(losses))
-        if not losses[best] < loss * (1 - GAIN):
-            break
-        current, answer, loss, damping = trials[best], answers[best], float(losses[best]), dampings[best]
-    return closed(program, current.tolist())
+    run = partial(simulation.run, program)
+    return closed(program, fitted(run, start, simulation.target, range(len(start)), STEPS, GAIN).tolist())
 
 
 # -- constants and terms of a program ------------------------------------------------------------------------
@@ -139,27 +123,20 @@ def as_floats(expr: Expr) -> Expr:
 
 def opened(program: Recurrence) -> tuple[Recurrence, np.ndarray]:
     """The program with its free constants as further inputs, and what they are; lookups stay as they are."""
-    values: list[float] = []
-
-    def opening(node: Expr) -> Expr:
-        if not (isinstance(node, Const) and isinstance(node.value, float)):
-            return node
-        values.append(node.value)
-        return Var(f"constant {len(values) - 1}")
-
-    steps = tuple(
-        Step(step.name, as_floats(step.definition).transform(opening))
-        if isinstance(step.definition, Expr)
-        else step
-        for step in program.steps
-    )
-    names = tuple(f"constant {i}" for i in range(len(values)))
-    return replace(program, inputs=(*program.inputs, *names), steps=steps), np.array(values, dtype=float)
+    steps, values = list[Step](), np.zeros(0)
+    for step in program.steps:
+        definition = step.definition
+        if isinstance(definition, Expr):
+            definition, found = with_free_constants(as_floats(definition), len(values))
+            values = np.append(values, found)
+        steps.append(Step(step.name, definition))
+    names = (variable.name for variable in meant(values))
+    return replace(program, inputs=(*program.inputs, *names), steps=tuple(steps)), values
 
 
 def closed(program: Recurrence, values: Iterable[Number]) -> Recurrence:
     """An opened program with these constants."""
-    known: dict[Var, Expr] = {Var(f"constant {i}"): Const(value) for i, value in enumerate(values)}
+    known = meant(values)
     steps = tuple(
         Step(step.name, step.definition.substitute(known)) if isinstance(step.definition, Expr) else step
         for step in program.steps

@@ -7,7 +7,6 @@ the start is settled afterwards, as the simplest start values that reproduce the
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
@@ -104,8 +103,7 @@ def _ways(problem: Problem, leaves: tuple[Var, ...]) -> float:
 def needed_leaves(assembly: Assembly, problem: Problem, row: int) -> tuple[Var, ...]:
     """The leaves of an output, without those that discrete data show to be dispensable.
 
-    Aggregates go first, then past outputs, then inputs, the farther back the earlier. Means that are leaves
-    themselves, at several lags, stay together: one function of them may be what the output is made of.
+    Aggregates go first, then past outputs, then inputs, the farther back the earlier.
     """
     leaves = assembly.output_leaves(row)
     if not all(domain.discrete for domain in (*problem.domains, problem.output_domains[row])):
@@ -118,11 +116,6 @@ def needed_leaves(assembly: Assembly, problem: Problem, row: int) -> tuple[Var, 
         text = f"the {len(leaves)} values that {problem.outputs[row]} is computed from do not determine it."
         raise NotExtracted(text, Reason.UNDETERMINED)
     costs = [leaf_cost(leaf, problem) for leaf in leaves]
-    if assembly.means:
-        lags = Counter(leaf.name for leaf in leaves if leaf.name not in (*problem.inputs, *problem.outputs))
-        costs = [
-            0.1 * leaf.lag if lags[leaf.name] > 1 else cost for leaf, cost in zip(leaves, costs, strict=True)
-        ]
     return tuple(leaves[i] for i in needed(columns, target, costs))
 
 

@@ -31,7 +31,7 @@ from weights2code.rules.assembly import Assembly
 from weights2code.rules.free_running import as_floats, running_free
 from weights2code.rules.from_leaves import MOST_LEAVES, Regression
 from weights2code.rules.rows import leaf_cost, leaf_domains, table
-from weights2code.rules.starts import likeliest_start
+from weights2code.rules.starts import usual_starts
 from weights2code.symbolic import snap
 from weights2code.symbolic.engine import Engine
 from weights2code.symbolic.notation import tidy
@@ -147,7 +147,14 @@ def with_start(draft: Recurrence, problem: Problem, assembly: Assembly) -> Recur
             error = np.abs(answers(candidate, early, one_step=True) - early.y)[early.scored]
         return float(np.sum(~(error <= np.maximum(limit, 1e-300))))
 
-    return likeliest_start(draft, problem, assembly, unlikely, most=STARTS)
+    best, fewest = draft, math.inf
+    for candidate in islice(usual_starts(draft, problem, assembly), STARTS):
+        found = unlikely(candidate)
+        if found < fewest:
+            best, fewest = candidate, found
+        if not found:
+            break
+    return best
 
 
 # -- mistakes ------------------------------------------------------------------------------------------------

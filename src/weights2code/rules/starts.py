@@ -2,9 +2,7 @@
 
 A balance begins at what was in the account, a forecast with the first value itself. The data show both: the
 first outputs of true starts. A number is solved for, or looked for among round ones, by how many of the first
-outputs come out; also that of a part of the rule that is computed from the past alone, since before the start
-it was not computed at all. Where no number will do, the first outputs may follow a formula of the first
-inputs.
+outputs come out. Where no number will do, the first outputs may follow a formula of the first inputs.
 """
 
 from __future__ import annotations
@@ -12,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from itertools import count, islice, product
+from itertools import product
 
 import numpy as np
 
 from weights2code.data import Problem, Sequences
-from weights2code.language import Const, Domain, Expr, Op, Recurrence, Start, Step, Var, infer, op
+from weights2code.language import Const, Domain, Expr, Op, Recurrence, Start, Step, Var, op
 from weights2code.language.recurrence import expression_of
 from weights2code.rules.assembly import Assembly
 from weights2code.symbolic import NativeEngine
@@ -107,76 +105,19 @@ def _crisp_starts(name: str, problem: Problem, assembly: Assembly) -> list[Start
     return list(dict.fromkeys(float(value) for value in (0.0, *empty[0], *levels)))
 
 
-def likeliest_start(
-    draft: Recurrence,
-    problem: Problem,
-    assembly: Assembly,
-    error: Callable[[Recurrence], float],
-    *,
-    enough: float = 0.0,
-    most: int,
-) -> Recurrence:
-    """The first usual start whose error is `enough`, else the one with the least of at most so many."""
-    best: tuple[float, Recurrence] | None = None
-    for candidate in islice(usual_starts(draft, problem, assembly), most):
-        found = error(candidate)
-        if best is None or found < best[0]:
-            best = found, candidate
-        if found <= enough:
-            break
-    return draft if best is None else best[1]
-
-
 # -- unusual values ------------------------------------------------------------------------------------------
 
 
 def unusual_starts(draft: Recurrence, problem: Problem) -> Iterator[Recurrence]:
-    """The draft with start values that the first outputs call for: of what it looks back at, and of what it
-    computes from the past alone; or with a first position of its own."""
+    """The draft with start values that the first outputs call for, or with a first position of its own."""
     early = problem.training.take(np.flatnonzero(problem.training.given == 0)[:MOST_STARTS])
     if not len(early) or not draft.depths():
         return
     near = NEAR * np.maximum(np.std(problem.training.y[problem.training.scored], axis=0), 1e-9)
     near = np.where([domain.discrete for domain in problem.output_domains], NEAR, near)
-    delayed = with_delayed_parts(draft)
-    with np.errstate(all="ignore"):
-        values = delayed.trace(early.x)
-    parts = {step.name for step in delayed.steps} - {step.name for step in draft.steps}
-    domains = known_domains(problem) | {name: infer(values[name].ravel()) for name in sorted(parts)}
-    for trial in (draft, delayed) if parts else (draft,):
-        yield from numbers_together(trial, domains, early, near)
+    yield from numbers_together(draft, known_domains(problem), early, near)
     if any(name in problem.outputs for name in draft.depths()):
         yield from with_first_rule(draft, problem, early)
-
-
-def with_delayed_parts(draft: Recurrence) -> Recurrence:
-    """Every largest part that reads nothing of the present is a step of its own, read some positions back.
-
-    So is a step of the draft that is read back: what lies before its own start is not what it started from.
-    """
-    own = {step.name for step in draft.steps} - {*draft.outputs}
-    taken = {*draft.inputs, *draft.outputs, *own}
-    parts: dict[Expr, str] = {}
-
-    def lagged(node: Expr) -> Expr:
-        read = node.variables()
-        back = min((variable.lag for variable in read), default=0)
-        whole = isinstance(node, Op) or {variable.name for variable in read} <= own
-        if back and whole and not {variable.name for variable in read} & {*draft.outputs}:
-            now = node.shift(-back)
-            parts.setdefault(now, next(f"d{i}" for i in count() if f"d{i}" not in taken | {*parts.values()}))
-            return Var(parts[now], back)
-        return Op(node.name, tuple(map(lagged, node.args))) if isinstance(node, Op) else node
-
-    steps = [
-        Step(step.name, lagged(step.definition))
-        if step.name in draft.outputs and isinstance(step.definition, Expr)
-        else step
-        for step in draft.steps
-    ]
-    first = next((i for i, step in enumerate(steps) if step.name in draft.outputs), len(steps))
-    made = [Step(name, part) for part, name in parts.items()]
-    return replace(draft, steps=(*steps[:first], *made, *steps[first:]))
 
 
 def numbers_together(

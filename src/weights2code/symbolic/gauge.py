@@ -1,10 +1,10 @@
 """Regression up to a gauge: what an intermediate variable means, whatever numbers stand for it.
 
-The values v of a variable of a network are a gauge g of something that means more: v = g(e). Three gauges are
-told apart, the plainest first: an affine map; levels, where v is constant on each value of e; a monotone
-function. Two ways lead to e. Entries of the bank are asked whether v is a function of them. And v is written
-in plain numbers (its levels as whole numbers, reals in the unit of their largest linear piece), for which
-formulas are searched as for any other target.
+The values v of a variable of a network are a gauge g of something that means more: v = g(e). Two gauges are
+told apart, the plainer first: an affine map; and levels, where v is constant on each value of e. Two ways
+lead to e. Entries of the bank are asked whether v is a function of them. And v is written in plain numbers
+(its levels as whole numbers, reals in the unit of their largest linear piece), for which formulas are looked
+for as for any other target.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from weights2code.symbolic.search.readings import Reader, left_over
 from weights2code.symbolic.search.rows import Problem, prepare
 from weights2code.symbolic.search.table import Goal, Table
 
-Kind = Literal["affine", "levels", "monotone"]
+Kind = Literal["affine", "levels"]
 
 #: Curves like sines are left out: within a tolerance they look like anything.
 USED = frozenset(name for name, entry in OPERATORS.items() if entry.rank < OPERATORS["sin"].rank)
@@ -40,7 +40,7 @@ MOST_LEVELS, SHARE, FEW = 64, 0.75, 16
 RAMPED, LEAST_LEVEL, RAMPS = 6, 0.03, 0.15
 #: What counts like so many nodes: a gauge that is less plain, each level beyond two, twice as many levels as
 #: needed, as many as rows, all that may be off.
-GAUGE: dict[Kind, float] = {"affine": 0.0, "levels": 0.5, "monotone": 7.0}
+GAUGE: dict[Kind, float] = {"affine": 0.0, "levels": 0.5}
 LEVEL, FINER, NOTHING, WRONG = 0.7, 3.0, 4.0, 3.0
 #: Pairs of rows that are clearly apart: asked first, asked in all, and how many may be wrong.
 FIRST, PAIRS, WRONG_PAIRS = 16, 80, 1
@@ -199,8 +199,6 @@ class Judge:
             needed = 1 + int(np.sum(np.diff(np.sort(centres)) > self.tolerance))
             extra = LEVEL * max(0, needed - 2) + FINER * log2(count / needed)
             add("levels", error, extra + (NOTHING if count == rows else 0.0))
-        elif not found:
-            add("monotone", self.monotone(values))
         return min(found, key=lambda form: form.cost, default=None)
 
     def within(self, deviation: np.ndarray) -> float | None:
@@ -237,16 +235,6 @@ class Judge:
             share = np.where(near, self.share, 0.0)
         return None
 
-    def monotone(self, values: np.ndarray) -> float | None:
-        """The deviation of v from the best monotone function of the values."""
-        order = np.argsort(values, kind="stable")
-        sign = np.sign((self.share * (values - self.share @ values)) @ (self.v - self.share @ self.v))
-        v, starts = sign * self.v[order], np.flatnonzero(np.r_[True, np.diff(values[order]) > 0])
-        above = np.maximum.accumulate(np.maximum.reduceat(v, starts))
-        below = np.minimum.accumulate(np.minimum.reduceat(v, starts)[::-1])[::-1]
-        error = 0.5 * float(np.max(above - below))
-        return error if error <= self.tolerance else None
-
 
 def look(judge: Judge) -> None:
     """Entries of a bank of the operands, and of banks of one form alone of which v needs fewer levels."""
@@ -265,8 +253,8 @@ def look(judge: Judge) -> None:
 class Look:
     """Thousands of entries at once, on the rows of a bank: which may v be a function of?
 
-    Rows whose values of v are clearly apart must not share a value of the entry; along one of which v is a
-    monotone function they stand in order.
+    Rows whose values of v are clearly apart must not share a value of the entry; along one of which v is an
+    affine function they stand in order.
     """
 
     def __init__(self, judge: Judge, table: Table, v: np.ndarray, finish: Callable[[Expr], Expr]) -> None:

@@ -9,15 +9,21 @@ the others refitted each time, and a step is undone if the formula is no longer 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 
-from weights2code.language import Const, Expr, Number, Op, Var, evaluate
+from weights2code.language import Const, Expr, Number, Var, evaluate
 from weights2code.symbolic.engine import number_cost
 
 _MAX_DENOMINATOR = 64
+#: Steps of a fit, the share of the loss that each must gain, and what the damping may change by at each.
+STEPS, GAIN = 60, 1e-15
+DAMPINGS = np.array([0.01, 1.0, 100.0, 1e4])
+
+#: Rows (sets, n) of a function of its constants, for several sets of them (sets, k).
+Predict = Callable[[np.ndarray], np.ndarray]
 
 
 def simplest(value: float, band: float, error: float = 0.0) -> Number:
@@ -118,19 +124,15 @@ def snap(
     noise
         Known standard error of a target, if any.
     """
-    start, predict = _as_function(expr, values, y)
+    opened, start = with_free_constants(expr)
     if not len(start):
         return expr
-    return with_constants(expr, snap_function(predict, start, y, tolerance, noise=noise))
+    found = snap_function(_as_function(opened, values, y), start, y, tolerance, noise=noise)
+    return opened.substitute(meant(found))
 
 
 def snap_function(
-    predict: Callable[[np.ndarray], np.ndarray],
-    start: np.ndarray,
-    y: np.ndarray,
-    tolerance: float = 0.0,
-    *,
-    noise: float = 0.0,
+    predict: Predict, start: np.ndarray, y: np.ndarray, tolerance: float = 0.0, *, noise: float = 0.0
 ) -> tuple[Number, ...]:
     """Constants of any function of them, refitted to `y` from `start` and snapped as far as `y` allows."""
 
@@ -138,51 +140,47 @@ def snap_function(
         c = start.copy()
         for j, v in fixed.items():
             c[j] = float(v)
-        return _levenberg(predict, c, y, [j for j in range(len(c)) if j not in fixed])
+        return fitted(predict, c, y, [j for j in range(len(c)) if j not in fixed])
 
+    every = range(len(start))
     with np.errstate(all="ignore"):
-        return _snap_constants(solve, predict, lambda c: _jacobian(predict, c), y, tolerance, noise)
+        return _snap_constants(
+            solve, lambda c: predict(c[None])[0], lambda c: _jacobian(predict, c, every), y, tolerance, noise
+        )
 
 
 def refit(expr: Expr, values: Mapping[Var, np.ndarray], y: np.ndarray) -> Expr:
     """The same formula with its float constants fitted jointly by nonlinear least squares."""
-    start, predict = _as_function(expr, values, y)
+    opened, start = with_free_constants(expr)
     with np.errstate(all="ignore"):
-        c = _levenberg(predict, start, y, list(range(len(start))))
-    return with_constants(expr, tuple(float(v) for v in c))
+        c = fitted(_as_function(opened, values, y), start, y, range(len(start)))
+    return opened.substitute(meant(c.tolist()))
 
 
-def _as_function(
-    expr: Expr, values: Mapping[Var, np.ndarray], y: np.ndarray
-) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-    """The float constants of a formula, and its values as a function of them."""
+def with_free_constants(expr: Expr, before: int = 0) -> tuple[Expr, np.ndarray]:
+    """The formula with variables for its float constants, numbered from `before` on, and what these are."""
+    found: list[float] = []
 
-    def predict(c: np.ndarray) -> np.ndarray:
-        filled = with_constants(expr, tuple(float(v) for v in c))
-        return np.broadcast_to(np.asarray(evaluate(filled, values), dtype=float), y.shape)
+    def opened(node: Expr) -> Expr:
+        if not (isinstance(node, Const) and isinstance(node.value, float)):
+            return node
+        found.append(node.value)
+        return Var(f"constant {before + len(found) - 1}")
 
-    return np.array(free_constants(expr), dtype=float), predict
-
-
-def free_constants(expr: Expr) -> tuple[float, ...]:
-    """The float constants in the order of a walk."""
-    return tuple(
-        node.value for node in expr.walk() if isinstance(node, Const) and isinstance(node.value, float)
-    )
+    return expr.transform(opened), np.array(found, dtype=float)
 
 
-def with_constants(expr: Expr, values: tuple[Number, ...]) -> Expr:
-    """The formula with its float constants replaced, in the order of `free_constants`."""
-    stream = iter(values)
+def meant(values: Iterable[Number]) -> dict[Var, Expr]:
+    """What the variables of `with_free_constants` stand for."""
+    return {Var(f"constant {i}"): Const(value) for i, value in enumerate(values)}
 
-    def walk(node: Expr) -> Expr:
-        if isinstance(node, Const):
-            return Const(next(stream)) if isinstance(node.value, float) else node
-        if isinstance(node, Op):
-            return Op(node.name, tuple(walk(argument) for argument in node.args))
-        return node
 
-    return walk(expr)
+def _as_function(opened: Expr, values: Mapping[Var, np.ndarray], y: np.ndarray) -> Predict:
+    def predict(sets: np.ndarray) -> np.ndarray:
+        known = {Var(f"constant {i}"): column[:, None] for i, column in enumerate(sets.T)}
+        return np.broadcast_to(np.asarray(evaluate(opened, {**values, **known}), float), (len(sets), len(y)))
+
+    return predict
 
 
 def _snap_constants(
@@ -253,44 +251,38 @@ def _own_direction(J: np.ndarray, place: int) -> np.ndarray:
     return left if np.linalg.norm(left) > 1e-9 * np.linalg.norm(own) else own
 
 
-def _jacobian(predict: Callable[[np.ndarray], np.ndarray], c: np.ndarray) -> np.ndarray:
-    columns = []
-    for j in range(len(c)):
-        step = 1e-6 * max(abs(c[j]), 1e-3)
-        up, down = c.copy(), c.copy()
-        up[j] += step
-        down[j] -= step
-        columns.append((predict(up) - predict(down)) / (2 * step))
-    return np.nan_to_num(np.stack(columns, axis=1), nan=0.0, posinf=0.0, neginf=0.0)
+def _jacobian(predict: Predict, c: np.ndarray, free: Sequence[int]) -> np.ndarray:
+    step = 1e-6 * np.maximum(np.abs(c[free]), 1e-3)
+    apart = np.zeros((len(free), len(c)))
+    apart[np.arange(len(free)), free] = step
+    up, down = np.split(predict(np.concatenate([c + apart, c - apart])), 2)
+    return np.nan_to_num(((up - down) / (2 * step[:, None])).T, nan=0.0, posinf=0.0, neginf=0.0)
 
 
-def _levenberg(
-    predict: Callable[[np.ndarray], np.ndarray], start: np.ndarray, y: np.ndarray, free: list[int]
+def fitted(
+    predict: Predict,
+    start: np.ndarray,
+    y: np.ndarray,
+    free: Sequence[int],
+    steps: int = STEPS,
+    gain: float = GAIN,
 ) -> np.ndarray:
-    """Levenberg-Marquardt on the free constants; small enough here that scipy would only add start-up."""
-    c = start.copy()
-    if not free:
-        return c
-    loss = float(np.sum((predict(c) - y) ** 2))
-    damping = 1e-3
-    for _ in range(60):
-        residual = y - predict(c)
-        J = _jacobian(predict, c)[:, free]
-        gram, gradient = J.T @ J, J.T @ residual
+    """Levenberg-Marquardt on the free constants, with several dampings at once."""
+    c, damping = start.copy(), 1e-3
+    answer = predict(c[None])[0]
+    loss = float(np.sum((answer - y) ** 2))
+    for _ in range(steps if len(free) else 0):
+        J = _jacobian(predict, c, free)
+        gram, gradient = J.T @ J, J.T @ (y - answer)
         if not (np.isfinite(gram).all() and np.isfinite(gradient).all()):
             break  # the squares overflow: no step can be told from another
-        improved = False
-        for _ in range(8):
-            matrix = gram + damping * np.diag(np.diag(gram) + 1e-12)
-            step = np.linalg.lstsq(matrix, gradient, rcond=None)[0]
-            trial = c.copy()
-            trial[free] += step
-            trial_loss = float(np.sum((predict(trial) - y) ** 2))
-            if math.isfinite(trial_loss) and trial_loss < loss:
-                gain = loss - trial_loss
-                c, loss, damping, improved = trial, trial_loss, max(damping / 5, 1e-15), True
-                break
-            damping = min(damping * 5, 1e12)
-        if not improved or gain <= 1e-15 * max(loss, 1e-300):
+        dampings, diagonal = damping * DAMPINGS, np.diag(np.diag(gram) + 1e-12)
+        trials = np.tile(c, (len(dampings), 1))
+        trials[:, free] += [np.linalg.lstsq(gram + d * diagonal, gradient, rcond=None)[0] for d in dampings]
+        answers = predict(trials)
+        losses = np.nan_to_num(np.sum((answers - y) ** 2, 1), nan=np.inf)
+        best = int(np.argmin(losses))
+        if not losses[best] < loss * (1 - gain):
             break
+        c, answer, loss, damping = trials[best], answers[best], float(losses[best]), dampings[best]
     return c
