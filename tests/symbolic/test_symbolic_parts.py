@@ -332,13 +332,6 @@ def test_a_threshold_is_sharpened_with_all_rows() -> None:
     assert sharpened(problem, op("gt", a, 0.3), problem.values(op("gt", a, 0.3)) != problem.y) is None
 
 
-def test_whole_weights_between_bounds() -> None:
-    reader, _, goal = part(lambda x, y: np.clip(2 * x - 3 * y + 1, -2, 2), (DIGITS, DIGITS))
-    inside = next(left for left in reductions.bounds(reader, goal) if left.cost == 3)
-    clipped = Reader(reader.problem, reader.table, inside.goal.at(reader.table.few), beside=True, near=False)
-    assert texts(linear.bounded(clipped)) == ["2*a + 1 - 3*b"]
-
-
 def test_one_function_at_two_lags_with_weights() -> None:
     names = tuple(Var(name, lag) for name in "ab" for lag in (0, 1))
     reader, _, _ = part(

@@ -32,7 +32,7 @@ from weights2code.symbolic.snapping import simplest
 #: The largest cost of entries of the bank, and steps of a rule.
 LARGEST, DEEPEST = 5, 6
 #: Nodes that a formula has at least that a step leads to, beyond those around its task: so steps wait.
-STEPS = {"around": 1, "bounded": 3.4, "weighted": 3.5, "choices": 3.8, "planes": 4.2, "parts": 4.5,
+STEPS = {"around": 1, "weighted": 3.5, "choices": 3.8, "planes": 4.2, "parts": 4.5,
          "compared": 5.8, "sums": 6.5, "shared": 6.5, "pieces": 6.5, "families": 6.6}  # fmt: skip
 #: The same for reductions that have an entry of at most a cost in them.
 REDUCE = {3: 4.1, LARGEST: 5.5}
@@ -190,8 +190,6 @@ class Search:
         real = not (task.table.discrete and task.goal.whole)
         if name in ("pieces", "planes"):
             return real == (name == "planes")
-        if name == "bounded":
-            return not np.all(task.goal.tight)
         if name == "shared":
             return task.depth <= 1 and len(task.goal.known) == len(task.goal.low)
         if name == "families":
@@ -285,10 +283,6 @@ class Search:
     def families(self, task: Task) -> None:
         """Functions with one inner constant."""
         self.offer(task, families(task.reader))
-
-    def bounded(self, task: Task) -> None:
-        """A linear function of which mostly one side is known."""
-        self.offer(task, linear.bounded(task.reader))
 
     def sums(self, task: Task) -> None:
         bank = self.bank(task)

@@ -43,6 +43,8 @@ ASKED, EVERYWHERE, SAME, PUT, LESS = 300_000, 150, 3, 8, 0.3
 FEWEST_VALUES, MOST_PERIOD = 12, 1000
 #: Parts that are followed, rows of one at least, and the share of what there is to say that they may leave.
 PARTED, FEWEST_ROWS, SIMPLER = 3, 4, 0.95
+#: Bins of reals in which an unknown function is a line, all but at most so many of them.
+BINS, BENDS = 16, 4
 #: Columns with at most so many values may be gates of a direction.
 GATES = 6
 
@@ -277,32 +279,50 @@ def replaced(
 def repeated(reader: Reader, goal: Goal) -> Iterator[Left]:
     """y = g(x[t]) + g(x[t-1]) + ..., or the difference of two, beside a linear function: what g is.
 
-    One design matrix, with a column for every value of x: how often it stands among the lags.
+    One design matrix: how often each value of x stands among the lags; of reals how often each of some bins
+    does, and its values added up. A bin in which g is no line is left out, with its rows; then rows with one
+    value in such a bin tell what g is there.
     """
     table, problem = reader.table, reader.problem
-    if not table.discrete or goal.modulus is not None or len(goal.levels) < 3:
+    if goal.modulus is not None or len(goal.levels) < 3:
         return
     names: dict[str, list[int]] = {}
     for j, v in enumerate(table.variables):
         names.setdefault(v.name, []).append(j)
     known, y = goal.known, goal.middle[goal.known]
     for name, places in names.items():
-        levels, code = np.unique(table.X[:, places], return_inverse=True)
-        code = code.reshape(-1, len(places))[known]
+        X = table.X[np.ix_(known, places)]
+        whole = table.domains[places[0]].discrete
+        edges = np.unique(X) if whole else np.unique(np.quantile(X, np.linspace(0, 1, BINS + 1))[:-1])
         signs = [np.ones(len(places)), *([np.array([1.0, -1.0])] if len(places) == 2 else [])]
-        if len(places) < 2 or not 3 <= len(levels) <= min(40, len(known) // 3):
+        if len(places) < 2 or not 3 <= len(edges) <= min(40, len(known) // 3):
             continue
+        code = np.searchsorted(edges, X, side="right") - 1
         others = [j for j in range(len(table.variables)) if j not in places]
         for sign in signs:
-            counts = np.zeros((len(known), len(levels)))
-            for c, s in zip(code.T, sign, strict=True):
-                counts[np.arange(len(known)), c] += s
-            matrix = np.column_stack([counts, table.X[known][:, others]])
+            counts = np.zeros((2 - whole, len(known), len(edges)))
+            for x, c, s in zip(X.T, code.T, sign, strict=True):
+                for part, added in zip(counts, (1.0, x), strict=False):
+                    part[np.arange(len(known)), c] += s * added
+            matrix = np.column_stack([*counts, table.X[known][:, others]])
             problem.effort.spend(1e-4 + PRODUCT * matrix.size * matrix.shape[1] * 10)
-            weights = np.linalg.lstsq(matrix, y, rcond=None)[0]
-            if np.abs(matrix @ weights - y).max() > goal.slack + 1e-7:
+            found = _with_bends(matrix, y, code, goal.slack + 1e-7, 0 if whole else BENDS)
+            if found is None:
                 continue
-            g, rest = weights[: len(levels)], [number(round(float(w), 6)) for w in weights[len(levels) :]]
+            weights, bent = found
+            lines = weights[: counts.size // len(known)].reshape(len(counts), -1)
+            rest = [number(round(float(w), 6)) for w in weights[lines.size :]]
+            # the values of g where they are known, and where they follow
+            values = lines[0][code] + (0 if whole else lines[1][code] * X)
+            inside, total = np.isin(code, bent), y - table.X[known][:, others] @ np.array(rest, float)
+            for at in range(len(places)):
+                one = inside[:, at] & (inside.sum(axis=1) == 1)
+                values[one, at] = sign[at] * (
+                    total[one] - (np.delete(values, at, 1) @ np.delete(sign, at))[one]
+                )
+            sure = ~inside | (inside.sum(axis=1) == 1)[:, None]
+            levels, first = np.unique(X[sure], return_index=True)
+            g = values[sure][first]
             g = g - g[int(np.argmin(np.abs(levels)))] if sign.sum() == 0 else g
             x = Var(name, 0)
             column = Table((x,), (table.domains[places[0]],), levels[:, None].astype(float))
@@ -310,9 +330,30 @@ def repeated(reader: Reader, goal: Goal) -> Iterator[Left]:
             lags = [(int(s), table.variables[j]) for j, s in zip(places, sign, strict=True)]
             finish = partial(_at_lags, x, lags, terms)
             slack = max(goal.slack / len(places), 1e-7)
-            yield Left(
-                "repeated", column, Goal(g - slack, g + slack), finish, float(2 * len(others) + len(places))
-            )
+            cost = float(2 * len(others) + len(places))
+            yield Left("repeated", column, Goal(g - slack, g + slack), finish, cost)
+
+
+def _with_bends(
+    matrix: np.ndarray, y: np.ndarray, code: np.ndarray, slack: float, most: int
+) -> tuple[np.ndarray, list[int]] | None:
+    """Weights that are right on all rows without some bins, at most so many, and these."""
+    bent: list[int] = []
+    while True:
+        rows = ~np.any(np.isin(code, bent), axis=1)
+        if rows.sum() < 1.5 * matrix.shape[1]:
+            return None
+        weights = np.linalg.lstsq(matrix[rows], y[rows], rcond=None)[0]
+        off = np.abs(matrix[rows] @ weights - y[rows])
+        if off.max() <= slack:
+            return weights, bent
+        if len(bent) == most:
+            return None
+        wrong = [
+            off[np.any(code[rows] == b, axis=1)].mean() if b not in bent else 0.0
+            for b in range(code.max() + 1)
+        ]
+        bent.append(int(np.nanargmax(wrong)))
 
 
 def _at_lags(x: Var, lags: Sequence[tuple[int, Var]], terms: Sequence[tuple[Number, Expr]], g: Expr) -> Expr:

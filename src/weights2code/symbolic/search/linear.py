@@ -36,8 +36,6 @@ MODULO = 1500
 RESIDUES = 20_000
 #: Seconds of a usual machine for a linear program; the largest whole weight that its direction is rounded to.
 PROGRAM, LARGEST = 6e-3, 12
-#: Columns of which whole weights are asked for, and branches of that program.
-MOST_WHOLE, NODES = 8, 200
 
 
 def linear(reader: Reader) -> Iterator[Expr]:
@@ -83,41 +81,6 @@ def _linear_modulo(reader: Reader) -> Iterator[Expr]:
     shift = int((y[0] - X[0] @ weights) % m)
     terms = [(int(w), v) for w, v in zip(weights, reader.table.variables, strict=True) if w]
     yield weighted_sum(terms, shift - m if shift > m // 2 else shift)
-
-
-def bounded(reader: Reader) -> Iterator[Expr]:
-    """The linear function with the smallest whole weights that lies between the ends of every row.
-
-    What stands inside bounds is known on few rows, but of all others it is known on which side it lies.
-    """
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
-    goal, k, X = reader.goal, reader.X.shape[1], reader.X
-    sided = ~goal.tight & (np.isfinite(goal.low) | np.isfinite(goal.high))
-    whole = reader.table.discrete and goal.whole and goal.modulus is None
-    if not whole or k > MOST_WHOLE or sided.sum() < k:
-        return
-    reader.problem.effort.spend(PROGRAM * (1 + len(X) / 100))
-    # weights, the constant, and what the weights are at most in size, the sum of which is made small
-    eye, none = np.eye(k), np.zeros((k, 1))
-    rows = np.hstack([X, np.ones((len(X), 1)), 0 * X])
-    sizes = np.vstack([np.hstack([sign * eye, none, -eye]) for sign in (1, -1)])
-    ends = np.r_[np.full(k + 1, np.inf), np.full(k, LARGEST)]
-    found = milp(
-        np.r_[np.zeros(k + 1), np.ones(k)],
-        constraints=[
-            LinearConstraint(rows, goal.low, goal.high),  # pyright: ignore[reportArgumentType]
-            LinearConstraint(sizes, -np.inf, 0.0),
-        ],
-        integrality=np.ones(2 * k + 1),
-        bounds=Bounds(np.where(np.isfinite(ends), 0.0, -np.inf), ends),  # pyright: ignore[reportArgumentType]
-        options={"node_limit": NODES},
-    )
-    if found.x is not None:
-        weights = [int(w) for w in np.round(found.x[: k + 1])]
-        expr = weighted_sum(list(zip(weights[:k], reader.table.variables, strict=True)), weights[k])
-        if any(weights[:k]) and goal.met(reader.table.values(expr)[reader.table.few]):
-            yield expr
 
 
 def sums(reader: Reader, bank: Bank) -> Iterator[Expr]:
