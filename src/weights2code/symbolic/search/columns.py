@@ -291,7 +291,7 @@ def repeated(reader: Reader, goal: Goal) -> Iterator[Left]:
         names.setdefault(v.name, []).append(j)
     known, y = goal.known, goal.middle[goal.known]
     for name, places in names.items():
-        X = table.X[np.ix_(known, places)]
+        X = table.X[np.ix_(known, np.array(places))]
         whole = table.domains[places[0]].discrete
         edges = np.unique(X) if whole else np.unique(np.quantile(X, np.linspace(0, 1, BINS + 1))[:-1])
         signs = [np.ones(len(places)), *([np.array([1.0, -1.0])] if len(places) == 2 else [])]
