@@ -33,6 +33,8 @@ LAST_DIGIT = 1e-3
 UNFIT = "the discrete model does not fit"
 #: Recurrences with more nodes than this, and tables, are written as they are: nobody will read them anyway.
 SIMPLIFIED = 120
+#: Levels of a formula that Python's own parser still reads.
+DEEPEST = 150
 
 
 def judged(
@@ -41,6 +43,8 @@ def judged(
     """The program of a recurrence, certified."""
     recurrence = recurrence.live() if problem.categories else recurrence
     formulas = [step.definition for step in recurrence.steps if isinstance(step.definition, Expr)]
+    if any(formula.depth() > DEEPEST for formula in formulas):
+        raise NotExtracted(f"what was found is a formula of more than {DEEPEST} levels: a table, not a rule.")
     short = origin is not Origin.TABLE and sum(formula.size() for formula in formulas) <= SIMPLIFIED
     if short and not time_is_up() and not problem.output_categories:
         simple = simplify_recurrence(recurrence, problem.domains)

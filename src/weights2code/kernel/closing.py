@@ -19,7 +19,6 @@ import re
 import struct
 import sys
 from collections.abc import Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -131,7 +130,7 @@ class Text:
             now = f"__row[{self.columns[name]}]" if name in self.columns else f"__empty_{name}"
             lines.append(f"{name}[{last}] = {now}")
         lines += [f"{name} = {kind}(__{name}.content)" for name, kind in self.tables.items()]
-        aged = [_Aged().visit(deepcopy(node)) for node in self.body]
+        aged = [_Aged().visit(node) for node in ast.parse(ast.unparse(ast.Module(self.body, []))).body]
         lines += [f"t = {last}", *ast.unparse(ast.Module(aged, [])).splitlines()]
         after = [f"__age + 1 if __age < {self.ages} else __age"]
         for name, lag in self.lags.items():

@@ -66,6 +66,15 @@ class Expr:
         """Number of nodes: the complexity that candidate formulas are compared by."""
         return sum(1 for _ in self.walk())
 
+    def depth(self) -> int:
+        """Number of levels."""
+        deepest, waiting = 0, [(self, 1)]
+        while waiting:
+            node, level = waiting.pop()
+            deepest = max(deepest, level)
+            waiting += [(arg, level + 1) for arg in node.args] if isinstance(node, Op) else []
+        return deepest
+
     def operations(self) -> int:
         """Number of operators, the second measure of program length."""
         return sum(1 for node in self.walk() if isinstance(node, Op))
