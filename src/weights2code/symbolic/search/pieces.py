@@ -39,7 +39,7 @@ PAIRS = 10
 #: Lists that are continued at a time; rules of a list; entries that are compared; parts that are followed.
 BEAM, LONGEST, TESTED, PARTS = 2, 12, 2000, 6
 #: By what rules of lists are chosen: rows for a node, or rows less a share of them for a node.
-GREEDS = (None, 0.01, 0.05)
+GREEDS = (None, 0.02)
 #: Terms that are asked for a plane beyond which they hold; rows that the nearest one must tell.
 DIRECTED, MOSTLY = 2, 0.9
 #: The share of rows that a part must settle.
