@@ -182,7 +182,7 @@ class Judge:
                 self.found[mark] = form
 
     def form_of(self, expr: Expr, values: np.ndarray, parts: np.ndarray, count: int) -> Form | None:
-        self.problem.spend("sorted cells", 4 * len(values))
+        self.problem.effort.spend(3 * CELL * 4 * len(values))
         rows, found = len(values), list[Form]()
 
         def add(kind: Kind, error: float | None, extra: float = 0.0) -> None:

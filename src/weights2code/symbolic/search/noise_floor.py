@@ -17,6 +17,8 @@ from weights2code.symbolic.search.rows import Problem
 _LEAST_ROWS = 40
 #: Residuals larger than this share of the target's spread are never taken for noise.
 _SMALL = 0.03
+#: Seconds of a usual machine for a row and two inputs.
+PROBE = 2e-8
 
 
 def noise_floor(problem: Problem, collector: Collector) -> float | None:
@@ -30,7 +32,7 @@ def noise_floor(problem: Problem, collector: Collector) -> float | None:
     if best.kind != "formula" or not best.rmse <= _SMALL * spread or best.complexity > 31:
         return None
     residual = problem.y - problem.values(best.expr)
-    problem.spend("probe cells", len(problem.y) * problem.X.shape[1] ** 2)
+    problem.effort.spend(PROBE * len(problem.y) * problem.X.shape[1] ** 2)
     if not is_white(problem.X, residual):
         return None
     return max(1.1 * best.max_error, 4.5 * best.rmse)
