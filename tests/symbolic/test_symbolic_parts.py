@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from weights2code.language import Domain, Expr, Var, evaluate, formula, integers, op, reals
+from weights2code.symbolic import NativeEngine
 from weights2code.symbolic.search import columns, linear, near, pieces, reductions
 from weights2code.symbolic.search.bank import Bank, Block
 from weights2code.symbolic.search.borders import sharpened
@@ -200,8 +201,9 @@ def test_a_term_counts_beyond_a_number() -> None:
         larger = np.maximum(2 * a - b, c)
         return np.where(larger > 0.5, larger, 0)
 
-    reader, bank, goal = part(rule, (REAL,) * 3)
-    assert "[max(2*a - b, c) > 0.5]*max(2*a - b, c)" in texts(pieces.pieces(reader, bank, goal))
+    X = np.random.default_rng(0).uniform(REAL.low, REAL.high, (300, 3))
+    front = NativeEngine().search(X, rule(*X.T), variables=(a, b, c), domains=(REAL,) * 3, tolerance=1e-6)
+    assert "[max(2*a - b, c) > 0.5]*max(2*a - b, c)" in texts(found.expr for found in front if found.exact)
 
 
 def test_two_terms_leave_the_question_which_holds() -> None:
