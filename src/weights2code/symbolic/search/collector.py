@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from weights2code.language import Expr
+from weights2code.simplify.forms import tidied
 from weights2code.symbolic.engine import Candidate, Kind, front_of, preference
-from weights2code.symbolic.notation import clipped, tidy
+from weights2code.symbolic.notation import clipped
 from weights2code.symbolic.search.borders import sharpened
 from weights2code.symbolic.search.rows import Problem
 
@@ -30,9 +31,8 @@ class Collector:
         """Judge one formula; the candidate if it is valid and allowed, else None."""
         problem = self.problem
         problem.effort.spend(NODE * expr.size())
-        expr = tidy(expr)
-        if problem.allows("clip"):
-            expr = clipped(expr)
+        plain = clipped(tidied(expr))
+        expr = plain if problem.permits(plain) else expr
         complexity = expr.size()
         if problem.max_complexity is not None and complexity > problem.max_complexity:
             return None
