@@ -78,7 +78,7 @@ class OperonEngine:
             *(model.get_model_string(tree, 9, names) for tree in trees),
         ]
         # float32 arithmetic: constants are good to six digits at best
-        return judged(problem, texts, max(problem.tolerance, 1e-6 * problem.scale))
+        return judged(problem, texts, max(problem.tolerance, 1e-6 * float(np.abs(problem.y).max())))
 
 
 def symbols_for(domains: tuple[Domain, ...], operators: frozenset[str] | None) -> list[str]:

@@ -65,10 +65,6 @@ class Problem:
         return all(domain.discrete for domain in self.domains)
 
     @property
-    def scale(self) -> float:
-        return float(np.max(np.abs(self.y))) or 1.0
-
-    @property
     def accuracy(self) -> float:
         """The deviation below which a fit counts as exact during the search."""
         return 1e-6 if self.whole else self.tolerance
