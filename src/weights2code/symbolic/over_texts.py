@@ -2,11 +2,11 @@
 
 A target of texts is chosen by a list of rules: "open" if event == "push" and state == "closed" else ...,
 each value of which is a text or a copy of a variable. Tests of texts ask for equality alone, with a text or
-with another variable of the same kind; numbers, sums and differences of two are compared with thresholds. Where
-no list says it, each text is asked for by itself, as a number that is 1 or 0: so come grades from two marks. A
-number that depends on texts is searched for by an engine that sees, in the place of a text, whether it is
-this one or that one, or whether two are the same; and for each text by itself, where each may have a formula
-of its own. So nothing that comes out computes with the number of a text.
+with another variable of the same kind; numbers, sums and differences of two are compared with thresholds.
+Where no list says it, each text is asked for by itself, as a number that is 1 or 0: so come grades from two
+marks. A number that depends on texts is searched for by an engine that sees, in the place of a text, whether
+it is this one or that one, or whether two are the same; and for each text by itself, where each may have a
+formula of its own. So nothing that comes out computes with the number of a text.
 """
 
 from __future__ import annotations
