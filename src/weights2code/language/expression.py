@@ -99,11 +99,18 @@ class Expr:
         return formula(self)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Const(Expr):
-    """A number. Integers and fractions stay exact; floats are what the data support."""
+    """A number. Integers and fractions stay exact; floats are what the data support, so 0.5 is not 1/2."""
 
     value: Number
+
+    def __eq__(self, other: object) -> bool:
+        same = isinstance(other, Const) and self.value == other.value
+        return same and isinstance(self.value, Fraction) == isinstance(other.value, Fraction)
+
+    def __hash__(self) -> int:
+        return hash(self.value)
 
     def __post_init__(self) -> None:
         value = self.value

@@ -37,8 +37,7 @@ STEPS = {"around": 1, "weighted": 3.5, "choices": 3.8, "planes": 4.2, "parts": 4
 #: The same for reductions that have an entry of at most a cost in them.
 REDUCE = {3: 4.1, LARGEST: 5.5}
 #: What reductions are called.
-REDUCTIONS = ("bounds", "remainder", "function", "inverse", "put", "near", "along", "repeated", "choice",
-              "part")  # fmt: skip
+REDUCTIONS = ("bounds", "remainder", "function", "inverse", "put", "near", "along", "choice", "part")
 #: Steps and reductions that are not taken, to measure what each earns.
 left_out: frozenset[str] = frozenset()
 #: Effort for a shorter formula, as a share of what the first one took, and at least.
@@ -194,6 +193,8 @@ class Search:
             return task.depth <= 1 and len(task.goal.known) == len(task.goal.low)
         if name == "families":
             return task.depth == 0 and not task.table.discrete
+        if name == "sums":
+            return task.goal.modulus is None
         return name != "compared" or task.reader.two
 
     def offer(self, task: Task, exprs: Iterable[Expr]) -> None:
@@ -285,9 +286,7 @@ class Search:
         self.offer(task, families(task.reader))
 
     def sums(self, task: Task) -> None:
-        bank = self.bank(task)
-        found = linear.sums_modulo if task.goal.modulus is not None else linear.sums
-        for expr in found(task.reader, bank):
+        for expr in linear.sums(task.reader, self.bank(task)):
             self.offer(task, [expr])
 
     def shared(self, task: Task) -> None:
@@ -326,7 +325,6 @@ class Search:
         self.below(task, reductions.inverses(task.reader, bank, task.goal, cost))
         if cost < LARGEST:
             self.below(task, near.near(task.reader, bank, task.goal, cost))
-            self.below(task, columns.repeated(task.reader, task.goal))
             self.below(task, columns.periods(task.reader, task.goal))
         if cost == LARGEST:
             self.below(task, columns.along(task.reader, task.goal))

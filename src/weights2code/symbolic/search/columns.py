@@ -2,8 +2,7 @@
 
 A column goes that is not needed. A quantity takes the place of the columns that it is made of, at every
 lag where they stand, if rows that agree then have a value in common: a test, a sum, a remainder, whatever
-the bank has. A sum along which the values lie apart takes the place of its columns. One unknown function
-of a column at several lags is read off as a small table.
+the bank has. A sum along which the values lie apart takes the place of its columns.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from functools import partial
 
 import numpy as np
 
-from weights2code.language import Expr, Number, Var, op
+from weights2code.language import Expr, Var, op
 from weights2code.symbolic.notation import weighted_sum
 from weights2code.symbolic.search.bank import CELL, Bank
-from weights2code.symbolic.search.linear import PRODUCT, directions
+from weights2code.symbolic.search.linear import directions
 from weights2code.symbolic.search.pieces import chosen
 from weights2code.symbolic.search.readings import Reader, number
 from weights2code.symbolic.search.rows import Problem
@@ -43,8 +42,6 @@ ASKED, EVERYWHERE, SAME, PUT, LESS = 300_000, 150, 3, 8, 0.3
 FEWEST_VALUES, MOST_PERIOD = 12, 1000
 #: Parts that are followed, rows of one at least, and the share of what there is to say that they may leave.
 PARTED, FEWEST_ROWS, SIMPLER = 3, 4, 0.95
-#: Bins of reals in which an unknown function is a line, all but at most so many of them.
-BINS, BENDS = 16, 4
 #: Columns with at most so many values may be gates of a direction.
 GATES = 6
 
@@ -274,90 +271,6 @@ def replaced(
     places = [table.variables.index(v) for v in kept]
     code = joined([*(_numbered(c) for c in columns), *(table.codes[i] for i in places)])
     return merged(table, goal, [*columns, *(table.X[:, i] for i in places)], [*parts, *kept], code)
-
-
-def repeated(reader: Reader, goal: Goal) -> Iterator[Left]:
-    """y = g(x[t]) + g(x[t-1]) + ..., or the difference of two, beside a linear function: what g is.
-
-    One design matrix: how often each value of x stands among the lags; of reals how often each of some bins
-    does, and its values added up. A bin in which g is no line is left out, with its rows; then rows with one
-    value in such a bin tell what g is there.
-    """
-    table, problem = reader.table, reader.problem
-    if goal.modulus is not None or len(goal.levels) < 3:
-        return
-    names: dict[str, list[int]] = {}
-    for j, v in enumerate(table.variables):
-        names.setdefault(v.name, []).append(j)
-    known, y = goal.known, goal.middle[goal.known]
-    for name, places in names.items():
-        X = table.X[np.ix_(known, np.array(places))]
-        whole = table.domains[places[0]].discrete
-        edges = np.unique(X) if whole else np.unique(np.quantile(X, np.linspace(0, 1, BINS + 1))[:-1])
-        signs = [np.ones(len(places)), *([np.array([1.0, -1.0])] if len(places) == 2 else [])]
-        if len(places) < 2 or not 3 <= len(edges) <= min(40, len(known) // 3):
-            continue
-        code = np.searchsorted(edges, X, side="right") - 1
-        others = [j for j in range(len(table.variables)) if j not in places]
-        for sign in signs:
-            counts = np.zeros((2 - whole, len(known), len(edges)))
-            for x, c, s in zip(X.T, code.T, sign, strict=True):
-                for part, added in zip(counts, (1.0, x), strict=False):
-                    part[np.arange(len(known)), c] += s * added
-            matrix = np.column_stack([*counts, table.X[known][:, others]])
-            problem.effort.spend(1e-4 + PRODUCT * matrix.size * matrix.shape[1] * 10)
-            found = _with_bends(matrix, y, code, goal.slack + 1e-7, 0 if whole else BENDS)
-            if found is None:
-                continue
-            weights, bent = found
-            lines = weights[: counts.size // len(known)].reshape(len(counts), -1)
-            rest = [number(round(float(w), 6)) for w in weights[lines.size :]]
-            # the values of g where they are known, and where they follow
-            values = lines[0][code] + (0 if whole else lines[1][code] * X)
-            inside, total = np.isin(code, bent), y - table.X[known][:, others] @ np.array(rest, float)
-            for at in range(len(places)):
-                one = inside[:, at] & (inside.sum(axis=1) == 1)
-                values[one, at] = sign[at] * (
-                    total[one] - (np.delete(values, at, 1) @ np.delete(sign, at))[one]
-                )
-            sure = ~inside | (inside.sum(axis=1) == 1)[:, None]
-            levels, first = np.unique(X[sure], return_index=True)
-            g = values[sure][first]
-            g = g - g[int(np.argmin(np.abs(levels)))] if sign.sum() == 0 else g
-            x = Var(name, 0)
-            column = Table((x,), (table.domains[places[0]],), levels[:, None].astype(float))
-            terms = [(w, table.variables[j]) for w, j in zip(rest, others, strict=True)]
-            lags = [(int(s), table.variables[j]) for j, s in zip(places, sign, strict=True)]
-            finish = partial(_at_lags, x, lags, terms)
-            slack = max(goal.slack / len(places), 1e-7)
-            cost = float(2 * len(others) + len(places))
-            yield Left("repeated", column, Goal(g - slack, g + slack), finish, cost)
-
-
-def _with_bends(
-    matrix: np.ndarray, y: np.ndarray, code: np.ndarray, slack: float, most: int
-) -> tuple[np.ndarray, list[int]] | None:
-    """Weights that are right on all rows without some bins, at most so many, and these."""
-    bent: list[int] = []
-    while True:
-        rows = ~np.any(np.isin(code, bent), axis=1)
-        if rows.sum() < 1.5 * matrix.shape[1]:
-            return None
-        weights = np.linalg.lstsq(matrix[rows], y[rows], rcond=None)[0]
-        off = np.abs(matrix[rows] @ weights - y[rows])
-        if off.max() <= slack:
-            return weights, bent
-        if len(bent) == most:
-            return None
-        wrong = [
-            off[np.any(code[rows] == b, axis=1)].mean() if b not in bent else 0.0
-            for b in range(code.max() + 1)
-        ]
-        bent.append(int(np.nanargmax(wrong)))
-
-
-def _at_lags(x: Var, lags: Sequence[tuple[int, Var]], terms: Sequence[tuple[Number, Expr]], g: Expr) -> Expr:
-    return weighted_sum([*((sign, g.substitute({x: variable})) for sign, variable in lags), *terms])
 
 
 def parted(reader: Reader, goal: Goal) -> Iterator[Left]:

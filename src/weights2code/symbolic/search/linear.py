@@ -1,4 +1,4 @@
-"""Sums: of columns, of two and three entries of the bank, of products of two; over remainders too.
+"""Sums: of columns, over remainders too; of two and three entries of the bank, of products of two.
 
 All of it is one design matrix. With what is always present (the constant, or the constant and the columns)
 projected out, the Gram matrix of the entries gives what every pair leaves over, and a few more products
@@ -30,8 +30,6 @@ PRODUCT = 3.7e-11
 COMPARED, SMALL_COMPARED, FEW_ROWS = 1500, 80, 12
 #: The fewest rows for one function at several lags.
 FEWEST = 30
-#: Entries that are taken off up to multiples of a number.
-MODULO = 1500
 #: Weights modulo a number that are tried in all.
 RESIDUES = 20_000
 #: Seconds of a usual machine for a linear program; the largest whole weight that its direction is rounded to.
@@ -178,33 +176,6 @@ def _summed(reader: Reader, windows: Sequence[tuple[Var, ...]], cost: int) -> li
         if enough:
             break
     return found[:WRITTEN]
-
-
-def sums_modulo(reader: Reader, bank: Bank) -> Iterator[Expr]:
-    """Sums and differences of two entries up to multiples of the modulus: one is what the other leaves."""
-    goal, known, m = reader.goal, reader.goal.known, reader.goal.modulus
-    if m is None or len(known) < 4:
-        return
-    live = bank.varying(99, PAIRED)
-    V = bank.values[np.ix_(live, known)]
-    whole = np.all(np.round(V) == V, axis=1)
-    live, V = live[whole], V[whole]
-    key = np.random.default_rng(3).integers(1, 1 << 40, len(known)).astype(float)
-    reader.problem.effort.spend(CELL * V.size * 3)
-    there: dict[float, int] = {}
-    for i, k in enumerate((((V - V[:, :1]) % m) @ key).tolist()):
-        there.setdefault(k, i)
-    y, pairs = goal.middle[known], []
-    for sign in (1, -1):
-        rest = y - sign * V[:MODULO]
-        for i, k in enumerate((((rest - rest[:, :1]) % m) @ key).tolist()):
-            j = there.get(k)
-            if j is not None:
-                pairs.append((int(bank.cost[live[i]] + bank.cost[live[j]]), sign, i, j))
-    for _, sign, i, j in sorted(pairs)[:WRITTEN]:
-        shift = int((y[0] - sign * V[i, 0] - V[j, 0]) % m)
-        terms = [(1, bank.expr(int(live[j]))), (sign, bank.expr(int(live[i])))]
-        yield weighted_sum(terms, shift - m if shift > m // 2 else shift)
 
 
 def compared(reader: Reader, bank: Bank) -> Iterator[Expr]:

@@ -79,6 +79,8 @@ class Lists:
     tests, together : what may hold, and how many of them at once.
     beside : tests that a threshold may stand beside.
     beam : lists that are continued at a time, and rules that each is continued with.
+    greed : what a node costs a rule, as a share of the rows that are left; None: a rule counts by the rows
+        that it settles for each of its nodes.
     longest : rules of a list, at most.
     """
 
@@ -88,6 +90,7 @@ class Lists:
     beside: Sequence[tuple[Part, ...]] = ((),)
     together: int = 2
     beam: int = 1
+    greed: float | None = None
     longest: int = 24
     expired: Callable[[], bool] = lambda: False
     spend: Callable[[float], None] = lambda seconds: None
@@ -125,6 +128,10 @@ class Lists:
                 different.setdefault(left.tobytes(), (more, left))
             beam = list(different.values())[: self.beam]
 
+    def worth(self, count: np.ndarray, cost: np.ndarray, left: int) -> np.ndarray:
+        """What rules are worth that settle so many of the rows that are left."""
+        return count / cost if self.greed is None else count - self.greed * left * cost
+
     def next(self, left: np.ndarray, wrong: np.ndarray, most: int) -> list[Rule]:
         """The rules that may come next: those that settle most of what is wrong for their cost."""
         options: list[tuple[float, Rule]] = []
@@ -133,7 +140,7 @@ class Lists:
             counted = holds @ np.vstack([wrong, left & ~self.right]).astype(np.float32).T
             for value, bad in zip(self.values, counted.T[1:], strict=True):
                 fine = np.flatnonzero((bad == 0) & (counted[:, 0] > 0))
-                worth = counted[fine, 0] / (costs[fine] + value.cost)
+                worth = self.worth(counted[fine, 0], costs[fine] + value.cost, int(left.sum()))
                 best = np.argsort(-worth, kind="stable")[:most]
                 options += [(float(worth[i]), Rule(tests[fine[i]], value)) for i in best]
         for tests in self.beside:
@@ -161,7 +168,7 @@ class Lists:
                 edge = (sign * bad).max(axis=0)
                 holds = sign * V > edge
                 count = np.add.reduce(holds[useful], axis=0, dtype=np.int16)
-                worth = count / cost
+                worth = self.worth(count, cost, len(rows))
                 i = int(np.argmax(worth))
                 if count[i]:
                     v, ends = q.values[i], (V[holds[:, i], i], V[~holds[:, i], i])

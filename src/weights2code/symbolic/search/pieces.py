@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -38,6 +38,8 @@ FOLDED, WHOLE = 10, 3
 PAIRS = 10
 #: Lists that are continued at a time; rules of a list; entries that are compared; parts that are followed.
 BEAM, LONGEST, TESTED, PARTS = 2, 12, 2000, 6
+#: By what rules of lists are chosen: rows for a node, or rows less a share of them for a node.
+GREEDS = (None, 0.01, 0.05)
 #: Terms that are asked for a plane beyond which they hold; rows that the nearest one must tell.
 DIRECTED, MOSTLY = 2, 0.9
 #: The share of rows that a part must settle.
@@ -288,11 +290,12 @@ def _lists(reader: Reader, bank: Bank, terms: Terms, tests: int = 5, *, longest:
 
 
 def _listed(reader: Reader, lists: Lists, top: Rules = ()) -> Iterator[Expr]:
-    """A list of terms below what is at its top, unless it says no less than the rows."""
-    for rules in lists.found(top=top):
-        expr = written(shortened(rules), chosen)
-        if believable(reader.table, reader.goal, expr):
-            yield expr
+    """Lists of terms below what is at their top, unless they say no less than the rows."""
+    for greed in GREEDS:
+        for rules in replace(lists, greed=greed, beam=lists.beam if greed is None else 1).found(top=top):
+            expr = written(shortened(rules), chosen)
+            if believable(reader.table, reader.goal, expr):
+                yield expr
 
 
 def _parts(reader: Reader, lists: Lists, goal: Goal, more: Sequence[Rule]) -> Iterator[Left]:

@@ -85,10 +85,7 @@ class Reader:
         if not len(block) or len(self.goal.known) < 2:
             return []
         self.problem.effort.spend(CELL * len(block) * len(self.asked) * (1 + len(self.bases)))
-        if self.goal.modulus is not None:
-            found = [*self.lines_modulo(block)]
-        else:
-            found = [*self.lines(block)]
+        found = [*self.lines(block)] if self.goal.modulus is None else []
         if self.two:
             found += self.tests(block)
         elif 3 <= len(self.goal.levels) <= STAIRS and self.goal.modulus is None:
@@ -142,25 +139,6 @@ class Reader:
         if not self.near and not goal.met(matrix @ np.array([float(c) for c in (*plain, constant)])):
             return None
         return assemble(list(zip(plain, exprs, strict=True)), constant)
-
-    def lines_modulo(self, block: Block) -> Iterator[Expr]:
-        """`a*v + b` up to multiples of the modulus."""
-        m = self.goal.modulus
-        assert m is not None
-        V = block.values[:, self.asked]
-        whole = np.flatnonzero(np.all(np.round(V) == V, axis=1))
-        found = 0
-        for a in [1, -1, *range(2, m - 1)] if block.cost <= 3 else [1, -1]:
-            rest = (self.y - a * V[whole]) % m
-            for i in whole[np.all(rest == rest[:, :1], axis=1)]:
-                if np.ptp(block.values[i, self.asked]) == 0:
-                    continue
-                shift = int((self.y[0] - a * V[i, 0]) % m)
-                if self.goal.met(a * block.values[i] + shift):
-                    yield weighted_sum([(a, block.write(int(i)))], shift - m if shift > m // 2 else shift)
-                    found += 1
-                    if found >= REMAINDERS:
-                        return
 
     # ------------------------------------------------------------------------------------------------ tests
 
