@@ -293,7 +293,7 @@ def test_a_rule_of_two_parts_is_found_one_part_after_the_other() -> None:
     here = reader.table.X[:, 2] == 1
     (first,) = (left for left in columns.parted(reader, goal) if np.array_equal(left.goal.tight, here))
     assert first.then is not None
-    rest = first.then(op("mul", op("gt", a + b, 5), 4))
+    rest = first.then(op("mul", 4, op("gt", a + b, 5)))
     assert rest.goal.met(np.prod(reader.table.X[:, :2], axis=1) + 7)
     assert formula(rest.finish(a * b + 7), lambda v: v.name) == "4*[a + b > 5] if c == 1 else a*b + 7"
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 
 from weights2code.language import OPERATORS, Const, Expr, Number, Op, Var, is_boolean, op
-from weights2code.simplify.forms import tidied
+from weights2code.simplify.forms import tidy
 from weights2code.simplify.patterns import matches, read_pattern
 from weights2code.simplify.sums import ARITHMETIC, Sum, has_decimals, polynomial
 from weights2code.symbolic.engine import number_cost, preference
@@ -108,12 +108,14 @@ def _computed(direction: Expr) -> bool:
 
 def compare(name: str, direction: Expr, level: Number) -> Expr:
     """`a - b > 0` reads better as `a > b`."""
-    return tidied(op(name, direction, level))
+    test = op(name, direction, level)
+    return tidy(test, has_decimals(test))
 
 
 def branch(test: Expr, yes: Expr, no: Expr) -> Expr:
     """`yes` where the test holds, else `no`, in the shortest form: a test itself, and, or, a step added."""
     forms = [op("where", test, yes, no)]
+    decimals = has_decimals(forms[0])
     if isinstance(test, Op) and test.name in ("gt", "ge") and {yes, no} == {*test.args}:
         forms.append(op("max" if yes == test.args[0] else "min", *test.args))
     for holds, other, condition in ((yes, no, test), (no, yes, opposite(test))):
@@ -121,9 +123,9 @@ def branch(test: Expr, yes: Expr, no: Expr) -> Expr:
         if condition is not None and other == Const(0) and not is_boolean(holds):
             forms.append(op("mul", condition, holds))
         if condition is not None and not step.varying():  # the same up to a number
-            number = float(step.get((), 0)) if has_decimals(forms[0]) else step.get((), 0)
+            number = float(step.get((), 0)) if decimals else step.get((), 0)
             forms.append(weighted_sum([(1, other), (number, condition)]))
-    return min(map(tidied, forms), key=preference)
+    return min((tidy(form, decimals) for form in forms), key=preference)
 
 
 def affine_form(expr: Expr) -> tuple[dict[Var, Number], Number] | None:
