@@ -200,6 +200,25 @@ def test_numbers_from_texts(rule, expected: int):
     assert speaks(Recurrence(("kind", "n"), (Step("y", best.expr),), ("y",)), names)
 
 
+@pytest.mark.parametrize(
+    ("rule", "names", "expected"),
+    [
+        (lambda a, b: np.digitize(2 * a + 3 * b, [200, 300]), ("fail", "good", "pass"), "2*a[t] + 3*b[t]"),
+        (lambda a, b: a % 2, ("even", "odd"), "a[t] % 2"),
+    ],
+)
+def test_texts_from_numbers(rule, names: tuple[str, ...], expected: str):
+    """Grades from two marks, even and odd: what no list of thresholds says is a formula for each text."""
+    columns = RNG.integers(0, 101, (2000, 2)).astype(float)
+    target = rule(*columns.T) + 1.0
+    variables, domains = (Var("a"), Var("b")), (integers(0, 100), integers(0, 100))
+    (best,) = search_over_texts(
+        NativeEngine(), columns, target, variables=variables, domains=domains, answer=texts(names)
+    )
+    assert right(best.expr, variables, columns, target)
+    assert expected in as_text(best.expr, {"a": (), "b": (), "y": names})
+
+
 def test_what_a_list_does_not_need_goes():
     """A first rule that a later one makes unnecessary, a test that always holds there, a last value that no
     row needs."""

@@ -61,7 +61,7 @@ SAID = {
     "saturation": (
         op("clip", y1 + a - b, 0, 9),
         {y1: DIGITS, a: DIGITS, b: DIGITS},
-        "clip(y[t-1] + a[t] - b[t], 0, 9)",
+        "clip(a[t] - b[t] + y[t-1], 0, 9)",
     ),
 }
 

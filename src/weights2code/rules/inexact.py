@@ -32,9 +32,9 @@ from weights2code.rules.free_running import as_floats, running_free
 from weights2code.rules.from_leaves import MOST_LEAVES, Regression
 from weights2code.rules.rows import leaf_cost, leaf_domains, table
 from weights2code.rules.starts import usual_starts
+from weights2code.simplify.forms import tidied
 from weights2code.symbolic import snap
 from weights2code.symbolic.engine import Engine
-from weights2code.symbolic.notation import tidy
 from weights2code.symbolic.over_texts import search_over_texts
 from weights2code.symbolic.snapping import refit
 from weights2code.verify.residuals import answers, residuals
@@ -102,7 +102,7 @@ def regress_noisy(
         return len(target) * math.log(max(square, 1e-300)) + expr.size() * math.log(len(target))
 
     best = min(formulas, key=merit, default=None)
-    return tidy(snap(best, values, target, 0.0)) if best is not None and merit(best) < math.inf else None
+    return tidied(snap(best, values, target, 0.0)) if best is not None and merit(best) < math.inf else None
 
 
 def affine(leaves: tuple[Var, ...], columns: np.ndarray, target: np.ndarray) -> Expr:

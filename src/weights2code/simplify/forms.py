@@ -63,6 +63,8 @@ def tidy(node: Expr, decimals: bool) -> Expr:
         return collected(node, decimals)
     if all(isinstance(argument, Const) for argument in node.args):
         return _folded(node)
+    if node.name == "floor":
+        return collected(node, decimals)
     if OPERATORS[node.name].compares:
         return _comparison(node, decimals)
     if node.name in ("max", "min"):

@@ -19,9 +19,10 @@ from typing import Literal
 import numpy as np
 
 from weights2code.language import OPERATORS, Const, Domain, Expr, Var, infer
+from weights2code.simplify.forms import tidied
 from weights2code.symbolic.engine import preference
 from weights2code.symbolic.engines.native import NativeEngine
-from weights2code.symbolic.notation import clipped, tidy
+from weights2code.symbolic.notation import clipped
 from weights2code.symbolic.search.bank import CELL, Bank, Block
 from weights2code.symbolic.search.pieces import planes
 from weights2code.symbolic.search.readings import Reader, left_over
@@ -168,7 +169,7 @@ class Judge:
 
     def offer(self, expr: Expr) -> None:
         """Judge a formula on all rows; for each gauge, of those that tell the same rows apart one is kept."""
-        expr = clipped(tidy(expr))
+        expr = clipped(tidied(expr))
         values = np.round(self.problem.values(expr), 9) if expr not in self.asked else np.zeros(1)
         self.asked.add(expr)
         if not np.all(np.isfinite(values)) or np.ptp(values) <= 1e-9:
@@ -182,7 +183,7 @@ class Judge:
                 self.found[mark] = form
 
     def form_of(self, expr: Expr, values: np.ndarray, parts: np.ndarray, count: int) -> Form | None:
-        self.problem.spend("sorted cells", 4 * len(values))
+        self.problem.effort.spend(3 * CELL * 4 * len(values))
         rows, found = len(values), list[Form]()
 
         def add(kind: Kind, error: float | None, extra: float = 0.0) -> None:

@@ -9,76 +9,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 
 from weights2code.language import OPERATORS, Const, Expr, Number, Op, Var, is_boolean, op
+from weights2code.simplify.forms import tidy
 from weights2code.simplify.patterns import matches, read_pattern
-from weights2code.simplify.sums import ARITHMETIC, has_decimals, polynomial
+from weights2code.simplify.sums import ARITHMETIC, Sum, has_decimals, polynomial
 from weights2code.symbolic.engine import number_cost, preference
 
 #: The share of a gap next to its ends in which no threshold of a sum lies: rounding errors move the ends.
 EDGE = 1e-3
-#: Other ways to say clip(a, c, d), or clip(a, 0, d).
-_CLIPS = [
-    read_pattern(text)
-    for text in ("min(max(a, c), d)", "max(min(a, d), c)", "min(relu(a), d)", "relu(min(a, d))")
-]
+#: Other ways to say clip(a, c, d).
+_CLIPS = [read_pattern(text) for text in ("min(max(a, c), d)", "max(min(a, d), c)")]
 
 
 def weighted_sum(terms: Sequence[tuple[Number, Expr]], constant: Number = 0) -> Expr:
     """The sum of coefficient times term, plus a constant, in its shortest plain form.
 
-    Terms that share a coefficient (up to sign) are bracketed together; positive terms come first.
+    Terms that share a coefficient (up to sign) are bracketed together.
     """
-    live = [(c, term) for c, term in terms if c != 0]
-    groups: dict[Number, list[tuple[int, Expr]]] = {}
-    for coefficient, term in live:
-        groups.setdefault(abs(coefficient), []).append((1 if coefficient > 0 else -1, term))
-    parts: list[tuple[int, Expr]] = []
-    for size, members in groups.items():
-        if size == 1:
-            parts.extend(members)
-            continue
-        sign = 1 if any(s > 0 for s, _ in members) else -1
-        inner = _signed_sum([(s * sign, term) for s, term in members])
-        parts.append((sign, scaled(size, inner)))
-    if constant != 0 or not parts:
-        parts.append((1 if constant >= 0 else -1, Const(abs(constant))))
-    return _signed_sum(parts)
-
-
-def scaled(coefficient: Number, term: Expr) -> Expr:
-    """`coefficient * term`, as a quotient where that is exact and shorter to read."""
-    if coefficient == 1:
-        return term
-    if isinstance(coefficient, Fraction) and abs(coefficient.numerator) == 1:
-        quotient = op("div", term, coefficient.denominator)
-        return quotient if coefficient > 0 else op("neg", quotient)
-    if isinstance(term, Op) and term.name == "mul" and not isinstance(term.args[0], Const):
-        return op("mul", scaled(coefficient, term.args[0]), term.args[1])
-    if isinstance(term, Op) and term.name == "div" and term.args[0] == Const(1):
-        return op("div", coefficient, term.args[1])
-    return op("mul", coefficient, term)
-
-
-def _signed_sum(parts: Sequence[tuple[int, Expr]]) -> Expr:
-    positive = [term for sign, term in parts if sign > 0]
-    negative = [term for sign, term in parts if sign < 0]
-    if positive:
-        result = positive[0]
-        for term in positive[1:]:
-            result = op("add", result, term)
-    else:
-        first, *negative = negative
-        if isinstance(first, Const):
-            result = Const(-first.value)
-        elif isinstance(first, Op) and first.name in ("mul", "div") and isinstance(first.args[0], Const):
-            result = op(first.name, -first.args[0].value, first.args[1])
-        else:
-            result = op("neg", first)
-    for term in negative:
-        result = op("sub", result, term)
-    return result
+    alike: dict[Number, Sum] = {}
+    for coefficient, term in ((c, term) for c, term in terms if c):
+        size, sign = abs(coefficient), 1 if coefficient > 0 else -1
+        if isinstance(term, Op) and term.name == "div" and term.args[0] == Const(1):
+            size, term = 1, op("div", size, term.args[1])
+        alike[size] = alike.get(size, Sum()) + {(term,): sign}
+    total = Sum({(): constant} if constant else {})
+    for size, members in alike.items():
+        if size != 1 and len(members) > 1:
+            sign = max(members.values())
+            members = Sum({((members * sign).written(),): sign})
+        total += members * size
+    return total.written(any(isinstance(number, float) for number in total.values()))
 
 
 def clipped(expr: Expr) -> Expr:
@@ -88,44 +49,9 @@ def clipped(expr: Expr) -> Expr:
 
 def _clip_node(node: Expr) -> Expr:
     for bound in (found for pattern in _CLIPS for found in matches(pattern, node, {})):
-        low, high = bound.get(Var("c"), Const(0)), bound[Var("d")]
+        low, high = bound[Var("c")], bound[Var("d")]
         if isinstance(low, Const) and isinstance(high, Const) and float(low.value) < float(high.value):
             return op("clip", bound[Var("a")], low, high)
-    return node
-
-
-def tidy(expr: Expr) -> Expr:
-    """Without neutral elements and double signs: `x + 0`, `1*x`, `x - -2`; numbers are folded."""
-    return expr.transform(_tidy_node)
-
-
-def _tidy_node(node: Expr) -> Expr:
-    if not isinstance(node, Op):
-        return node
-    if node.name in ("neg", "abs") and isinstance(node.args[0], Const):
-        return Const(OPERATORS[node.name].exact(node.args[0].value))
-    if node.name not in ("add", "sub", "mul", "div"):
-        mirror = OPERATORS[node.name].mirror
-        if mirror and isinstance(node.args[0], Const) and not isinstance(node.args[1], Const):
-            return Op(mirror, (node.args[1], node.args[0]))
-        return node
-    a, b = node.args
-    if node.name in ("add", "sub"):
-        if b == Const(0):
-            return a
-        if a == b and isinstance(a, Var):
-            return Op("mul", (Const(2), a)) if node.name == "add" else Const(0)
-        if a == Const(0):
-            return b if node.name == "add" else _tidy_node(op("neg", b))
-        if isinstance(b, Const) and b.value < 0:
-            return Op("sub" if node.name == "add" else "add", (a, Const(-b.value)))
-    else:
-        if b == Const(1) or (node.name == "mul" and a == Const(0)):
-            return a
-        if node.name == "mul" and (a == Const(1) or b == Const(0)):
-            return b
-        if node.name == "mul" and isinstance(b, Const) and not isinstance(a, Const):
-            return Op("mul", (b, a))
     return node
 
 
@@ -176,55 +102,30 @@ def _computed(direction: Expr) -> bool:
 
     Bounds give their numbers exactly.
     """
-    nodes = [node for node in direction.walk() if isinstance(node, Op)]
-    sums = any(node.name in ("add", "sub", "mul", "div") for node in nodes)
-    bounds = any(
-        node.name in ("max", "min", "clip", "relu") and Const in map(type, node.args) for node in nodes
-    )
-    return sums and not bounds and not any(node.name == "relu" for node in nodes)
+    names = {node.name for node in direction.walk() if isinstance(node, Op)}
+    return not names.isdisjoint(ARITHMETIC) and names.isdisjoint(("max", "min", "clip", "relu"))
 
 
 def compare(name: str, direction: Expr, level: Number) -> Expr:
-    """`a - b > 0` reads better as `a > b`, and what is one variable comes first."""
-    if level == 0 and isinstance(direction, Op) and direction.name == "sub":
-        left, right = direction.args
-        if isinstance(right, Var) and isinstance(left, Op):
-            return op(OPERATORS[name].mirror or name, right, left)
-        return op(name, left, right)
-    return op(name, direction, level)
+    """`a - b > 0` reads better as `a > b`."""
+    test = op(name, direction, level)
+    return tidy(test, has_decimals(test))
 
 
 def branch(test: Expr, yes: Expr, no: Expr) -> Expr:
     """`yes` where the test holds, else `no`, in the shortest form: a test itself, and, or, a step added."""
-    if yes == no:
-        return yes
-    turned = opposite(test)
-    forms: list[Expr] = [op("where", test, yes, no)]
+    forms = [op("where", test, yes, no)]
+    decimals = has_decimals(forms[0])
     if isinstance(test, Op) and test.name in ("gt", "ge") and {yes, no} == {*test.args}:
         forms.append(op("max" if yes == test.args[0] else "min", *test.args))
-    for holds, other, condition in ((yes, no, test), (no, yes, turned)):
-        if condition is None:
-            continue
-        if (holds, other) == (Const(1), Const(0)):
-            return condition
-        if other == Const(0):
-            forms.append(op("and" if is_boolean(holds) else "mul", condition, holds))
-        if holds == Const(1) and is_boolean(other):
-            forms.append(op("or", condition, other))
-        stepped = _step(condition, holds, other)
-        if stepped is not None:
-            forms.append(stepped)
-    return min(map(tidy, forms), key=preference)
-
-
-def _step(test: Expr, yes: Expr, no: Expr) -> Expr | None:
-    """Both sides are the same affine function up to a constant: that function and a multiple of the test."""
-    one, other = affine_form(yes), affine_form(no)
-    if one is None or other is None or one[0] != other[0]:
-        return None
-    difference = Const(round(float(one[1]) - float(other[1]), 12)).value
-    terms = [(weight, variable) for variable, weight in other[0].items()]
-    return weighted_sum([*terms, (difference, test)], other[1])
+    for holds, other, condition in ((yes, no, test), (no, yes, opposite(test))):
+        step = polynomial(holds, expand=True) - polynomial(other, expand=True)
+        if condition is not None and other == Const(0) and not is_boolean(holds):
+            forms.append(op("mul", condition, holds))
+        if condition is not None and not step.varying():  # the same up to a number
+            number = float(step.get((), 0)) if decimals else step.get((), 0)
+            forms.append(weighted_sum([(1, other), (number, condition)]))
+    return min((tidy(form, decimals) for form in forms), key=preference)
 
 
 def affine_form(expr: Expr) -> tuple[dict[Var, Number], Number] | None:

@@ -2,10 +2,11 @@
 
 A target of texts is chosen by a list of rules: "open" if event == "push" and state == "closed" else ...,
 each value of which is a text or a copy of a variable. Tests of texts ask for equality alone, with a text or
-with another variable of the same kind; numbers, sums and differences of two are compared with thresholds. A
-number that depends on texts is searched for by an engine that sees, in the place of a text, whether it is
-this one or that one, or whether two are the same; and for each text by itself, where each may have a formula
-of its own. So nothing that comes out computes with the number of a text.
+with another variable of the same kind; numbers, sums and differences of two are compared with thresholds.
+Where no list says it, each text is asked for by itself, as a number that is 1 or 0: so come grades from two
+marks. A number that depends on texts is searched for by an engine that sees, in the place of a text, whether
+it is this one or that one, or whether two are the same; and for each text by itself, where each may have a
+formula of its own. So nothing that comes out computes with the number of a text.
 """
 
 from __future__ import annotations
@@ -38,16 +39,14 @@ BEAM = 8
 ROWS, REPEATS = 2000, 3
 #: Texts of a variable that are asked for, at most (what has more is a key); in twos; and numbers.
 MOST_TEXTS, IN_TWOS, FEW_NUMBERS = 40, 8, 12
-#: Tests that are joined, at most, those that tell most first; if there are no more than so many, in threes
-#: even if twos are enough.
+#: Tests that are joined, at most, those that tell most first; in threes if there are no more than so many.
 PAIRED, FEW_JOINED = 160, 40
 #: Numbers whose sums and differences are compared with thresholds; tests that thresholds stand beside.
 NUMBERS, BESIDE = 5, 20
-#: What is paid for a value, an equality, what is not equal, one of two texts, a remainder.
-VALUE, EQUAL, UNEQUAL, EITHER, REMAINDER = 1.0, 1.0, 1.15, 1.4, 1.6
+#: What is paid for a value, an equality, what is not equal, one of two texts.
+VALUE, EQUAL, UNEQUAL, EITHER = 1.0, 1.0, 1.15, 1.4
 #: The same for a threshold of one number and of two; for a copy of what was just before that stands last.
 THRESHOLD, OF_TWO, UNCHANGED = 1.1, 1.8, 0.3
-LARGEST_DIVISOR = 6
 
 
 def search_over_texts(
@@ -66,7 +65,7 @@ def search_over_texts(
     """
     table = Table(variables, domains, X)
     if answer.categories:
-        expr = rule_list(table, y, answer)
+        expr = rule_list(table, y, answer) or _one_by_one(engine, table, y, answer, **options)
         return () if expr is None else (Candidate(expr, expr.size(), 0.0, 0.0, exact=True),)
     if not any(domain.categories for domain in domains):
         return engine.search(X, y, variables=variables, domains=domains, **options)
@@ -99,6 +98,28 @@ def _with_indicators(engine: Engine, table: Table, y: np.ndarray, **options: Any
     asked = {variable: test.write() for variable, test in tests.items()}
     said = [as_choices(candidate.expr.substitute(asked), texts) for candidate in front]
     return [replace(c, expr=e, complexity=e.size()) for c, e in zip(front, said, strict=True)]
+
+
+def _one_by_one(
+    engine: Engine, table: Table, y: np.ndarray, answer: Domain, effort: float = EFFORT, **options: Any
+) -> Expr | None:
+    """A choice of texts where each has a formula of numbers that says where it stands, the shortest first."""
+    last, *others = _values(table, y, answer.categories)
+    share, left = effort / (1 + len(others)), np.ones(len(y), bool)
+    rules: list[tuple[Expr, Expr]] = []
+    while (left & ~last.rows).any():
+        found: list[tuple[Expr, Expr]] = []
+        for value in others:
+            rows = left & ~(value.rows & last.rows)
+            holds = value.rows[rows].astype(float)
+            some = replace(table, X=table.X[rows])
+            front = _with_indicators(engine, some, holds, effort=share, **options) if holds.any() else ()
+            found += [(candidate.expr, value.write()) for candidate in front if candidate.exact][:1]
+        if not found:
+            return None
+        rules.append(min(found, key=lambda rule: rule[0].size()))
+        left &= table.values(rules[-1][0]) == 0
+    return reduce(lambda rest, rule: op("where", *rule, rest), reversed(rules), last.write())
 
 
 def _case_by_case(
@@ -206,26 +227,25 @@ def _values(table: Table, y: np.ndarray, like: tuple = ()) -> list[Part]:
 
 
 def _cheapest(table: Table, y: np.ndarray, answer: Domain) -> Rules | None:
-    """The cheapest list, of rules with one or two tests if these will do."""
+    """The cheapest list of rules with few tests."""
     values = _values(table, y, answer.categories)
     levels, codes = np.unique(y, return_inverse=True)
     tests = distinct(_asked(table))
     told = [-chi_square(test.rows.astype(int), 2, codes, len(levels))[0] for test in tests]
     tests = [tests[i] for i in np.argsort(told, kind="stable")[:PAIRED]]
     beside = [(test,) for test in tests if test.cost == EQUAL][:BESIDE]
-    lists = Lists(values, _numbers(table), tests, ((), *beside), beam=BEAM, expired=time_is_up)
+    together = 3 if len(tests) <= FEW_JOINED else 2
+    lists = Lists(
+        values, _numbers(table), tests, ((), *beside), together=together, beam=BEAM, expired=time_is_up
+    )
     found: Rules | None = None
     limit = np.inf
-    for most in (2, 3):
-        lists = replace(lists, together=most)
-        for last in values:
-            for rules in lists.found(last, limit=limit):
-                rules = shortened(tuple(_settled(rule, table) for rule in rules))
-                cost = sum(map(_cost, rules))
-                if cost < limit:
-                    found, limit = rules, cost
-        if found is not None and len(tests) > FEW_JOINED:
-            break
+    for last in values:
+        for rules in lists.found(last, limit=limit):
+            rules = shortened(tuple(_settled(rule, table) for rule in rules))
+            cost = sum(map(_cost, rules))
+            if cost < limit:
+                found, limit = rules, cost
     return found
 
 
@@ -255,20 +275,16 @@ def equalities(table: Table, few: int = FEW_NUMBERS) -> Iterator[Part]:
 
 
 def _asked(table: Table) -> Iterator[Part]:
-    """What is equal or not, one of two texts, remainders of numbers that take many values."""
+    """What is equal or not, one of two texts."""
     equal = list(equalities(table))
     yield from equal
     for test in equal:
         yield Part.of(opposite(test.write()) or test.write(), ~test.rows, UNEQUAL)
     for variable, column, domain in table.named:
-        seen = np.unique(column).tolist() if domain.discrete else []
-        for one, two in combinations(seen, 2) if domain.categories and 3 < len(seen) <= IN_TWOS else ():
+        seen = np.unique(column).tolist() if domain.categories else []
+        for one, two in combinations(seen, 2) if 3 < len(seen) <= IN_TWOS else ():
             either = op("or", variable.equals(one), variable.equals(two))
             yield Part.of(either, (column == one) | (column == two), EITHER)
-        many = not domain.categories and len(seen) > FEW_NUMBERS
-        for divisor in range(2, LARGEST_DIVISOR + 1) if many else ():
-            for rest in range(divisor):
-                yield Part.of((variable % divisor).equals(rest), np.mod(column, divisor) == rest, REMAINDER)
 
 
 def distinct(tests: Iterable[Part]) -> list[Part]:

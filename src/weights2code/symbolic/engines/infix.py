@@ -1,17 +1,54 @@
-"""Formulas of other engines, read from their text: Python's grammar, our operators, nothing executed."""
+"""What other engines are asked with and what they answer: formulas, read from their text and judged by us.
+
+The text is read by Python's grammar with our operators, nothing executed; variables are called v0, v1, ...
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import partial
 
-from weights2code.language import OPERATORS, Const, Expr, Var, op
+from weights2code.errors import InputError
+from weights2code.language import OPERATORS, Domain, Expr, Var, op
+from weights2code.language.formula_reading import joined, read_arithmetic, read_logic
+from weights2code.symbolic.engine import Candidate
 from weights2code.symbolic.operator_names import ALIASES
+from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.search.rows import Problem
+from weights2code.symbolic.snapping import snap
 
-_BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow", ast.Mod: "mod"}
-_COMPARE = {ast.Eq: "eq", ast.NotEq: "ne", ast.GtE: "ge", ast.Gt: "gt", ast.LtE: "le", ast.Lt: "lt"}
 #: Names beside those that users may choose operators by.
 _CALLS = {"Abs": "abs", "fabs": "abs", "Max": "max", "Min": "min", "fmax": "max", "fmin": "min", "Mod": "mod"}
+#: Operators that mean little on reals.
+_OF_WHOLE = ("mod", "floor", "and")
+
+
+def suiting(names: Iterable[str], domains: tuple[Domain, ...], operators: frozenset[str] | None) -> list[str]:
+    """Those of some operators of the language that the user allows, or else that suit the domains."""
+    discrete = all(domain.discrete for domain in domains)
+
+    def suits(name: str) -> bool:
+        if operators is not None:
+            return name in operators
+        return name != "pow" and not (OPERATORS[name].irrational if discrete else name in _OF_WHOLE)
+
+    return [name for name in names if suits(name)]
+
+
+def judged(problem: Problem, texts: Iterable[str], tolerance: float) -> tuple[Candidate, ...]:
+    """The front of formulas as they are written, and with their constants snapped."""
+    collector = Collector(problem)
+    names = {f"v{j}": variable for j, variable in enumerate(problem.variables)}
+    values = dict(zip(problem.variables, problem.Xs.T, strict=True))
+    for text in texts:
+        try:
+            expr = parse_infix(text, names)
+        except ValueError as cause:
+            raise InputError(f"an engine answered with an equation that cannot be read: {cause}.") from cause
+        collector.offer(expr)
+        collector.offer(snap(expr, values, problem.ys, tolerance, noise=problem.noise))
+    return collector.front()
 
 
 def parse_infix(text: str, names: Mapping[str, Var]) -> Expr:
@@ -30,21 +67,16 @@ def parse_infix(text: str, names: Mapping[str, Var]) -> Expr:
 
 
 def _read(node: ast.AST, names: Mapping[str, Var]) -> Expr:
-    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
-        return Const(node.value)
+    part = partial(_read, names=names)
+    found = read_arithmetic(node, part, part) or read_logic(node, part, part)
+    if found is not None:
+        return found
     if isinstance(node, ast.Name) and node.id in names:
         return names[node.id]
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-        inner = _read(node.operand, names)
-        if isinstance(node.op, ast.UAdd):
-            return inner
-        return Const(-inner.value) if isinstance(inner, Const) else op("neg", inner)
-    if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
-        return op(_BINARY[type(node.op)], _read(node.left, names), _read(node.right, names))
-    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARE:
-        return op(_COMPARE[type(node.ops[0])], _read(node.left, names), _read(node.comparators[0], names))
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.UAdd):
+        return part(node.operand)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
-        return _call(node.func.id, [_read(argument, names) for argument in node.args])
+        return _call(node.func.id, [part(argument) for argument in node.args])
     raise ValueError(f"not part of a formula: {ast.dump(node)[:80]}")
 
 
@@ -64,5 +96,5 @@ def _call(name: str, arguments: list[Expr]) -> Expr:
     if ours not in OPERATORS:
         raise ValueError(f"the expression language has no word for {name}")
     if OPERATORS[ours].associative and len(arguments) > 2:
-        return op(ours, arguments[0], _call(name, arguments[1:]))
+        return joined(ours, arguments)
     return op(ours, *arguments)

@@ -13,12 +13,10 @@ from typing import Unpack
 import numpy as np
 
 from weights2code.errors import InputError
-from weights2code.language import OPERATORS, Const, Domain, Var
+from weights2code.language import Domain, Var
 from weights2code.symbolic.engine import EFFORT, Candidate, Options
-from weights2code.symbolic.engines.infix import parse_infix
-from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.engines.infix import judged, suiting
 from weights2code.symbolic.search.rows import prepare
-from weights2code.symbolic.snapping import simplest, snap
 
 #: Operon's symbol for each operator of the language.
 _SYMBOLS = {
@@ -73,32 +71,17 @@ class OperonEngine:
         )
         model.fit(problem.Xs, problem.ys)
         names = [f"v{j}" for j in range(len(variables))]
-        meaning = dict(zip(names, variables, strict=True))
-        values = dict(zip(variables, problem.Xs.T, strict=True))
-        collector = Collector(problem)
-        # Operon's formatter has no word for a formula without variables.
-        collector.offer(Const(simplest(float(np.mean(problem.ys)), problem.accuracy)))
-        best = min(member["mean_squared_error"] for member in model.pareto_front_)
-        for member in model.pareto_front_:
-            if not member["variables"]:
-                continue
-            expr = parse_infix(model.get_model_string(member["tree"], 9, names), meaning)
-            collector.offer(expr)
-            if member["mean_squared_error"] > 100 * best + problem.tolerance**2:
-                # far from the best of the front: its constants are not worth polishing
-                continue
-            # float32 arithmetic: constants are good to six digits at best
-            loose = max(problem.tolerance, 1e-6 * problem.scale)
-            collector.offer(snap(expr, values, problem.ys, loose, noise=problem.noise))
-        return collector.front()
+        trees = [member["tree"] for member in model.pareto_front_ if member["variables"]]
+        # Operon's formatter has no word for a formula without variables
+        texts = [
+            repr(float(np.mean(problem.ys))),
+            *(model.get_model_string(tree, 9, names) for tree in trees),
+        ]
+        # float32 arithmetic: constants are good to six digits at best
+        return judged(problem, texts, max(problem.tolerance, 1e-6 * float(np.abs(problem.y).max())))
 
 
 def symbols_for(domains: tuple[Domain, ...], operators: frozenset[str] | None) -> list[str]:
     """Operon's symbols for what the domains and the user allow."""
-    discrete = all(domain.discrete for domain in domains)
-    chosen = ["add", "sub", "mul", "constant", "variable"]
-    for name, symbol in _SYMBOLS.items():
-        suits = not OPERATORS[name].irrational if discrete else name != "floor"
-        if suits if operators is None else name in operators:
-            chosen.append(symbol)
-    return chosen
+    chosen = (_SYMBOLS[name] for name in suiting(_SYMBOLS, domains, operators))
+    return ["add", "sub", "mul", "constant", "variable", *chosen]

@@ -15,12 +15,10 @@ from typing import Unpack
 import numpy as np
 
 from weights2code.errors import InputError
-from weights2code.language import OPERATORS, Domain, Var
+from weights2code.language import Domain, Var
 from weights2code.symbolic.engine import EFFORT, Candidate, Options
-from weights2code.symbolic.engines.infix import parse_infix
-from weights2code.symbolic.search.collector import Collector
+from weights2code.symbolic.engines.infix import judged, suiting
 from weights2code.symbolic.search.rows import prepare
-from weights2code.symbolic.snapping import snap
 
 #: Seconds that Julia may need to start, and the first time to be downloaded and compiled.
 START_UP = 900.0
@@ -75,11 +73,10 @@ class PySREngine:
         )
         time_limit = options.get("effort", EFFORT)
         binary, unary = operators_for(domains, options.get("operators"))
-        names = [f"v{j}" for j in range(len(variables))]
         task = {
             "X": problem.Xs.tolist(),
             "y": problem.ys.tolist(),
-            "names": names,
+            "names": [f"v{j}" for j in range(len(variables))],
             "options": {
                 "binary_operators": binary,
                 "unary_operators": unary,
@@ -94,17 +91,7 @@ class PySREngine:
                 "temp_equation_file": True,
             },
         }
-        collector = Collector(problem)
-        meaning = dict(zip(names, variables, strict=True))
-        values = dict(zip(variables, problem.Xs.T, strict=True))
-        for text in self._run(task, time_limit):
-            try:
-                expr = parse_infix(text, meaning)
-            except ValueError as cause:
-                raise InputError(f"PySR answered with an equation that cannot be read: {cause}.") from cause
-            collector.offer(expr)
-            collector.offer(snap(expr, values, problem.ys, problem.tolerance, noise=problem.noise))
-        return collector.front()
+        return judged(problem, self._run(task, time_limit), problem.tolerance)
 
     def _run(self, task: dict[str, object], time_limit: float) -> list[str]:
         try:
@@ -132,14 +119,5 @@ def operators_for(
     domains: tuple[Domain, ...], operators: frozenset[str] | None
 ) -> tuple[list[str], list[str]]:
     """PySR's binary and unary operators for what the domains and the user allow."""
-    discrete = all(domain.discrete for domain in domains)
-
-    def suits(name: str) -> bool:
-        if operators is not None:
-            return name in operators
-        if discrete:
-            return not OPERATORS[name].irrational and name not in ("div", "pow")
-        return name not in ("mod", "floor", "and", "pow")
-
-    binary = ["+", "-", "*"] + [theirs for ours, theirs in _BINARY.items() if suits(ours)]
-    return binary, [name for name in _UNARY if suits(name)]
+    binary = ["+", "-", "*", *(_BINARY[name] for name in suiting(_BINARY, domains, operators))]
+    return binary, suiting(_UNARY, domains, operators)
