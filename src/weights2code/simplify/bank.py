@@ -41,12 +41,9 @@ def equivalents(expr: Expr, check: CheckSet) -> Iterator[Expr]:
     bank = _bank(constants, {v: check.columns[v][rows] for v in variables})
     expressions, tables, target = [e for e, _ in bank], np.array([t for _, t in bank]), values[rows]
     found = [e for e, table in bank if np.array_equal(table, target)]
-    outer = [*((name, ()) for name in _UNARY), *(("mod", (c,)) for c in constants if c.value > 1)]
     with np.errstate(all="ignore"):
         for name in _BINARY:
-            few = _apply(name, tables[:, None, :_FEW_ROWS], tables[None, :, :_FEW_ROWS])
-            for wrap in (None, *(outer if name in ("add", "sub") else ())):
-                found += _pairs(name, wrap, expressions, tables, few, target)
+            found += _pairs(name, expressions, tables, target)
     found += _choices(expressions, tables, target)
     yield from sorted(dict.fromkeys(found), key=lambda e: (cost(e), str(e)))
 
@@ -85,24 +82,12 @@ def _apply(name: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return result
 
 
-def _pairs(
-    name: str,
-    outer: tuple[str, tuple[Const, ...]] | None,
-    expressions: list[Expr],
-    tables: np.ndarray,
-    few: np.ndarray,
-    target: np.ndarray,
-) -> list[Expr]:
-    """The pairs that give the target, inside of `outer`, on a few rows and then on all."""
-    wrap, numbers = outer or ("", ())
-
-    def wrapped(made: np.ndarray) -> np.ndarray:
-        return OPERATORS[wrap].numpy(made, *(float(number.value) for number in numbers)) if outer else made
-
-    pairs = np.argwhere((wrapped(few) == target[: few.shape[2]]).all(axis=2))[:_MOST_PAIRS]
-    equal = (wrapped(_apply(name, tables[pairs[:, 0]], tables[pairs[:, 1]])) == target).all(axis=1)
-    inner = [Op(name, (expressions[i], expressions[j])) for i, j in pairs[equal][:_MOST_HITS]]
-    return [Op(wrap, (pair, *numbers)) if outer else pair for pair in inner]
+def _pairs(name: str, expressions: list[Expr], tables: np.ndarray, target: np.ndarray) -> list[Expr]:
+    """The pairs that give the target, on a few rows and then on all."""
+    few = _apply(name, tables[:, None, :_FEW_ROWS], tables[None, :, :_FEW_ROWS])
+    pairs = np.argwhere((few == target[:_FEW_ROWS]).all(axis=2))[:_MOST_PAIRS]
+    equal = (_apply(name, tables[pairs[:, 0]], tables[pairs[:, 1]]) == target).all(axis=1)
+    return [Op(name, (expressions[i], expressions[j])) for i, j in pairs[equal][:_MOST_HITS]]
 
 
 def _choices(expressions: list[Expr], tables: np.ndarray, target: np.ndarray) -> list[Expr]:

@@ -9,8 +9,7 @@ check set of the domain, repeat until nothing is cheaper. What is cheap is said 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache, partial, reduce
-from operator import mul
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -19,14 +18,13 @@ from weights2code.language import BITS, Const, Domain, Expr, Op, Var
 from weights2code.simplify.bank import equivalents
 from weights2code.simplify.cost import cost
 from weights2code.simplify.equality import CheckSet, check_set
-from weights2code.simplify.forms import arranged, collect, collected
-from weights2code.simplify.sums import ARITHMETIC, Sum, has_decimals, polynomial
+from weights2code.simplify.forms import arranged, collect
 from weights2code.simplify.table import suggestions
 
 MOST_ROUNDS = 40
 MOST_NODES = 120
 #: A candidate that costs more than this, times what there is, is not arranged to see whether it becomes less.
-ROOM = 1.25
+ROOM = 1.6
 
 Bits = frozenset[Expr]
 
@@ -89,9 +87,7 @@ def _arrange(expr: Expr) -> Expr:
 
 
 def _rewritten(expr: Expr, check: CheckSet, bits: Bits) -> Iterator[Expr]:
-    """Multiplied out; every suggestion for every node, put in its place; constant nodes as their value."""
-    for expand in (False, True):
-        yield collect(expr, expand=expand)
+    """Every suggestion for every node, put in its place; constant nodes as their value."""
     for node, put in places(expr):
         for suggestion in suggestions(node, bits):
             yield put(suggestion)
@@ -110,40 +106,14 @@ def _searched(expr: Expr, check: CheckSet, bits: Bits) -> Iterator[Expr]:
 
 
 def places(expr: Expr) -> Iterator[tuple[Expr, Callable[[Expr], Expr]]]:
-    """Every node with the function that puts another in its place, outermost first.
-
-    Sums have terms and terms have factors, however they are nested, and are collected when one is replaced.
-    """
+    """Every node with the function that puts another in its place, outermost first."""
     yield expr, lambda replacement: replacement
-    if not isinstance(expr, Op):
-        return
-    if expr.name not in ARITHMETIC:
+    if isinstance(expr, Op):
         for index, argument in enumerate(expr.args):
-            yield from _inside(argument, partial(_with_argument, expr, index))
-        return
-    terms, decimals = polynomial(expr), has_decimals(expr)
-    for key, value in terms.items():
-        term = Sum({key: value}).written(decimals)
-        if key and key != (term,) and len(terms) > 1:
-            yield term, lambda new, term=term: collected(expr - term + new, decimals)
-    for factor in dict.fromkeys(factor for key in terms for factor in key):
-        if factor != expr:
-            yield from _inside(factor, partial(_with_factor, terms, decimals, factor))
+            for node, put in places(argument):
+                yield node, partial(_put, expr, index, put)
 
 
-def _inside(part: Expr, place: Callable[[Expr], Expr]) -> Iterator[tuple[Expr, Callable[[Expr], Expr]]]:
-    for node, put in places(part):
-        yield node, lambda replacement, put=put: place(put(replacement))
-
-
-def _with_argument(expr: Op, index: int, new: Expr) -> Expr:
-    return Op(expr.name, (*expr.args[:index], new, *expr.args[index + 1 :]))
-
-
-def _with_factor(terms: Sum, decimals: bool, factor: Expr, new: Expr) -> Expr:
-    """The sum with another expression for one of the factors in it."""
-    total = terms.where(lambda key, value: factor not in key)
-    for key, value in terms.items():
-        if factor in key:
-            total += polynomial(reduce(mul, [new if f == factor else f for f in key])) * value
-    return total.written(decimals)
+def _put(expr: Op, index: int, inside: Callable[[Expr], Expr], new: Expr) -> Expr:
+    """The operation with a new part somewhere inside of one of its arguments."""
+    return Op(expr.name, (*expr.args[:index], inside(new), *expr.args[index + 1 :]))

@@ -21,7 +21,6 @@ from weights2code.simplify.cost import recurrence_cost
 from weights2code.simplify.equality import same_outputs
 from weights2code.simplify.expressions import simplify
 from weights2code.simplify.names import in_reading_order, rename_locals
-from weights2code.simplify.numbering import numbered
 from weights2code.simplify.passes import (
     absorb_aliases,
     inlined,
@@ -57,7 +56,7 @@ def simplify_recurrence(recurrence: Recurrence, domains: Sequence[Domain]) -> Re
     fewer = [*_alone(merge_equal, without_delay), inlined]
     result = settled(recurrence.live(), fewer, Recurrence.live, same)
     for _ in range(2):  # once more on what has become of the formulas
-        result = settled(result, [numbered, *_alone(merge_equal), inlined], short, same)
+        result = settled(result, [*_alone(merge_equal), inlined], short, same)
     result = settled(result, _alone(absorb_aliases), Recurrence.live, same)
     parts = name_parts(result)
     new = {step.name for step in parts.steps} - {step.name for step in recurrence.steps}
