@@ -55,9 +55,7 @@ def definitions(recurrence: Recurrence, *domains) -> list[str]:
         (b * op("ne", x, 2) + c * x.equals(2), "c[t] if x[t] == 2 else b[t]"),
         ((x > 1) * (c > b), "[c[t] > b[t] and x[t] > 1]"),
         ((x > 1) + (c > b) - (x > 1) * (c > b), "[c[t] > b[t] or x[t] > 1]"),
-        (c + (x > 3) - (x < 2) - (x < 2) * c - (x > 3) * c, "1 if x[t] > 3 else -1 if x[t] < 2 else c[t]"),
         (minimum(maximum(x, -1), 3), "clip(x[t], -1, 3)"),
-        (op("floor", x / 6 + b * 2 / 3), "(4*b[t] + x[t]) // 6"),
     ],
     ids=str,
 )

@@ -28,7 +28,7 @@ _UNARY = ("abs", "relu")
 
 
 def equivalents(expr: Expr, check: CheckSet) -> Iterator[Expr]:
-    """Expressions that agree with `expr` on probe rows of a complete check set, cheapest first."""
+    """Cheaper expressions that agree with `expr` on probe rows of a complete check set."""
     variables = expr.variables()
     if not check.complete or not 1 <= len(variables) <= MOST_VARIABLES or expr.size() <= 3:
         return
@@ -45,7 +45,8 @@ def equivalents(expr: Expr, check: CheckSet) -> Iterator[Expr]:
         for name in _BINARY:
             found += _pairs(name, expressions, tables, target)
     found += _choices(expressions, tables, target)
-    yield from sorted(dict.fromkeys(found), key=lambda e: (cost(e), str(e)))
+    limit = cost(expr)
+    yield from (candidate for candidate in found if cost(candidate) < limit)
 
 
 def _bank(constants: list[Const], columns: dict[Var, np.ndarray]) -> list[tuple[Expr, np.ndarray]]:

@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 
-import numpy as np
-
 from weights2code.effort import TimeUp, check_time
 from weights2code.language import BITS, Const, Domain, Expr, Op, Var
 from weights2code.simplify.bank import equivalents
@@ -64,11 +62,11 @@ def _simplified(expr: Expr, domains: tuple[tuple[Var, Domain], ...]) -> Expr:
 
 
 def _improved(expr: Expr, original: Expr, check: CheckSet, bits: Bits) -> Expr | None:
-    """The cheapest strictly cheaper candidate that is equal, from the first generator that has one."""
+    """The cheapest strictly cheaper candidate that is equal: of the table, else of the bank."""
     limit = cost(expr) - 1e-9
-    for generator in (_rewritten, _searched):
+    for proposed in (partial(suggestions, bits=bits), partial(equivalents, check=check)):
         candidates = set()
-        for candidate in dict.fromkeys(generator(expr, check, bits)):
+        for candidate in dict.fromkeys(put(new) for node, put in places(expr) for new in proposed(node)):
             check_time()
             if cost(candidate) < ROOM * limit and check.may_equal(original, candidate):
                 candidates.add(_arrange(candidate))
@@ -84,25 +82,6 @@ def _improved(expr: Expr, original: Expr, check: CheckSet, bits: Bits) -> Expr |
 def _arrange(expr: Expr) -> Expr:
     """One reading order: arguments of symmetric operators, then the terms of every sum."""
     return collect(expr.transform(arranged)) if expr.size() <= MOST_NODES else expr
-
-
-def _rewritten(expr: Expr, check: CheckSet, bits: Bits) -> Iterator[Expr]:
-    """Every suggestion for every node, put in its place; constant nodes as their value."""
-    for node, put in places(expr):
-        for suggestion in suggestions(node, bits):
-            yield put(suggestion)
-        values = check.values(node)
-        if isinstance(node, Op) and np.all(values == values[0]):
-            yield put(Const(float(values[0])))
-
-
-def _searched(expr: Expr, check: CheckSet, bits: Bits) -> Iterator[Expr]:
-    for node, put in places(expr):
-        limit = cost(node)
-        for candidate in equivalents(node, check):
-            if cost(candidate) >= limit:
-                break
-            yield put(candidate)
 
 
 def places(expr: Expr) -> Iterator[tuple[Expr, Callable[[Expr], Expr]]]:

@@ -65,10 +65,7 @@ def rewritten(pattern: Expr, replacements: Sequence[Expr], node: Expr, decimals:
 
 def filled(pattern: Expr, bound: Bound, decimals: bool) -> Expr:
     """The pattern with what its letters stand for, tidied."""
-    if isinstance(pattern, Op):
-        arguments = tuple(filled(argument, bound, decimals) for argument in pattern.args)
-        return tidy(Op(pattern.name, arguments), decimals)
-    return bound[pattern] if isinstance(pattern, Var) else pattern
+    return pattern.transform(lambda part: bound[part] if isinstance(part, Var) else tidy(part, decimals))
 
 
 def _arguments(patterns: Sequence[Expr], nodes: Sequence[Expr], bound: Bound) -> Iterator[Bound]:

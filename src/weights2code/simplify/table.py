@@ -12,9 +12,9 @@ from fractions import Fraction
 from functools import lru_cache
 
 from weights2code.language import OPERATORS, Const, Expr, Op, Var, is_boolean, op
-from weights2code.simplify.forms import collected, negated, tidy
+from weights2code.simplify.forms import collected, tidy
 from weights2code.simplify.patterns import read_pattern, rewritten
-from weights2code.simplify.sums import ARITHMETIC, Sum, content, has_decimals, polynomial, sort_key
+from weights2code.simplify.sums import ARITHMETIC, Sum, content, has_decimals, polynomial
 
 #: `R` and `S` are any of the six tests, `|` stands between other forms of one pattern.
 TABLE = """
@@ -34,6 +34,7 @@ min(relu(a), c) -> clip(a, 0, c)
 min(max(a, c), d) -> clip(a, c, d)
 max(min(a, d), c) -> clip(a, c, d)
 p -> 1 - (not p)
+not (a or b) -> (not a) and (not b)
 a and b -> a*b | a if b else 0
 a or b -> 1 if b else a
 a > b -> a and 1 - b
@@ -83,8 +84,10 @@ def suggestions(node: Expr, bits: frozenset[Expr] = frozenset()) -> tuple[Expr, 
     ]
     for pattern, replacements in _RULES.get(node.name, ()):
         found += rewritten(pattern, replacements, node, decimals)
-    if node.name in ARITHMETIC:
-        found += _factored(polynomial(node), decimals)
+    if node.name in ARITHMETIC:  # the largest common number stands before the sum
+        terms = polynomial(node)
+        inner = (terms / content(terms)).written(decimals)
+        found.append(Sum({(inner,): content(terms)}).written(decimals))
     elif OPERATORS[node.name].compares:
         found += _borders(node, decimals)
     elif node.name == "mod":
@@ -92,19 +95,6 @@ def suggestions(node: Expr, bits: frozenset[Expr] = frozenset()) -> tuple[Expr, 
     if node.name not in ("and", "or", "not"):
         found += _cases(node, bits, decimals)
     return tuple(dict.fromkeys(found))
-
-
-def _factored(terms: Sum, decimals: bool) -> Iterator[Expr]:
-    """A common number or a common factor pulled out of the sum."""
-    if len(terms) > 1:
-        inner = (terms / content(terms)).written(decimals)
-        yield Sum({(inner,): content(terms)}).written(decimals)
-    for factor in sorted({factor for key in terms for factor in key}, key=sort_key):
-        outside = terms.where(lambda key, value, factor=factor: factor not in key)
-        if len(terms) > len(outside) + 1 and not outside.varying():
-            places = {key: key.index(factor) for key in terms if factor in key}
-            inside = Sum({key[:place] + key[place + 1 :]: terms[key] for key, place in places.items()})
-            yield (outside + {(factor, inside.written(decimals)): 1}).written(decimals)
 
 
 def _borders(node: Op, decimals: bool) -> Iterator[Expr]:
@@ -139,13 +129,8 @@ def _cases(node: Op, bits: frozenset[Expr], decimals: bool) -> Iterator[Expr]:
     A network multiplies by bits where a person says if and else.
     """
     truths = _truths(node, bits if node.name in ARITHMETIC else frozenset())
-
     for truth in (node.args[0],) if node.name == "where" else truths:
         yes, no = (_known(node, truth, value, decimals) for value in (1, 0))
-        yield tidy(op("where", truth, yes, no), decimals)
-        # where one holds, others may not: `x < 2` is false where `x > 6`
-        for other in truths:
-            yes = _known(yes, other, 0, decimals) if other != truth else yes
         yield tidy(op("where", truth, yes, no), decimals)
 
 
@@ -153,27 +138,14 @@ def _truths(node: Expr, bits: frozenset[Expr], *, outermost: bool = True) -> lis
     """Truth values that are counted with or that choices ask for, not inside of one another."""
     if node in bits or (is_boolean(node) and not outermost):
         return [node]
-    inside = node.args if isinstance(node, Op) and (outermost or node.name in (*ARITHMETIC, "where")) else ()
-    found = [truth for argument in inside for truth in _truths(argument, bits, outermost=False)]
-    if isinstance(node, Op) and node.name == "where" and isinstance(node.args[0], Var):
-        found.insert(0, node.args[0])
+    inside = node.args if isinstance(node, Op) else ()
+    found = (truth for argument in inside for truth in _truths(argument, bits, outermost=False))
     return list(dict.fromkeys(found))
 
 
 def _known(node: Expr, truth: Expr, value: int, decimals: bool) -> Expr:
     """The formula where a truth value is known, and so is what it says to be equal."""
     known: dict[Expr, Expr] = {truth: Const(value)}
-    if is_boolean(truth):
-        known[negated(truth)] = Const(1 - value)
     if isinstance(truth, Op) and truth.name == ("eq" if value else "ne") and isinstance(truth.args[0], Var):
         known[truth.args[0]] = truth.args[1]
-    return _replaced(node, known, decimals)
-
-
-def _replaced(node: Expr, known: dict[Expr, Expr], decimals: bool) -> Expr:
-    if node in known:
-        return known[node]
-    if not isinstance(node, Op):
-        return node
-    arguments = tuple(_replaced(argument, known, decimals) for argument in node.args)
-    return tidy(Op(node.name, arguments), decimals) if arguments != node.args else node
+    return node.transform(lambda part: known[part] if part in known else tidy(part, decimals))
