@@ -13,7 +13,7 @@ from functools import lru_cache, reduce
 from math import isfinite
 
 from weights2code.language import OPERATORS, Const, Expr, Op, evaluate_exact, is_boolean, op
-from weights2code.simplify.sums import ARITHMETIC, Sum, content, has_decimals, polynomial, sort_key
+from weights2code.simplify.sums import ARITHMETIC, content, has_decimals, polynomial, sort_key
 
 
 def negated(node: Expr) -> Expr:
@@ -52,10 +52,6 @@ def tidy(node: Expr, decimals: bool) -> Expr:
         return _comparison(node, decimals)
     if node.name in ("max", "min"):
         return _extremum(node, decimals)
-    if node.name == "abs":
-        terms = polynomial(node.args[0])
-        common = Fraction(1) if decimals else content(terms)
-        return Sum({(op("abs", (terms / common).written(decimals)),): common}).written(decimals)
     return _choice(node) if node.name == "where" else negated(node.args[0]) if node.name == "not" else node
 
 

@@ -121,9 +121,10 @@ def without_delay(recurrence: Recurrence) -> Iterator[Recurrence]:
 
 def inlined(recurrence: Recurrence) -> Iterator[Recurrence]:
     """Each local step written where it is read, unless that grows too long."""
+    read_whole = {name for step in recurrence.steps for name in searched_by(step.definition)}
     for step in recurrence.steps:
         rule = step.definition
-        if isinstance(rule, OverAll) or must_stay(recurrence, step.name):
+        if isinstance(rule, OverAll) or step.name in {*recurrence.outputs, *read_whole}:
             continue
         variables = [v for other in recurrence.steps for v in expression_of(other.definition).variables()]
         delayed = any(v.name == step.name and v.lag for v in variables)
@@ -155,13 +156,6 @@ def valid(recurrence: Recurrence, steps: list[Step], start: Mapping[str, Start])
         return replace(recurrence, steps=tuple(steps), start=dict(start))
     except ValueError:
         return None
-
-
-def must_stay(recurrence: Recurrence, name: str) -> bool:
-    """Whether `name` is an output, or a retrieval or a count looks into its history."""
-    return name in recurrence.outputs or any(
-        name in searched_by(step.definition) for step in recurrence.steps
-    )
 
 
 def before_start(recurrence: Recurrence, rule: Expr) -> float | None:

@@ -19,7 +19,6 @@ from weights2code.simplify.sums import ARITHMETIC, Sum, content, has_decimals, p
 #: `R` and `S` are any of the six tests, `|` stands between other forms of one pattern.
 TABLE = """
 a - b -> a != b
-(a % c + b) % c -> (a + b) % c
 relu(a - b) -> max(a, b) - b | a - min(a, b)
 max(a, b) - b -> relu(a - b)
 max(a, 0) -> relu(a)
@@ -28,7 +27,6 @@ relu(a*c) -> c*relu(a)
 relu(a) - relu(a - c) -> clip(a, 0, c)
 a + b + abs(a - b) -> 2*max(a, b)
 a + b - abs(a - b) -> 2*min(a, b)
-abs(a) -> -a
 max(a, b) -> a + b - min(a, b)
 min(relu(a), c) -> clip(a, 0, c)
 min(max(a, c), d) -> clip(a, c, d)
