@@ -32,6 +32,7 @@ min(relu(a), c) -> clip(a, 0, c)
 min(max(a, c), d) -> clip(a, c, d)
 max(min(a, d), c) -> clip(a, c, d)
 p -> 1 - (not p)
+not (a and b) -> (not a) or (not b)
 not (a or b) -> (not a) and (not b)
 a and b -> a*b | a if b else 0
 a or b -> 1 if b else a
@@ -43,7 +44,10 @@ p R a -> not p
 u if a else v -> max(u, v) | min(u, v) | relu(u) | abs(u) | abs(v) | v + a*(u - v) | a != v
 u if a else v -> not a | a and u | (not a) and v | a or v | (not a) or u
 c if a else d -> -(-c if a else -d)
+u if a else u if b else v -> u if a or b else v
+u if a else v if b else u -> u if a or not b else v
 (u if b else v) if a else v -> u if a and b else v
+(v if b else u) if a else v -> u if a and not b else v
 """
 
 _SIGNS = ("==", "!=", ">=", ">", "<=", "<")
