@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from weights2code.language import Expr, Recurrence, Retrieval, Start, Step, Var, maximum
-from weights2code.simplify.passes import absorb_aliases, merge_equal
+from weights2code.simplify import passes
 
 x, n = Var("x"), Var("n")
 
@@ -13,6 +13,17 @@ x, n = Var("x"), Var("n")
 def rule(start: dict[str, Start] | None = None, outputs=("y",), **steps: Expr | Retrieval) -> Recurrence:
     made = tuple(Step(name, definition) for name, definition in steps.items())
     return Recurrence(("x",), made, outputs, start or {})
+
+
+def merge_equal(before: Recurrence) -> Recurrence:
+    """With all that is proposed, one after the other."""
+    proposed = next(passes.merge_equal(before), None)
+    return before if proposed is None else merge_equal(proposed)
+
+
+def absorb_aliases(before: Recurrence) -> Recurrence:
+    proposed = next(passes.absorb_aliases(before), None)
+    return before if proposed is None else absorb_aliases(proposed)
 
 
 def same(one: Recurrence, other: Recurrence) -> bool:
@@ -62,7 +73,7 @@ def test_steps_that_read_merged_counters_merge_too():
 
 def test_an_output_is_never_merged_away():
     before = rule(s=Var("s", 1) + x, y=Var("y", 1) + x)
-    assert [step.name for step in merge_equal(before).steps] == ["y"]  # s is dead
+    assert merge_equal(before) == before
     two = rule(outputs=("y", "z"), y=Var("y", 1) + x, z=Var("z", 1) + x)
     assert merge_equal(two) == two
 

@@ -59,12 +59,12 @@ def test_dead_steps_and_their_starts_go():
 
 def test_equal_steps_merge_also_inside_lookups():
     recurrence = rule(k=x % 3, again=x % 3, y=Retrieval("again", "x", Var("again") + 0))
-    assert merge_equal(recurrence) == rule(k=x % 3, y=Retrieval("k", "x", Var("k") + 0))
+    assert next(merge_equal(recurrence)) == rule(k=x % 3, y=Retrieval("k", "x", Var("k") + 0))
 
 
 def test_equal_steps_with_other_starts_stay():
     recurrence = rule({"s": 1.0}, r=x + 1, s=x + 1, y=Var("r", 1) + Var("s", 1))
-    assert len(merge_equal(recurrence).steps) == 3
+    assert not [*merge_equal(recurrence)]
 
 
 def test_inlining_through_time_needs_agreeing_starts():

@@ -52,7 +52,7 @@ def judged(
             recurrence = simple
     if problem.categories:
         recurrence = without_order(recurrence, problem)
-        recurrence = without_repeats(recurrence, problem.domains, problem.categories)
+        recurrence = without_repeats(recurrence, problem.domains)
     recurrence = grouped_as_read(recurrence, problem.domains)
     certificate = certificate_of(recurrence, matched.graph, problem, seed)
     program = Program(

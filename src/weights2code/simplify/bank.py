@@ -28,27 +28,25 @@ _UNARY = ("abs", "relu")
 
 
 def equivalents(expr: Expr, check: CheckSet) -> Iterator[Expr]:
-    """Expressions that agree with `expr` on probe rows of a complete check set, cheapest first."""
+    """Cheaper expressions that agree with `expr` on probe rows of a complete check set."""
     variables = expr.variables()
     if not check.complete or not 1 <= len(variables) <= MOST_VARIABLES or expr.size() <= 3:
         return
     values = check.values(expr)
     if not np.all(np.isfinite(values)):
         return
-    rows = _probe(np.stack([check.columns[v] for v in variables], axis=1), values)
+    rows = slice(_PROBE_ROWS)  # the points of a check set are in random order
     numbers = dict.fromkeys([0, 1, 2, *(node.value for node in expr.walk() if isinstance(node, Const))])
     constants = [Const(number) for number in numbers if abs(number) < 2**53]
     bank = _bank(constants, {v: check.columns[v][rows] for v in variables})
     expressions, tables, target = [e for e, _ in bank], np.array([t for _, t in bank]), values[rows]
     found = [e for e, table in bank if np.array_equal(table, target)]
-    outer = [*((name, ()) for name in _UNARY), *(("mod", (c,)) for c in constants if c.value > 1)]
     with np.errstate(all="ignore"):
         for name in _BINARY:
-            few = _apply(name, tables[:, None, :_FEW_ROWS], tables[None, :, :_FEW_ROWS])
-            for wrap in (None, *(outer if name in ("add", "sub") else ())):
-                found += _pairs(name, wrap, expressions, tables, few, target)
+            found += _pairs(name, expressions, tables, target)
     found += _choices(expressions, tables, target)
-    yield from sorted(dict.fromkeys(found), key=lambda e: (cost(e), str(e)))
+    limit = cost(expr)
+    yield from (candidate for candidate in found if cost(candidate) < limit)
 
 
 def _bank(constants: list[Const], columns: dict[Var, np.ndarray]) -> list[tuple[Expr, np.ndarray]]:
@@ -85,24 +83,12 @@ def _apply(name: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return result
 
 
-def _pairs(
-    name: str,
-    outer: tuple[str, tuple[Const, ...]] | None,
-    expressions: list[Expr],
-    tables: np.ndarray,
-    few: np.ndarray,
-    target: np.ndarray,
-) -> list[Expr]:
-    """The pairs that give the target, inside of `outer`, on a few rows and then on all."""
-    wrap, numbers = outer or ("", ())
-
-    def wrapped(made: np.ndarray) -> np.ndarray:
-        return OPERATORS[wrap].numpy(made, *(float(number.value) for number in numbers)) if outer else made
-
-    pairs = np.argwhere((wrapped(few) == target[: few.shape[2]]).all(axis=2))[:_MOST_PAIRS]
-    equal = (wrapped(_apply(name, tables[pairs[:, 0]], tables[pairs[:, 1]])) == target).all(axis=1)
-    inner = [Op(name, (expressions[i], expressions[j])) for i, j in pairs[equal][:_MOST_HITS]]
-    return [Op(wrap, (pair, *numbers)) if outer else pair for pair in inner]
+def _pairs(name: str, expressions: list[Expr], tables: np.ndarray, target: np.ndarray) -> list[Expr]:
+    """The pairs that give the target, on a few rows and then on all."""
+    few = _apply(name, tables[:, None, :_FEW_ROWS], tables[None, :, :_FEW_ROWS])
+    pairs = np.argwhere((few == target[:_FEW_ROWS]).all(axis=2))[:_MOST_PAIRS]
+    equal = (_apply(name, tables[pairs[:, 0]], tables[pairs[:, 1]]) == target).all(axis=1)
+    return [Op(name, (expressions[i], expressions[j])) for i, j in pairs[equal][:_MOST_HITS]]
 
 
 def _choices(expressions: list[Expr], tables: np.ndarray, target: np.ndarray) -> list[Expr]:
@@ -118,15 +104,3 @@ def _choices(expressions: list[Expr], tables: np.ndarray, target: np.ndarray) ->
     branches = zip(tests, met @ wrong.T == 0, (1 - met) @ wrong.T == 0, strict=True)
     fitting = [(expressions[test], yes, no) for test, yes, no in branches if yes.any() and no.any()]
     return [Op("where", (test, simplest(yes), simplest(no))) for test, yes, no in fitting[:_MOST_HITS]]
-
-
-def _probe(columns: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """A few rows that show every value of the target and differ in the variables that matter."""
-    _, distinct = np.unique(columns, axis=0, return_index=True)
-    distinct = np.random.default_rng(0).permutation(distinct)
-    _, shown = np.unique(target, return_index=True)
-    return (
-        distinct
-        if len(distinct) <= _PROBE_ROWS
-        else np.append(shown[: _FEW_ROWS // 2], distinct)[:_PROBE_ROWS]
-    )

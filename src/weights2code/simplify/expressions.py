@@ -9,24 +9,20 @@ check set of the domain, repeat until nothing is cheaper. What is cheap is said 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache, partial, reduce
-from operator import mul
-
-import numpy as np
+from functools import lru_cache, partial
 
 from weights2code.effort import TimeUp, check_time
 from weights2code.language import BITS, Const, Domain, Expr, Op, Var
 from weights2code.simplify.bank import equivalents
 from weights2code.simplify.cost import cost
 from weights2code.simplify.equality import CheckSet, check_set
-from weights2code.simplify.forms import arranged, collect, collected
-from weights2code.simplify.sums import ARITHMETIC, Sum, has_decimals, polynomial
+from weights2code.simplify.forms import arranged, collect
 from weights2code.simplify.table import suggestions
 
 MOST_ROUNDS = 40
 MOST_NODES = 120
 #: A candidate that costs more than this, times what there is, is not arranged to see whether it becomes less.
-ROOM = 1.25
+ROOM = 1.6
 
 Bits = frozenset[Expr]
 
@@ -66,11 +62,11 @@ def _simplified(expr: Expr, domains: tuple[tuple[Var, Domain], ...]) -> Expr:
 
 
 def _improved(expr: Expr, original: Expr, check: CheckSet, bits: Bits) -> Expr | None:
-    """The cheapest strictly cheaper candidate that is equal, from the first generator that has one."""
+    """The cheapest strictly cheaper candidate that is equal: of the table, else of the bank."""
     limit = cost(expr) - 1e-9
-    for generator in (_rewritten, _searched):
+    for proposed in (partial(suggestions, bits=bits), partial(equivalents, check=check)):
         candidates = set()
-        for candidate in dict.fromkeys(generator(expr, check, bits)):
+        for candidate in dict.fromkeys(put(new) for node, put in places(expr) for new in proposed(node)):
             check_time()
             if cost(candidate) < ROOM * limit and check.may_equal(original, candidate):
                 candidates.add(_arrange(candidate))
@@ -88,62 +84,15 @@ def _arrange(expr: Expr) -> Expr:
     return collect(expr.transform(arranged)) if expr.size() <= MOST_NODES else expr
 
 
-def _rewritten(expr: Expr, check: CheckSet, bits: Bits) -> Iterator[Expr]:
-    """Multiplied out; every suggestion for every node, put in its place; constant nodes as their value."""
-    for expand in (False, True):
-        yield collect(expr, expand=expand)
-    for node, put in places(expr):
-        for suggestion in suggestions(node, bits):
-            yield put(suggestion)
-        values = check.values(node)
-        if isinstance(node, Op) and np.all(values == values[0]):
-            yield put(Const(float(values[0])))
-
-
-def _searched(expr: Expr, check: CheckSet, bits: Bits) -> Iterator[Expr]:
-    for node, put in places(expr):
-        limit = cost(node)
-        for candidate in equivalents(node, check):
-            if cost(candidate) >= limit:
-                break
-            yield put(candidate)
-
-
 def places(expr: Expr) -> Iterator[tuple[Expr, Callable[[Expr], Expr]]]:
-    """Every node with the function that puts another in its place, outermost first.
-
-    Sums have terms and terms have factors, however they are nested, and are collected when one is replaced.
-    """
+    """Every node with the function that puts another in its place, outermost first."""
     yield expr, lambda replacement: replacement
-    if not isinstance(expr, Op):
-        return
-    if expr.name not in ARITHMETIC:
+    if isinstance(expr, Op):
         for index, argument in enumerate(expr.args):
-            yield from _inside(argument, partial(_with_argument, expr, index))
-        return
-    terms, decimals = polynomial(expr), has_decimals(expr)
-    for key, value in terms.items():
-        term = Sum({key: value}).written(decimals)
-        if key and key != (term,) and len(terms) > 1:
-            yield term, lambda new, term=term: collected(expr - term + new, decimals)
-    for factor in dict.fromkeys(factor for key in terms for factor in key):
-        if factor != expr:
-            yield from _inside(factor, partial(_with_factor, terms, decimals, factor))
+            for node, put in places(argument):
+                yield node, partial(_put, expr, index, put)
 
 
-def _inside(part: Expr, place: Callable[[Expr], Expr]) -> Iterator[tuple[Expr, Callable[[Expr], Expr]]]:
-    for node, put in places(part):
-        yield node, lambda replacement, put=put: place(put(replacement))
-
-
-def _with_argument(expr: Op, index: int, new: Expr) -> Expr:
-    return Op(expr.name, (*expr.args[:index], new, *expr.args[index + 1 :]))
-
-
-def _with_factor(terms: Sum, decimals: bool, factor: Expr, new: Expr) -> Expr:
-    """The sum with another expression for one of the factors in it."""
-    total = terms.where(lambda key, value: factor not in key)
-    for key, value in terms.items():
-        if factor in key:
-            total += polynomial(reduce(mul, [new if f == factor else f for f in key])) * value
-    return total.written(decimals)
+def _put(expr: Op, index: int, inside: Callable[[Expr], Expr], new: Expr) -> Expr:
+    """The operation with a new part somewhere inside of one of its arguments."""
+    return Op(expr.name, (*expr.args[:index], inside(new), *expr.args[index + 1 :]))

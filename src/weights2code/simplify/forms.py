@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache, reduce
-from math import isfinite, lcm
+from math import isfinite
 
-from weights2code.language import OPERATORS, Const, Expr, Op, Var, evaluate_exact, is_boolean, op
-from weights2code.simplify.sums import ARITHMETIC, Sum, content, has_decimals, polynomial, sort_key
-
-ZERO, ONE = Const(0), Const(1)
+from weights2code.language import OPERATORS, Const, Expr, Op, evaluate_exact, is_boolean, op
+from weights2code.simplify.sums import ARITHMETIC, content, has_decimals, polynomial, sort_key
 
 
 def negated(node: Expr) -> Expr:
@@ -26,34 +24,21 @@ def negated(node: Expr) -> Expr:
     return op("not", node)
 
 
-def collect(expr: Expr, *, expand: bool = False) -> Expr:
-    """Like terms collected everywhere, innermost first; `expand` multiplies products of sums out."""
+def collect(expr: Expr) -> Expr:
+    """Like terms collected everywhere, innermost first."""
     decimals = has_decimals(expr)
-    return expr.transform(lambda node: collected(node, decimals, expand))
+    return expr.transform(lambda node: collected(node, decimals))
 
 
 @lru_cache(maxsize=1 << 14)
 def collected(node: Expr, decimals: bool, expand: bool = False) -> Expr:
-    """One node whose parts are collected; `decimals` writes 1/4 as 0.25.
+    """One node whose parts are collected; `decimals` writes 1/4 as 0.25, `expand` multiplies sums out.
 
     Remembered, because candidates for a simpler form differ in one place each.
     """
     if isinstance(node, Op) and node.name in ARITHMETIC:
         return polynomial(node, expand=expand).written(decimals)
-    if not isinstance(node, Op) or node.name != "floor" or decimals:
-        return node
-    # floor((x + 4*y)/6), not floor(x/6 + 2*y/3)
-    terms = polynomial(node.args[0])
-    bottom = lcm(*(Fraction(value).denominator for value in terms.values()))
-    if len(terms) < 2 or bottom == 1:
-        return node
-    return op("floor", op("div", (terms * bottom).written(), bottom))
-
-
-def tidied(expr: Expr) -> Expr:
-    """The same formula, every node tidied, innermost first."""
-    decimals = has_decimals(expr)
-    return expr.transform(lambda node: tidy(node, decimals))
+    return node
 
 
 @lru_cache(maxsize=1 << 14)
@@ -69,12 +54,6 @@ def tidy(node: Expr, decimals: bool) -> Expr:
         return _comparison(node, decimals)
     if node.name in ("max", "min"):
         return _extremum(node, decimals)
-    if node.name == "abs":
-        terms = polynomial(node.args[0])
-        common = Fraction(1) if decimals else content(terms)
-        return Sum({(op("abs", (terms / common).written(decimals)),): common}).written(decimals)
-    if node.name in ("and", "or"):
-        return _connective(node)
     return _choice(node) if node.name == "where" else negated(node.args[0]) if node.name == "not" else node
 
 
@@ -108,28 +87,18 @@ def _extremum(node: Op, decimals: bool) -> Expr:
     return (shared + {(inner,): common}).written(decimals)
 
 
-def _connective(node: Op) -> Expr:
-    """`p and 1` is p, `p or 1` is 1."""
-    neutral = ONE if node.name == "and" else ZERO
-    for part, other in (node.args, node.args[::-1]):
-        if isinstance(other, Const):
-            settled = bool(other.value) != bool(neutral.value)
-            return Const(1 - neutral.value) if settled else part if is_boolean(part) else node
-    return node
-
-
 def _choice(node: Op) -> Expr:
+    """A branch, if both are alike or it is known which; `1 if p else 0` is p, `q if p else 0` is p and q."""
     condition, yes, no = node.args
     if isinstance(condition, Const) or yes == no:
         return yes if not isinstance(condition, Const) or condition.value else no
     if not is_boolean(condition):
         return node
     for branch, other, test in ((yes, no, condition), (no, yes, negated(condition))):
-        if is_boolean(branch) or branch == ONE:
-            if other == ZERO:
-                return tidy(op("and", test, branch), False)
-            if branch == ONE and is_boolean(other):
-                return op("or", test, other)
+        if branch == Const(1) and (other == Const(0) or is_boolean(other)):
+            return test if other == Const(0) else op("or", test, other)
+        if is_boolean(branch) and other == Const(0):
+            return op("and", test, branch)
     return node
 
 
@@ -146,11 +115,8 @@ def arranged(node: Expr) -> Expr:
         swap = isinstance(left, Const) or (entry.commutative and sort_key(right) < sort_key(left))
         return Op(entry.mirror, (right, left)) if swap else node
     inner = node.args[0]
-    if node.name == "where" and isinstance(inner, Op):
-        _, yes, no = node.args
-        number_first = isinstance(yes, Const) and isinstance(no, Var)
-        if inner.name in ("ne", "not") or (inner.name in ("le", "ge") and number_first):
-            return Op("where", (negated(inner), no, yes))
+    if node.name == "where" and isinstance(inner, Op) and inner.name in ("ne", "not"):
+        return Op("where", (negated(inner), *node.args[:0:-1]))
     if node.name == "abs" and isinstance(inner, Op) and inner.name == "sub":
         return Op("abs", (Op("sub", tuple(sorted(inner.args, key=sort_key))),))
     return node

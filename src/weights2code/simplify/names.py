@@ -1,7 +1,7 @@
 """Names that say what an intermediate variable is, as far as the outermost operator of its formula tells.
 
-`(a + b) % 7` is a remainder, `max(x, x[t-1])` the larger, `x - x[t-1]` a change, `b if a else -b` signed; a
-running sum is a total, a running maximum the highest. Where nothing is known a letter does.
+`(a + b) % 7` is a remainder, `max(x, x[t-1])` the larger, `x - x[t-1]` a difference, `b if a else -b` signed;
+a running sum is a total, a running maximum the highest. Where nothing is known a letter does.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import lru_cache
 
 from weights2code.language import (
-    Const,
     Count,
     Expr,
     Op,
@@ -21,10 +20,8 @@ from weights2code.language import (
     Step,
     Var,
     definition_variables,
-    expression_of,
     is_boolean,
 )
-from weights2code.language.categories import Categories
 from weights2code.simplify.passes import free_letters, with_names
 from weights2code.simplify.patterns import Bound, matches, read_pattern
 from weights2code.simplify.sums import polynomial
@@ -69,22 +66,17 @@ lowest: min(a, b)
 remainder: a % b
 latest: a if b else z[t-1] | z[t-1] if b else a
 """
-_COUNTER = read_pattern("z[t-1] + (x == n)")
 
 
-def rename_locals(
-    recurrence: Recurrence, nameless: Collection[str] = (), categories: Categories | None = None
-) -> Recurrence:
+def rename_locals(recurrence: Recurrence, nameless: Collection[str] = ()) -> Recurrence:
     """Locals called like nodes of a graph (V3_MLP_L0M0, s6) get a word, or a letter; plain words stay.
 
-    `nameless` are further names that mean nothing, which a letter serves as well. What counts how often a
-    text of `categories` came up is called after it.
+    `nameless` are further names that mean nothing, which a letter serves as well.
     """
     letters = free_letters(recurrence)
     taken = {*recurrence.inputs, *(step.name for step in recurrence.steps)}
     local = [step for step in recurrence.steps if step.name not in recurrence.outputs]
     words = {s.name: word_for(s) for s in local if s.name in nameless or _is_node(s.name)}
-    words |= {s.name: word for s in local if (word := _text_counted(s, categories or {}))}
     table = {}
     for name, word in words.items():
         alike = [other for other, same in words.items() if same == word]
@@ -94,15 +86,6 @@ def rename_locals(
         elif not word and _is_node(name) and letters:
             table[name] = letters.pop(0)
     return with_names(recurrence, table)
-
-
-def _text_counted(step: Step, categories: Categories) -> str | None:
-    past: Bound = {Var("z", 1): Var(step.name, 1)}
-    for bound in matches(_COUNTER, expression_of(step.definition), past):
-        read, code = bound[Var("x")], bound[Var("n")]
-        if isinstance(read, Var) and read.name in categories and isinstance(code, Const) and code.value:
-            return "count_" + re.sub(r"\W+", "_", str(categories[read.name][int(code.value) - 1]))
-    return None
 
 
 def in_reading_order(recurrence: Recurrence) -> Recurrence:
@@ -141,8 +124,6 @@ def word_for(step: Step) -> str | None:
         return _first(_RUNNING, rule, {Var("z", 1): Var(step.name, 1)}) or _running_sum(step.name, rule)
     if isinstance(rule, Op) and rule.name in ("add", "sub", "neg"):
         return _sum(rule)
-    if isinstance(rule, Op) and rule.name in ("gt", "ge", "lt", "le") and _same_sequence(*rule.args):
-        return "rises" if rule.name in ("gt", "ge") else "falls"
     return (_first(_WORDS, rule, {}) or "").format(*getattr(rule, "args", ())) or None
 
 
@@ -170,18 +151,7 @@ def _running_sum(name: str, rule: Expr) -> str | None:
 
 
 def _sum(rule: Expr) -> str | None:
-    terms = polynomial(rule).varying()
-    if len(terms) > 1 and all(value > 0 for value in terms.values()):
+    weights = [*polynomial(rule).varying().values()]
+    if len(weights) > 1 and min(weights) > 0:
         return "total"
-    if len(terms) != 2 or sum(terms.values()) != 0:
-        return None
-    (added, _), (taken, _) = sorted(terms.items(), key=lambda item: -item[1])
-    changes = len(added) == len(taken) == 1 and _same_sequence(added[0], taken[0])
-    return "change" if changes else "difference"
-
-
-def _same_sequence(first: Expr, last: Expr) -> bool:
-    """The present and the past of one sequence."""
-    if not (isinstance(first, Var) and isinstance(last, Var)):
-        return False
-    return first.name == last.name and first.lag < last.lag
+    return "difference" if len(weights) == 2 and sum(weights) == 0 else None

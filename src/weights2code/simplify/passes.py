@@ -14,7 +14,6 @@ import numpy as np
 
 from weights2code.language import (
     OPERATORS,
-    Const,
     Definition,
     Expr,
     Op,
@@ -32,7 +31,6 @@ from weights2code.language import (
     with_formula,
 )
 from weights2code.simplify.cost import cost, recurrence_cost
-from weights2code.simplify.patterns import matches, read_pattern
 
 #: A formula longer, or with brackets nested deeper, is worth a second line.
 LONG = 64
@@ -71,24 +69,20 @@ def free_letters(recurrence: Recurrence) -> list[str]:
     return [name for name in _LETTERS if name not in taken]
 
 
-def merge_equal(recurrence: Recurrence) -> Recurrence:
-    """Later steps with the same definition and start as an earlier one are read from there.
+def merge_equal(recurrence: Recurrence) -> Iterator[Recurrence]:
+    """Each later step with the same definition and start as an earlier one is read from there.
 
     What a step reads of its own past is compared as such: two counters of the same thing are one.
     """
     first: dict[tuple[Definition, Start], str] = {}
-    aliases: dict[str, str] = {}
     for step in recurrence.steps:
-        own = {step.name: _ITSELF}
-        key = (renamed(renamed(step.definition, aliases), own), recurrence.start_of(step.name))
+        key = renamed(step.definition, {step.name: _ITSELF}), recurrence.start_of(step.name)
         if key in first and step.name not in recurrence.outputs:
-            aliases[step.name] = first[key]
-        else:
-            first.setdefault(key, step.name)
-    return with_names(recurrence, aliases, without=aliases).live()
+            yield with_names(recurrence, {step.name: first[key]}, without={step.name}).live()
+        first.setdefault(key, step.name)
 
 
-def absorb_aliases(recurrence: Recurrence) -> Recurrence:
+def absorb_aliases(recurrence: Recurrence) -> Iterator[Recurrence]:
     """A local step whose present value is an output becomes that output."""
     depths = recurrence.depths()
     for step in recurrence.steps:
@@ -98,47 +92,39 @@ def absorb_aliases(recurrence: Recurrence) -> Recurrence:
         if source.name in (*recurrence.inputs, *recurrence.outputs):
             continue
         if step.name not in depths or recurrence.start_of(step.name) == recurrence.start_of(source.name):
-            return absorb_aliases(with_names(recurrence, {source.name: step.name}, without={step.name}))
-    return recurrence
+            yield with_names(recurrence, {source.name: step.name}, without={step.name})
 
 
-def without_delay(recurrence: Recurrence) -> Recurrence:
+def without_delay(recurrence: Recurrence) -> Iterator[Recurrence]:
     """Lookups in the place of lookups of delayed copies; start values are dropped that say no more than that
     nothing was there.
 
     A head sees the last output one step late, so a lookup of outputs has its key one step late too. Both can
-    be read where they are, and what is added to a value before it is stored can be added when it is found.
+    be read where they are.
     """
     definitions = {step.name: step.definition for step in recurrence.steps}
     for index, step in enumerate(recurrence.steps):
         made = step.definition
         key, value = (definitions.get(getattr(made, name, "")) for name in ("key", "value"))
-        if not isinstance(made, Retrieval) or not isinstance(key, Var) or not isinstance(value, Expr):
+        if not (isinstance(made, Retrieval) and isinstance(key, Var) and isinstance(value, Var)):
             continue
-        found = next(matches(read_pattern("x + c"), value, {}), {Var("x"): value, Var("c"): Const(0)})
-        value, added = found[Var("x")], found[Var("c")]
-        letters = free_letters(recurrence)
-        if not isinstance(value, Var) or not isinstance(added, Const) or not letters:
-            continue
-        if not value.lag == key.lag >= 1:
-            continue
-        names = {"key": key.name, "value": value.name, "gap": made.gap + key.lag}
-        lookup = replace(made, **names, default=made.default - float(added.value))
-        new = [Step(letters[0], lookup), Step(step.name, Var(letters[0]) + added)]
-        new = new if added.value else [Step(step.name, lookup)]
-        start = dict(recurrence.start)
-        if isinstance(start.get(key.name), float):
-            del start[key.name]
-        draft = valid(recurrence, [*recurrence.steps[:index], *new, *recurrence.steps[index + 1 :]], start)
-        return recurrence if draft is None else without_delay(draft.live())
-    return recurrence
+        if value.lag == key.lag >= 1:
+            lookup = replace(made, key=key.name, value=value.name, gap=made.gap + key.lag)
+            steps = [*recurrence.steps[:index], Step(step.name, lookup), *recurrence.steps[index + 1 :]]
+            start = dict(recurrence.start)
+            if start.get(key.name) != "first":
+                start.pop(key.name, None)
+            draft = valid(recurrence, steps, start)
+            if draft is not None:
+                yield draft.live()
 
 
 def inlined(recurrence: Recurrence) -> Iterator[Recurrence]:
     """Each local step written where it is read, unless that grows too long."""
+    read_whole = {name for step in recurrence.steps for name in searched_by(step.definition)}
     for step in recurrence.steps:
         rule = step.definition
-        if isinstance(rule, OverAll) or must_stay(recurrence, step.name):
+        if isinstance(rule, OverAll) or step.name in {*recurrence.outputs, *read_whole}:
             continue
         variables = [v for other in recurrence.steps for v in expression_of(other.definition).variables()]
         delayed = any(v.name == step.name and v.lag for v in variables)
@@ -170,13 +156,6 @@ def valid(recurrence: Recurrence, steps: list[Step], start: Mapping[str, Start])
         return replace(recurrence, steps=tuple(steps), start=dict(start))
     except ValueError:
         return None
-
-
-def must_stay(recurrence: Recurrence, name: str) -> bool:
-    """Whether `name` is an output, or a retrieval or a count looks into its history."""
-    return name in recurrence.outputs or any(
-        name in searched_by(step.definition) for step in recurrence.steps
-    )
 
 
 def before_start(recurrence: Recurrence, rule: Expr) -> float | None:

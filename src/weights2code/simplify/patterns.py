@@ -53,7 +53,7 @@ def matches(pattern: Expr, node: Expr, bound: Bound) -> Iterator[Bound]:
 def rewritten(pattern: Expr, replacements: Sequence[Expr], node: Expr, decimals: bool) -> Iterator[Expr]:
     """The replacements of a node, or of some terms of a sum, that is of the pattern's form."""
     if isinstance(pattern, Op) and pattern.name in ("add", "sub"):
-        for bound, left, factor in _parts(_terms(pattern), polynomial(node), bound={}, factor=None):
+        for bound, left, factor in _parts(_terms(pattern), polynomial(node, expand=True), {}, None):
             for replacement in replacements:
                 made = polynomial(filled(replacement, bound, decimals))
                 yield (left + made * factor).written(decimals)
@@ -65,10 +65,7 @@ def rewritten(pattern: Expr, replacements: Sequence[Expr], node: Expr, decimals:
 
 def filled(pattern: Expr, bound: Bound, decimals: bool) -> Expr:
     """The pattern with what its letters stand for, tidied."""
-    if isinstance(pattern, Op):
-        arguments = tuple(filled(argument, bound, decimals) for argument in pattern.args)
-        return tidy(Op(pattern.name, arguments), decimals)
-    return bound[pattern] if isinstance(pattern, Var) else pattern
+    return pattern.transform(lambda part: bound[part] if isinstance(part, Var) else tidy(part, decimals))
 
 
 def _arguments(patterns: Sequence[Expr], nodes: Sequence[Expr], bound: Bound) -> Iterator[Bound]:

@@ -1,27 +1,25 @@
 """Simplification of whole recurrences: fewer steps, shorter formulas, readable names.
 
 Passes propose, one place accepts, to a fixed point: what is cheaper and gives the same outputs on sequences
-of the domain. First steps go that need not be there; then every formula is simplified on the values that its
-variables can take, and variables are numbered and written out so that the whole becomes shortest; at last
-what repeats or grows too long gets a line and a name of its own.
+of the domain. Every formula is simplified on the values that its variables can take; steps go that need not
+be there, or that are shorter where they are read; at last what repeats or grows too long gets a line and a
+name of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import isfinite
 
-from weights2code.language import Domain, Expr, Op, OverAll, Recurrence
-from weights2code.language.categories import Categories
+from weights2code.language import Domain, Expr, Op, OverAll, Recurrence, Step, with_formula
 from weights2code.language.domain import between
 from weights2code.language.kinds import Kinds, kinds_of
 from weights2code.simplify.cost import recurrence_cost
 from weights2code.simplify.equality import same_outputs
 from weights2code.simplify.expressions import simplify
 from weights2code.simplify.names import in_reading_order, rename_locals
-from weights2code.simplify.numbering import numbered
 from weights2code.simplify.passes import (
     absorb_aliases,
     inlined,
@@ -34,7 +32,6 @@ from weights2code.simplify.passes import (
 _UNBOUNDED = 1000
 
 Change = Callable[[Recurrence], Recurrence]
-Proposals = Callable[[Recurrence], Iterable[Recurrence]]
 Test = Callable[[Recurrence], bool]
 
 
@@ -54,23 +51,20 @@ def simplify_recurrence(recurrence: Recurrence, domains: Sequence[Domain]) -> Re
     def short(candidate: Recurrence) -> Recurrence:
         return _shortened(candidate, domains, same).live()
 
-    fewer = [*_alone(merge_equal, without_delay), inlined]
-    result = settled(recurrence.live(), fewer, Recurrence.live, same)
+    result = recurrence.live()
     for _ in range(2):  # once more on what has become of the formulas
-        result = settled(result, [numbered, *_alone(merge_equal), inlined], short, same)
-    result = settled(result, _alone(absorb_aliases), Recurrence.live, same)
+        result = settled(result, short, same)
     parts = name_parts(result)
     new = {step.name for step in parts.steps} - {step.name for step in recurrence.steps}
     words = rename_locals(in_reading_order(parts), new)
     return words if same(words) else result
 
 
-def without_repeats(recurrence: Recurrence, domains: Sequence[Domain], categories: Categories) -> Recurrence:
+def without_repeats(recurrence: Recurrence, domains: Sequence[Domain]) -> Recurrence:
     """The same outputs in fewer steps with readable names; formulas stay what they are."""
     same = same_outputs(recurrence, domains)
-    fewer = [*_alone(merge_equal, absorb_aliases), inlined]
-    result = settled(recurrence.live(), fewer, Recurrence.live, same)
-    named = rename_locals(in_reading_order(result), categories=categories)
+    result = settled(recurrence.live(), Recurrence.live, same)
+    named = rename_locals(in_reading_order(result))
     return named if same(named) else result
 
 
@@ -93,7 +87,7 @@ def grouped_as_read(recurrence: Recurrence, domains: Sequence[Domain]) -> Recurr
     return with_formulas(recurrence, lambda expr: expr.transform(regroup))
 
 
-def settled(draft: Recurrence, passes: Iterable[Proposals], finish: Change, same: Test) -> Recurrence:
+def settled(draft: Recurrence, finish: Change, same: Test) -> Recurrence:
     """What becomes of a draft when all that is proposed and is better is accepted, until nothing is.
 
     Proposals are made of the draft, and judged by what they are when they are finished: the outputs must be
@@ -102,18 +96,13 @@ def settled(draft: Recurrence, passes: Iterable[Proposals], finish: Change, same
     best, accepted = finish(draft), True
     while accepted:
         accepted = False
-        for propose in passes:
+        for propose in (merge_equal, without_delay, absorb_aliases, inlined):
             for candidate in propose(draft):
                 finished = finish(candidate)
                 if _price(finished) < _price(best) and same(finished):
                     draft, best, accepted = candidate, finished, True
                     break
     return best
-
-
-def _alone(*changes: Change) -> list[Proposals]:
-    """Passes with one proposal each."""
-    return [lambda draft, change=change: (change(draft),) for change in changes]
 
 
 def _price(recurrence: Recurrence) -> tuple[int, float]:
@@ -123,17 +112,15 @@ def _price(recurrence: Recurrence) -> tuple[int, float]:
 
 
 def _shortened(recurrence: Recurrence, domains: Sequence[Domain], same: Test) -> Recurrence:
-    """Each formula on the values that its variables can take; where that is too bold, one at a time."""
+    """Each formula on the values that its variables can take, where that is not too bold."""
     inputs, kinds = dict(zip(recurrence.inputs, domains, strict=True)), kinds_of(recurrence, domains)
 
     def shorter(expr: Expr) -> Expr:
         return simplify(expr, {v: _domain(v.name, kinds, inputs) for v in expr.variables()})
 
-    together = with_formulas(recurrence, shorter)
-    if together == recurrence or same(together):
-        return together
-    for index, step in enumerate(together.steps):
-        one = replace(recurrence, steps=(*recurrence.steps[:index], step, *recurrence.steps[index + 1 :]))
+    for index, step in enumerate(recurrence.steps):
+        short = Step(step.name, with_formula(step.definition, shorter))
+        one = replace(recurrence, steps=(*recurrence.steps[:index], short, *recurrence.steps[index + 1 :]))
         if one != recurrence and same(one):
             recurrence = one
     return recurrence

@@ -7,31 +7,30 @@ factors, remainders of coefficients, borders of comparisons) cannot be said in w
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 
 from weights2code.language import OPERATORS, Const, Expr, Op, Var, is_boolean, op
-from weights2code.simplify.forms import collected, negated, tidy
+from weights2code.simplify.forms import collected, tidy
 from weights2code.simplify.patterns import read_pattern, rewritten
-from weights2code.simplify.sums import ARITHMETIC, Sum, content, has_decimals, polynomial, sort_key
+from weights2code.simplify.sums import ARITHMETIC, Sum, content, has_decimals, polynomial
 
 #: `R` and `S` are any of the six tests, `|` stands between other forms of one pattern.
 TABLE = """
 a - b -> a != b
 relu(a - b) -> max(a, b) - b | a - min(a, b)
+max(a, b) - b -> relu(a - b)
+max(a, 0) -> relu(a)
 relu(a) -> a + relu(-a) | max(a, 0) | abs(a) - relu(-a)
-max(a*c, 0) -> c*max(a, 0)
+relu(a*c) -> c*relu(a)
 relu(a) - relu(a - c) -> clip(a, 0, c)
-abs(a - b) -> 2*max(a, b) - a - b | a + b - 2*min(a, b)
-abs(a) -> 2*relu(a) - a | -a
-max(a, b) -> a + b - min(a, b) | min(a, b) + abs(a - b)
+a + b + abs(a - b) -> 2*max(a, b)
+a + b - abs(a - b) -> 2*min(a, b)
+max(a, b) -> a + b - min(a, b)
 min(relu(a), c) -> clip(a, 0, c)
 min(max(a, c), d) -> clip(a, c, d)
 max(min(a, d), c) -> clip(a, c, d)
-floor(a/c) -> (a - a % c)/c
-floor(a*c) -> a*c - c*(a % (1/c))
 p -> 1 - (not p)
 not (a and b) -> (not a) or (not b)
 not (a or b) -> (not a) and (not b)
@@ -49,12 +48,10 @@ u if a else u if b else v -> u if a or b else v
 u if a else v if b else u -> u if a or not b else v
 (u if b else v) if a else v -> u if a and b else v
 (v if b else u) if a else v -> u if a and not b else v
-(u if b else v) if a else w -> a and (b or v)
 """
 
 _SIGNS = ("==", "!=", ">=", ">", "<=", "<")
-#: More truth values in one formula than this are not tried.
-_MOST_TRUTHS = 4
+_COMPARISONS = tuple(name for name, entry in OPERATORS.items() if entry.compares)
 _BOOLEAN = tuple(name for name, entry in OPERATORS.items() if entry.boolean)
 
 
@@ -64,8 +61,7 @@ def _read() -> dict[str, list[tuple[Expr, list[Expr]]]]:
     for line in TABLE.strip().splitlines():
         for sign in _SIGNS if " R " in line else ("",):
             left, right = line.replace(" R ", f" {sign} ").split(" -> ")
-            forms = [form.replace(" S ", f" {s} ") for form in right.split(" | ") for s in _SIGNS]
-            pattern, replacements = read_pattern(left), [read_pattern(f) for f in dict.fromkeys(forms)]
+            pattern, replacements = read_pattern(left), [read_pattern(form) for form in right.split(" | ")]
             names = (pattern.name,) if isinstance(pattern, Op) else _BOOLEAN
             for name in ("add", "sub") if names[0] in ("add", "sub") else names:
                 rules.setdefault(name, []).append((pattern, replacements))
@@ -90,120 +86,68 @@ def suggestions(node: Expr, bits: frozenset[Expr] = frozenset()) -> tuple[Expr, 
     ]
     for pattern, replacements in _RULES.get(node.name, ()):
         found += rewritten(pattern, replacements, node, decimals)
-    if node.name in ARITHMETIC:
-        found += _factored(polynomial(node), decimals)
+    if node.name in ARITHMETIC:  # the largest common number stands before the sum
+        terms = polynomial(node)
+        inner = (terms / content(terms)).written(decimals)
+        found.append(Sum({(inner,): content(terms)}).written(decimals))
     elif OPERATORS[node.name].compares:
         found += _borders(node, decimals)
     elif node.name == "mod":
-        found += _reduced(node)
+        found += _reduced(node, decimals)
     if node.name not in ("and", "or", "not"):
         found += _cases(node, bits, decimals)
     return tuple(dict.fromkeys(found))
 
 
-def _factored(terms: Sum, decimals: bool) -> Iterator[Expr]:
-    """A common number or a common factor pulled out of the sum."""
-    if len(terms) > 1:
-        inner = (terms / content(terms)).written(decimals)
-        yield Sum({(inner,): content(terms)}).written(decimals)
-    for value in dict.fromkeys(abs(value) for value in terms.values()):
-        alike = terms.varying().where(lambda key, own, value=value: abs(own) == value != 1)
-        if 1 < len(alike) < len(terms):
-            rest, inner = terms - alike, (alike / value).written(decimals)
-            yield (rest + {(inner,): value}).written(decimals)
-    for factor in sorted({factor for key in terms for factor in key}, key=sort_key):
-        outside = terms.where(lambda key, value, factor=factor: factor not in key)
-        if len(terms) > len(outside) + 1 and not outside.varying():
-            places = {key: key.index(factor) for key in terms if factor in key}
-            inside = Sum({key[:place] + key[place + 1 :]: terms[key] for key, place in places.items()})
-            yield (outside + {(factor, inside.written(decimals)): 1}).written(decimals)
-
-
 def _borders(node: Op, decimals: bool) -> Iterator[Expr]:
-    """Positive terms left, negative terms right, no common factor; the strict and the closed form, and whole
-    numbers next to the border."""
-    difference = polynomial(Op("sub", node.args), expand=True)
-    if not any(difference):
+    """Other comparisons with the same border, or with whole numbers next to it.
+
+    On whole numbers u > c is u >= c + 1; fractions between whole numbers round.
+    """
+    plain = tidy(node, decimals)
+    if not isinstance(plain, Op):
         return
+    difference = polynomial(Op("sub", plain.args), expand=True)
     difference /= content(difference.varying())
-    mirror = OPERATORS[node.name].mirror or node.name
-    for terms, name in ((difference, node.name), (difference * -1, mirror)):
-        yield op(name, *(side.written(decimals) for side in terms.sides()))
-        body = terms.varying().written(decimals)
-        bound = -Fraction(terms.get((), 0))
-        yield op(name, body, Const(bound))
-        if mirror != node.name:
-            close = OPERATORS[OPERATORS[name].opposite or name].mirror or name  # with the border, or without
-            # on whole numbers u > c is u >= c + 1; fractions between whole numbers round
-            for whole in (bound - 1, bound + 1, bound // 1, -(-bound // 1)):
-                for relation in (name, close, "eq", "ne"):
-                    yield op(relation, body, Const(whole))
+    body, bound = difference.varying().written(decimals), -Fraction(difference.get((), 0))
+    for level in dict.fromkeys((bound, bound - 1, bound + 1, bound // 1, -(-bound // 1))):
+        for name in _COMPARISONS:
+            yield op(name, body, Const(level))
 
 
-def _reduced(node: Op) -> Iterator[Expr]:
-    """Coefficients as their remainders, also as those nearest to zero; remainders as what they are of."""
+def _reduced(node: Op, decimals: bool) -> Iterator[Expr]:
+    """Coefficients as their remainders, also as those nearest to zero."""
     inner, modulus = node.args
-    if not isinstance(modulus, Const) or isinstance(modulus.value, float) or modulus.value == 0:
-        return
-    reduced = Sum()
-    for key, value in polynomial(inner, expand=True).items():
-        terms = Sum({key: 1})
-        if len(key) == 1 and isinstance(key[0], Op) and key[0].name == "mod" and key[0].args[1] == modulus:
-            terms = polynomial(key[0].args[0], expand=True)
-        reduced += terms * (Fraction(value) % Fraction(modulus.value))
-    yield op("mod", reduced.written(), modulus)
-    centred = Sum({key: v - modulus.value if 2 * v > modulus.value else v for key, v in reduced.items()})
-    yield op("mod", centred.written(), modulus)
+    if isinstance(modulus, Const) and isinstance(modulus.value, int) and modulus.value > 1:
+        for lowest in (0, (1 - modulus.value) // 2):
+            terms = polynomial(inner, expand=True).items()
+            reduced = Sum({key: (value - lowest) % modulus.value + lowest for key, value in terms})
+            yield op("mod", (Sum() + reduced).written(decimals), modulus)
 
 
 def _cases(node: Op, bits: frozenset[Expr], decimals: bool) -> Iterator[Expr]:
     """A formula as a choice by each truth value in it: what it is where that holds, and where it does not.
 
-    A network multiplies by bits where a person says if and else. In a branch another truth value may be
-    settled (`x < 2` is false where `x > 6`), or be the next choice.
+    A network multiplies by bits where a person says if and else.
     """
     truths = _truths(node, bits if node.name in ARITHMETIC else frozenset())
-
-    def ways(branch: Expr, chosen: Expr) -> list[Expr]:
-        found = [branch]
-        for other in truths[:_MOST_TRUTHS]:
-            if other != chosen:
-                yes, no = (_known(branch, other, value, decimals) for value in (1, 0))
-                if yes != no:
-                    found += [no, yes, tidy(op("where", other, yes, no), decimals)]
-        return list(dict.fromkeys(found))
-
     for truth in (node.args[0],) if node.name == "where" else truths:
-        branches = [ways(_known(node, truth, value, decimals), truth) for value in (1, 0)]
-        for yes, no in itertools.product(*branches):
-            yield tidy(op("where", truth, yes, no), decimals)
+        yes, no = (_known(node, truth, value, decimals) for value in (1, 0))
+        yield tidy(op("where", truth, yes, no), decimals)
 
 
 def _truths(node: Expr, bits: frozenset[Expr], *, outermost: bool = True) -> list[Expr]:
     """Truth values that are counted with or that choices ask for, not inside of one another."""
     if node in bits or (is_boolean(node) and not outermost):
         return [node]
-    inside = node.args if isinstance(node, Op) and (outermost or node.name in (*ARITHMETIC, "where")) else ()
-    found = [truth for argument in inside for truth in _truths(argument, bits, outermost=False)]
-    if isinstance(node, Op) and node.name == "where" and isinstance(node.args[0], Var):
-        found.insert(0, node.args[0])
+    inside = node.args if isinstance(node, Op) else ()
+    found = (truth for argument in inside for truth in _truths(argument, bits, outermost=False))
     return list(dict.fromkeys(found))
 
 
 def _known(node: Expr, truth: Expr, value: int, decimals: bool) -> Expr:
     """The formula where a truth value is known, and so is what it says to be equal."""
     known: dict[Expr, Expr] = {truth: Const(value)}
-    if is_boolean(truth):
-        known[negated(truth)] = Const(1 - value)
     if isinstance(truth, Op) and truth.name == ("eq" if value else "ne") and isinstance(truth.args[0], Var):
         known[truth.args[0]] = truth.args[1]
-    return _replaced(node, known, decimals)
-
-
-def _replaced(node: Expr, known: dict[Expr, Expr], decimals: bool) -> Expr:
-    if node in known:
-        return known[node]
-    if not isinstance(node, Op):
-        return node
-    arguments = tuple(_replaced(argument, known, decimals) for argument in node.args)
-    return tidy(Op(node.name, arguments), decimals) if arguments != node.args else node
+    return node.transform(lambda part: known[part] if part in known else tidy(part, decimals))
