@@ -267,16 +267,3 @@ def test_what_an_output_adds_to_its_last_value(builder):
     problem = made.problem(drawn, rule.run(drawn))
     found = next(direct_recurrences(assembled(made, problem), problem, SECONDS, NativeEngine()))
     assert np.array_equal(found.run(drawn), rule.run(drawn))
-
-
-def test_the_mean_of_a_function_is_found_by_what_its_sum_gains(builder):
-    made = builder(inputs=("a", "b"), layout=past(2))
-    made.output({made.head("mean", 0): 1.0, 0: 1.0, 1: 1.0, 2: 1.0})
-    a, b, total, n = Var("a"), Var("b"), Var("total"), Var("n")
-    gain = Var("total", 1) + (a + b) % 3
-    rule = machine(inputs=("a", "b"), n=Var("n", 1) + 1, total=gain, y=total / n)
-    drawn = np.random.default_rng(0).integers(-4, 5, (300, 10, 2)).astype(float)
-    problem = made.problem(drawn, rule.run(drawn))
-    found = next(direct_recurrences(assembled(made, problem), problem, SECONDS, NativeEngine()))
-    fresh = drawn.reshape(-1, 30, 2)
-    assert np.allclose(found.run(fresh), rule.run(fresh))

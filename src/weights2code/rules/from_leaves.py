@@ -36,8 +36,6 @@ SHORT_SEARCH_OF_REALS = 0.5
 WIDEST = 32
 #: Deviation that counts as exact, of real outputs relative to the spread of the targets.
 TOLERANCE = 1e-6
-#: What a sum gains is a difference of means times counts, and has so many decimals.
-GAIN_DECIMALS = 9
 #: Exact candidates an output that are tried.
 CANDIDATES = 3
 #: Sequences that a rule and its start values are checked on.
@@ -77,7 +75,7 @@ def _rules(asked: Regression, others: list[str]) -> list[Candidate]:
     many = len(leaves) > MOST_LEAVES and _ways(problem, leaves) > MOST_WAYS
     share = 1.0 if not many else SHORT_SEARCH if problem.whole else SHORT_SEARCH_OF_REALS
     asked = replace(asked, effort=share * asked.effort)
-    found = asked.gain_of_mean(leaves) or asked.itself(leaves)
+    found = asked.itself(leaves)
     if many and not found:
         raise NotExtracted(f"{name} depends on {len(leaves)} values, and no short rule of them is exact.")
     return found
@@ -132,25 +130,6 @@ class Regression:
     def itself(self, leaves: tuple[Var, ...]) -> list[Candidate]:
         """The exact candidates, simplest first."""
         return self.exact(leaves, *table(self.assembly, self.problem.training, leaves, self.row))
-
-    def gain_of_mean(self, leaves: tuple[Var, ...]) -> list[Candidate]:
-        """The output as a mean of everything so far: what it is the mean of is the gain of its sum, which is
-        regressed on the leaves beside its last value and the count of positions."""
-        last, steps = Var(self.problem.outputs[self.row], 1), self.assembly.steps
-        counting = {s.name for s in steps if s.definition in (Var(s.name, 1) + 1, 1 + Var(s.name, 1))}
-        count = next((leaf for leaf in leaves if leaf.name in counting and not leaf.lag), None)
-        others = tuple(leaf for leaf in leaves if leaf not in (last, count))
-        discrete = self.problem.output_domains[self.row].discrete
-        if last not in leaves or count is None or not others or discrete:
-            return []
-        columns, target = table(self.assembly, self.problem.training, (*others, last, count), self.row)
-        rest, before, number = columns[:, :-2], columns[:, -2], columns[:, -1]
-        gain = np.round(number * target - (number - 1) * before, GAIN_DECIMALS)
-        found = self.exact(others, rest, gain)[:1] if determines(rest, gain)[0] else []
-        total = self.assembly.local(f"g{self.row}")
-        for candidate in found:
-            self.assembly.add(total, Var(total, 1) + candidate.expr)
-        return [replace(candidate, expr=Var(total) / count) for candidate in found]
 
     def exact(self, leaves: tuple[Var, ...], columns: np.ndarray, target: np.ndarray) -> list[Candidate]:
         if not len(target):
