@@ -35,7 +35,7 @@ FEW_LEVELS = 4
 #: Pairs of levels that are asked whether they need to be told apart.
 MOST_MERGED = 120
 #: What a formula of such a number may be off by, of its span.
-NEAR = (0.03, 0.08)
+NEAR = 0.08
 #: Share of the outputs that may be wrong in addition when an operator is replaced by what it means.
 WRONG = 0.002
 #: What the loss on real outputs may become.
@@ -180,8 +180,7 @@ def gauges(rows: Rows, accepted: Callable[[np.ndarray], bool]) -> Iterator[tuple
         for chosen in dict.fromkeys((tuple(merged(label, rows, accepted)), tuple(label))):
             yield rows.levels(np.array(chosen)), None
     if label is None or label.max() >= FEW_LEVELS:
-        for share in NEAR:
-            yield rows.means, share * float(np.ptp(rows.means))
+        yield rows.means, NEAR * float(np.ptp(rows.means))
 
 
 def near_ones(rows: Rows, accepted: Callable[[np.ndarray], bool]) -> np.ndarray | None:

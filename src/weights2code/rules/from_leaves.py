@@ -21,7 +21,8 @@ from weights2code.rules.assembly import Assembly
 from weights2code.rules.between_outputs import from_others, in_order, read_now
 from weights2code.rules.rows import leaf_cost, leaf_domains, table
 from weights2code.rules.starts import known_domains, unusual_starts, usual_starts
-from weights2code.symbolic.engine import Candidate, Engine
+from weights2code.symbolic import NativeEngine
+from weights2code.symbolic.engine import Candidate
 from weights2code.symbolic.over_texts import search_over_texts
 from weights2code.verify.residuals import answers
 
@@ -42,16 +43,14 @@ CANDIDATES = 3
 CHECKED = 200
 
 
-def direct_recurrences(
-    assembly: Assembly, problem: Problem, effort: float, engine: Engine
-) -> Iterator[Recurrence]:
+def direct_recurrences(assembly: Assembly, problem: Problem, effort: float) -> Iterator[Recurrence]:
     """Recurrences whose rule is exact on the training sequences, simplest first."""
     per_output: list[list[Step]] = []
     reads: dict[str, set[str]] = {}
     for row, name in enumerate(problem.outputs):
         # others of the same row that do not read this one, by whatever way
         others = [other for other in problem.asked.outputs if name not in _reached(other, reads) | {other}]
-        found = _rules(Regression(assembly, problem, row, effort / len(problem.outputs), engine), others)
+        found = _rules(Regression(assembly, problem, row, effort / len(problem.outputs)), others)
         if not found:
             return
         per_output.append([Step(name, candidate.expr) for candidate in found[:CANDIDATES]])
@@ -125,7 +124,6 @@ class Regression:
     problem: Problem
     row: int
     effort: float
-    engine: Engine
 
     def itself(self, leaves: tuple[Var, ...]) -> list[Candidate]:
         """The exact candidates, simplest first."""
@@ -136,7 +134,7 @@ class Regression:
             return []  # a leaf lies further back than the sequences are long
         answer = self.problem.output_domains[self.row]
         front = search_over_texts(
-            self.engine,
+            NativeEngine(),
             columns,
             target,
             variables=leaves,
