@@ -149,7 +149,6 @@ def meanings(
     def with_values(values: np.ndarray) -> Replaced:
         return network.with_values(index, rows.spread(values))
 
-    tried: set[Expr] = set()
     for values, tolerance in gauges(rows, lambda values: with_values(values).wrong() <= now):
         found = forms(
             rows.columns,
@@ -161,9 +160,6 @@ def meanings(
             effort=effort,
         )
         for form in found:
-            if form in tried:
-                continue
-            tried.add(form)
             with np.errstate(all="ignore"):
                 meaning = np.broadcast_to(np.asarray(evaluate(form, read), dtype=float), len(values))
             replaced = with_values(regauged(meaning, rows))

@@ -35,6 +35,8 @@ LEVELS, FINER, WRONG = 1.0, 3.0, 3.0
 JUDGED, LARGEST, BANK = 12, 5, 0.5
 #: The cost of a form that is plain enough to end the search; nodes of a formula that is searched.
 PLAIN, LONGEST = 5.0, 15
+#: Forms that are given.
+MOST = 8
 #: What plain numbers of levels may be off by; how uneven levels may be that are multiples of something.
 NEAR, UNEVEN = 0.3, 0.15
 
@@ -48,7 +50,6 @@ def forms(
     tolerance: float | None,
     weights: np.ndarray,
     effort: float,
-    most: int = 8,
 ) -> list[Expr]:
     """Formulas of the operands that `values` are a function of, the plainest first.
 
@@ -74,7 +75,7 @@ def forms(
         for candidate in found:
             if candidate.kind == "formula":
                 judge.offer(candidate.expr)
-    return sorted(judge.found, key=lambda expr: (judge.found[expr], preference(expr)))[:most]
+    return sorted(judge.found, key=lambda expr: (judge.found[expr], preference(expr)))[:MOST]
 
 
 def plain_levels(columns: np.ndarray, values: np.ndarray) -> np.ndarray:
