@@ -20,7 +20,6 @@ from weights2code.extraction.extract import LONG, extract, with_counterexample, 
 from weights2code.extraction.members import members, only
 from weights2code.extraction.values import Log, Member
 from weights2code.language import Recurrence, Step, Var
-from weights2code.rules.remembered import RememberingEngine
 from weights2code.run_folder import begin, open_existing
 from weights2code.settings import Settings
 from weights2code.training.train import rungs_of
@@ -200,23 +199,6 @@ def test_a_defect_of_the_explanation_costs_the_explanation(summed, monkeypatch):
     assert with_explanation(replace(found, explained=None), problem, log).program == found.program
     assert log.attempts[-1].reason is Reason.DEFECT
     assert "explanation of the graph: a defect" in str(log.attempts[-1])
-
-
-def test_the_same_question_is_asked_once(monkeypatch):
-    asked = []
-
-    class Counting:
-        def search(self, X: np.ndarray, y: np.ndarray, **options: Any) -> tuple[()]:
-            asked.append(options)
-            return ()
-
-    monkeypatch.setattr("weights2code.rules.remembered.NativeEngine", Counting)
-    engine, rows = RememberingEngine(), np.arange(6.0).reshape(3, 2)
-    for tolerance in (0.1, 0.1, 0.2):
-        engine.search(rows, rows[:, 0], variables=(), domains=(), tolerance=tolerance)
-    engine.search(rows + 1, rows[:, 0], variables=(), domains=(), tolerance=0.1)
-    engine.search(rows.copy(), rows[:, 0].copy(), variables=(), domains=(), tolerance=0.1)
-    assert len(asked) == 3
 
 
 def test_a_counterexample_beyond_the_training_length_comes_with_long_sequences(summed):

@@ -268,9 +268,9 @@ def test_rules_are_regressed_on_part_of_many_sequences(tmp_path, monkeypatch):
     seen = []
     regress = extraction.direct_recurrences
 
-    def watched(assembly, problem, seconds, engine):
+    def watched(assembly, problem, seconds):
         seen.append(len(problem.training.x))
-        return regress(assembly, problem, seconds, engine)
+        return regress(assembly, problem, seconds)
 
     monkeypatch.setattr(extraction, "direct_recurrences", watched)
     monkeypatch.setattr(extraction, "REGRESSED_ON", 500)

@@ -13,7 +13,6 @@ from weights2code.rules.borders import other_borders
 from weights2code.rules.crisp import Replaced, Rows, gauges, plain
 from weights2code.rules.cuts import cuts, operator_layers
 from weights2code.rules.from_leaves import direct_recurrences
-from weights2code.symbolic import NativeEngine
 
 a, b, x = Var("a"), Var("b"), Var("x")
 
@@ -61,7 +60,7 @@ def read(made, rule, drawn):
     problem = made.problem(drawn, rule.run(drawn))
     matched = match_heads(made.graph(), problem.validation)
     for cut in cuts(matched, problem):
-        yield cut, list(direct_recurrences(cut.assembly, problem, 1.0, NativeEngine()))
+        yield cut, list(direct_recurrences(cut.assembly, problem, 1.0))
 
 
 @pytest.mark.slow
@@ -135,6 +134,6 @@ def test_a_single_operator_is_read_only_if_nodes_are_asked_for(builder):
     matched = match_heads(made.graph(), problem.validation)
     assert [cut.number for cut in cuts(matched, problem)] == [0]
     (cut,) = cuts(matched, problem, lowest=1)
-    rule = next(direct_recurrences(cut.assembly, problem, 1.0, NativeEngine()))
+    rule = next(direct_recurrences(cut.assembly, problem, 1.0))
     assert cut.rule(rule).nodes == ("V2_MLP_L0M2",)
     assert np.array_equal(rule.run(drawn), wanted)

@@ -166,7 +166,7 @@ def at_cut(cut: Cut, member: Member, problem: Problem, log: Log) -> Iterator[Ext
     unexplained = member.matched.unmatched()
     for _ in range(ROUNDS):
         refuted = False
-        for recurrence in direct_recurrences(cut.assembly, known, log.patience * effort, log.engine):
+        for recurrence in direct_recurrences(cut.assembly, known, log.patience * effort):
             rule = cut.rule(recurrence)
             if rule.cut < log.lowest_cut:
                 continue
@@ -276,7 +276,7 @@ def noisy_programs(member: Member, problem: Problem, log: Log) -> Iterator[Extra
     """The rules that the best member's leaves give under noise."""
     member.matched.require()
     assembly = Assembly.of(member.matched, problem, EXPLANATION_EFFORT)
-    for recurrence in noisy_recurrences(assembly, problem, REGRESSION_EFFORT, log.engine):
+    for recurrence in noisy_recurrences(assembly, problem, REGRESSION_EFFORT):
         yield judged(recurrence, Origin.LEAVES, member.matched, problem, log.seed)
 
 
@@ -284,7 +284,7 @@ def majority_programs(member: Member, problem: Problem, log: Log) -> Iterator[Ex
     """The rules that most rows follow, with mistakes allowed."""
     member.matched.require()
     assembly = Assembly.of(member.matched, problem, EXPLANATION_EFFORT)
-    for recurrence in majority_recurrences(assembly, problem, REGRESSION_EFFORT, log.engine):
+    for recurrence in majority_recurrences(assembly, problem, REGRESSION_EFFORT):
         yield judged(recurrence, Origin.MAJORITIES, member.matched, problem, log.seed)
 
 

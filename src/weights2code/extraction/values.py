@@ -11,7 +11,6 @@ from weights2code.explain.explanation import ExplainedGraph, MatchedGraph
 from weights2code.extraction.attempt import Attempt
 from weights2code.graph import DiscreteGraph
 from weights2code.program import Program
-from weights2code.rules.remembered import RememberingEngine
 from weights2code.verify import Certificate
 
 
@@ -59,7 +58,7 @@ class Extraction:
 
 @dataclass(slots=True)
 class Log:
-    """What goes along with all extractions of a run: the seed, what was tried, what was regressed already.
+    """What goes along with all extractions of a run: the seed, and what was tried.
 
     Exact rules are looked for from the `lowest_cut` on; from 1 on nodes of the network must be in them. What
     that may cost is multiplied by `patience`.
@@ -69,7 +68,6 @@ class Log:
     lowest_cut: int = 0
     patience: float = 1.0
     attempts: list[Attempt] = field(default_factory=list)
-    engine: RememberingEngine = field(default_factory=RememberingEngine)
 
     def found(self, member: Member, regime: Regime, extraction: Extraction) -> None:
         """A program came of it, right or wrong."""

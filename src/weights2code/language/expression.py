@@ -106,8 +106,11 @@ class Const(Expr):
     value: Number
 
     def __eq__(self, other: object) -> bool:
-        same = isinstance(other, Const) and self.value == other.value
-        return same and isinstance(self.value, Fraction) == isinstance(other.value, Fraction)
+        if not isinstance(other, Const):
+            return False
+        return self.value == other.value and isinstance(self.value, Fraction) == isinstance(
+            other.value, Fraction
+        )
 
     def __hash__(self) -> int:
         return hash(self.value)

@@ -35,7 +35,7 @@ FEW_LEVELS = 4
 #: Pairs of levels that are asked whether they need to be told apart.
 MOST_MERGED = 120
 #: What a formula of such a number may be off by, of its span.
-NEAR = (0.03, 0.08)
+NEAR = 0.08
 #: Share of the outputs that may be wrong in addition when an operator is replaced by what it means.
 WRONG = 0.002
 #: What the loss on real outputs may become.
@@ -149,7 +149,6 @@ def meanings(
     def with_values(values: np.ndarray) -> Replaced:
         return network.with_values(index, rows.spread(values))
 
-    tried: set[Expr] = set()
     for values, tolerance in gauges(rows, lambda values: with_values(values).wrong() <= now):
         found = forms(
             rows.columns,
@@ -161,28 +160,23 @@ def meanings(
             effort=effort,
         )
         for form in found:
-            if form.expr in tried:
-                continue
-            tried.add(form.expr)
             with np.errstate(all="ignore"):
-                meaning = np.broadcast_to(np.asarray(evaluate(form.expr, read), dtype=float), len(values))
-            replaced = with_values(regauged(meaning, rows, form.kind))
+                meaning = np.broadcast_to(np.asarray(evaluate(form, read), dtype=float), len(values))
+            replaced = with_values(regauged(meaning, rows))
             if replaced.wrong() <= network.allowed(now):
-                yield plain(form.expr), replaced
+                yield plain(form), replaced
     if len(rows.leaves) == 1:
         yield rows.leaves[0], network
 
 
-def gauges(rows: Rows, accepted: Callable[[np.ndarray], bool]) -> Iterator[tuple[np.ndarray, float]]:
-    """The operator's values as levels, the fewest first, and as numbers; and what they may be off by."""
+def gauges(rows: Rows, accepted: Callable[[np.ndarray], bool]) -> Iterator[tuple[np.ndarray, float | None]]:
+    """The operator's values as levels, the fewest first, and as numbers with what these may be off by."""
     label = near_ones(rows, accepted)
     if label is not None:
         for chosen in dict.fromkeys((tuple(merged(label, rows, accepted)), tuple(label))):
-            values = rows.levels(np.array(chosen))
-            yield values, float(np.diff(np.unique(values)).min()) / 2.01
+            yield rows.levels(np.array(chosen)), None
     if label is None or label.max() >= FEW_LEVELS:
-        for share in NEAR:
-            yield rows.means, share * float(np.ptp(rows.means))
+        yield rows.means, NEAR * float(np.ptp(rows.means))
 
 
 def near_ones(rows: Rows, accepted: Callable[[np.ndarray], bool]) -> np.ndarray | None:
@@ -210,14 +204,16 @@ def merged(label: np.ndarray, rows: Rows, accepted: Callable[[np.ndarray], bool]
     return label
 
 
-def regauged(meaning: np.ndarray, rows: Rows, kind: str) -> np.ndarray:
-    """The operator's values as the function of the meaning that comes nearest to them."""
-    if kind == "affine":
-        weight = np.sqrt(rows.counts)
-        design = np.column_stack([meaning, np.ones(len(meaning))])
-        slope, offset = np.linalg.lstsq(design * weight[:, None], rows.means * weight, rcond=None)[0]
-        return slope * meaning + offset
-    return rows.levels(np.unique(meaning, return_inverse=True)[1])
+def regauged(meaning: np.ndarray, rows: Rows) -> np.ndarray:
+    """The operator's values as the function of the meaning that comes nearest to them; as a line of it if the
+    meaning tells every row from every other."""
+    distinct, label = np.unique(meaning, return_inverse=True)
+    if len(distinct) < len(meaning):
+        return rows.levels(label)
+    weight = np.sqrt(rows.counts)
+    design = np.column_stack([meaning, np.ones(len(meaning))])
+    slope, offset = np.linalg.lstsq(design * weight[:, None], rows.means * weight, rcond=None)[0]
+    return slope * meaning + offset
 
 
 def plain(meaning: Expr) -> Expr:

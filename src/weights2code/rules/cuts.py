@@ -12,20 +12,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from weights2code.data import Problem
-from weights2code.data.sufficiency import determines
 from weights2code.explain.explanation import MatchedGraph
 from weights2code.graph import DiscreteGraph, OperatorNode
 from weights2code.language import Recurrence
 from weights2code.rules.assembly import Assembly
 from weights2code.rules.crisp import Replaced, meanings
-from weights2code.rules.rows import table
 from weights2code.verify.links import Rule
 
 #: Effort for the formulas that aggregates of functions are made of, and for the meaning of one operator.
 EXPLANATION_EFFORT = 1.5
 MEANING_EFFORT = 1.0
-#: Sequences that may contradict that the variables of a cut determine the output.
-ASKED = 2000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,25 +61,12 @@ def cuts(
     for number, layer in enumerate(layers, start=1):
         before = assembly
         for index in layer:
-            for meaning, replaced in meanings(network, assembly, index, problem, MEANING_EFFORT):
-                risen = assembly.crystallised_at(index, meaning)
-                if determined(risen, problem):
-                    assembly, network = risen, replaced
-                    break
+            found = next(meanings(network, assembly, index, problem, MEANING_EFFORT), None)
+            if found is not None:
+                meaning, network = found
+                assembly = assembly.crystallised_at(index, meaning)
         if assembly is not before and number >= lowest:
             yield Cut(number, assembly)
-
-
-def determined(assembly: Assembly, problem: Problem) -> bool:
-    """Whether the data do not contradict that every output is a function of the variables of the cut."""
-    if not problem.whole:
-        return True  # rows of reals do not repeat
-    sequences = problem.training.take(slice(0, ASKED))
-    for row in range(len(problem.outputs)):
-        columns, target = table(assembly, sequences, assembly.output_leaves(row), row)
-        if len(target) and not determines(columns, target)[0]:
-            return False
-    return True
 
 
 def operator_layers(graph: DiscreteGraph) -> list[list[int]]:

@@ -80,17 +80,16 @@ def running_free(ahead: Recurrence, problem: Problem) -> Recurrence | None:
     forced = Simulation.of(problem.training, depth, one_step=True)
     if not free.judged.any():
         return None
-    draft = refitted(refitted(with_nearest_terms(ahead), forced), free)
+    draft = refitted(with_nearest_terms(ahead), free)
     best = free.error(draft)
     if not best <= RUNS_FREE * forced.error(ahead):
         return None
-    for count in (1, 2):  # terms of the past can stand in for each other: those go only together
-        while True:
-            trials = [refitted(refitted(fewer, forced), free) for fewer in with_fewer_terms(draft, count)]
-            good = [trial for trial in trials if free.error(trial) <= AS_GOOD * best]
-            if not good:
-                break
-            draft = min(good, key=reach)  # what is near is the rule, what is far its echo
+    while good := [
+        trial
+        for fewer in with_fewer_terms(draft)
+        if free.error(trial := refitted(fewer, free)) <= AS_GOOD * best
+    ]:
+        draft = min(good, key=reach)  # what is near is the rule, what is far its echo
     program, start = opened(draft)
     if not len(start):
         return draft
@@ -144,13 +143,13 @@ def closed(program: Recurrence, values: Iterable[Number]) -> Recurrence:
     return replace(program, inputs=program.inputs[: len(program.inputs) - len(known)], steps=steps)
 
 
-def with_fewer_terms(program: Recurrence, count: int) -> Iterator[Recurrence]:
-    """The program with so many terms of one output left out."""
+def with_fewer_terms(program: Recurrence) -> Iterator[Recurrence]:
+    """The program with one term of one output left out."""
     for index, step in enumerate(program.steps):
         if step.name not in program.outputs or not isinstance(step.definition, Expr):
             continue
         terms = terms_of(step.definition)
-        for kept in combinations(terms, len(terms) - count) if len(terms) > count else ():
+        for kept in combinations(terms, len(terms) - 1) if len(terms) > 1 else ():
             steps = (*program.steps[:index], Step(step.name, reduce(add, kept)), *program.steps[index + 1 :])
             yield replace(program, steps=steps).live()
 

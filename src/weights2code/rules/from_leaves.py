@@ -21,7 +21,8 @@ from weights2code.rules.assembly import Assembly
 from weights2code.rules.between_outputs import from_others, in_order, read_now
 from weights2code.rules.rows import leaf_cost, leaf_domains, table
 from weights2code.rules.starts import known_domains, unusual_starts, usual_starts
-from weights2code.symbolic.engine import Candidate, Engine
+from weights2code.symbolic import NativeEngine
+from weights2code.symbolic.engine import Candidate
 from weights2code.symbolic.over_texts import search_over_texts
 from weights2code.verify.residuals import answers
 
@@ -36,24 +37,20 @@ SHORT_SEARCH_OF_REALS = 0.5
 WIDEST = 32
 #: Deviation that counts as exact, of real outputs relative to the spread of the targets.
 TOLERANCE = 1e-6
-#: What a sum gains is a difference of means times counts, and has so many decimals.
-GAIN_DECIMALS = 9
 #: Exact candidates an output that are tried.
 CANDIDATES = 3
 #: Sequences that a rule and its start values are checked on.
 CHECKED = 200
 
 
-def direct_recurrences(
-    assembly: Assembly, problem: Problem, effort: float, engine: Engine
-) -> Iterator[Recurrence]:
+def direct_recurrences(assembly: Assembly, problem: Problem, effort: float) -> Iterator[Recurrence]:
     """Recurrences whose rule is exact on the training sequences, simplest first."""
     per_output: list[list[Step]] = []
     reads: dict[str, set[str]] = {}
     for row, name in enumerate(problem.outputs):
         # others of the same row that do not read this one, by whatever way
         others = [other for other in problem.asked.outputs if name not in _reached(other, reads) | {other}]
-        found = _rules(Regression(assembly, problem, row, effort / len(problem.outputs), engine), others)
+        found = _rules(Regression(assembly, problem, row, effort / len(problem.outputs)), others)
         if not found:
             return
         per_output.append([Step(name, candidate.expr) for candidate in found[:CANDIDATES]])
@@ -77,7 +74,7 @@ def _rules(asked: Regression, others: list[str]) -> list[Candidate]:
     many = len(leaves) > MOST_LEAVES and _ways(problem, leaves) > MOST_WAYS
     share = 1.0 if not many else SHORT_SEARCH if problem.whole else SHORT_SEARCH_OF_REALS
     asked = replace(asked, effort=share * asked.effort)
-    found = asked.gain_of_mean(leaves) or asked.itself(leaves)
+    found = asked.itself(leaves)
     if many and not found:
         raise NotExtracted(f"{name} depends on {len(leaves)} values, and no short rule of them is exact.")
     return found
@@ -127,37 +124,17 @@ class Regression:
     problem: Problem
     row: int
     effort: float
-    engine: Engine
 
     def itself(self, leaves: tuple[Var, ...]) -> list[Candidate]:
         """The exact candidates, simplest first."""
         return self.exact(leaves, *table(self.assembly, self.problem.training, leaves, self.row))
-
-    def gain_of_mean(self, leaves: tuple[Var, ...]) -> list[Candidate]:
-        """The output as a mean of everything so far: what it is the mean of is the gain of its sum, which is
-        regressed on the leaves beside its last value and the count of positions."""
-        last, steps = Var(self.problem.outputs[self.row], 1), self.assembly.steps
-        counting = {s.name for s in steps if s.definition in (Var(s.name, 1) + 1, 1 + Var(s.name, 1))}
-        count = next((leaf for leaf in leaves if leaf.name in counting and not leaf.lag), None)
-        others = tuple(leaf for leaf in leaves if leaf not in (last, count))
-        discrete = self.problem.output_domains[self.row].discrete
-        if last not in leaves or count is None or not others or discrete:
-            return []
-        columns, target = table(self.assembly, self.problem.training, (*others, last, count), self.row)
-        rest, before, number = columns[:, :-2], columns[:, -2], columns[:, -1]
-        gain = np.round(number * target - (number - 1) * before, GAIN_DECIMALS)
-        found = self.exact(others, rest, gain)[:1] if determines(rest, gain)[0] else []
-        total = self.assembly.local(f"g{self.row}")
-        for candidate in found:
-            self.assembly.add(total, Var(total, 1) + candidate.expr)
-        return [replace(candidate, expr=Var(total) / count) for candidate in found]
 
     def exact(self, leaves: tuple[Var, ...], columns: np.ndarray, target: np.ndarray) -> list[Candidate]:
         if not len(target):
             return []  # a leaf lies further back than the sequences are long
         answer = self.problem.output_domains[self.row]
         front = search_over_texts(
-            self.engine,
+            NativeEngine(),
             columns,
             target,
             variables=leaves,

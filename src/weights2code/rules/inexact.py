@@ -33,8 +33,7 @@ from weights2code.rules.from_leaves import MOST_LEAVES, Regression
 from weights2code.rules.rows import leaf_cost, leaf_domains, table
 from weights2code.rules.starts import usual_starts
 from weights2code.simplify.forms import tidied
-from weights2code.symbolic import snap
-from weights2code.symbolic.engine import Engine
+from weights2code.symbolic import NativeEngine, snap
 from weights2code.symbolic.over_texts import search_over_texts
 from weights2code.symbolic.snapping import refit
 from weights2code.verify.residuals import answers, residuals
@@ -50,13 +49,11 @@ FORMULAS, STARTS, JUDGED = 3, 200, 200
 LIKELY, NEAR = 4.0, 0.5
 
 
-def noisy_recurrences(
-    assembly: Assembly, problem: Problem, effort: float, engine: Engine
-) -> Iterator[Recurrence]:
+def noisy_recurrences(assembly: Assembly, problem: Problem, effort: float) -> Iterator[Recurrence]:
     """The rule that runs free, if there is one, and the rule that predicts one step ahead."""
     steps = []
     for row, name in enumerate(problem.outputs):
-        expr = regress_noisy(assembly, problem, row, effort / len(problem.outputs), engine)
+        expr = regress_noisy(assembly, problem, row, effort / len(problem.outputs))
         if expr is None:
             return
         steps.append(Step(name, expr))
@@ -68,9 +65,7 @@ def noisy_recurrences(
     yield ahead
 
 
-def regress_noisy(
-    assembly: Assembly, problem: Problem, row: int, effort: float, engine: Engine
-) -> Expr | None:
+def regress_noisy(assembly: Assembly, problem: Problem, row: int, effort: float) -> Expr | None:
     """The formula of one output that is worth its length, snapped."""
     leaves = assembly.output_leaves(row)
     columns, target = table(assembly, problem.training, leaves, row)
@@ -82,7 +77,7 @@ def regress_noisy(
     kept = thinned(columns, target, most=MOST_LEAVES)
     some = tuple(leaves[i] for i in kept)
     front = search_over_texts(
-        engine,
+        NativeEngine(),
         columns[:, kept],
         target,
         variables=some,
@@ -160,24 +155,20 @@ def with_start(draft: Recurrence, problem: Problem, assembly: Assembly) -> Recur
 # -- mistakes ------------------------------------------------------------------------------------------------
 
 
-def majority_recurrences(
-    assembly: Assembly, problem: Problem, effort: float, engine: Engine
-) -> Iterator[Recurrence]:
+def majority_recurrences(assembly: Assembly, problem: Problem, effort: float) -> Iterator[Recurrence]:
     """Rules that most rows follow, simplest first.
 
     Raises `NotExtracted` with the reason where the data do not lend themselves to majorities.
     """
     per_output = []
     for row, name in enumerate(problem.outputs):
-        found = regress_majorities(assembly, problem, row, effort / len(problem.outputs), engine)
+        found = regress_majorities(assembly, problem, row, effort / len(problem.outputs))
         per_output.append([Step(name, expr) for expr in found])
     for steps in islice(product(*per_output), FORMULAS):
         yield with_start(assembly.recurrence(list(steps)), problem, assembly)
 
 
-def regress_majorities(
-    assembly: Assembly, problem: Problem, row: int, effort: float, engine: Engine
-) -> list[Expr]:
+def regress_majorities(assembly: Assembly, problem: Problem, row: int, effort: float) -> list[Expr]:
     """Formulas that give the majority of every combination of values, simplest first."""
     leaves = assembly.output_leaves(row)
     columns, target = table(assembly, problem.training, leaves, row)
@@ -190,7 +181,7 @@ def regress_majorities(
         text = "the combinations of values come up too rarely to tell rule from mistake."
         raise NotExtracted(text, Reason.TOO_RARE)
     some = tuple(leaves[i] for i in kept)
-    found = Regression(assembly, problem, row, effort, engine).exact(some, rows, majority)
+    found = Regression(assembly, problem, row, effort).exact(some, rows, majority)
     if not found:
         raise NotExtracted("no formula gives what most rows say.")
     return [candidate.expr for candidate in found[:FORMULAS]]

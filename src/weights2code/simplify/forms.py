@@ -41,6 +41,12 @@ def collected(node: Expr, decimals: bool, expand: bool = False) -> Expr:
     return node
 
 
+def tidied(expr: Expr) -> Expr:
+    """The same formula, every node tidied, innermost first."""
+    decimals = has_decimals(expr)
+    return expr.transform(lambda node: tidy(node, decimals))
+
+
 @lru_cache(maxsize=1 << 14)
 def tidy(node: Expr, decimals: bool) -> Expr:
     """One node whose parts are as they should be."""

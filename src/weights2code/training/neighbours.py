@@ -15,7 +15,7 @@ import numpy as np
 
 from weights2code.data import Problem
 from weights2code.effort import Effort
-from weights2code.training.memories import ONE, Memory, Place, Quantity, computed, conditional, counts, plain
+from weights2code.training.memories import Memory, Place, computed, conditional, counts, plain
 from weights2code.training.remembered import Remembered, placed
 
 #: Rows among which neighbours are looked for, and rows that ask, at first and to be sure.
@@ -78,12 +78,10 @@ class Neighbours:
             self._columns[leaf] = values * (APART if few else 1.0 / spread if spread > 0 else 1.0)
         return self._columns[leaf]
 
-    def open(self, leaves: Iterable[Leaf], target: np.ndarray | None = None) -> float:
-        """Of the output, or of another target at the same rows."""
+    def open(self, leaves: Iterable[Leaf]) -> float:
         from scipy.spatial import KDTree
 
-        columns = [self.column(leaf) for leaf in leaves]
-        target = self.target if target is None else target
+        columns, target = [self.column(leaf) for leaf in leaves], self.target
         if not columns or len(target) < 100:
             return 1.0
         rows = np.column_stack(columns)
@@ -99,7 +97,6 @@ def near_rows(problem: Problem) -> Iterator[Remembered]:
     if problem.whole or problem.training.given.any():
         return
     screen = _Screen(problem)
-    yield from screen.gains()
     if screen.without < LITTLE:
         return
     simple = screen.ranked(plain(problem))
@@ -133,22 +130,6 @@ class _Screen:
         near = [(column, lag) for lag in range(back + 1) for column in range(self.inputs)]
         outputs = range(self.inputs, self.inputs + self.outputs)
         return (*near, *((column, 1) for column in outputs if past))
-
-    def gains(self) -> Iterator[Remembered]:
-        """How many positions there are, where the output is a mean: what its sum gains is left open by recent
-        inputs no more than any function of them."""
-        rows = self.many
-        count = Memory("sum", Quantity(((0, 0),), ONE))
-        number = count.values(rows.sequences)[..., None]
-        y = rows.sequences.y
-        gain = number * y - (number - 1) * np.pad(y, ((0, 0), (1, 0), (0, 0)))[:, :-1]
-        gain = gain[rows.chosen]
-        for back in (0, 1):
-            columns = self.columns(back, past=False)
-            if np.all(gain.std(axis=0) > 0) and rows.open(columns, gain) < LITTLE:
-                leaves = [(count, 0), *self.columns(back, past=True)]
-                yield placed((count,), leaves, self.inputs, rows.open(columns, gain))
-                return
 
     def ranked(self, memories: Iterable[Memory]) -> list[tuple[float, float, Memory]]:
         """Those that leave less open than no memory does, with how much, and what they cost."""
