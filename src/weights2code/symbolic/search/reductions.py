@@ -65,7 +65,12 @@ def undone(reader: Reader, goal: Goal, *, functions: bool, remainder: bool) -> I
     """What stands inside a function of one argument; a remainder leaves its argument up to multiples."""
     table, problem, y = reader.table, reader.problem, goal.middle
     known = goal.known
-    if goal.modulus is not None or len(known) < 3:
+    if len(known) < 3:
+        return
+    if goal.modulus is not None:  # it may be the least that is not negative
+        if len(goal.levels) < goal.modulus:
+            low, high = np.where(goal.tight, y, -INF), np.where(goal.tight, y, INF)
+            yield Left("residue", table, Goal(low - 1e-6, high + 1e-6), lambda e: e, 0)
         return
     if table.discrete and goal.whole:
         least = int(y[known].min())
