@@ -45,6 +45,8 @@ PAIRED, FEW_JOINED = 160, 40
 NUMBERS, BESIDE = 5, 20
 #: What is paid for a value, an equality, what is not equal, one of two texts.
 VALUE, EQUAL, UNEQUAL, EITHER = 1.0, 1.0, 1.15, 1.4
+#: Rules of a list that repeats rows.
+REPEATED = 140
 #: The same for a threshold of one number and of two; for a copy of what was just before that stands last.
 THRESHOLD, OF_TWO, UNCHANGED = 1.1, 1.8, 0.3
 
@@ -204,10 +206,13 @@ def rule_list(table: Table, y: np.ndarray, answer: Domain) -> Expr | None:
 
 
 def table_list(table: Table, y: np.ndarray) -> Expr | None:
-    """A list that repeats the rows, quickly: again and again the one rule that settles most for its cost."""
+    """A list that repeats the rows, quickly: again and again the one rule that settles most for its cost.
+
+    None if that takes more rules than anybody, or Python's own parser, reads.
+    """
     values, tests = _values(table, y), distinct(equalities(table, few=len(y)))
     beside = ((), *((test,) for test in tests[:BESIDE]))
-    together, longest = len(table.variables), len(y) + 1
+    together, longest = len(table.variables), min(len(y) + 1, REPEATED)
     lists = Lists(values, _numbers(table), tests, beside, together=together, longest=longest)
     found = (rules for last in (None, values[0]) for rules in lists.found(last))
     shortest = min(found, key=lambda rules: sum(rule.cost for rule in rules), default=None)
