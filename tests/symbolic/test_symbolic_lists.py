@@ -10,7 +10,6 @@ import pytest
 from weights2code.language import Const, Recurrence, Step, Var, compile_numpy, integers, reals, texts
 from weights2code.language.categories import speaks, spoken
 from weights2code.simplify import simplify
-from weights2code.symbolic import NativeEngine
 from weights2code.symbolic.over_texts import as_choices, rule_list, search_over_texts
 from weights2code.symbolic.search.lists import Part, Rule, shortened
 from weights2code.symbolic.search.table import Table
@@ -93,7 +92,6 @@ def test_texts_beyond_those_that_are_asked_for_keep_their_number():
     k, n = rng.integers(1, 36, 2000).astype(float), rng.integers(0, 30, 2000).astype(float)
     target = n + 7 * (k == 5) + 3 * (k == 20)
     front = search_over_texts(
-        NativeEngine(),
         np.column_stack([k, n]),
         target,
         variables=(Var("kind"), Var("n")),
@@ -185,7 +183,6 @@ def test_numbers_from_texts(rule, expected: int):
     variables, names = (Var("kind"), Var("n")), {"kind": ("a", "b", "c")}
     target = rule(k, n)
     front = search_over_texts(
-        NativeEngine(),
         np.column_stack([k, n]),
         target,
         variables=variables,
@@ -212,9 +209,7 @@ def test_texts_from_numbers(rule, names: tuple[str, ...], expected: str):
     columns = RNG.integers(0, 101, (2000, 2)).astype(float)
     target = rule(*columns.T) + 1.0
     variables, domains = (Var("a"), Var("b")), (integers(0, 100), integers(0, 100))
-    (best,) = search_over_texts(
-        NativeEngine(), columns, target, variables=variables, domains=domains, answer=texts(names)
-    )
+    (best,) = search_over_texts(columns, target, variables=variables, domains=domains, answer=texts(names))
     assert right(best.expr, variables, columns, target)
     assert expected in as_text(best.expr, {"a": (), "b": (), "y": names})
 

@@ -344,3 +344,12 @@ def test_one_function_at_two_lags_with_weights() -> None:
 
 def test_weights_inside_a_remainder_are_small() -> None:
     assert formula(modulo(7 * a + 5 * b - 3, 6), lambda v: v.name) == "a - b + 3"
+
+
+def test_what_is_known_up_to_multiples_may_be_the_least() -> None:
+    reader, _, goal = part(lambda x, y: (x * y) % 6 - 8 * (y > 2), (DIGITS, SMALL))
+    inside = Goal(goal.low, goal.high, 8)
+    (left,) = reductions.undone(reader, inside, functions=True, remainder=True)
+    x, y = left.table.X.T
+    assert left.goal.modulus is None
+    assert left.goal.met((x * y) % 6)

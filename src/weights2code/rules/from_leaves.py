@@ -21,7 +21,6 @@ from weights2code.rules.assembly import Assembly
 from weights2code.rules.between_outputs import from_others, in_order, read_now
 from weights2code.rules.rows import leaf_cost, leaf_domains, table
 from weights2code.rules.starts import known_domains, unusual_starts, usual_starts
-from weights2code.symbolic import NativeEngine
 from weights2code.symbolic.engine import Candidate
 from weights2code.symbolic.over_texts import search_over_texts
 from weights2code.verify.residuals import answers
@@ -134,7 +133,6 @@ class Regression:
             return []  # a leaf lies further back than the sequences are long
         answer = self.problem.output_domains[self.row]
         front = search_over_texts(
-            NativeEngine(),
             columns,
             target,
             variables=leaves,

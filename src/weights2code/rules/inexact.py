@@ -33,7 +33,7 @@ from weights2code.rules.from_leaves import MOST_LEAVES, Regression
 from weights2code.rules.rows import leaf_cost, leaf_domains, table
 from weights2code.rules.starts import usual_starts
 from weights2code.simplify.forms import tidied
-from weights2code.symbolic import NativeEngine, snap
+from weights2code.symbolic import snap
 from weights2code.symbolic.over_texts import search_over_texts
 from weights2code.symbolic.snapping import refit
 from weights2code.verify.residuals import answers, residuals
@@ -77,7 +77,6 @@ def regress_noisy(assembly: Assembly, problem: Problem, row: int, effort: float)
     kept = thinned(columns, target, most=MOST_LEAVES)
     some = tuple(leaves[i] for i in kept)
     front = search_over_texts(
-        NativeEngine(),
         columns[:, kept],
         target,
         variables=some,

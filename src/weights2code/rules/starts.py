@@ -18,7 +18,6 @@ from weights2code.data import Problem, Sequences
 from weights2code.language import Const, Domain, Expr, Op, Recurrence, Start, Step, Var, op
 from weights2code.language.recurrence import expression_of
 from weights2code.rules.assembly import Assembly
-from weights2code.symbolic import NativeEngine
 from weights2code.symbolic.over_texts import search_over_texts
 from weights2code.symbolic.snapping import simplest
 from weights2code.verify.residuals import rounding
@@ -225,7 +224,6 @@ def _first_formula(problem: Problem, early: Sequences, row: int) -> Expr | None:
     if np.ptp(target) == 0:
         return Const(float(target[0]))
     front = search_over_texts(
-        NativeEngine(),
         early.x[:, 0],
         target,
         variables=tuple(Var(name) for name in problem.inputs),

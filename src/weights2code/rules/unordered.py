@@ -29,7 +29,6 @@ from weights2code.language import (
 )
 from weights2code.language.categories import Categories, Texts, fits, speaks, with_locals
 from weights2code.language.kinds import Kinds, kinds_of
-from weights2code.symbolic import NativeEngine
 from weights2code.symbolic.over_texts import search_over_texts
 
 #: Rows that a formula is listed on, at most; of numbers without end, those up to so many.
@@ -70,7 +69,6 @@ def _mended(expr: Expr, wanted: Texts, types: Categories, kinds: Kinds) -> Expr:
         sure &= (target >= 1) & (target <= len(wanted)) & (target == np.round(target))
     front = (
         search_over_texts(
-            NativeEngine(),
             rows[sure],
             target[sure],
             variables=variables,

@@ -23,7 +23,8 @@ from weights2code.data.sufficiency import chi_square
 from weights2code.effort import time_is_up
 from weights2code.language import BITS, Const, Domain, Expr, Var, infer, op
 from weights2code.simplify.sums import polynomial
-from weights2code.symbolic.engine import EFFORT, Candidate, Engine
+from weights2code.symbolic.engine import EFFORT, Candidate
+from weights2code.symbolic.engines.native import NativeEngine
 from weights2code.symbolic.notation import opposite
 from weights2code.symbolic.search.lists import Lists, Part, Quantities, Rule, Rules, shortened, written
 from weights2code.symbolic.search.table import Table
@@ -52,7 +53,6 @@ THRESHOLD, OF_TWO, UNCHANGED = 1.1, 1.8, 0.3
 
 
 def search_over_texts(
-    engine: Engine,
     X: np.ndarray,
     y: np.ndarray,
     *,
@@ -61,26 +61,26 @@ def search_over_texts(
     answer: Domain,
     **options: Any,
 ) -> tuple[Candidate, ...]:
-    """What `engine.search` gives where nothing is a text; else formulas that compute with no text.
+    """What the native engine gives where nothing is a text; else formulas that compute with no text.
 
     `answer` is what the target may hold.
     """
     table = Table(variables, domains, X)
     if answer.categories:
-        expr = rule_list(table, y, answer) or _one_by_one(engine, table, y, answer, **options)
+        expr = rule_list(table, y, answer) or _one_by_one(table, y, answer, **options)
         return () if expr is None else (Candidate(expr, expr.size(), 0.0, 0.0, exact=True),)
     if not any(domain.categories for domain in domains):
-        return engine.search(X, y, variables=variables, domains=domains, **options)
+        return NativeEngine().search(X, y, variables=variables, domains=domains, **options)
     effort = options.pop("effort", EFFORT)
-    found = _with_indicators(engine, table, y, effort=SHARE * effort, **options)
+    found = _with_indicators(table, y, effort=SHARE * effort, **options)
     if not any(candidate.exact and candidate.complexity <= SHORT for candidate in found):
-        found += _case_by_case(engine, table, y, answer=answer, effort=(1 - SHARE) * effort, **options)
+        found += _case_by_case(table, y, answer=answer, effort=(1 - SHARE) * effort, **options)
     return tuple(
         sorted(found, key=lambda candidate: (candidate.exact, candidate.exact * candidate.complexity))
     )
 
 
-def _with_indicators(engine: Engine, table: Table, y: np.ndarray, **options: Any) -> list[Candidate]:
+def _with_indicators(table: Table, y: np.ndarray, **options: Any) -> list[Candidate]:
     """Formulas of whether it is this text or that one."""
     kinds = [bool(domain.categories) for domain in table.domains]
     plain, texts = (table.only(np.flatnonzero(np.array(kinds) == text)) for text in (False, True))
@@ -90,7 +90,7 @@ def _with_indicators(engine: Engine, table: Table, y: np.ndarray, **options: Any
     tests = {Var(f"\0{place}"): test for place, test in enumerate(told[:MOST_INDICATORS])}
     if not plain.variables and not tests:
         return []
-    front = engine.search(
+    front = NativeEngine().search(
         np.column_stack([plain.X, *(test.rows for test in tests.values())]),
         y,
         variables=(*plain.variables, *tests),
@@ -103,7 +103,7 @@ def _with_indicators(engine: Engine, table: Table, y: np.ndarray, **options: Any
 
 
 def _one_by_one(
-    engine: Engine, table: Table, y: np.ndarray, answer: Domain, effort: float = EFFORT, **options: Any
+    table: Table, y: np.ndarray, answer: Domain, effort: float = EFFORT, **options: Any
 ) -> Expr | None:
     """A choice of texts where each has a formula of numbers that says where it stands, the shortest first."""
     last, *others = _values(table, y, answer.categories)
@@ -115,7 +115,7 @@ def _one_by_one(
             rows = left & ~(value.rows & last.rows)
             holds = value.rows[rows].astype(float)
             some = replace(table, X=table.X[rows])
-            front = _with_indicators(engine, some, holds, effort=share, **options) if holds.any() else ()
+            front = _with_indicators(some, holds, effort=share, **options) if holds.any() else ()
             found += [(candidate.expr, value.write()) for candidate in front if candidate.exact][:1]
         if not found:
             return None
@@ -124,9 +124,7 @@ def _one_by_one(
     return reduce(lambda rest, rule: op("where", *rule, rest), reversed(rules), last.write())
 
 
-def _case_by_case(
-    engine: Engine, table: Table, y: np.ndarray, *, effort: float, **options: Any
-) -> Iterator[Candidate]:
+def _case_by_case(table: Table, y: np.ndarray, *, effort: float, **options: Any) -> Iterator[Candidate]:
     """A formula for each text of a variable, those that are the same put together."""
     texts = [i for i, domain in enumerate(table.domains) if domain.categories]
     for i in texts if len(table.variables) > 1 else ():
@@ -141,7 +139,7 @@ def _case_by_case(
             expr = next(same, Const(float(y[rows][0])) if np.ptp(y[rows]) == 0 else None)
             if expr is None:
                 some = {"variables": rest.variables, "domains": kinds, "effort": share, **options}
-                front = search_over_texts(engine, rest.X[rows], y[rows], **some)
+                front = search_over_texts(rest.X[rows], y[rows], **some)
                 expr = next((candidate.expr for candidate in front if candidate.exact), None)
             if expr is None:
                 break

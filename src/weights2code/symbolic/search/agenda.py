@@ -37,7 +37,8 @@ STEPS = {"around": 1, "weighted": 3.5, "choices": 3.8, "planes": 4.2, "parts": 4
 #: The same for reductions that have an entry of at most a cost in them.
 REDUCE = {3: 4.1, LARGEST: 5.5}
 #: What reductions are called.
-REDUCTIONS = ("bounds", "remainder", "residue", "function", "inverse", "put", "near", "along", "choice", "part")
+REDUCTIONS = ("bounds", "remainder", "residue", "function", "inverse", "put", "near", "along", "choice",
+              "part")  # fmt: skip
 #: Steps and reductions that are not taken, to measure what each earns.
 left_out: frozenset[str] = frozenset()
 #: Effort for a shorter formula, as a share of what the first one took, and at least.
