@@ -10,7 +10,7 @@ import pytest
 
 from weights2code.data import Layout
 from weights2code.errors import NotExtracted
-from weights2code.language import Const, Recurrence, Start, Step, Var, maximum, minimum
+from weights2code.language import Const, Recurrence, Start, Step, Var, maximum, minimum, where
 from weights2code.rules.assembly import Assembly
 from weights2code.rules.from_leaves import (
     checked_sequences,
@@ -89,6 +89,25 @@ def test_an_output_that_another_of_the_same_row_decides(builder, integers_of):
         assert [step.name for step in found.steps] == ["level", "alarm"]
         assert found.outputs == outputs
         assert found.steps[1].definition.variables() == (Var("level"),)  # type: ignore[union-attr]
+
+
+@pytest.mark.slow
+def test_another_output_of_the_same_row_makes_a_long_rule_short(builder):
+    day, came = Var("day"), Var("came")
+    wanted = where(day.equals(0), 3, where(day.equals(1), 0, where(day.equals(2), 5, 1)))
+    truth = machine(
+        outputs=("sold", "stock"),
+        inputs=("day", "came"),
+        sold=minimum(Var("stock", 1), wanted),
+        stock=minimum(Var("stock", 1) - Var("sold") + came, 8),
+    )
+    made = builder(("day", "came"), ("sold", "stock"), past(2, 2))
+    for _ in truth.outputs:
+        made.output({0: 1.0, 1: 1.0, 3: 1.0})
+    rng = np.random.default_rng(0)
+    drawn = np.stack([rng.integers(0, most, (200, 10)) for most in (4, 5)], axis=2).astype(float)
+    found = first_rule(made, truth, drawn)
+    assert Var("sold") in found.steps[1].definition.variables()  # type: ignore[union-attr]
 
 
 def test_outputs_of_few_values_are_asked_about_beside_reals(builder):

@@ -21,7 +21,7 @@ from weights2code.rules.assembly import Assembly
 from weights2code.rules.between_outputs import from_others, in_order, read_now
 from weights2code.rules.rows import leaf_cost, leaf_domains, table
 from weights2code.rules.starts import known_domains, unusual_starts, usual_starts
-from weights2code.symbolic.engine import Candidate
+from weights2code.symbolic.engine import Candidate, preference
 from weights2code.symbolic.over_texts import search_over_texts
 from weights2code.verify.residuals import answers
 
@@ -36,6 +36,8 @@ SHORT_SEARCH_OF_REALS = 0.5
 WIDEST = 32
 #: Deviation that counts as exact, of real outputs relative to the spread of the targets.
 TOLERANCE = 1e-6
+#: Nodes of a formula that may be shorter with other outputs of the same row in it.
+LONG = 15
 #: Exact candidates an output that are tried.
 CANDIDATES = 3
 #: Sequences that a rule and its start values are checked on.
@@ -74,6 +76,9 @@ def _rules(asked: Regression, others: list[str]) -> list[Candidate]:
     share = 1.0 if not many else SHORT_SEARCH if problem.whole else SHORT_SEARCH_OF_REALS
     asked = replace(asked, effort=share * asked.effort)
     found = asked.itself(leaves)
+    if others and not many and (not found or found[0].complexity > LONG):
+        beside = asked.itself((*leaves, *(Var(other) for other in others)))
+        found = sorted([*found, *beside], key=lambda candidate: preference(candidate.expr))
     if many and not found:
         raise NotExtracted(f"{name} depends on {len(leaves)} values, and no short rule of them is exact.")
     return found

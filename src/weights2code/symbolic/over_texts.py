@@ -32,8 +32,9 @@ from weights2code.symbolic.search.table import Table
 #: Indicators that an engine is given at most, those that tell most about the target; texts that have formulas
 #: of their own.
 MOST_INDICATORS, MOST_CASES = 24, 12
-#: The share of the effort that goes to indicators; a formula of so few nodes needs no other.
-SHARE, SHORT = 0.5, 15
+#: The share of the effort that goes to indicators; a formula of so few nodes needs no other, and what has
+#: less effort than this is not worth to be asked for.
+SHARE, SHORT, LEAST = 0.5, 15, 0.02
 #: Lists that are continued at a time.
 BEAM = 8
 #: Rows that a list is looked for on, and how often those are added on which it is wrong.
@@ -132,6 +133,8 @@ def _case_by_case(table: Table, y: np.ndarray, *, effort: float, **options: Any)
         kinds = tuple(d if d.categories else infer(c) for d, c in zip(rest.domains, rest.X.T, strict=True))
         seen, counts = np.unique(table.X[:, i], return_counts=True)
         share = effort / (len(texts) * len(seen))
+        if share < LEAST:
+            continue
         cases: dict[Expr, list[float]] = {}
         for value in seen[np.argsort(counts, kind="stable")] if 1 < len(seen) <= MOST_CASES else ():
             rows = table.X[:, i] == value
