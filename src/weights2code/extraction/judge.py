@@ -13,7 +13,7 @@ from weights2code.explain.explanation import MatchedGraph
 from weights2code.extraction.values import Extraction
 from weights2code.graph import DiscreteGraph
 from weights2code.kernel.claims import Certificate as Proposal
-from weights2code.language import Expr, Recurrence
+from weights2code.language import Expr, Recurrence, expression_of
 from weights2code.language.categories import speaks
 from weights2code.program import Origin, Program
 from weights2code.rules.unordered import unordered
@@ -71,7 +71,9 @@ def judged(
 
 def without_order(recurrence: Recurrence, problem: Problem) -> Recurrence:
     """The recurrence without arithmetic on texts, of which only equality means anything."""
-    found = unordered(recurrence, problem.domains, problem.categories)
+    nodes = sum(expression_of(step.definition).size() for step in recurrence.steps)
+    said = nodes <= SIMPLIFIED or speaks(recurrence, problem.categories)
+    found = unordered(recurrence, problem.domains, problem.categories) if said else None
     if found is None:
         raise NotExtracted("the rule that was found computes with texts as if they were numbers.")
     return found

@@ -108,9 +108,8 @@ class Const(Expr):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Const):
             return False
-        return self.value == other.value and isinstance(self.value, Fraction) == isinstance(
-            other.value, Fraction
-        )
+        alike = isinstance(self.value, Fraction) == isinstance(other.value, Fraction)
+        return alike and self.value == other.value
 
     def __hash__(self) -> int:
         return hash(self.value)

@@ -63,7 +63,8 @@ def direct_recurrences(assembly: Assembly, problem: Problem, effort: float) -> I
 
 
 def _rules(asked: Regression, others: list[str]) -> list[Candidate]:
-    """Exact candidates for an output: of others of the same row if these say it, else of its leaves."""
+    """Exact candidates for an output: of others of the same row if these say it, else of its leaves, and of
+    both where these take long."""
     problem, name = asked.problem, asked.problem.outputs[asked.row]
     leaves = needed_leaves(asked.assembly, problem, asked.row)
     for values in from_others(asked.assembly, problem, asked.row, leaves, others):

@@ -34,16 +34,12 @@ from weights2code.symbolic.over_texts import search_over_texts
 #: Rows that a formula is listed on, at most; of numbers without end, those up to so many.
 MOST_ROWS, FARTHEST = 5000, 20
 EFFORT, TOLERANCE = 1.0, 1e-9
-#: Nodes of what is looked at: every part of it may be asked for.
-LONGEST = 120
 
 
 def unordered(recurrence: Recurrence, domains: Sequence[Domain], categories: Categories) -> Recurrence | None:
-    """The same recurrence without arithmetic on texts; None if it cannot be said without, or is a table."""
+    """The same recurrence without arithmetic on texts; None if it cannot be said without."""
     if speaks(recurrence, categories):
         return recurrence
-    if sum(expression_of(step.definition).size() for step in recurrence.steps) > LONGEST:
-        return None
     types, kinds = with_locals(recurrence, categories), kinds_of(recurrence, domains)
     steps: list[Step] = []
     for step in recurrence.steps:

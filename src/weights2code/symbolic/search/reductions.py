@@ -69,8 +69,8 @@ def undone(reader: Reader, goal: Goal, *, functions: bool, remainder: bool) -> I
         return
     if goal.modulus is not None:  # it may be the least that is not negative
         if len(goal.levels) < goal.modulus:
-            low, high = np.where(goal.tight, y, -INF), np.where(goal.tight, y, INF)
-            yield Left("residue", table, Goal(low - 1e-6, high + 1e-6), lambda e: e, 0)
+            least = Goal(y - 1e-6, y + 1e-6).where(goal.tight)
+            yield Left("residue", table, least, lambda e: e, 0)
         return
     if table.discrete and goal.whole:
         least = int(y[known].min())
